@@ -6,12 +6,6 @@
 #include <optional>
 #include <string>
 
-// Throws Error for a metric of the host that the run will never have, which is usually a typing error. Call it in
-// run_setup. Other metrics may come from another callback.
-inline void require_metric(const tenon::Run& run, const std::string& name) {
-  if (name.rfind("train/", 0) == 0 || name.rfind("validation/", 0) == 0) run.metric(name);
-}
-
 // Returns the latest value, or nothing as long as another callback has not logged it.
 inline std::optional<double> read_metric(const tenon::Run& run, const std::string& name) {
   try {

@@ -80,7 +80,7 @@ try_plugins() { # C_COMPILER C++_COMPILER
     fi
   done
   command -v "$2" >/dev/null || return 0
-  for source in plugins/losses/cross_entropy/cross_entropy.cpp tests/package/plugin/spiral.cpp; do
+  for source in plugins/losses/cross_entropy/cross_entropy.cpp examples/tutorial/spiral.cpp; do
     must_compile "$source" c++ "$2" "$repository/$source" "$at_older"
   done
   must_compile 'the C++ headers' c++ "$2" "$work/wrappers" "$at_older"

@@ -86,19 +86,31 @@ TEST_CASE("a partial match loads the tensors that fit and keeps the rest") {
   for (size_t i = 1; i < 4; ++i) CHECK(torch::equal(model[i].tensor, torch::zeros_like(model[i].tensor)));
 }
 
-TEST_CASE("a partial match without the largest tensor, or with transposed matrices, is refused") {
+TEST_CASE("a partial match without the largest tensor is refused") {
   const auto small = write_file({{"a", torch::ones({2}), true}});
   const std::vector<NamedTensor> model{{"a", torch::zeros({2}), true}, {"embedding", torch::zeros({9}), true}};
   CHECK(refuse(small, model, WeightsMatch::partial).find("embedding is not loaded, which is the largest tensor") !=
         std::string::npos);
   load_weights(small, model, {WeightsMatch::partial, {"embed*"}});
   CHECK(torch::equal(model[0].tensor, torch::ones({2})));
+}
 
+TEST_CASE("transposed matrices are refused by name, and Hugging Face's GPT-2 is named as an example") {
+  const std::vector<NamedTensor> model{{"c_attn.weight", torch::zeros({6, 2}), true},
+                                       {"c_proj.weight", torch::zeros({9, 9}), true}};
   const auto transposed =
-      write_file({{"a.weight", torch::ones({2, 6}), true}, {"b.weight", torch::ones({9, 9}), true}});
-  CHECK(refuse(transposed, {{"a.weight", torch::zeros({6, 2}), true}, {"b.weight", torch::zeros({9, 9}), true}},
-               WeightsMatch::partial)
-            .find("a.weight is transposed: float32 [2, 6], expected float32 [6, 2]") != std::string::npos);
+      write_file({{"c_attn.weight", torch::ones({2, 6}), true}, {"c_proj.weight", torch::ones({9, 9}), true}});
+  for (const WeightsMatch match : {WeightsMatch::strict, WeightsMatch::partial}) {
+    const std::string message = refuse(transposed, model, match);
+    for (const char* part : {"c_attn.weight is transposed: float32 [2, 6], expected float32 [6, 2]",
+                             "as in Hugging Face's GPT-2 (Conv1D): transpose them in a converted file"})
+      CHECK(message.find(part) != std::string::npos);
+    CHECK(message.find("weights_match") == std::string::npos);  // a partial match would be refused too
+  }
+  // Nothing else fits.
+  const auto alone = write_file({{"c_attn.weight", torch::ones({2, 6}), true}});
+  for (const WeightsMatch match : {WeightsMatch::strict, WeightsMatch::partial})
+    CHECK(refuse(alone, {model[0]}, match).find("c_attn.weight is transposed") != std::string::npos);
 }
 
 TEST_CASE("excluded tensors are neither expected nor loaded") {

@@ -201,8 +201,8 @@ std::unique_ptr<BoundDataset> build_data(const Evaluation& evaluation, const plu
   const config::RunPlan& plan = *evaluation.plan;
   const data::Share share =
       evaluation.group ? data::Share{evaluation.group->rank(), evaluation.group->size()} : data::Share{};
-  auto batch_tensors = std::make_unique<BoundDataset>(catalogue, plan, dataset, share, evaluation.device,
-                                                      &evaluation.numbering);
+  auto batch_tensors =
+      std::make_unique<BoundDataset>(catalogue, plan, dataset, share, evaluation.device, &evaluation.numbering);
   const auto& fields = batch_tensors->transforms.fields();
   batch_tensors->model.push_back(connect_model(evaluation.model, plan.model, batch_tensors->name(), fields));
   for (size_t i = 0; i < evaluation.losses.size(); ++i)

@@ -5,6 +5,7 @@
 #include "framework/pipeline/build/metric_directions.h"
 #include "framework/pipeline/build/total_steps.h"
 #include "framework/pipeline/build/training.h"
+#include "framework/pipeline/build/monitored_metrics.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
@@ -110,6 +111,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric())
     require_metric(*monitored, directions, plan.schedule.place + ": schedule.monitor");
+  training.awaited_metrics = check_monitored_metrics(training, directions);
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
 }

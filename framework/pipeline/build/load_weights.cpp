@@ -103,18 +103,26 @@ bool is_transposed(const WeightMatch& match, const NamedTensor& named) {
          match.stored->shape[0] == named.tensor.size(1) && match.stored->shape[1] == named.tensor.size(0);
 }
 
-// A partial match must not leave most of the model at random values, or load matrices of another layout.
+// Throws if a matrix of the file is transposed: others may be square, and would be loaded transposed.
+void reject_transposed(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors,
+                       const std::string& file) {
+  const auto found = std::ranges::find_if(
+      matched.matches, [&](const WeightMatch& match) { return is_transposed(match, tensors[match.expected]); });
+  if (found == matched.matches.end()) return;
+  throw support::Error(support::ErrorKind::checkpoint,
+                       file + ": " + found->stored->name + " is transposed: " + describe_stored(*found->stored) +
+                           ", expected " + plugins::describe(tensors[found->expected].tensor) +
+                           ". Square matrices of this file may be transposed too, as in Hugging Face's GPT-2 (Conv1D): "
+                           "transpose them in a converted file:" +
+                           describe_mismatches(matched, tensors));
+}
+
+// A partial match must not leave most of the model at random values.
 void check_partial(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, const std::string& file) {
   int64_t largest = 0;
   for (const NamedTensor& named : tensors) largest = std::max(largest, named.tensor.numel());
   for (const WeightMatch& match : matched.matches) {
     const NamedTensor& named = tensors[match.expected];
-    if (is_transposed(match, named))
-      throw support::Error(support::ErrorKind::checkpoint,
-                           file + ": " + match.stored->name + " is transposed: " + describe_stored(*match.stored) +
-                               ", expected " + plugins::describe(named.tensor) +
-                               ". Square matrices of this file may be transposed too, as in Hugging Face's GPT-2: "
-                               "transpose them in a converted file");
     const bool is_loaded = match.status == WeightStatus::loaded || match.status == WeightStatus::other_name;
     if (!is_loaded && named.tensor.numel() == largest)
       throw support::Error(support::ErrorKind::checkpoint,
@@ -155,10 +163,12 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
   };
   if (match == config::WeightsMatch::strict) {
     if (matched.is_complete()) return;
+    reject_transposed(matched, tensors, file);
     if (loaded == 0) refuse(": does not fit the model:");
     refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(tensors.size()) +
            " tensors fit; load only these with model.weights_match = \"partial\":");
   }
+  reject_transposed(matched, tensors, file);
   if (loaded == 0 && !tensors.empty()) refuse(": none of its tensors fits the model; expected at least one:");
   check_partial(matched, tensors, file);
 }

@@ -14,10 +14,10 @@ namespace tenon::pipeline {
 // names and dtypes match. The log shows the result for each tensor.
 // A file of a checkpoint is checked against the checkpoint's manifest first: damaged weights throw Error(checkpoint).
 // Strict: throws Error(checkpoint) naming the file and every tensor that is missing, unexpected, or has another dtype
-// or shape. Partial: loads what fits and warns about the rest; throws Error(checkpoint) if nothing fits, if the largest
-// tensor of the model does not, or if a matrix is transposed. `exclude`: patterns of tensor names, where `*` matches
-// anything; such tensors keep their values in the model and are ignored in the file. If it throws, the model is
-// unchanged.
+// or shape. Partial: loads what fits and warns about the rest; throws Error(checkpoint) if nothing fits, or if the
+// largest tensor of the model does not. Both refuse transposed matrices by name. `exclude`: patterns of tensor names,
+// where `*` matches anything; such tensors keep their values in the model and are ignored in the file. If it throws,
+// the model is unchanged.
 struct WeightsRequest {
   config::WeightsMatch match = config::WeightsMatch::strict;
   std::vector<std::string> exclude = {};

@@ -23,6 +23,12 @@ struct ScheduledData {
   std::unique_ptr<BoundDataset> batch_tensors;
 };
 
+// A metric that a callback names and that only another callback can log.
+struct AwaitedMetric {
+  std::string name;
+  std::string key;  // the parameter that names it, for messages
+};
+
 // The metric that selects the best checkpoints.
 struct Monitor {
   std::string metric;  // of a validation, by its name in the history
@@ -42,8 +48,9 @@ struct Training : Evaluation {
   std::function<std::unique_ptr<support::DeviceGraph>()> make_graph = {};  // empty: the device has no graphs
   std::optional<precision::LossScaler> scaler = {};                        // only for fp16
   std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
-  std::optional<Monitor> monitor = {};                        // none: only the newest checkpoints are kept
-  StageTimes times = {};                                      // measured by train()
+  std::vector<AwaitedMetric> awaited_metrics = {};  // names in callbacks that are checked after the first validation
+  std::optional<Monitor> monitor = {};              // none: only the newest checkpoints are kept
+  StageTimes times = {};                            // measured by train()
 
   // Switches `train` to the data of this epoch and destroys the previous data with its threads and memory. Call it
   // between two passes.

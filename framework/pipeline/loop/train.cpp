@@ -1,7 +1,9 @@
 #include "framework/pipeline/loop/train.h"
 
 #include <chrono>
+#include <utility>
 
+#include "framework/pipeline/build/monitored_metrics.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_ranks.h"
 #include "framework/pipeline/checks/choose_memory_format.h"
@@ -327,6 +329,7 @@ class Loop {
     state_.validated_step = state_.step;
     dispatch(Event::validation_end);
     take_scalars(lines.back());
+    check_awaited_metrics();
     for (const NamedMetrics& line : lines) {
       record(LineKind::validation, line);
       // All ranks have the same metrics and get the same result.
@@ -335,6 +338,13 @@ class Loop {
     averaged.restore();
     sync_now();
     loop_.validation_due.restart(now());
+  }
+
+  // After the first validation.
+  void check_awaited_metrics() {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : state_.metrics) names.push_back(name);
+    require_awaited_metrics(std::exchange(training_.awaited_metrics, {}), names);
   }
 
   // Passes the metrics of a validation or an epoch to the schedule.

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/pipeline/device/host_copies.h"
 #include "framework/pipeline/state/stored_tensors.h"
@@ -50,7 +51,8 @@ std::map<std::string, std::string> find_tied(const std::vector<NamedTensor>& ten
 
 }  // namespace
 
-size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors, at::ScalarType dtype) {
+size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors, at::ScalarType dtype,
+                    const config::ClassNames& class_names) {
   const std::map<std::string, std::string> tied = find_tied(tensors);
   HostCopies copies(/*shares=*/true);
   std::vector<std::pair<std::string, at::Tensor>> copied;
@@ -63,7 +65,7 @@ size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTe
     tensor = convert(name, tensor, dtype);
     views.push_back(view_of(name, tensor));
   }
-  artifacts::Metadata metadata{{"format", "pt"}};  // expected by Python libraries
+  artifacts::Metadata metadata = artifacts::make_weights_metadata(class_names);
   metadata.insert(tied.begin(), tied.end());
   artifacts::write_safetensors(file, views, metadata, kKind);
   return views.size();

@@ -5,16 +5,18 @@
 #include <filesystem>
 #include <vector>
 
+#include "framework/config/values/class_names.h"
 #include "framework/plugins/components/model.h"
 
 namespace tenon::pipeline {
 
 // Writes every tensor, in order, and returns their number. `dtype`: the dtype for floating-point tensors; Undefined:
 // unchanged. A tensor with several names is written once, under the first name in alphabetical order. The metadata maps
-// each other name to it, as safetensors.torch.save_model and load_model do.
+// each other name to it, as safetensors.torch.save_model and load_model do. `class_names`: see
+// artifacts::make_weights_metadata.
 // Throws Error(configuration) if the file cannot be written, and naming the tensor if a finite value would become
 // infinite in `dtype`.
 size_t save_weights(const std::filesystem::path& file, const std::vector<plugins::NamedTensor>& tensors,
-                    at::ScalarType dtype);
+                    at::ScalarType dtype, const config::ClassNames& class_names = {});
 
 }  // namespace tenon::pipeline

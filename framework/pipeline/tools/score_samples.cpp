@@ -110,7 +110,7 @@ class Scoring {
   at::Tensor count(const BatchTensors& batch_tensors, size_t pair, int64_t rows) {
     const at::Tensor output = batch_tensors.outputs[(*pairs_)[pair].output].narrow(0, 0, rows);
     const at::Tensor target = batch_tensors.fields[(*pairs_)[pair].field].narrow(0, 0, rows);
-    const at::Tensor predicted = output.argmax(1);
+    at::Tensor predicted = output.argmax(1);
     scores_.classes[pair].counts += count_classes(predicted, target, output.size(1));
     return predicted;
   }

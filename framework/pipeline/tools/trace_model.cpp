@@ -69,7 +69,7 @@ torch::jit::Module trace(const Model& model, const ModelInputs& inputs) {
   ModuleTree tree;
   for (const plugins::NamedTensor& named : model.tensors()) tree.add(named);
   torch::jit::Module module = tree.root();
-  const auto forward = [&](std::vector<IValue> stack) -> std::vector<IValue> {
+  const auto forward = [&](const std::vector<IValue>& stack) -> std::vector<IValue> {
     const std::vector<at::Tensor> outputs = model.forward({}, to_tensors(stack));
     if (outputs.size() == 1) return {outputs[0]};
     return {c10::ivalue::Tuple::create(to_stack(outputs))};
@@ -125,12 +125,13 @@ std::string find_difference(const Model& model, torch::jit::Module& module, cons
 
 }  // namespace
 
-std::string trace_model(const Model& model, const std::vector<ModelInputs>& batches) {
+std::string trace_model(const Model& model, const std::vector<ModelInputs>& batches,
+                        const std::map<std::string, std::string>& extra_files) {
   TENON_CHECK(!batches.empty(), "there is no batch to trace " << model.component().describe() << " on");
   const at::NoGradGuard no_grad;
   std::ostringstream file;
   try {
-    trace(model, batches.front()).save(file);
+    trace(model, batches.front()).save(file, {extra_files.begin(), extra_files.end()});
   } catch (const c10::Error& error) {
     refuse(model, std::string("cannot be traced: ") + error.what_without_backtrace());
   }

@@ -1,6 +1,7 @@
 // Exports a model as TorchScript, which Python and LibTorch run without Tenon.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ using ModelInputs = std::vector<at::Tensor>;
 // A trace records no branches, and sizes that the model computes in C++ become constants. The file is therefore read
 // back and compared with the model on every batch and on one with another number of samples. Throws Error(plugin)
 // naming the batch on which they differ by more than rounding. REQUIRES: at least one batch; tensors on the CPU.
-std::string trace_model(const plugins::Model& model, const std::vector<ModelInputs>& batches);
+// `extra_files`: texts by name, which torch.jit.load returns in its argument _extra_files.
+std::string trace_model(const plugins::Model& model, const std::vector<ModelInputs>& batches,
+                        const std::map<std::string, std::string>& extra_files = {});
 
 }  // namespace tenon::pipeline

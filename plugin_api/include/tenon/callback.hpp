@@ -26,6 +26,8 @@
 
 #include "callback.h"
 #include "component.hpp"
+#include "detail/component_extensions.hpp"
+#include "parameter_roles.hpp"
 #include "saved_state.h"
 
 #define TENON_EACH_EVENT(X)                           \
@@ -294,8 +296,7 @@ struct TENON_HIDDEN CallbackTable {
       static constexpr tenon_saved_state kSavedState = {sizeof(tenon_saved_state), &save, &load};
       if (copy(id) == TENON_SAVED_STATE) return &kSavedState;
     }
-    static_cast<void>(id);
-    return nullptr;
+    return Extensions<ParameterRolesExtension<T>>::find(id);
   }
 
   static constexpr tenon_callback make() {

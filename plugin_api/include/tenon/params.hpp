@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "detail/guard.hpp"
+#include "parameter_roles.h"
 #include "parameters.h"
 
 namespace tenon {
@@ -128,6 +129,16 @@ class Param {
     return *this;
   }
 
+  // Declares that the value is the name of a metric in the history, or a list of these. The host refuses a name that
+  // the run does not have, see parameter_roles.h. REQUIRES: a string or a list of strings.
+  Param& names_metric() {
+    role_ = TENON_ROLE_METRIC;
+    return *this;
+  }
+
+  const std::string& name() const { return name_; }
+  uint32_t role() const { return role_; }  // TENON_ROLE_...; 0: none
+
   // Returns a descriptor that borrows from this object. Stores the array of choices in `choices`.
   tenon_param describe(std::vector<tenon_string>& choices) const {
     for (const std::string& choice : choices_) choices.push_back(detail::borrow(choice));
@@ -150,6 +161,7 @@ class Param {
   std::string range_;
   std::vector<std::string> choices_;
   std::string doc_;
+  uint32_t role_ = 0;
 };
 
 // A parameter with a default. The type of the parameter is the type of the default: bool, an integer, a floating-point

@@ -15,9 +15,10 @@ namespace {
 class EarlyStopping final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("monitor", "validation/loss").doc("metric to monitor"), MonitoredDirection::param(),
+    return {tenon::param("monitor", "validation/loss").names_metric().doc("metric to monitor"),
+            MonitoredDirection::param(),
             tenon::param("patience", 3)
-                .range("[1, inf)")
+                .range("[1, 1e9]")
                 .doc("number of validations without improvement after which the run stops"),
             tenon::param("min_delta", 0.0).range("[0, inf)").doc("minimum change that counts as an improvement")};
   }
@@ -28,10 +29,7 @@ class EarlyStopping final {
         patience_(params.integer("patience")),
         min_delta_(params.number("min_delta")) {}
 
-  void on_run_setup(const tenon::Run& run) {
-    require_metric(run, monitor_);
-    direction_.find(run, monitor_);
-  }
+  void on_run_setup(const tenon::Run& run) { direction_.find(run, monitor_); }
 
   void on_validation_end(const tenon::Run& run, tenon::Requests& requests) {
     const double value = read_metric(run, monitor_).value_or(std::numeric_limits<double>::quiet_NaN());

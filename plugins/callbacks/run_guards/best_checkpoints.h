@@ -15,7 +15,8 @@
 class BestCheckpoints final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("monitor", "validation/loss").doc("metric to monitor"), MonitoredDirection::param(),
+    return {tenon::param("monitor", "validation/loss").names_metric().doc("metric to monitor"),
+            MonitoredDirection::param(),
             tenon::param("top", 1)
                 .range("[1, 1000]")
                 .doc("number of best values; a checkpoint is saved when the metric is among the best so far"),
@@ -30,10 +31,7 @@ class BestCheckpoints final {
         top_(static_cast<size_t>(params.integer("top"))),
         min_delta_(params.number("min_delta")) {}
 
-  void on_run_setup(const tenon::Run& run) {
-    require_metric(run, monitor_);
-    direction_.find(run, monitor_);
-  }
+  void on_run_setup(const tenon::Run& run) { direction_.find(run, monitor_); }
 
   void on_validation_end(const tenon::Run& run, tenon::Requests& requests) {
     const double value = read_metric(run, monitor_).value_or(std::nan(""));

@@ -64,13 +64,14 @@ class NanGuard final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::param("monitor", std::vector<std::string>{})
+                .names_metric()
                 .doc("metrics to monitor in addition to the loss of each step"),
             tenon::param("factor", 10.0).range("(1, inf)").doc("a value above factor times the median is a spike"),
             tenon::param("window", 50)
                 .range("[1, 100000]")
                 .doc("number of normal values in the median; until it is reached, only NaN and infinity are spikes"),
             tenon::param("patience", 5)
-                .range("[1, inf)")
+                .range("[1, 1e9]")
                 .doc("number of consecutive spikes of the same metric before the action"),
             tenon::param("action", "stop").choices({"stop", "log"}).doc("stop the run, or only log a warning")};
   }
@@ -82,10 +83,6 @@ class NanGuard final {
         stops_(params.text("action") == "stop"),
         loss_(static_cast<size_t>(params.integer("window")), factor_),
         metrics_(monitor_.size(), loss_) {}
-
-  void on_run_setup(const tenon::Run& run) const {
-    for (const std::string& name : monitor_) require_metric(run, name);
-  }
 
   // Does not synchronise with the device. The loss may therefore be some steps late, and each loss is checked once.
   void on_step_end(const tenon::Run& run, tenon::Requests& requests) {

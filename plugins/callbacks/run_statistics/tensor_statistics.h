@@ -28,7 +28,7 @@ class TensorStatistics {
  public:
   // `what`: "gradient" or "weight".
   static std::vector<tenon::Param> schema(const std::string& what) {
-    return {tenon::param("every", 100).range("[1, inf)").doc("interval in optimizer steps"),
+    return {tenon::param("every", 100).range("[1, 1e15]").doc("interval in optimizer steps"),
             tenon::param("parameters", std::vector<std::string>{"*"})
                 .doc("names of the parameters; * matches any characters, ? matches one"),
             tenon::param("statistics", std::vector<std::string>{"norm"})

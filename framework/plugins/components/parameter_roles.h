@@ -1,0 +1,15 @@
+// The roles that a component declares for its parameters, see tenon/parameter_roles.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/plugins/calls/component.h"
+
+namespace tenon::plugins {
+
+// The parameters with TENON_ROLE_METRIC, in the order of the component's list. Throws Error(plugin) if a parameter is
+// not in the schema or is no string or list of strings.
+std::vector<std::string> list_metric_parameters(const Component& component);
+
+}  // namespace tenon::plugins

@@ -1,0 +1,38 @@
+/* What parameters stand for in a run, as an extension of a component (tenon_component.get_extension). The host compares
+ * such a value with the run before the first step. A host that does not know an extension never requests it. */
+#ifndef TENON_PARAMETER_ROLES_H
+#define TENON_PARAMETER_ROLES_H
+
+#include "abi.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TENON_PARAMETER_ROLES "tenon.parameter-roles/1"
+
+/* Of a callback, a string or a list of strings: names of metrics in the history, such as "validation/loss". A name that
+ * the run cannot have ends it before the first step. A name that another callback may log must exist after the first
+ * validation. An empty string names no metric. */
+#define TENON_ROLE_METRIC 1u
+
+typedef struct tenon_parameter_role {
+  tenon_string parameter; /* its name in the schema */
+  uint32_t role;          /* TENON_ROLE_...; a host ignores roles that it does not know */
+  uint32_t reserved;      /* 0 */
+} tenon_parameter_role;   /* frozen, like its members */
+
+TENON_STATIC_ASSERT(sizeof(tenon_parameter_role) == 24, "tenon_parameter_role is frozen");
+
+typedef struct tenon_parameter_roles {
+  uint64_t size;
+
+  /* [load] Returns the roles, valid while the plugin is loaded. The component needs no instance. */
+  tenon_status (*roles)(const tenon_parameter_role** roles, uint64_t* count);
+} tenon_parameter_roles;
+TENON_FREEZE(tenon_parameter_roles, roles, 16);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
