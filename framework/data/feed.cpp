@@ -43,6 +43,7 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
     options.batch_size = data.batch_size;
     options.most = data.limit_batches * data.batch_size * share.world;
   } else {
+    options.spreads_limit = true;  // data are often in the order of their classes
     options.most = data.validation_limit_batches * data.validation_batch_size * share.world;
   }
   return options;
@@ -70,6 +71,8 @@ SampleTraits read_traits(const plugins::Dataset& dataset, const config::NamedDat
   return traits;
 }
 
+Numbering plan_numbering(const config::RunPlan& plan) { return {plan.data.class_names, plan.data.class_names_source}; }
+
 Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named,
                      const Share& share) {
   const SamplerOptions options = make_sampler_options(plan, named, share);
@@ -84,9 +87,9 @@ Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& pla
 }  // namespace
 
 Feed::Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
-           const Share& share)
+           const Share& share, const Numbering* numbering)
     : dataset_(catalogue.find(config::ComponentKind::dataset, dataset.use), dataset),
-      samples_(dataset_),
+      samples_(dataset_, {dataset_, numbering ? *numbering : plan_numbering(plan), dataset.place}),
       share_(share),
       sampler_(make_sampler(dataset_, plan, dataset, share)),
       options_(make_loader_options(plan, dataset, share)),

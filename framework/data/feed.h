@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/config/plan/run_plan.h"
+#include "framework/data/class_numbers.h"
 #include "framework/data/loader.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
@@ -28,12 +29,15 @@ std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>
 class Feed {
  public:
   // `dataset` is one of the plan's datasets. Throws Error(configuration) for a subset without samples, and for a
-  // sampler that needs data that the dataset does not provide. Also throws as plugins::Dataset and Loader do.
+  // sampler that needs data that the dataset does not provide. Also throws as plugins::Dataset, ClassNumbers and Loader
+  // do. `numbering`: of the classes; null: the plan's.
   Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
-       const Share& share = {});
+       const Share& share = {}, const Numbering* numbering = nullptr);
 
   const plugins::Dataset& dataset() const { return dataset_; }
   const Sampler& sampler() const { return sampler_; }
+  // The names of classes, in the order of the numbers that the samples hold.
+  const config::ClassNames& class_names() const { return samples_.class_names(); }
   Loader& loader() { return loader_; }  // for a pass in another order
   int64_t batch_size() const { return options_.batch_size; }
   int64_t batches() const;  // in a pass; a process with a smaller share may lack the last one

@@ -1,6 +1,9 @@
 // A plugin's dataset as a SampleSource for the loader.
 #pragma once
 
+#include <utility>
+
+#include "framework/data/class_numbers.h"
 #include "framework/data/sample_source.h"
 #include "framework/plugins/components/dataset.h"
 
@@ -8,15 +11,19 @@ namespace tenon::data {
 
 class PluginSamples final : public SampleSource {
  public:
-  // `dataset` must outlive this object.
-  explicit PluginSamples(const plugins::Dataset& dataset) : dataset_(dataset) {}
+  // `dataset` must outlive this object. `classes` translates the numbers of its classes.
+  explicit PluginSamples(const plugins::Dataset& dataset, ClassNumbers classes = {})
+      : dataset_(dataset), classes_(std::move(classes)) {}
 
   int64_t size() const override { return dataset_.size(); }
   const std::vector<Field>& fields() const override { return dataset_.fields(); }
+  // The names of classes, in the order of the numbers that the samples hold.
+  const config::ClassNames& class_names() const { return classes_.names(); }
   std::unique_ptr<Worker> open_worker(uint64_t worker_id, uint64_t seed) override;
 
  private:
   const plugins::Dataset& dataset_;
+  ClassNumbers classes_;
 };
 
 }  // namespace tenon::data

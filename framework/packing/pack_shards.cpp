@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/data/loader.h"
 #include "framework/packing/encoded_samples.h"
@@ -23,6 +24,9 @@ namespace {
 
 // Samples in flight, enough for several workers with large samples.
 constexpr int64_t kPrefetch = 32;
+
+// Readers of WebDataset skip members of this form.
+constexpr const char* kClassNamesMember = "__class_names__";
 
 void check_folder(const fs::path& folder) {
   std::error_code error;
@@ -50,6 +54,7 @@ class ShardWriter {
       : folder_(folder), options_(options), on_shard_(on_shard) {
     name_ = options.name;
     std::replace(name_.begin(), name_.end(), '/', '-');
+    if (!options.class_names.empty()) class_names_ = artifacts::print_class_names(options.class_names);
     digits_ = std::max<size_t>(6, std::to_string(options.order.size()).size());
   }
 
@@ -61,6 +66,7 @@ class ShardWriter {
     if (!tar_) {
       shard_ = {name_ + '-' + pad_number(static_cast<int64_t>(shards_.size()), 6) + ".tar", 0, 0};
       tar_ = std::make_unique<TarWriter>(folder_ / shard_.name);
+      if (!class_names_.empty()) tar_->add(kClassNamesMember, std::as_bytes(std::span(class_names_)));
     }
     for (size_t i = 0; i < kinds.size(); ++i)
       tar_->add(key + kinds[i].extension, {files.fields[i].data, size_of(files, i)});
@@ -95,6 +101,7 @@ class ShardWriter {
   const PackOptions& options_;
   const std::function<void(const PackedShard&)>& on_shard_;
   std::string name_;
+  std::string class_names_;  // JSON
   size_t digits_;
   int64_t written_ = 0;
   PackedShard shard_;

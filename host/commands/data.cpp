@@ -76,7 +76,9 @@ class Sheet {
     }
   }
 
-  std::string make(const std::string& title) const { return artifacts::make_contact_sheet(title, samples_); }
+  std::string make(const std::string& title, const config::ClassNames& names) const {
+    return artifacts::make_contact_sheet(title, samples_, names);
+  }
   size_t size() const { return samples_.size(); }
 
  private:
@@ -172,6 +174,8 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
                  field["dtype"].get<std::string>().c_str(),
                  print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
   }
+  for (const auto& [field, names] : feed.class_names())
+    write_output("  %s: %s\n", field.c_str(), config::describe_classes(names).c_str());
   if (timing.is_null()) return;
   const auto number = [&](const char* name) { return timing[name].get<double>(); };
   write_output("loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
@@ -196,7 +200,7 @@ void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
   }
   const std::string title = feed.dataset().name() + ": " + std::to_string(sheet.size()) + " samples of " +
                             feed.dataset().component().schema.id;
-  artifacts::write_file_durably(page, sheet.make(title), support::ErrorKind::configuration);
+  artifacts::write_file_durably(page, sheet.make(title, feed.class_names()), support::ErrorKind::configuration);
 }
 
 po::options_description make_data_options() {
@@ -243,6 +247,7 @@ int show_data(const Arguments& arguments) {
                    {"batch_size", feed.batch_size()},
                    {"workers", run.plan.data.workers},
                    {"fields", fields},
+                   {"class_names", feed.class_names()},
                    {"skipped_samples", feed.skipped()},
                    {"loader", loader_timing}};
     write_output_json(all);

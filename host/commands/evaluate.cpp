@@ -74,9 +74,9 @@ int evaluate(const Arguments& arguments) {
                         Evaluation::Of::metrics);
   catch_stop_signals();
   std::vector<EvaluatedSet> sets;
-  for (const auto& data : evaluation.training().validation) {
-    auto metrics = pipeline::evaluate(evaluation.training(), *data, evaluation.context(),
-                                      [](int64_t) { return stop_signal() == 0; });
+  for (const auto& data : evaluation.parts().validation) {
+    auto metrics =
+        pipeline::evaluate(evaluation.parts(), *data, evaluation.context(), [](int64_t) { return stop_signal() == 0; });
     if (!metrics) return 128 + stop_signal();
     sets.push_back({data.get(), std::move(*metrics)});
   }

@@ -1,20 +1,22 @@
 // `host export`: writes trained weights, or the model as TorchScript.
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/pipeline/tools/trace_model.h"
+#include "framework/reporting/terminal/text_table.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
 #include "host/process/standard_streams.h"
-#include "host/runs/text_table.h"
 #include "host/training/open_evaluation.h"
 #include "host/training/open_run.h"
 
@@ -43,7 +45,10 @@ int export_safetensors(const Arguments& arguments, const std::filesystem::path& 
   plugins::Model model(opened.catalogue.find(config::ComponentKind::model, plan.model.use), plan.model);
   model.build();
   pipeline::load_weights(weights.file, model.tensors());
-  const size_t count = pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan));
+  config::ClassNames class_names = artifacts::read_class_names(weights.file);
+  if (class_names.empty()) class_names = plan.data.class_names;
+  const size_t count =
+      pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan), class_names);
   write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), output.c_str(), count,
                support::print_bytes(support::read_file_size(output, kKind)).c_str());
   return 0;
@@ -52,8 +57,8 @@ int export_safetensors(const Arguments& arguments, const std::filesystem::path& 
 // Reads the model inputs of the first batches, at most `most` batches.
 std::vector<pipeline::ModelInputs> read_inputs(Evaluation& evaluation, size_t most) {
   std::vector<pipeline::ModelInputs> batches;
-  pipeline::BoundDataset& data = *evaluation.training().validation.front();
-  pipeline::predict(evaluation.training(), data, evaluation.context(), [&](const pipeline::Prediction& prediction) {
+  pipeline::BoundDataset& data = *evaluation.parts().validation.front();
+  pipeline::predict(evaluation.parts(), data, evaluation.context(), [&](const pipeline::Prediction& prediction) {
     pipeline::ModelInputs& inputs = batches.emplace_back();
     for (const at::Tensor& input : data.model.front().gather(prediction.batch_tensors)) inputs.push_back(input.clone());
     return batches.size() < most;
@@ -73,12 +78,15 @@ int export_torchscript(const Arguments& arguments, const std::filesystem::path& 
   constexpr size_t kBatches = 2;
   Evaluation evaluation(file, {arguments.text("checkpoint"), arguments.text("data")}, Evaluation::Of::outputs);
   const std::vector<pipeline::ModelInputs> batches = read_inputs(evaluation, kBatches);
-  const std::string traced = pipeline::trace_model(evaluation.training().model, batches);
+  std::map<std::string, std::string> extra_files;
+  if (const config::ClassNames& names = evaluation.plan().data.class_names; !names.empty())
+    extra_files.emplace("class_names.json", artifacts::print_class_names(names));
+  const std::string traced = pipeline::trace_model(evaluation.parts().model, batches, extra_files);
   artifacts::write_file_durably(output, traced, kKind);
   write_output("weights %s\n%s: TorchScript, traced on %lld samples of %s; outputs verified against the model\n",
                evaluation.describe_weights().c_str(), output.c_str(),
                static_cast<long long>(batches.front().front().size(0)),
-               evaluation.training().validation.front()->name().c_str());
+               evaluation.parts().validation.front()->name().c_str());
   return 0;
 }
 

@@ -1,4 +1,5 @@
 // `host pack`: writes a dataset of the run file as tar files.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <string>
@@ -51,6 +52,15 @@ uint64_t parse_size(const Arguments& arguments, const std::string& option) {
   arguments.refuse("--" + option + " is " + text, "a size such as 256MiB");
 }
 
+// Names of fields that the dataset does not have are left out.
+config::ClassNames packed_names(const data::PluginSamples& samples) {
+  config::ClassNames names = samples.class_names();
+  std::erase_if(names, [&](const auto& named) {
+    return std::ranges::find(samples.fields(), named.first, &data::Field::name) == samples.fields().end();
+  });
+  return names;
+}
+
 int pack(const Arguments& arguments) {
   const uint64_t shard_bytes = parse_size(arguments, "shard-bytes");
   const int64_t shard_samples = arguments.count("shard-samples", 1);
@@ -60,7 +70,8 @@ int pack(const Arguments& arguments) {
   const config::NamedDataset& named = find_dataset(plan, arguments.text("data"));
   plugins::prepare_dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
   const plugins::Dataset dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
-  data::PluginSamples samples(dataset);
+  data::PluginSamples samples(
+      dataset, data::ClassNumbers(dataset, {plan.data.class_names, plan.data.class_names_source}, named.place));
   const data::Sampler sampler(dataset.size(), {.shuffle = arguments.has("shuffle"),
                                                .seed = plan.run.seed,
                                                .subset = named.subset,
@@ -72,7 +83,8 @@ int pack(const Arguments& arguments) {
                                         .seed = data::derive_dataset_seed(plan.run.seed, named.name),
                                         .workers = plan.data.workers,
                                         .shard_bytes = shard_bytes,
-                                        .shard_samples = shard_samples};
+                                        .shard_samples = shard_samples,
+                                        .class_names = packed_names(samples)};
   const std::vector<packing::PackedShard> shards = packing::pack_shards(samples, options, print_shard, stop_signal());
   if (shards.empty() && stop_signal() != 0) {
     write_output("stopped; nothing was written\n");

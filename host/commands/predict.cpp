@@ -8,18 +8,19 @@
 
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/state/stored_tensors.h"
+#include "framework/reporting/predictions/prediction_file.h"
 #include "host/command_line/command.h"
+#include "host/predict/prediction_columns.h"
 #include "host/process/signals.h"
 #include "host/process/standard_streams.h"
-#include "host/runs/prediction_columns.h"
-#include "host/runs/prediction_file.h"
 #include "host/training/open_evaluation.h"
 
 namespace tenon::host {
 
 namespace {
 
-void write(const pipeline::Prediction& prediction, const std::vector<PredictionColumn>& columns, PredictionFile& file) {
+void write(const pipeline::Prediction& prediction, const std::vector<PredictionColumn>& columns,
+           reporting::PredictionFile& file) {
   const auto samples = static_cast<int64_t>(prediction.indices.size());
   std::vector<artifacts::TensorView> views{{"index",
                                             TENON_INT64,
@@ -66,18 +67,20 @@ int predict(const Arguments& arguments) {
   const std::string output = arguments.text("output");
   Evaluation evaluation(arguments.run_file(), {arguments.text("checkpoint"), arguments.text("data")},
                         Evaluation::Of::outputs);
-  pipeline::BoundDataset& data = *evaluation.training().validation.front();
+  pipeline::BoundDataset& data = *evaluation.parts().validation.front();
   const std::vector<PredictionColumn> columns =
-      choose_columns(choose(arguments), evaluation.training().model, data.transforms.fields());
-  const std::unique_ptr<PredictionFile> file = PredictionFile::make(output, data.feed.sampler().size());
+      choose_columns(choose(arguments), evaluation.parts().model, data.transforms.fields());
+  const std::unique_ptr<reporting::PredictionFile> file =
+      reporting::PredictionFile::make(output, data.feed.sampler().size());
   catch_stop_signals();
   size_t samples = 0;
   const auto take = [&](const pipeline::Prediction& prediction) {
+    if (samples == 0) file->name_classes(name_columns(columns, prediction.batch_tensors, data.feed.class_names()));
     write(prediction, columns, *file);
     samples += prediction.indices.size();
     return stop_signal() == 0;
   };
-  if (!pipeline::predict(evaluation.training(), data, evaluation.context(), take)) {
+  if (!pipeline::predict(evaluation.parts(), data, evaluation.context(), take)) {
     write_output("stopped; nothing was written\n");
     return 128 + stop_signal();
   }

@@ -3,7 +3,9 @@
 #include <utility>
 #include <vector>
 
+#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/support/error.h"
+#include "host/training/use_class_names.h"
 
 namespace tenon::host {
 
@@ -36,6 +38,7 @@ artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::
   // model.weights_match applies only to the initial weights of a run. Here all tensors of the model must match.
   plan.model.weights_match = config::WeightsMatch::strict;
   plan.model.weights_exclude.clear();
+  use_class_names(plan, artifacts::read_class_names(weights.file), weights.file.string());
   return weights;
 }
 
@@ -44,7 +47,7 @@ artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::
 Evaluation::Evaluation(const RunFile& file, const Choice& choice, Of of)
     : run_(open_for(file, choice.dataset, of)),
       weights_(find_weights_for(choice.checkpoint, run_.plan)),
-      training_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device)) {}
+      parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device)) {}
 
 plugins::StepContext Evaluation::context() const {
   return {false, weights_.step, weights_.epoch, 0, 1, run_.plan.run.seed};

@@ -30,7 +30,7 @@ class Evaluation {
 
   const config::RunPlan& plan() const { return run_.plan; }
   const artifacts::FoundWeights& weights() const { return weights_; }
-  pipeline::Training& training() { return training_; }
+  pipeline::Evaluation& parts() { return parts_; }
   // The position of the run when the weights were saved.
   plugins::StepContext context() const;
   // Returns "runs/digits/.../step-00000230 (epoch 10, step 230)", or the file name.
@@ -39,7 +39,7 @@ class Evaluation {
  private:
   OpenedRun run_;
   artifacts::FoundWeights weights_;
-  pipeline::Training training_;
+  pipeline::Evaluation parts_;
 };
 
 }  // namespace tenon::host

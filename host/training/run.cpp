@@ -11,6 +11,7 @@
 #include "framework/config/plan/print_run_plan.h"
 #include "framework/pipeline/build/model_tensors.h"
 #include "framework/pipeline/checks/advise_device.h"
+#include "framework/pipeline/checks/check_run.h"
 #include "framework/pipeline/loop/train.h"
 #include "framework/pipeline/tools/score_samples.h"
 #include "framework/reporting/report/png_plots.h"
@@ -157,6 +158,9 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   config::RunPlan recorded = opened.plan;
   add_class_names(recorded, training.train->feed.class_names());
   if (!group || group->world().is_first()) compare_class_names(plan.model.weights, training.train->feed.class_names());
+  // Every rank checks, because every rank has to stop at an error.
+  for (const std::string& warning : pipeline::check_run(training))
+    if (!group || group->world().is_first()) support::log_warning(warning);
   if (options.is_check) {
     write_output_text(config::print_run_plan(recorded));
     if (std::fflush(stdout) != 0)

@@ -36,6 +36,16 @@ std::string print_again(const std::string& printed) {
 
 }  // namespace
 
+TEST_CASE("the names of classes are printed and read again") {
+  const RunPlan plan = plan_of(std::string(kShortRunFile) +
+                               "\n[data.class_names]\nlabel = [\"a \\\"b\\\"\", \"é\"]\n\"the mask\" = [\"x\"]\n");
+  CHECK(plan.data.class_names == ClassNames{{"label", {"a \"b\"", "é"}}, {"the mask", {"x"}}});
+  const std::string printed = print_run_plan(plan);
+  CHECK(printed.find("\n[data.class_names]\nlabel = [\"a \\\"b\\\"\", \"é\"]\n\"the mask\" = [\"x\"]\n") !=
+        std::string::npos);
+  CHECK(print_again(printed) == printed);
+}
+
 TEST_CASE("the shortest run file is printed with every default") {
   CHECK(print_run_plan(plan_of(kShortRunFile)) ==
         std::string(R"(# The complete plan of a run, with all defaults written out. It can be run again unchanged.

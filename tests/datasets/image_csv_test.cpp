@@ -67,6 +67,7 @@ TEST_CASE("image_csv gives the image of each row, and numbers classes by first a
   const fs::path table = make_table("rows", "label,path\ncat,img/3.png\nant,img/1.png\ncat,img/2.png\n");
   const OpenedDataset images(kImageCsv, make_params(table));
   CHECK(images.describe_fields() == Texts{"image float32 3,4,4", "label int64"});
+  CHECK(images.describe_classes() == Texts{"label: cat, ant"});
   REQUIRE(images.size() == 3);
   const int levels[] = {30, 10, 20};
   const int64_t labels[] = {0, 1, 0};
@@ -86,6 +87,7 @@ TEST_CASE("workers are opened on several threads at the same time") {
 TEST_CASE("listed classes are numbered by their index in the list") {
   const fs::path table = make_table("given", "label,path\ncat,img/3.png\nant,img/1.png\n");
   const OpenedDataset images(kImageCsv, make_params(table, {{"classes", Texts{"ant", "bee", "cat"}}}));
+  CHECK(images.describe_classes() == Texts{"label: ant, bee, cat"});
   CHECK(images.integer(0, "label") == 2);
   CHECK(images.integer(1, "label") == 0);
   CHECK(refusal(kImageCsv, make_params(table, {{"classes", Texts{"cat", "bee"}}})) ==
@@ -112,6 +114,7 @@ TEST_CASE("a table may have only regression targets") {
   const fs::path table = make_table("regression", "path,x\n1.png,3\n");
   const OpenedDataset images(kImageCsv,
                              make_params(table, {{"root", "img"}, {"labels", Texts{}}, {"targets", Texts{"x"}}}));
+  CHECK(images.describe_classes().empty());
   CHECK(images.describe_fields() == Texts{"image float32 3,4,4", "targets float32 1"});
   CHECK(is_level(images.floats(0, "image"), 10));
 }

@@ -48,12 +48,28 @@ TEST_CASE("image_folder gives normalised planes and the class") {
                                                             "normalize(mean=(0, 0.5, 0), std=(1, 0.25, 1))"}}}));
   CHECK(images.size() == 2);
   CHECK(images.describe_fields() == std::vector<std::string>{"image float32 3,8,8", "label int64"});
+  CHECK(images.describe_classes() == Texts{"label: gradient, green"});
   CHECK(images.integer(0, "label") == 0);
   CHECK(images.integer(1, "label") == 1);
   const std::vector<float> green = images.floats(1, "image");
   CHECK(std::all_of(green.begin(), green.begin() + 64, [](float value) { return value == 0; }));
   CHECK(std::all_of(green.begin() + 64, green.begin() + 128, [](float value) { return value == 2; }));
   CHECK(std::all_of(green.begin() + 128, green.end(), [](float value) { return value == 0; }));
+}
+
+TEST_CASE("a fault that leaves the pixels of a PNG intact is logged, first as a warning") {
+  const std::filesystem::path root = make_two_classes();
+  std::vector<uint8_t> png = encode(".png", make_gradient(64, 32));
+  const std::vector<uint8_t> text = {0, 0, 0, 1, 't', 'E', 'X', 't', 'a', 0, 0, 0, 0};  // with a wrong checksum
+  png.insert(png.begin() + 33, text.begin(), text.end());                               // after the header
+  const std::filesystem::path file = root / "gradient" / "a.png";
+  write_file(file, png);
+  const OpenedDataset images(kPlugin, make_params(root));
+  images.floats(0, "image");
+  images.floats(1, "image");
+  images.floats(0, "image");
+  const std::string expected = file.string() + ": decoded, but its file has a fault: tEXt: CRC error";
+  CHECK(OpenedDataset::log() == Texts{expected + "; further messages of this kind are only in the log", expected});
 }
 
 TEST_CASE("without normalize image_folder gives bytes, red first in each pixel") {

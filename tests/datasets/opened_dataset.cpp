@@ -1,6 +1,7 @@
 #include "tests/datasets/opened_dataset.h"
 
 #include <dlfcn.h>
+#include <tenon/class_names.h>
 #include <tenon/sample_order.h>
 
 #include <atomic>
@@ -120,6 +121,25 @@ OpenedDataset::OpenedDataset(const std::filesystem::path& file, const ParamValue
 OpenedDataset::~OpenedDataset() {
   if (worker_) table_->close_worker(self_, worker_);
   if (self_) table_->destroy(self_);
+}
+
+std::vector<std::string> OpenedDataset::describe_classes() const {
+  const tenon_string id = TENON_STRING(TENON_CLASS_NAMES);
+  const auto* extension =
+      static_cast<const tenon_class_lists*>(component_->get_extension ? component_->get_extension(id) : nullptr);
+  if (!extension) throw std::logic_error("the dataset has no classes");
+  const tenon_class_names* const* lists = nullptr;
+  uint64_t count = 0;
+  check(extension->classes(self_, &lists, &count));
+  std::vector<std::string> texts;
+  for (uint64_t i = 0; i < count; ++i) {
+    std::string text = text_of(lists[i]->field) + ": ";
+    if (!lists[i]->names) text += std::to_string(lists[i]->count);
+    for (uint64_t k = 0; lists[i]->names && k < lists[i]->count; ++k)
+      text += (k == 0 ? "" : ", ") + text_of(lists[i]->names[k]);
+    texts.push_back(std::move(text));
+  }
+  return texts;
 }
 
 int64_t OpenedDataset::size() const {

@@ -36,6 +36,8 @@ class OpenedDataset {
   int64_t size() const;
   // Name and shape of each field, such as `image float32 1,8,8`.
   std::vector<std::string> describe_fields() const;
+  // The classes of each field that has any, such as `label: cat, dog`, or `label: 10` if they have no names.
+  std::vector<std::string> describe_classes() const;
   SampleBytes get(int64_t index, uint64_t seed = 0) const;
 
   std::vector<float> floats(int64_t index, const std::string& field, uint64_t seed = 0) const;

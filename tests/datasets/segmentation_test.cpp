@@ -83,6 +83,7 @@ TEST_CASE("segmentation gives the image and the class of each pixel") {
   const OpenedDataset pairs(kPlugin, make_params(root));
   CHECK(pairs.size() == 1);
   CHECK(pairs.describe_fields() == Texts{"image float32 3,-1,-1", "mask int64 -1,-1"});
+  CHECK(pairs.describe_classes() == Texts{"mask: 3"});
   CHECK(mask_of(pairs, 0) == to_vector(numbers));
   const OpenedDataset cropped(kPlugin, make_params(root, {{"transforms", Texts{"center_crop((8, 12))"}}}));
   CHECK(cropped.describe_fields() == Texts{"image uint8 8,12,3", "mask int64 8,12"});

@@ -55,6 +55,7 @@ TEST_CASE("anything but a regular file is refused as what it is, without waiting
     CHECK(whole_error(device) == device + ": is a device; expected a regular file");
   fs::create_symlink(fifo, "link");
   CHECK(whole_error("link") == "link: is a FIFO; expected a regular file");
+  CHECK(whole_error("") == "the path is empty; expected a text");
   CHECK(whole_error("none") == "none: cannot be read: No such file or directory; expected a text");
 }
 

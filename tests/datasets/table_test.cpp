@@ -153,6 +153,7 @@ TEST_CASE("classes are numbered by value if all are integers, else in byte order
   const int64_t labels[] = {2, 1, 0};
   for (int64_t i = 0; i < 3; ++i) CHECK(by_value.integer(i, "label") == labels[i]);
   const fs::path names = make_table("class_names", "x,y\n1,cat\n2,10\n3,9\n");
+  CHECK(open(names, kClassification).describe_classes() == Texts{"label: 10, 9, cat"});
   CHECK(open(names, kClassification).integer(0, "label") == 2);
   CHECK(open(names, kClassification).integer(1, "label") == 0);
   const ParamValues listed = with(kClassification, {{"classes", Texts{"cat", "9", "dog", "10"}}});

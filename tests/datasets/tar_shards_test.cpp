@@ -87,6 +87,41 @@ TEST_CASE("members that share a name up to its first dot are one sample, in all 
   CHECK(first.size() == 3);
 }
 
+TEST_CASE("shards name the classes of their fields, and the parameter classes those of labels") {
+  const auto classes_of = [](const fs::path& path, const ParamValues& changes = {}) {
+    return OpenedDataset(kPlugin, make_params(path, changes)).describe_classes();
+  };
+  const std::string names = R"({"label": ["cat", "dog"], "mask": ["sky", "road"], "other": ["a"]})";
+  const fs::path file = write_shard("named", WrittenTar()
+                                                 .add("__class_names__", names)
+                                                 .add("0.label.cls", "1")
+                                                 .add("0.mask.npy", make_npy("<i8", "()", TarBytes(8)))
+                                                 .add("0.value.npy", make_npy("<f4", "()", TarBytes(4))));
+  CHECK(classes_of(file) == Texts{"label: cat, dog", "mask: sky, road"});
+  CHECK(classes_of(file, {{"fields", Texts{"y=label.cls"}}}) == Texts{"y: cat, dog"});
+  const fs::path words = write_shard("words", WrittenTar().add("0.cls", "dog"));
+  CHECK(classes_of(words, {{"classes", Texts{"dog", "cat"}}}) == Texts{"label: dog, cat"});
+  CHECK(classes_of(write_shard("numbers", WrittenTar().add("0.cls", "1"))).empty());
+}
+
+TEST_CASE("shards that name other classes, and damaged names, are refused") {
+  make_empty_folder("mixed");
+  const auto shard = [](const std::string& name, const std::string& names) {
+    return write_shard("mixed", WrittenTar().add("__class_names__", names).add("0.cls", "1"), name);
+  };
+  shard("0.tar", R"({"label": ["cat", "dog"]})");
+  const fs::path folder = shard("1.tar", R"({"label": ["dog", "cat"]})").parent_path();
+  const std::string text = error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(folder)); });
+  CAPTURE(text);
+  CHECK(text == (folder / "1.tar").string() + ": member \"__class_names__\" at byte 512: names other classes than " +
+                    (folder / "0.tar").string() +
+                    ": member \"__class_names__\" at byte 512; expected shards of one dataset: pack them together, or "
+                    "read them as separate datasets");
+  for (const char* names : {"", "[]", R"({"label": "cat"})", R"({"label": [3]})"})
+    check_complaint(WrittenTar().add("__class_names__", names).add("0.cls", "1"),
+                    "; expected a JSON object with a list of names for each field");
+}
+
 TEST_CASE("images are transformed, and all images of a sample alike") {
   const fs::path file = write_shard("transformed", WrittenTar()
                                                        .add("0.left.png", encode(".png", make_gradient(16, 16)))

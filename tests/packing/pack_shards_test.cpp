@@ -85,6 +85,21 @@ OpenedDataset open(const fs::path& path) {
 
 }  // namespace
 
+TEST_CASE("every shard keeps the names of classes") {
+  const fs::path folder = make_absent_folder("named");
+  Pictures pictures(2);
+  packing::PackOptions options = make_options(folder, 2);
+  options.shard_samples = 1;
+  options.class_names = {{"label", {"cat", "b\xC3\xA9\x65 \"x\""}}, {"few", {"sky"}}};
+  REQUIRE(pack(pictures, options).size() == 2);
+  for (const char* shard : {"validation-clean-000000.tar", "validation-clean-000001.tar"})
+    CHECK(open(folder / shard).describe_classes() ==
+          std::vector<std::string>{"label: cat, b\xC3\xA9\x65 \"x\"", "few: sky"});
+  const OpenedDataset packed = open(folder);
+  CHECK(packed.size() == 2);
+  CHECK(packed.integer(1, "label") == 1);
+}
+
 TEST_CASE("tar_shards reads back the packed samples") {
   const fs::path folder = make_absent_folder("there_and_back");
   Pictures pictures(7);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
+#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/files/durable_file.h"
@@ -101,16 +102,15 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
                               .step = contents.step,
                               .metrics = contents.metrics,
                               .files = {},
-                              .state = contents.state};
-  const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors) {
+                              .state = contents.state,
+                              .class_names = contents.class_names};
+  const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors, const Metadata& metadata) {
     const fs::path path = folder.temporary() / file;
-    // The format "pt" lets Python libraries read the file as PyTorch tensors.
-    std::string digest =
-        write_safetensors(path, tensors, {{"format", "pt"}}, kOfCheckpoints, SyncedBy::containing_folder);
+    std::string digest = write_safetensors(path, tensors, metadata, kOfCheckpoints, SyncedBy::containing_folder);
     manifest.files.push_back({file, support::read_file_size(path, kOfCheckpoints), std::move(digest)});
   };
-  write_tensors(kModelFile, contents.model);
-  if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training);
+  write_tensors(kModelFile, contents.model, make_weights_metadata(contents.class_names));
+  if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training, make_weights_metadata({}));
   const auto write_text = [&folder](const std::string& file, const std::string& text) {
     write_file_durably(folder.temporary() / file, text, kOfCheckpoints, SyncedBy::containing_folder);
   };

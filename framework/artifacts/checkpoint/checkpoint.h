@@ -18,6 +18,7 @@
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/config/values/class_names.h"
 
 namespace tenon::artifacts {
 
@@ -33,6 +34,7 @@ struct CheckpointContents {
   std::span<const TensorView> training = {};
   std::map<std::string, double> state = {};
   std::map<std::string, std::string> texts = {};  // additional files by name
+  config::ClassNames class_names = {};            // in the manifest and in the metadata of model.safetensors
 };
 
 // Which checkpoints to keep.

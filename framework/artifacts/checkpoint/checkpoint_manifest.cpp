@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/support/error.h"
 
@@ -119,6 +120,8 @@ std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
     separator = ",\n";
   }
   text += "\n  ],\n  \"metrics\": " + print_numbers(manifest.metrics);
+  if (!manifest.class_names.empty())
+    text += ",\n  \"" + std::string(kClassNames) + "\": " + print_class_names(manifest.class_names);
   if (!manifest.state.empty()) text += ",\n  \"state\": " + print_numbers(manifest.state);
   return text + "\n}\n";
 }
@@ -142,6 +145,8 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::f
        find(json, json.contains("figures") ? "figures" : "metrics", Json::value_t::object, file).items()) {
     manifest.metrics.emplace_back(name, read_metric(name, value, file));
   }
+  if (json.contains(kClassNames))
+    manifest.class_names = parse_class_names(find(json, kClassNames, Json::value_t::object, file).dump());
   if (json.contains("state"))
     for (const auto& [name, value] : find(json, "state", Json::value_t::object, file).items())
       manifest.state.emplace(rename_state_key(name), read_metric(name, value, file));

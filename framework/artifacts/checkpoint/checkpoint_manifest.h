@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/config/values/class_names.h"
 
 namespace tenon::artifacts {
 
@@ -24,6 +25,7 @@ struct CheckpointManifest {
   MetricValues metrics;  // the latest metrics at that time
   std::vector<CheckpointFile> files;
   std::map<std::string, double> state = {};  // training state besides the tensors; empty: a run cannot resume
+  config::ClassNames class_names = {};       // the numbering of classes that the weights know
 };
 
 // Equal manifests give equal bytes.

@@ -4,14 +4,18 @@
 #include <cmath>
 #include <functional>
 
+#include "framework/artifacts/drawing/escape_html.h"
 #include "framework/artifacts/drawing/line_chart.h"
+#include "framework/config/values/class_names.h"
 
 namespace tenon::artifacts {
 
 namespace {
 
 constexpr double kMaxWidth = 440;  // width of the image, equal to that of a chart
-constexpr double kMargin = 44;     // space on the left and above for the labels of axes and classes
+constexpr double kMargin = 44;     // space on the left and above for the labels of axes and numbers of classes
+constexpr size_t kMaxName = 14;    // characters of a name in a label
+constexpr double kCharacter = 6;   // width of a character of a label
 constexpr double kMaxCell = 30;
 constexpr double kLeastLabelled = 11;  // the labels of smaller cells would overlap
 constexpr double kLeastCounted = 22;
@@ -20,6 +24,26 @@ constexpr double kMaxOpacity = 0.6;  // the counts must stay legible
 std::string write_text(const char* classes, double x, double y, const char* anchor, const std::string& words) {
   return std::string("<text class=\"") + classes + "\" x=\"" + print_short_number(x) + "\" y=\"" +
          print_short_number(y) + "\" text-anchor=\"" + anchor + "\">" + words + "</text>\n";
+}
+
+// The label of a class: its number, or its name, shortened.
+std::string label_class(const Confusion& confusion, int64_t number) {
+  const std::string name = config::name_class(confusion.names, number);
+  std::string label;
+  size_t characters = 0;
+  for (const char byte : name) {
+    const bool is_continuation = (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+    if (!is_continuation && ++characters > kMaxName) return escape_html(label) + "…";
+    label += byte;
+  }
+  return escape_html(label);
+}
+
+// Names need more space than numbers.
+double find_margin(const Confusion& confusion) {
+  size_t longest = 0;
+  for (const std::string& name : confusion.names) longest = std::max(longest, std::min(name.size(), kMaxName + 1));
+  return std::max(kMargin, 26 + kCharacter * static_cast<double>(longest));
 }
 
 std::vector<int64_t> sum_by(const Confusion& confusion, int64_t Confusion::Cell::*which) {
@@ -65,22 +89,28 @@ std::vector<double> Confusion::intersections_over_unions() const {
 
 std::string draw_confusion(const Confusion& confusion) {
   const auto classes = static_cast<double>(confusion.classes);
-  const double cell = std::min(kMaxCell, (kMaxWidth - kMargin) / classes);
-  const double size = kMargin + cell * classes + 2;
+  const double margin = find_margin(confusion);
+  const double cell = std::min(kMaxCell, (kMaxWidth - margin) / classes);
+  const double size = margin + cell * classes + 2;
   const std::vector<int64_t> targets = confusion.by_target();
-  const auto place = [&](int64_t number) { return kMargin + cell * static_cast<double>(number); };
+  const auto place = [&](int64_t number) { return margin + cell * static_cast<double>(number); };
   std::string text = "<svg class=\"chart confusion\" viewBox=\"0 0 " + print_short_number(size) + " " +
                      print_short_number(size) + "\" style=\"max-width:" + print_short_number(size) +
                      "px\" role=\"img\" aria-label=\"confusion\">\n";
-  text += write_text("tick", kMargin + cell * classes / 2, 12, "middle", "predicted");
-  text += "<g transform=\"rotate(-90)\">" +
-          write_text("tick", -(kMargin + cell * classes / 2), 12, "middle", "target") + "</g>\n";
+  text += write_text("tick", margin + cell * classes / 2, 12, "middle", "predicted");
+  text += "<g transform=\"rotate(-90)\">" + write_text("tick", -(margin + cell * classes / 2), 12, "middle", "target") +
+          "</g>\n";
   const auto step = static_cast<int64_t>(std::ceil(kLeastLabelled / cell));
   for (int64_t i = 0; i < confusion.classes; i += step) {
-    text += write_text("tick", place(i) + cell / 2, kMargin - 8, "middle", std::to_string(i));
-    text += write_text("tick", kMargin - 6, place(i) + cell / 2 + 4, "end", std::to_string(i));
+    const std::string label = label_class(confusion, i);
+    if (confusion.names.empty())
+      text += write_text("tick", place(i) + cell / 2, margin - 8, "middle", label);
+    else
+      text += "<g transform=\"rotate(-90)\">" +
+              write_text("tick", 6 - margin, place(i) + cell / 2 + 4, "start", label) + "</g>\n";
+    text += write_text("tick", margin - 6, place(i) + cell / 2 + 4, "end", label);
   }
-  text += "<rect class=\"frame\" x=\"" + print_short_number(kMargin) + "\" y=\"" + print_short_number(kMargin) +
+  text += "<rect class=\"frame\" x=\"" + print_short_number(margin) + "\" y=\"" + print_short_number(margin) +
           "\" width=\"" + print_short_number(cell * classes) + "\" height=\"" + print_short_number(cell * classes) +
           "\"/>\n";
   for (const Confusion::Cell& one : confusion.cells) {
@@ -91,7 +121,8 @@ std::string draw_confusion(const Confusion& confusion) {
             print_short_number(0.06 + (kMaxOpacity - 0.06) * share) + "\" x=\"" +
             print_short_number(place(one.predicted)) + "\" y=\"" + print_short_number(place(one.target)) +
             "\" width=\"" + print_short_number(cell) + "\" height=\"" + print_short_number(cell) + "\"><title>class " +
-            std::to_string(one.target) + " as " + std::to_string(one.predicted) + ": " + std::to_string(one.count) +
+            escape_html(config::name_class(confusion.names, one.target)) + " as " +
+            escape_html(config::name_class(confusion.names, one.predicted)) + ": " + std::to_string(one.count) +
             " of " + std::to_string(of) + "</title></rect>\n";
     if (cell >= kLeastCounted && one.count < 10000)
       text += write_text("count", place(one.predicted) + cell / 2, place(one.target) + cell / 2 + 4, "middle",

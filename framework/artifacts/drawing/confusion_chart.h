@@ -14,7 +14,8 @@ struct Confusion {
     int64_t count;  // above 0
   };
   int64_t classes;
-  std::vector<Cell> cells;  // cells with a count above 0
+  std::vector<Cell> cells;              // cells with a count above 0
+  std::vector<std::string> names = {};  // of the classes; empty: only their numbers are known
 
   int64_t total() const;
   int64_t correct() const;
@@ -29,8 +30,9 @@ struct Confusion {
 
 inline constexpr int64_t kMaxPlottedClasses = 100;
 
-// Returns an <svg> element. Rows are targets, columns are predictions. A darker cell has a larger share of its row.
-// Cells contain their counts if there is room. REQUIRES: at most kMaxPlottedClasses classes.
+// Returns an <svg> element, labelled with the names or numbers of classes. Rows are targets, columns are predictions. A
+// darker cell has a larger share of its row. Cells contain their counts if there is room. REQUIRES: at most
+// kMaxPlottedClasses classes.
 std::string draw_confusion(const Confusion& confusion);
 
 }  // namespace tenon::artifacts

@@ -14,16 +14,17 @@ void write_sample(std::ostream& page, const std::string& caption, const Rendered
   page << "<figure>";
   for (const RenderedPicture& picture : sample.pictures) page << embed_picture(picture);
   page << "<figcaption>" << escape_html(caption);
-  for (const auto& [name, values] : sample.values) page << "<br>" << escape_html(name) << ": " << values;
+  for (const auto& [name, values] : sample.values) page << "<br>" << escape_html(name) << ": " << escape_html(values);
   page << "</figcaption></figure>\n";
 }
 
 }  // namespace
 
-std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples) {
+std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,
+                               const config::ClassNames& names) {
   std::vector<SampleFields> fields;
   for (const SheetSample& sample : samples) fields.push_back(sample.fields);
-  const RenderedSamples drawn = render_samples(fields, std::numeric_limits<int64_t>::max());
+  const RenderedSamples drawn = render_samples(fields, std::numeric_limits<int64_t>::max(), names);
   std::ostringstream page;
   page << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << escape_html(title)
        << "</title>\n<style>\nbody { font: 14px sans-serif; margin: 1em; background: #fff; color: #222 }\n"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/config/values/class_names.h"
 
 namespace tenon::artifacts {
 
@@ -14,7 +15,9 @@ struct SheetSample {
   std::vector<TensorView> fields;  // without the batch dimension; the same fields in all samples
 };
 
-// Renders the samples with render_samples(). The page shows the values of black and white for scaled fields.
-std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples);
+// Renders the samples with render_samples() and the names of classes. The page shows the values of black and white for
+// scaled fields.
+std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,
+                               const config::ClassNames& names = {});
 
 }  // namespace tenon::artifacts

@@ -1,4 +1,4 @@
-// PNG encoder. No other file uses libpng.
+// PNG encoder. The image plugins decode PNG.
 #pragma once
 
 #include <cstddef>

@@ -183,7 +183,15 @@ RenderedPicture encode(const std::string& name, const Picture& picture) {
   return drawn;
 }
 
-std::string print_values(const TensorView& field) {
+// Whether the value is the number of a class that has a name.
+bool is_named(const std::vector<std::string>& names, double value) {
+  return value >= 0 && value < static_cast<double>(names.size()) && value == std::floor(value);
+}
+
+std::string print_values(const TensorView& field, const config::ClassNames& class_names) {
+  const auto named = class_names.find(field.name);
+  const std::vector<std::string> names =
+      named == class_names.end() || is_floating(field.dtype) ? std::vector<std::string>() : named->second;
   const ReadValue read = find_reader(field.dtype);
   const uint64_t count = count_values(field);
   std::ostringstream text;
@@ -191,13 +199,18 @@ std::string print_values(const TensorView& field) {
     text << count << " values";
     return text.str();
   }
-  for (uint64_t i = 0; i < std::min<uint64_t>(count, kMaxValues); ++i) text << (i ? " " : "") << read(field.data, i);
+  for (uint64_t i = 0; i < std::min<uint64_t>(count, kMaxValues); ++i) {
+    const double value = read(field.data, i);
+    text << (i ? " " : "") << value;
+    if (is_named(names, value)) text << " (" << names[static_cast<size_t>(value)] << ")";
+  }
   if (count > kMaxValues) text << " ... (" << count << " values)";
   return text.str();
 }
 
 // Renders images first, because masks are rendered over the first image.
-RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int64_t longest) {
+RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int64_t longest,
+                           const config::ClassNames& names) {
   RenderedSample drawn;
   std::optional<Picture> first;
   for (const TensorView& field : fields) {
@@ -211,16 +224,17 @@ RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int
     if (first && is_mask_of(field, *first))
       drawn.pictures.push_back(encode(field.name, fit(draw_mask(*first, field), longest)));
     else
-      drawn.values.emplace_back(field.name, print_values(field));
+      drawn.values.emplace_back(field.name, print_values(field, names));
   }
   return drawn;
 }
 
 }  // namespace
 
-RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest) {
+RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest,
+                               const config::ClassNames& names) {
   RenderedSamples drawn{{}, find_ranges(samples)};
-  for (const SampleFields& fields : samples) drawn.samples.push_back(draw_sample(fields, drawn.ranges, longest));
+  for (const SampleFields& fields : samples) drawn.samples.push_back(draw_sample(fields, drawn.ranges, longest, names));
   return drawn;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/config/values/class_names.h"
 
 namespace tenon::artifacts {
 
@@ -45,10 +46,12 @@ struct RenderedSamples {
 // - Integers [height, width] are a segmentation mask if the sample has an image of that size. The mask is rendered over
 //   a copy of the image: class 0 is transparent, and each other class has a separate colour. Values below 0 or above
 //   254, such as ignored labels, are white.
-// - Other fields are text: their first values.
+// - Other fields are text: their first values. Integers of a field in `names` are followed by the names of the classes:
+//   `3 (cat)`.
 // `longest` is the maximum number of pixels of a side. Larger images are shrunk by an integer factor, and each pixel is
 // the mean of the pixels that it replaces.
-RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest);
+RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest,
+                               const config::ClassNames& names = {});
 
 // Returns an <img> element with the embedded file. A small image is enlarged by an integer factor, so that its pixels
 // are visible.

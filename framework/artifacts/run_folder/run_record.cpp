@@ -8,6 +8,7 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/support/printable.h"
 #include "framework/support/read_file.h"
 
 namespace tenon::artifacts {
@@ -122,7 +123,7 @@ std::map<std::string, std::string> read_plugin_digests(const std::filesystem::pa
 std::string print_run_record(const RunRecord& record) {
   Json json;
   json["status"] = to_string(record.status);
-  json["reason"] = text_or_null(record.reason);
+  json["reason"] = text_or_null(support::printable(record.reason));  // a plugin's text may be long
   json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
   json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
   json["graph_replays"] = record.graph_replays ? Json(*record.graph_replays) : Json();

@@ -8,6 +8,7 @@
 #include "framework/config/toml/diagnostics.h"
 #include "framework/config/toml/toml_limits.h"
 #include "framework/support/files.h"
+#include "framework/support/nearest_path.h"
 #include "framework/support/read_file.h"
 
 namespace tenon::config {
@@ -16,7 +17,8 @@ namespace {
 // The cost of parsing grows with the size, and a file of the wrong kind is mostly much larger than a run file. A pipe
 // is refused: each process of a run reads the file, and paths in it are relative to its folder.
 std::string read_run_file(const std::filesystem::path& file) {
-  return support::read_file(file, {support::ErrorKind::configuration, "a run file (TOML)", kMostTomlBytes});
+  const std::string expected = "a run file (TOML)" + support::suggest_path(file, support::is_file);
+  return support::read_file(file, {support::ErrorKind::configuration, expected, kMostTomlBytes});
 }
 
 // The upper bounds are far beyond practical values. They keep later conversions, products and system calls from
@@ -33,7 +35,8 @@ constexpr const char* kBucketSizes = "(0, 1e6]";
 constexpr const char* kPriorities = "[-1e9, 1e9]";  // 32 bits
 constexpr const char* kKept = "[1, 1e9]";           // files
 constexpr const char* kSamples = "[0, 1e9]";
-constexpr const char* kSteps = "[1, 1e15]";  // counted exactly by a double
+constexpr const char* kSeeds = "[0, 9223372036854775807]";  // every integer of TOML that is not negative
+constexpr const char* kSteps = "[1, 1e15]";                 // counted exactly by a double
 
 // Reads the keys that all components share.
 void read_component(TableReader& table, ComponentConfig& config) {
@@ -51,7 +54,7 @@ void read_inputs(TableReader& table, ComponentConfig& config) {
 void read_run(TableReader table, RunSettings& run) {
   table.read("name", run.name).on_resume(ResumePolicy::ignored);
   table.read("output_dir", run.output_dir).on_resume(ResumePolicy::ignored);
-  table.read("seed", run.seed, "[0, inf)").on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("seed", run.seed, kSeeds).on_resume(ResumePolicy::fixed_within_epoch);
   table.read_flag_or("deterministic", run.deterministic, "warn");
   table.read("threads", run.threads, kThreads);
   table.read("flush_denormal", run.flush_denormal);
@@ -145,6 +148,12 @@ void read_optimizer(TableReader table, OptimizerConfig& optimizer) {
   read_choice(std::move(table), optimizer, ResumePolicy::fixed);
 }
 
+// Datasets are compared with these names when they are opened, also in a run that resumes.
+void read_class_names(TableReader table, DataConfig& data) {
+  table.on_resume(ResumePolicy::ignored);
+  for (const std::string& field : table.keys()) table.read(field, data.class_names[field]);
+}
+
 // `processes` is the number of processes of the run, which share the cores.
 void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("batch_size", data.batch_size, kBatchSizes).on_resume(ResumePolicy::fixed_within_epoch);
@@ -159,7 +168,8 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("on_error", data.on_error, {"stop", "skip"});
   table.read("limit_batches", data.limit_batches, kBatchLimits).on_resume(ResumePolicy::fixed_within_epoch);
   table.read("validation_limit_batches", data.validation_limit_batches, kBatchLimits);
-  table.read("subset_seed", data.subset_seed, "[0, inf)").on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("subset_seed", data.subset_seed, kSeeds).on_resume(ResumePolicy::fixed_within_epoch);
+  read_class_names(table.table("class_names"), data);
   for (TableReader& transform : table.tables("batch_transform"))
     read_choice(std::move(transform), data.batch_transforms.emplace_back(), ResumePolicy::reported);
   read_training_dataset(table.table("train"), data);

@@ -74,6 +74,7 @@ struct DataConfig {
   Setting<int64_t> limit_batches;
   Setting<int64_t> validation_limit_batches;
   Setting<int64_t> subset_seed;
+  std::map<std::string, Setting<std::vector<std::string>>> class_names;  // by field
   std::vector<ComponentConfig> batch_transforms;
   NamedDatasetConfig train;
   std::vector<DatasetChangeConfig> train_changes;

@@ -93,6 +93,8 @@ void write_data(PlanWriter& writer, const DataSection& data) {
   writer.key("limit_batches", data.limit_batches);
   writer.key("validation_limit_batches", data.validation_limit_batches);
   writer.key("subset_seed", static_cast<int64_t>(data.subset_seed));
+  if (!data.class_names.empty()) writer.table("data.class_names");
+  for (const auto& [field, names] : data.class_names) writer.key(to_toml_key(field), names);
   for (const BatchTransformPlan& transform : data.batch_transforms) {
     writer.list_table("data.batch_transform");
     std::visit(BatchTransformWriter{writer}, transform.what);

@@ -15,6 +15,7 @@
 #include "framework/config/plan/optimizer_plan.h"
 #include "framework/config/plan/schedule_plan.h"
 #include "framework/config/toml/value.h"
+#include "framework/config/values/class_names.h"
 #include "framework/config/values/device_choice.h"
 #include "framework/config/values/period.h"
 #include "framework/config/values/subset.h"
@@ -126,7 +127,11 @@ struct DataSection {
   int64_t limit_batches = 0;
   int64_t validation_limit_batches = 0;
   uint64_t subset_seed = 0;  // seed of subsets, shared by all datasets, so that disjoint subsets stay disjoint
-  std::vector<BatchTransformPlan> batch_transforms;  // in order
+  // The classes that the labels of all datasets are numbered by. A field that it lacks is numbered as the training data
+  // number it.
+  ClassNames class_names = {};
+  std::string class_names_source = "data.class_names";  // for messages; a file of weights if the names are from there
+  std::vector<BatchTransformPlan> batch_transforms;     // in order
   NamedDataset train;
   std::vector<ScheduledDataset> scheduled_train;  // ordered by epoch; may be empty
   std::vector<NamedDataset> validation;           // may be empty

@@ -163,6 +163,18 @@ SamplerKind resolve_sampler(const DataConfig& config, Diagnostics& diagnostics) 
   return SamplerKind::weighted;
 }
 
+ClassNames resolve_class_names(const DataConfig& config, Diagnostics& diagnostics) {
+  ClassNames resolved;
+  for (const auto& [field, names] : config.class_names) {
+    if (!names.value) continue;
+    if (const auto fault = find_name_fault(*names.value))
+      diagnostics.add(names.place, "data.class_names." + field + " " + *fault +
+                                       "; expected a different name for each class, in the order of their numbers");
+    resolved.emplace(field, *names.value);
+  }
+  return resolved;
+}
+
 DataSection resolve_data(const Resolving& resolving) {
   const DataConfig& config = resolving.config.data;
   DataSection data;
@@ -180,6 +192,7 @@ DataSection resolve_data(const Resolving& resolving) {
   data.limit_batches = config.limit_batches.value_or(0);
   data.validation_limit_batches = config.validation_limit_batches.value_or(0);
   data.subset_seed = static_cast<uint64_t>(config.subset_seed.value_or(0));
+  data.class_names = resolve_class_names(config, resolving.diagnostics);
   for (const ComponentConfig& transform : config.batch_transforms)
     if (auto resolved = resolve_batch_transform(transform, resolving))
       data.batch_transforms.push_back(std::move(*resolved));

@@ -1,5 +1,6 @@
 #include "framework/plugins/components/dataset.h"
 
+#include <tenon/class_names.h>
 #include <tenon/sample_order.h>
 
 #include <algorithm>
@@ -135,6 +136,7 @@ Dataset::Dataset(const Component& component, const config::NamedDataset& plan)
     throw Error(ErrorKind::data, plan.place + ": " + component.describe() + " has " + std::to_string(size_) +
                                      " samples; expected at least one");
   read_fields();
+  read_classes();
 }
 
 void Dataset::read_fields() {
@@ -162,6 +164,17 @@ void Dataset::read_fields() {
       refuse(name + " " + error.what());
     }
   }
+}
+
+void Dataset::read_classes() {
+  const auto* extension = instance_.extension<tenon_class_lists>(TENON_CLASS_NAMES);
+  if (!extension || !extension->classes) return;
+  const tenon_class_names* const* lists = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_dataset&) { return extension->classes(instance_.self(), &lists, &count); },
+                 "class_names.classes");
+  const ResultScope scope(component(), "class_names.classes, reading its result");
+  classes_ = read_class_lists(component(), lists, count, fields_);
 }
 
 std::optional<std::vector<int64_t>> Dataset::read_lengths() const {

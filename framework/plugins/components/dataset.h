@@ -9,6 +9,7 @@
 
 #include <tenon/dataset.h>
 
+#include "framework/plugins/components/class_list.h"
 #include "framework/plugins/components/instance.h"
 #include "framework/plugins/components/sample_slot.h"
 
@@ -18,14 +19,16 @@ class Dataset {
  public:
   using Field = SampleField;
 
-  // Creates the dataset and reads its size and fields. Throws Error(plugin) for invalid fields, and Error(data) for an
-  // empty dataset or if the plugin reports bad data.
+  // Creates the dataset and reads its size, fields and classes. Throws Error(plugin) for invalid fields or classes, and
+  // Error(data) for an empty dataset or if the plugin reports bad data.
   Dataset(const Component& component, const config::NamedDataset& plan);
 
   const std::string& name() const { return name_; }
   const Component& component() const { return instance_.component(); }
   int64_t size() const { return size_; }
   const std::vector<Field>& fields() const { return fields_; }
+  // The classes that the dataset declares, see tenon/class_names.h; at most one list per field.
+  const std::vector<ClassList>& classes() const { return classes_; }
 
   // The lengths or weights of all samples, see tenon/sample_order.h; nothing if the plugin does not have the extension.
   // Throws Error(plugin) for numbers out of range, or the error that the plugin reports.
@@ -42,12 +45,14 @@ class Dataset {
 
  private:
   void read_fields();
+  void read_classes();
 
   std::string name_;
   std::string sample_unit_;  // "train sample", for messages that continue with the index
   Instance<tenon_dataset> instance_;
   int64_t size_ = 0;
   std::vector<Field> fields_;
+  std::vector<ClassList> classes_;
 };
 
 // The shape of the field in one sample, with `?` for an extent that differs between samples.

@@ -4,7 +4,9 @@
 #include <limits>
 
 #include <tenon/capture.h>
+#include <tenon/class_names.h>
 #include <tenon/index_inputs.h>
+#include <tenon/parameter_roles.h>
 #include <tenon/sample_order.h>
 #include <tenon/saved_state.h>
 #include <tenon/tied_weights.h>
@@ -158,6 +160,8 @@ void check_extensions(Session& session) {
     throw Failed("get_extension returns a table for an unknown id; expected null");
   check_table(one, TENON_SAVED_STATE, "tenon_saved_state", TENON_SIZE_TO(tenon_saved_state, load),
               &tenon_saved_state::save, &tenon_saved_state::load);
+  check_table(one, TENON_PARAMETER_ROLES, "tenon_parameter_roles", TENON_SIZE_TO(tenon_parameter_roles, roles),
+              &tenon_parameter_roles::roles);
   const ComponentKind kind = session.component.schema.kind;
   if (kind == ComponentKind::model || kind == ComponentKind::loss)
     check_table(one, TENON_CAPTURE, "tenon_capture", TENON_SIZE_TO(tenon_capture, is_capturable),
@@ -172,6 +176,8 @@ void check_extensions(Session& session) {
     check_table(one, TENON_USUAL_SOURCES, "tenon_usual_sources", TENON_SIZE_TO(tenon_usual_sources, sources),
                 &tenon_usual_sources::sources);
   if (kind == ComponentKind::dataset) {
+    check_table(one, TENON_CLASS_NAMES, "tenon_class_lists", TENON_SIZE_TO(tenon_class_lists, classes),
+                &tenon_class_lists::classes);
     check_table(one, TENON_PREPARE, "tenon_prepare", TENON_SIZE_TO(tenon_prepare, prepare), &tenon_prepare::prepare);
     check_table(one, TENON_SAMPLE_LENGTHS, "tenon_sample_lengths", TENON_SIZE_TO(tenon_sample_lengths, lengths),
                 &tenon_sample_lengths::lengths);

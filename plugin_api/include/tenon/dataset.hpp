@@ -9,6 +9,7 @@
 //   std::vector<int64_t> lengths() const;           // optional: one per sample, for batches of similar lengths
 //   std::vector<double> weights() const;            // optional: one per sample, for weighted sampling
 //   static void prepare(const tenon::Params& params);   // optional: downloads or unpacks files, see prepare.h
+//   std::vector<tenon::ClassNames> class_names() const; // optional: the names of classes, see class_names.hpp
 //
 // A dataset that keeps data per worker thread (a decoder, a file handle, a buffer) defines this instead of get:
 //
@@ -28,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "class_names.hpp"
 #include "component.hpp"
 #include "dataset.h"
 #include "detail/convert_number.hpp"
@@ -211,10 +213,18 @@ void put_each(const std::vector<Number>& given, int64_t samples, const char* wha
 template <class T>
 struct TENON_HIDDEN DatasetTable {
   struct Instance {
-    explicit Instance(const tenon_params* params) : dataset(construct<T>(params)), fields(dataset.fields()) {}
+    explicit Instance(const tenon_params* params)
+        : dataset(construct<T>(params)), fields(dataset.fields()), classes(class_names_of(dataset)) {}
     T dataset;
     const Table<Field> fields;
+    const ClassLists classes;
   };
+
+  static std::vector<ClassNames> class_names_of(const T& dataset) {
+    if constexpr (has_class_names<T>) return dataset.class_names();
+    static_cast<void>(dataset);
+    return {};
+  }
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
 
@@ -274,11 +284,20 @@ struct TENON_HIDDEN DatasetTable {
     });
   }
 
+  static tenon_status classes(void* self, const tenon_class_names* const** classes, uint64_t* count) {
+    instance(self).classes.hand_out(classes, count);
+    return TENON_OK;
+  }
+
   static tenon_status prepare(const tenon_host*, const tenon_params* params) {
     return guard([&] { T::prepare(Params(params)); });
   }
 
   static const void* get_extension(tenon_string id) {
+    if constexpr (has_class_names<T>) {
+      static constexpr tenon_class_lists kClasses = {sizeof(tenon_class_lists), &classes};
+      if (copy(id) == TENON_CLASS_NAMES) return &kClasses;
+    }
     if constexpr (has_prepare<T>) {
       static constexpr tenon_prepare kPrepare = {sizeof(tenon_prepare), &prepare};
       if (copy(id) == TENON_PREPARE) return &kPrepare;
@@ -327,7 +346,7 @@ Component dataset(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &detail::DatasetTable<T>::table,
-          detail::has_lengths<T> || detail::has_weights<T> || detail::has_prepare<T>
+          detail::has_lengths<T> || detail::has_weights<T> || detail::has_prepare<T> || detail::has_class_names<T>
               ? &detail::DatasetTable<T>::get_extension
               : nullptr};
 }

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "class_names.h"
 #include "dataset.h"
 #include "metric.h"
 #include "model.h"
@@ -71,6 +72,14 @@ extern "C" {
                         .dtype = (its_dtype),            \
                         .doc = TENON_STRING(its_doc)})
 
+/* TENON_CLASSES("label", 2, TENON_STRING("cat"), TENON_STRING("dog")): the number of classes and their names, for
+ * TENON_CLASS_LISTS. */
+#define TENON_CLASSES(its_field, its_count, ...)                 \
+  (&(const tenon_class_names){.size = sizeof(tenon_class_names), \
+                              .field = TENON_STRING(its_field),  \
+                              .count = (its_count),              \
+                              .names = (const tenon_string[its_count]){__VA_ARGS__}})
+
 /* Shapes are texts such as "N,3,H,W", see port.h. `dtypes` is a set such as TENON_ANY_FLOAT. */
 #define TENON_PORT_OF(its_direction, its_name, its_shape, its_dtypes, its_doc) \
   (&(const tenon_port){.size = sizeof(tenon_port),                             \
@@ -115,6 +124,7 @@ extern "C" {
     return TENON_OK;                                                                     \
   }
 #define TENON_FIELDS(function, ...) TENON_LIST_FUNCTION(function, tenon_field, __VA_ARGS__)
+#define TENON_CLASS_LISTS(function, ...) TENON_LIST_FUNCTION(function, tenon_class_names, __VA_ARGS__)
 #define TENON_PORTS(function, ...) TENON_LIST_FUNCTION(function, tenon_port, __VA_ARGS__)
 #define TENON_STATES(function, ...) TENON_LIST_FUNCTION(function, tenon_state, __VA_ARGS__)
 #define TENON_METRIC_VALUES(function, ...) TENON_LIST_FUNCTION(function, tenon_metric_value, __VA_ARGS__)

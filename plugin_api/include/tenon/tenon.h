@@ -5,6 +5,7 @@
 #include "abi.h"           /* versions, statuses, strings, values */
 #include "callback.h"      /* events and requests of callbacks */
 #include "capture.h"       /* CUDA graphs */
+#include "class_names.h"   /* the classes of labels */
 #include "dataset.h"       /* datasets, which write samples directly into the batch */
 #include "device_stream.h" /* current device and stream, for kernels */
 #include "dlpack.h"        /* tensor exchange with other libraries */
@@ -14,17 +15,18 @@
 #include "loss.h"
 #include "metric.h"
 #include "model.h"
-#include "native_torch.h" /* for plugins that link LibTorch */
-#include "parameters.h"   /* parameter schemas */
-#include "plugin.h"       /* plugin entry point */
-#include "port.h"         /* named inputs and outputs */
-#include "prepare.h"      /* files that a dataset needs */
-#include "random.h"       /* random numbers per sample */
-#include "run_metrics.h"  /* metric directions */
-#include "run_progress.h" /* progress within the epoch */
-#include "run_tensors.h"  /* trained tensors, for callbacks */
-#include "sample_order.h" /* lengths and weights of samples */
-#include "saved_state.h"  /* state of components for checkpoints */
+#include "native_torch.h"    /* for plugins that link LibTorch */
+#include "parameter_roles.h" /* metrics that parameters name */
+#include "parameters.h"      /* parameter schemas */
+#include "plugin.h"          /* plugin entry point */
+#include "port.h"            /* named inputs and outputs */
+#include "prepare.h"         /* files that a dataset needs */
+#include "random.h"          /* random numbers per sample */
+#include "run_metrics.h"     /* metric directions */
+#include "run_progress.h"    /* progress within the epoch */
+#include "run_tensors.h"     /* trained tensors, for callbacks */
+#include "sample_order.h"    /* lengths and weights of samples */
+#include "saved_state.h"     /* state of components for checkpoints */
 #include "tensor.h"
 #include "tied_weights.h"  /* further names of weights */
 #include "usual_sources.h" /* what inputs are connected to */

@@ -12,6 +12,7 @@
 namespace {
 
 constexpr int64_t kPixels = 64;
+constexpr uint64_t kClasses = 10;
 constexpr float kWhite = 16;  // the largest value of the file
 
 struct Digit {
@@ -57,6 +58,8 @@ class Digits final {
     return {{"image", TENON_FLOAT32, {1, 8, 8}, "brightness in [0, 1], 0 is background"},
             {"label", TENON_INT64, {}, "the digit, 0 to 9"}};
   }
+
+  std::vector<tenon::ClassNames> class_names() const { return {{"label", {}, kClasses}}; }
 
   int64_t size() const { return static_cast<int64_t>(digits_.size()); }
 

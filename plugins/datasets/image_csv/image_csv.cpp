@@ -19,6 +19,7 @@ class ImageCsv final {
   explicit ImageCsv(const tenon::Params& params) : table_(params, {"image"}) {}
 
   std::vector<tenon::Field> fields() const { return table_.fields(); }
+  std::vector<tenon::ClassNames> class_names() const { return table_.class_names(); }
   int64_t size() const { return table_.size(); }
   Worker open_worker(uint64_t, uint64_t) const { return table_.open_worker(); }
 

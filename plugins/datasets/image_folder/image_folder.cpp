@@ -58,6 +58,7 @@ class ImageFolder final {
   explicit ImageFolder(const tenon::Params& params) : root_(params.path("path")), reader_(params) {
     ImageFiles files = list_image_files(root_);
     warn_about(files.skipped, root_);
+    classes_ = std::move(files.classes);
     images_ = select_images(std::move(files.images), params);
     reader_.expect_images(images_.size());
   }
@@ -65,6 +66,8 @@ class ImageFolder final {
   std::vector<tenon::Field> fields() const {
     return {reader_.field("image", "the image"), {"label", TENON_INT64, {}, "the class, from 0"}};
   }
+
+  std::vector<tenon::ClassNames> class_names() const { return {{"label", classes_}}; }
 
   int64_t size() const { return static_cast<int64_t>(images_.size()); }
 
@@ -80,6 +83,7 @@ class ImageFolder final {
  private:
   std::string root_;
   datasets::ImageReader reader_;
+  std::vector<std::string> classes_;
   std::vector<ImageFile> images_;
 };
 

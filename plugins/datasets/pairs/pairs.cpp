@@ -27,6 +27,7 @@ class Pairs final {
       : table_(params, {"first", "second"}), same_draws_(params.boolean("same_draws")) {}
 
   std::vector<tenon::Field> fields() const { return table_.fields(); }
+  std::vector<tenon::ClassNames> class_names() const { return table_.class_names(); }
   int64_t size() const { return table_.size(); }
   Worker open_worker(uint64_t, uint64_t) const { return table_.open_worker(); }
 

@@ -67,6 +67,8 @@ class Segmentation final {
     return {reader_.field("image", "the image"), mask};
   }
 
+  std::vector<tenon::ClassNames> class_names() const { return {{"mask", {}, static_cast<uint64_t>(classes_)}}; }
+
   int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
 
   Worker open_worker(uint64_t, uint64_t) const { return {reader_.open_worker(), {}}; }

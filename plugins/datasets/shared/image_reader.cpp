@@ -1,5 +1,6 @@
 #include "plugins/datasets/shared/image_reader.h"
 
+#include <atomic>
 #include <mutex>
 
 #include "plugins/datasets/shared/disk_cache.h"
@@ -18,6 +19,19 @@ auto at_place(const ImageFile& image, Work&& work) {
   }
 }
 
+// Images are read again in each epoch, so the terminal shows the first message alone, and the log a limited number.
+void report_warning(const std::string& place, const std::string& warning) {
+  constexpr int kMost = 1000;
+  static std::atomic<int> count = 0;
+  const int number = ++count;
+  if (number > kMost) return;
+  const std::string text = place + ": decoded, but its file has a fault: " + warning;
+  if (number == 1)
+    tenon::log_warning(text + "; further messages of this kind are only in the log");
+  else
+    tenon::log_info(text + (number == kMost ? "; this is the last message of this kind" : ""));
+}
+
 }  // namespace
 
 std::vector<tenon::Param> ImageReader::schema() {
@@ -29,14 +43,14 @@ std::vector<tenon::Param> ImageReader::schema() {
           .doc("whether a JPEG is decoded at 1/2, 1/4 or 1/8 of its size if the transforms shrink it that far anyway; "
                "faster, with slightly different pixels"),
       tenon::param("max_pixels", images::Limits().max_pixels)
-          .range("[1, inf)")
+          .range("[1, 1e10]")
           .doc("largest width x height of an image that is decoded; a larger one ends the run"),
       tenon::param("cache", "none")
           .choices({"none", "memory", "disk"})
           .doc("where images are cached after the leading resize and center_crop transforms, so that they are decoded "
                "once; the pixels are the same as without a cache"),
       tenon::param("cache_bytes", int64_t{4} << 30)
-          .range("[1, inf)")
+          .range("[1, 1e15]")
           .doc("maximum memory for cache = \"memory\", in bytes; images that do not fit are decoded each time"),
       tenon::param("cache_dir", tenon::Path{""})
           .doc("folder for cache = \"disk\", outside the folder of the images; several runs may share it, and it may "
@@ -137,8 +151,10 @@ PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image) const
 
 images::DecodedWindow ImageReader::decode(Worker& worker, const images::ImageInfo& info,
                                           const images::SampledTransforms& sampled, const std::string& place) const {
-  return images::decode_window(worker.file, info, place, sampled.window(), sampled.reduction(), worker.decoder,
-                               scaling_);
+  images::DecodedWindow decoded =
+      images::decode_window(worker.file, info, place, sampled.window(), sampled.reduction(), worker.decoder, scaling_);
+  if (!worker.decoder.warning().empty()) report_warning(place, worker.decoder.warning());
+  return decoded;
 }
 
 void ImageReader::write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels,

@@ -23,6 +23,7 @@ class ImageTable {
   ImageTable(const tenon::Params& params, const std::vector<std::string>& columns);
 
   std::vector<tenon::Field> fields() const;
+  std::vector<tenon::ClassNames> class_names() const { return targets_.class_names(); }
   int64_t size() const { return static_cast<int64_t>(rows_.size()); }
   ImageReader::Worker open_worker() const { return reader_.open_worker(); }
 

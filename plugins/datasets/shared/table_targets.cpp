@@ -35,10 +35,10 @@ void check_names(const std::vector<std::string>& labels, bool has_targets, std::
 
 }  // namespace
 
-std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
-                                    const std::string& lister) {
+NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
+                               const std::string& lister) {
   Numbers known = number_given(classes);
-  std::vector<int64_t> numbers;
+  NumberedClasses numbered{classes, {}};
   for (size_t row = 0; row < csv.rows(); ++row) {
     const std::string_view name = csv.cell(row, column);
     if (name.empty()) throw tenon::DataError(csv.place(row, column) + " is empty; expected the name of a class");
@@ -49,10 +49,11 @@ std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::ve
                                std::to_string(classes.size()) + " classes that " + lister);
       }
       found = known.emplace(name, static_cast<int64_t>(known.size())).first;
+      numbered.names.emplace_back(name);
     }
-    numbers.push_back(found->second);
+    numbered.numbers.push_back(found->second);
   }
-  return numbers;
+  return numbered;
 }
 
 std::vector<tenon::Param> TableTargets::schema() {
@@ -101,8 +102,14 @@ std::vector<tenon::Field> TableTargets::fields() const {
   return fields;
 }
 
+std::vector<tenon::ClassNames> TableTargets::class_names() const {
+  std::vector<tenon::ClassNames> names;
+  for (const Labels& labels : labels_) names.push_back({labels.column, labels.classes.names});
+  return names;
+}
+
 void TableTargets::write(size_t row, const tenon::Sink& sink) const {
-  for (const Labels& labels : labels_) sink.put(labels.column, labels.numbers[row]);
+  for (const Labels& labels : labels_) sink.put(labels.column, labels.classes.numbers[row]);
   if (target_columns_ == 0) return;
   std::copy_n(&targets_[row * target_columns_], target_columns_, sink.slot<float>(kTargets));
 }

@@ -11,11 +11,16 @@
 
 namespace tables {
 
-// Returns the class number of each row in the column: the index in `classes`, or the order of first appearance if
-// `classes` is empty. Throws tenon::DataError naming file, line and column if a cell is empty or not in `classes`.
-// `lister` completes the message: what lists the classes.
-std::vector<int64_t> number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
-                                    const std::string& lister = "the parameter \"classes\" lists");
+struct NumberedClasses {
+  std::vector<std::string> names;  // of the classes 0, 1, ...
+  std::vector<int64_t> numbers;    // by row
+};
+
+// Numbers the classes in the column: by `classes`, or by first appearance if `classes` is empty. Throws
+// tenon::DataError naming file, line and column if a cell is empty or not in `classes`. `lister` completes the message:
+// what lists the classes.
+NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
+                               const std::string& lister = "the parameter \"classes\" lists");
 
 class TableTargets {
  public:
@@ -30,12 +35,13 @@ class TableTargets {
   // Returns one int64 field per label column, with the column's name. If there are target columns, also `targets`,
   // float32 [k].
   std::vector<tenon::Field> fields() const;
+  std::vector<tenon::ClassNames> class_names() const;
   void write(size_t row, const tenon::Sink& sink) const;
 
  private:
   struct Labels {
     std::string column;
-    std::vector<int64_t> numbers;  // by row
+    NumberedClasses classes;
   };
 
   std::vector<Labels> labels_;

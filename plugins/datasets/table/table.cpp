@@ -129,6 +129,11 @@ class Table final {
     return fields;
   }
 
+  std::vector<tenon::ClassNames> class_names() const {
+    if (labels_.empty()) return {};
+    return {{"label", classes_}};
+  }
+
   int64_t size() const { return static_cast<int64_t>(samples_); }
 
   void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
@@ -174,8 +179,9 @@ class Table final {
       lister = training.path + " contains; list all classes in the parameter \"classes\"";
     }
     const size_t column = part.csv->column(target, "target");
-    const std::vector<int64_t> labels = tables::number_classes(*part.csv, column, classes, lister);
-    for (const size_t row : part.rows) labels_.push_back(labels[row]);
+    tables::NumberedClasses numbered = tables::number_classes(*part.csv, column, classes, lister);
+    for (const size_t row : part.rows) labels_.push_back(numbered.numbers[row]);
+    classes_ = std::move(numbered.names);
   }
 
   static void log_summary(const Part& part, const FeatureColumns& columns, const FeatureColumns::Features& features) {
@@ -192,6 +198,7 @@ class Table final {
   std::vector<float> features_;  // [samples, width]
   std::vector<float> targets_;   // by sample; none in a classification
   std::vector<int64_t> labels_;  // by sample; none in a regression
+  std::vector<std::string> classes_;
 };
 
 }  // namespace

@@ -98,6 +98,7 @@ void ShardIndex::add_shard(const ShardFile& shard) {
   Group group;
   std::vector<uint64_t> begins;
   while (const std::optional<TarMember> member = reader.next()) {
+    if (member->name == kClassNamesMember) add_classes(reader, *member);
     std::optional<SplitName> name = split_name(member->name);
     if (!name) continue;
     if (group.extensions.empty() || name->key != group.key) {
@@ -128,6 +129,25 @@ void ShardIndex::add_member(TarReader& reader, const TarMember& member, Group& g
     if (auto* arrays = std::get_if<ArrayColumn>(&field.column)) arrays->add(reader, member, alternative, place);
     if (auto* labels = std::get_if<LabelColumn>(&field.column)) labels->add(reader, member, place);
   }
+}
+
+void ShardIndex::add_classes(TarReader& reader, const TarMember& member) {
+  const std::string place = describe(reader.path(), member);
+  NamedClasses found = read_class_names(reader, member, place);
+  if (!classes_) {
+    classes_ = std::move(found);
+    classes_place_ = place;
+  } else if (found != *classes_) {
+    throw tenon::DataError(place + ": names other classes than " + classes_place_ +
+                           "; expected shards of one dataset: pack them together, or read them as separate datasets");
+  }
+}
+
+std::vector<std::string> ShardIndex::class_names(const ShardField& field) const {
+  if (!classes_) return {};
+  const std::string& extension = field.extensions.front();
+  const auto found = classes_->find(extension.substr(0, extension.rfind('.')));
+  return found == classes_->end() ? std::vector<std::string>() : found->second;
 }
 
 void ShardIndex::finish(const Group& group, const ShardFile& shard, std::vector<uint64_t>& begins) {

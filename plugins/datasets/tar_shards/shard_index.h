@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include "plugins/datasets/tar_shards/shard_classes.h"
 #include "plugins/datasets/tar_shards/shard_columns.h"
 #include "plugins/datasets/tar_shards/shard_fields.h"
 #include "plugins/datasets/tar_shards/shard_file.h"
@@ -25,13 +27,15 @@ class ShardIndex {
   // adjacent members with the same name up to the first dot of the base name. As in WebDataset, names without an
   // extension, hidden names and names of the form __name__ are skipped. `fields` has the format of parse_fields; if it
   // is empty, the first sample determines the fields. Throws tenon::DataError naming shard, byte and member or sample:
-  // errors from TarReader and the columns, a sample that lacks a field or has it twice, or two samples of a shard with
-  // the same name.
+  // errors from TarReader and the columns, a sample that lacks a field or has it twice, two samples of a shard with the
+  // same name, or shards that name their classes differently.
   ShardIndex(const std::vector<std::string>& paths, const std::vector<std::string>& fields,
              const std::vector<std::string>& classes);
 
   size_t size() const { return key_ends_.size(); }
   const std::vector<Field>& fields() const { return fields_; }
+  // The names of the classes of a field, from the shards; empty: the shards do not name them.
+  std::vector<std::string> class_names(const ShardField& field) const;
   const ShardFile& shard_of(size_t sample) const;
 
   // Returns for example `shards/a.tar: member "0001.jpg" at byte 1536`, for an image or an array.
@@ -43,6 +47,7 @@ class ShardIndex {
   void add_fields(const std::vector<std::string>& texts, const std::vector<std::string>& classes);
   void add_shard(const ShardFile& shard);
   void add_member(TarReader& reader, const TarMember& member, Group& group);
+  void add_classes(TarReader& reader, const TarMember& member);
   void finish(const Group& group, const ShardFile& shard, std::vector<uint64_t>& begins);
   void check_keys(const ShardFile& shard, const std::vector<uint64_t>& begins) const;
   std::string_view key_of(size_t sample) const;
@@ -52,6 +57,8 @@ class ShardIndex {
   std::vector<Field> fields_;
   std::string keys_;  // concatenated
   std::vector<uint64_t> key_ends_;
+  std::optional<NamedClasses> classes_;  // of the shards read so far
+  std::string classes_place_;            // the first member with names
 };
 
 }  // namespace tar_shards

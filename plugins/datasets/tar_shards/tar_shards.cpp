@@ -65,6 +65,7 @@ class TarShards final {
   explicit TarShards(const tenon::Params& params)
       : reader_(params),
         index_(list_shards(params.path("path")), params.texts("fields"), params.texts("classes")),
+        classes_(params.texts("classes")),
         padding_(params.number("padding")) {
     reader_.expect_images(index_.size() * index_.fields().size());
   }
@@ -82,6 +83,19 @@ class TarShards final {
       }
     }
     return fields;
+  }
+
+  std::vector<tenon::ClassNames> class_names() const {
+    std::vector<tenon::ClassNames> classes;
+    for (const ShardIndex::Field& field : index_.fields()) {
+      const bool is_label = std::holds_alternative<LabelColumn>(field.column);
+      const auto* arrays = std::get_if<ArrayColumn>(&field.column);
+      const bool is_integer = is_label || (arrays && (TENON_ANY_INTEGER & TENON_DTYPE_BIT(arrays->dtype())) != 0);
+      if (!is_integer) continue;
+      std::vector<std::string> names = is_label && !classes_.empty() ? classes_ : index_.class_names(field.field);
+      if (!names.empty()) classes.push_back({field.field.name, std::move(names)});
+    }
+    return classes;
   }
 
   int64_t size() const { return static_cast<int64_t>(index_.size()); }
@@ -117,6 +131,7 @@ class TarShards final {
 
   datasets::ImageReader reader_;
   ShardIndex index_;
+  std::vector<std::string> classes_;  // of the labels; empty: labels are numbers
   double padding_;
 };
 

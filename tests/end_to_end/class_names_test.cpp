@@ -1,0 +1,334 @@
+// Tests the names of classes: data with some of the classes, in another order, or with unknown ones.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "framework/artifacts/checkpoint/class_names.h"
+#include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kAnt = "ant";
+constexpr const char* kBee = "b\xC3\xA9\x65";  // bée
+constexpr const char* kCat = "cat \"x\"";
+constexpr int kImages = 8;  // of each class
+
+// A square of one colour with a pattern that depends on the number.
+void write_image(const fs::path& path, int red, int green, int blue, int number) {
+  std::string text = "P6\n8 8\n255\n";
+  for (int pixel = 0; pixel < 64; ++pixel) {
+    const int noise = (pixel * 7 + number * 13) % 40;
+    for (const int value : {red, green, blue}) text += static_cast<char>(value + noise);
+  }
+  write_file(path, text);
+}
+
+void write_class(const fs::path& root, const std::string& name, int red, int green, int blue) {
+  for (int i = 0; i < kImages; ++i) write_image(root / name / (std::to_string(i) + ".ppm"), red, green, blue, i);
+}
+
+// Writes a folder with these classes. The images of a class are the same in every folder.
+fs::path make_folder(const std::string& name, const std::vector<std::string>& classes) {
+  const fs::path root = make_empty_folder(name);
+  for (const std::string& one : classes) {
+    if (one == kAnt) write_class(root, one, 200, 30, 30);
+    if (one == kBee) write_class(root, one, 30, 200, 30);
+    if (one == kCat) write_class(root, one, 30, 30, 200);
+    if (one == "dog") write_class(root, one, 200, 200, 30);
+  }
+  return root;
+}
+
+std::string to_text(const fs::path& path) { return "\"" + path.string() + "\""; }
+
+std::string write_run_file(const fs::path& folder, const fs::path& train, const fs::path& validation,
+                           const std::string& more = "") {
+  const auto dataset = [](const std::string& name, const fs::path& path) {
+    return "[data." + name + "]\nuse = \"image_folder\"\nparams = { path = " + to_text(path) +
+           ", transforms = [\"resize(8)\", \"center_crop(8)\", \"normalize()\"] }\n";
+  };
+  return write_file(folder / "classes.toml",
+                    "[run]\noutput_dir = " + to_text(folder / "runs") +
+                        "\n[model]\nuse = \"small_cnn\"\nparams = { channels = 3, classes = 3 }\n"
+                        "[data]\nbatch_size = 8\nworkers = 0\n" +
+                        dataset("train", train) + dataset("validation", validation) +
+                        "[[loss]]\nuse = \"cross_entropy\"\n[[metric]]\nuse = \"accuracy\"\n"
+                        "[train]\nepochs = 6\n[optimizer]\nuse = \"adamw\"\nlr = 3e-3\n" +
+                        more)
+      .string();
+}
+
+// A run on three classes, trained once for all tests.
+struct TrainedRun {
+  TrainedRun() : full(make_folder("full", {kAnt, kBee, kCat})), folder(make_empty_folder("trained")) {
+    config = write_run_file(folder, full, full);
+    const Outcome outcome = run_host({"--config", config});
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    run = find_run_folder(folder / "runs", "classes");
+    checkpoint = fs::canonical(run / "checkpoints/latest");
+  }
+
+  // Runs a command on the trained run with another validation folder.
+  Outcome command(std::vector<std::string> arguments, const fs::path& validation) const {
+    arguments.insert(arguments.end(),
+                     {"--config", config, "--set", "data.validation.params.path=" + to_text(validation)});
+    return run_host(arguments);
+  }
+
+  fs::path full, folder, run, checkpoint;
+  std::string config;
+};
+
+const TrainedRun& trained() {
+  static const TrainedRun run;
+  return run;
+}
+
+double evaluate(const fs::path& validation) {
+  const Outcome outcome = trained().command({"evaluate", "--json"}, validation);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  return nlohmann::json::parse(outcome.output)["sets"][0]["metrics"]["validation/accuracy"].get<double>();
+}
+
+// Returns the lines of the predictions without the sample's number.
+std::vector<std::string> predict(const fs::path& validation, std::vector<std::string> more = {}) {
+  const fs::path file = make_empty_folder("predicted") / "all.csv";
+  more.insert(more.begin(), {"predict", "--data", "validation", "--fields", "label", "--output", file.string()});
+  const Outcome outcome = trained().command(more, validation);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  std::istringstream text(read_file(file));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line.substr(line.find(',') + 1));
+  return lines;
+}
+
+void check_refused(const Outcome& outcome, int exit_code, const std::vector<std::string>& texts) {
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == exit_code);
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    CHECK(outcome.errors.find(text) != std::string::npos);
+  }
+}
+
+const std::string kThree = "3 classes (\"ant\", \"b\xC3\xA9\x65\", \"cat \\\"x\\\"\")";
+const std::string kFour = "4 classes (\"ant\", \"b\xC3\xA9\x65\", \"cat \\\"x\\\"\", \"dog\")";
+
+// What read_class_names.py prints for a file.
+std::string read_in_python(const fs::path& file) {
+  const fs::path out = make_empty_folder("python") / "names.json";
+  const std::string command = "python3 '" TENON_SOURCE_DIR "/tests/end_to_end/read_class_names.py' '" + file.string() +
+                              "' >'" + out.string() + "'";
+  REQUIRE(std::system(command.c_str()) == 0);
+  return read_file(out);
+}
+
+constexpr const char* kNamesInPython = "{\"label\": [\"ant\", \"b\\u00e9e\", \"cat \\\"x\\\"\"]}\n";
+
+}  // namespace
+
+TEST_CASE("the same weights give the same predictions for a folder that lacks a class") {
+  const std::vector<std::string> full = predict(trained().full);
+  REQUIRE(full.size() == 1 + 3 * kImages);
+  CHECK(evaluate(trained().full) == 1);
+  // Without its first class, the folder numbers the others anew.
+  const fs::path rest = make_folder("rest", {kBee, kCat});
+  CHECK(predict(rest) == [&] {
+    std::vector<std::string> expected{full.front()};
+    expected.insert(expected.end(), full.begin() + 1 + kImages, full.end());
+    return expected;
+  }());
+  CHECK(evaluate(rest) == 1);
+  CHECK(evaluate(make_folder("last", {kCat})) == 1);
+  const Outcome outcome = trained().command({"evaluate"}, rest);
+  CHECK(outcome.errors.find("has 2 of the 3 classes of " + trained().checkpoint.string()) != std::string::npos);
+  CHECK(outcome.errors.find("without \"ant\"; they are numbered by name") != std::string::npos);
+}
+
+TEST_CASE("data with a class that the weights do not know are refused with both lists") {
+  const fs::path more = make_folder("more", {kAnt, kBee, kCat, "dog"});
+  const std::vector<std::string> texts{
+      "the label of validation has " + kFour + "; expected only classes of " + trained().checkpoint.string(),
+      "which has " + kThree + ": \"dog\" is not among them"};
+  check_refused(trained().command({"evaluate"}, more), 4, texts);
+  check_refused(trained().command({"predict", "--data", "validation", "--output", "refused.csv"}, more), 4, texts);
+  CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.csv"));
+}
+
+TEST_CASE("predictions name the classes") {
+  CHECK(predict(trained().full).front() == "logits.ant,logits.b\xC3\xA9\x65,\"logits.cat \"\"x\"\"\",label,label.name");
+  const std::vector<std::string> rows = predict(make_folder("named", {kBee, kCat}), {"--apply", "argmax"});
+  CHECK(rows.front() == "logits.argmax,logits.argmax.name,label,label.name");
+  CHECK(rows[1] == "1,b\xC3\xA9\x65,1,b\xC3\xA9\x65");
+  CHECK(rows.back() == "2,\"cat \"\"x\"\"\",2,\"cat \"\"x\"\"\"");
+}
+
+TEST_CASE("a packed dataset keeps the names and gives the same predictions") {
+  const fs::path folder = make_empty_folder("packed");
+  const fs::path rest = make_folder("to_pack", {kCat, kBee});
+  const Outcome packed =
+      trained().command({"pack", "--data", "validation", "--output", (folder / "shards").string()}, rest);
+  CAPTURE(packed.errors);
+  REQUIRE(packed.exit_code == 0);
+  const fs::path file = folder / "all.csv";
+  const std::string dataset =
+      "data.validation={use=\"tar_shards\",params={path=" + to_text(folder / "shards") + ",transforms=[]}}";
+  const Outcome outcome = run_host({"predict", "--config", trained().config, "--set", dataset, "--data", "validation",
+                                    "--fields", "label", "--output", file.string()});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  std::istringstream text(read_file(file));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line.substr(line.find(',') + 1));
+  CHECK(lines == predict(rest));
+}
+
+TEST_CASE("the report and host data name the classes") {
+  const std::string page = read_file(trained().run / "report.html");
+  const auto shows = [&](const std::string& named) {
+    return page.find("<br>label: " + named + "<br>predicted label: " + named) != std::string::npos;
+  };
+  const bool has_names = shows("0 (ant)") || shows("1 (b\xC3\xA9\x65)") || shows("2 (cat &quot;x&quot;)");
+  CHECK(has_names);
+  CHECK(page.find(">b\xC3\xA9\x65</text>") != std::string::npos);
+  CHECK(page.find("<title>class cat &quot;x&quot; as cat &quot;x&quot;: 8 of 8</title>") != std::string::npos);
+  const fs::path sheet = make_empty_folder("sheet") / "samples.html";
+  const Outcome outcome =
+      trained().command({"data", "--seconds", "0", "--sheet", sheet.string(), "--data", "validation"}, trained().full);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(outcome.output.find("\n  label: " + kThree + "\n") != std::string::npos);
+  CHECK(read_file(sheet).find("<br>label: 0 (ant)</figcaption>") != std::string::npos);
+  const Outcome json = trained().command({"data", "--seconds", "0", "--json"}, trained().full);
+  CHECK(nlohmann::json::parse(json.output)["class_names"]["label"] == std::vector<std::string>{kAnt, kBee, kCat});
+}
+
+TEST_CASE("confusions are reported with the names of classes") {
+  // The images of two classes that look alike.
+  const fs::path root = make_empty_folder("alike");
+  write_class(root, "left", 90, 90, 90);
+  write_class(root, "right", 90, 90, 90);
+  const fs::path folder = make_empty_folder("confused");
+  const Outcome outcome = run_host({"--config", write_run_file(folder, root, root), "--set", "train.epochs=1"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  // small_cnn has three outputs here, so the two names do not name all of them.
+  const std::string three = read_file(find_run_folder(folder / "runs", "classes") / "report.html");
+  CHECK(three.find(" misclassified; most confused: ") != std::string::npos);
+  const Outcome two = run_host({"--config", (folder / "classes.toml").string(), "--set", "train.epochs=1", "--set",
+                                "model.params.classes=2", "--set", "run.name=two"});
+  CAPTURE(two.errors);
+  REQUIRE(two.exit_code == 0);
+  const std::string page = read_file(find_run_folder(folder / "runs", "two") / "report.html");
+  const bool is_named = page.find("most confused: left → right (8 times)") != std::string::npos ||
+                        page.find("most confused: right → left (8 times)") != std::string::npos;
+  CHECK(is_named);
+}
+
+TEST_CASE("training is refused if the validation data have a class that the training data lack") {
+  const fs::path folder = make_empty_folder("refused");
+  const fs::path other = make_folder("other", {kAnt, "dog"});
+  const std::string config = write_run_file(folder, trained().full, other);
+  check_refused(
+      run_host({"--config", config}), 4,
+      {"the label of validation has 2 classes (\"ant\", \"dog\"); expected only classes of the training data, "
+       "which has " +
+       kThree +
+       ": \"dog\" is not among them; remove or rename these classes of the data, or add them to "
+       "the training data"});
+  CHECK_FALSE(fs::exists(folder / "runs"));
+}
+
+TEST_CASE("validation data with some of the classes are numbered as the training data") {
+  const fs::path folder = make_empty_folder("some");
+  const Outcome outcome =
+      run_host({"--config", write_run_file(folder, trained().full, make_folder("two", {kBee, kCat}))});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(read_last_metric(find_run_folder(folder / "runs", "classes"), "validation/accuracy") == 1);
+  CHECK(outcome.errors.find("has 2 of the 3 classes of the training data, without \"ant\"") != std::string::npos);
+}
+
+TEST_CASE("a run resumes only with classes that its checkpoint knows") {
+  const fs::path more = make_folder("resumed", {kAnt, kBee, kCat, "dog"});
+  const std::vector<std::string> arguments{"--config", trained().config, "--resume", trained().checkpoint.string(),
+                                           "--set",    "train.epochs=7"};
+  const auto with = [&](const fs::path& path) {
+    std::vector<std::string> all = arguments;
+    for (const char* name : {"train", "validation"})
+      all.insert(all.end(), {"--set", "data." + std::string(name) + ".params.path=" + to_text(path)});
+    return all;
+  };
+  check_refused(run_host(with(more)), 4,
+                {"the label of train has " + kFour + "; expected only classes of " + trained().checkpoint.string(),
+                 "which has " + kThree});
+}
+
+TEST_CASE("the plan names the classes, and is a run file that keeps their numbers") {
+  const std::string plan = read_file(trained().run / "plan.toml");
+  CHECK(plan.find("\n[data.class_names]\nlabel = [\"ant\", \"b\xC3\xA9\x65\", \"cat \\\"x\\\"\"]\n") !=
+        std::string::npos);
+  const fs::path file = write_file(make_empty_folder("again") / "plan.toml", plan);
+  const Outcome again = run_host({"--config", file.string(), "--check", "--set",
+                                  "data.train.params.path=" + to_text(make_folder("fewer", {kCat, kBee})), "--set",
+                                  "data.validation.params.path=" + to_text(trained().full)});
+  CAPTURE(again.errors);
+  CHECK(again.exit_code == 0);
+  CHECK(again.output.find("label = [\"ant\", \"b\xC3\xA9\x65\", \"cat \\\"x\\\"\"]") != std::string::npos);
+}
+
+TEST_CASE("class_names of a run file number the classes in their order") {
+  const fs::path folder = make_empty_folder("ordered");
+  const std::string config =
+      write_run_file(folder, trained().full, trained().full,
+                     "[data.class_names]\nlabel = [\"cat \\\"x\\\"\", \"b\xC3\xA9\x65\", \"ant\"]\n");
+  const Outcome outcome = run_host({"--config", config});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path file = folder / "all.csv";
+  REQUIRE(run_host({"predict", "--config", config, "--data", "validation", "--fields", "label", "--outputs", "none",
+                    "--output", file.string()})
+              .exit_code == 0);
+  CHECK(read_file(file).find("\n0,2") != std::string::npos);  // the first image is an ant
+
+  // Weights that number their classes otherwise.
+  const Outcome started = run_host({"--config", config, "--set", "run.name=started", "--set", "train.epochs=1", "--set",
+                                    "model.weights=" + to_text(trained().checkpoint / "model.safetensors")});
+  CHECK(started.exit_code == 0);
+  CHECK(started.errors.find("model.safetensors: numbers the classes of label in another order, " + kThree) !=
+        std::string::npos);
+  check_refused(run_host({"evaluate", "--config", config, "--checkpoint", trained().checkpoint.string()}), 2,
+                {"data.class_names.label has 3 classes (\"cat \\\"x\\\"\", \"b\xC3\xA9\x65\", \"ant\"); expected those "
+                 "of " +
+                     trained().checkpoint.string(),
+                 kThree, "remove the key"});
+  check_refused(run_host({"--config", config, "--set", "data.class_names={lable=[\"a\",\"b\"]}"}), 2,
+                {"data.class_names names the classes of the field lable", "did you mean \"label\"?"});
+}
+
+TEST_CASE("checkpoints and exported models name the classes, as Python reads them") {
+  CHECK(read_in_python(trained().checkpoint / "model.safetensors") == kNamesInPython);
+  CHECK(read_in_python(trained().checkpoint / "manifest.json") == kNamesInPython);
+  const fs::path folder = make_empty_folder("exported");
+  for (const char* name : {"a.safetensors", "a.pt"}) {
+    const Outcome outcome = trained().command({"export", "--output", (folder / name).string()}, trained().full);
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK(read_in_python(folder / name) == kNamesInPython);
+  }
+  CHECK(tenon::artifacts::read_class_names(folder / "a.safetensors") ==
+        tenon::config::ClassNames{{"label", {kAnt, kBee, kCat}}});
+  // Exported weights number the data in the same way.
+  const fs::path rest = make_folder("rest_of_export", {kBee, kCat});
+  const std::vector<std::string> expected = predict(rest);
+  CHECK(predict(rest, {"--checkpoint", (folder / "a.safetensors").string()}) == expected);
+}
