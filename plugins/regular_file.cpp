@@ -40,6 +40,7 @@ struct Opened {
 };
 
 Opened open_regular(const std::string& path, const std::string& expected) {
+  if (path.empty()) throw tenon::DataError("the path is empty; expected " + expected);
   int number = -1;
   do number = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   while (number < 0 && errno == EINTR);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -22,6 +23,11 @@ Json to_json(const config::Value& value) {
   return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
+// The bound of a range; the largest integers round up as floating-point numbers.
+int64_t to_integer(double bound) {
+  return bound >= 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(bound);
+}
+
 // Describes one value or one list element.
 Json describe_element(const char* type, const ParamSchema& param) {
   Json schema{{"type", type}};
@@ -30,7 +36,7 @@ Json describe_element(const char* type, const ParamSchema& param) {
   // JSON has no infinity. An absent limit means the same.
   const auto limit = [&](double number, const char* key) {
     if (std::abs(number) > 1e300) return;
-    schema[key] = param.type == ParamType::integer ? Json(static_cast<int64_t>(number)) : Json(number);
+    schema[key] = param.type == ParamType::integer ? Json(to_integer(number)) : Json(number);
   };
   limit(param.range->lower, param.range->lower_closed ? "minimum" : "exclusiveMinimum");
   limit(param.range->upper, param.range->upper_closed ? "maximum" : "exclusiveMaximum");
@@ -112,9 +118,10 @@ Json describe_params(const std::vector<ParamSchema>& params) {
 
 // The schemas of schedules declare lengths as text. Run files may also give numbers.
 Json describe_schedule_params(const std::vector<ParamSchema>& params) {
+  const Json number_of_steps{{"type", "integer"}, {"minimum", 0}, {"maximum", config::kMostScheduleSteps}};
   const Json length{{"anyOf",
                      {text_like("^(rest|[0-9.]+(e[0-9]+)? (epoch|step)s?)$"),
-                      {{"type", "integer"}, {"minimum", 0}},
+                      number_of_steps,
                       {{"type", "number"}, {"minimum", 0}, {"maximum", 1}}}}};
   Json properties = describe_params(params);
   for (const auto& [name, schema] : properties.items())
@@ -123,7 +130,7 @@ Json describe_schedule_params(const std::vector<ParamSchema>& params) {
       schema.update(length);
     }
   if (properties.contains("milestones")) properties["milestones"]["items"] = length;
-  properties["warmup_steps"] = {{"type", "integer"}, {"minimum", 0}};
+  properties["warmup_steps"] = number_of_steps;
   return properties;
 }
 

@@ -11,7 +11,9 @@ namespace tenon::losses {
 class ClassTargets final {
  public:
   static Param ignore_index_param() {
-    return param("ignore_index", -100).doc("target value that is ignored in the loss and in its weight");
+    return param("ignore_index", -100)
+        .range("[-1e9, 1e9]")
+        .doc("target value that is ignored in the loss and in its weight");
   }
   static Param class_weights_param() {
     return param("class_weights", std::vector<double>{})

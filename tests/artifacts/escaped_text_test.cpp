@@ -100,7 +100,7 @@ TEST_CASE("hostile names and texts are valid and safe in TensorBoard events") {
           make_text_event(at, 1, "plan", text), make_hyperparameters_event(at, {{text, false}}),
           make_hyperparameters_event(at, {{"run.name", text}}), make_histograms_event(at, 1, {{text, {}}})}) {
       REQUIRE(event.bytes().find(safe) != std::string::npos);
-      const bool has_escapes = text.size() >= 8 && text.find_first_of("\x1b\x9b\r\b") != std::string::npos;
+      const bool has_escapes = text.size() >= 8 && text.find_first_of("\x1b\r\b") != std::string::npos;
       if (has_escapes) REQUIRE(event.bytes().find(text) == std::string::npos);
     }
   }

@@ -185,6 +185,14 @@ TEST_CASE("gpt loads the state of nanoGPT, which contains the tied matrix under 
     add("lm_head.weight", other);
     refused = "transformer.wte.weight and lm_head.weight differ";
   }
+  std::vector<at::Tensor> transposed;  // views point into them
+  SUBCASE("the matrices of Hugging Face's GPT-2 are refused by name") {
+    for (const NamedTensor& named : from.tensors()) {
+      const bool is_conv1d = named.name.find(".c_") != std::string::npos && named.tensor.dim() == 2;
+      add(named.name, is_conv1d ? transposed.emplace_back(named.tensor.t().contiguous()) : named.tensor);
+    }
+    refused = "as in Hugging Face's GPT-2 (Conv1D): transpose them in a converted file";
+  }
   const std::filesystem::path file = tenon::test_folder() / "nanogpt.safetensors";
   tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
   const Model to = make_model();

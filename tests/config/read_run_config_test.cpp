@@ -77,7 +77,7 @@ TEST_CASE("all errors are listed in the order of the file") {
   CHECK(message ==
         "digits.toml:2:9: train.steps is 0; expected an integer in [1, 1e15]\n"
         "digits.toml:3:1: train.epoch is not a key of train; did you mean \"epochs\"?\n"
-        "digits.toml:5:8: run.seed is \"x\"; expected an integer of at least 0\n"
+        "digits.toml:5:8: run.seed is \"x\"; expected an integer in [0, 9223372036854775807]\n"
         "digits.toml:7:11: data.workers is -1; expected an integer in [0, 4096] or \"auto\"");
 }
 

@@ -29,7 +29,7 @@ StubSchemas::StubSchemas() {
   add(ComponentKind::metric, "accuracy", {});
   add(ComponentKind::callback, "early_stopping",
       {choice("monitor", "\"validation/loss\"", {}), choice("mode", "\"auto\"", {"auto", "min", "max"}),
-       integer("patience", "3", "[1, inf)"), number("min_delta", "0.0", "[0, inf)")});
+       integer("patience", "3", "[1, 1e9]"), number("min_delta", "0.0", "[0, inf)")});
 }
 
 void StubSchemas::add(ComponentKind kind, const std::string& id, std::vector<ParamSchema> params) {

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <functional>
+
 #include "framework/config/file/read_run_config.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/end_to_end/judge_run_file.h"
@@ -70,6 +72,25 @@ TEST_CASE("the length of a schedule is text or a number") {
   for (const char* length : {"\"30 epochs\"", "\"rest\"", "500", "0.05", "0"})
     CHECK(check.check(read_toml(
               replaced(digits(), "use = \"one_cycle\"", std::string("use = \"cosine\"\nwarmup = ") + length))) == "");
+}
+
+TEST_CASE("every integer of a run file has a range: of every key, and of every parameter of a bundled component") {
+  const json schema = tenon::end_to_end::read_schema_of_host();
+  size_t looked_at = 0;
+  const std::function<void(const json&, const std::string&)> check = [&](const json& part, const std::string& place) {
+    if (part.is_object() && part.value("type", json()) == "integer") {
+      CAPTURE(place);
+      const bool has_lower = part.contains("minimum") || part.contains("exclusiveMinimum");
+      const bool has_upper = part.contains("maximum") || part.contains("exclusiveMaximum");
+      CHECK(has_lower);
+      CHECK(has_upper);
+      ++looked_at;
+    }
+    if (!part.is_structured()) return;
+    for (const auto& [key, inner] : part.items()) check(inner, place + "/" + key);
+  };
+  check(schema, "");
+  CHECK(looked_at > 200);
 }
 
 TEST_CASE("the reference of run files names every key") {

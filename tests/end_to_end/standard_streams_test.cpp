@@ -82,3 +82,66 @@ TEST_CASE("a terminal does not obey text of a run file, a file name or a plugin"
   CHECK(error.errors.find("\\u001b]0;title\\u0007.toml") != std::string::npos);
   CHECK(error.errors.find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("a long value is shortened in a message, whether it is quoted or not") {
+  const std::string longest(100'000, 'x');
+  const fs::path folder = make_empty_folder("long");
+  const std::string run_file = read_file(TENON_SOURCE_DIR "/configs/digits_mlp.toml");
+  const auto with = [&](const std::string& name, const std::string& from, const std::string& to) {
+    std::string text = run_file;
+    const size_t at = text.find(from);
+    REQUIRE(at != text.npos);
+    return write_file(folder / name, text.replace(at, from.size(), to)).string();
+  };
+  write_file(folder / "cell.csv", "a,b\n1,2\n" + std::string(10'000'000, 'y') + ",3\n");
+  write_file(folder / "label.csv", "path,label\nimage.png," + longest + "\n");
+  const std::string digits = "use = \"digits\"\nparams = { split = \"train\" }";
+  const auto with_data = [&](const std::string& name, const std::string& data) { return with(name, digits, data); };
+  const std::vector<std::vector<std::string>> commands = {
+      {"--config", with("use.toml", "use = \"mlp\"", "use = \"" + longest + "\"")},
+      {"--config", with("section.toml", "[train]", "[" + longest + "]\n[train]")},
+      {"--config", with("key.toml", "[train]", "[train]\n" + longest + " = 1")},
+      {"--config", with("parameter.toml", "inputs = 64", longest + " = 64")},
+      {"--config", with("port.toml", "use = \"mlp\"", "use = \"mlp\"\ninputs = { " + longest + " = \"data.image\" }")},
+      {"--config", with("source.toml", "use = \"mlp\"", "use = \"mlp\"\ninputs = { image = \"" + longest + "\" }")},
+      {"--config", with_data("cell.toml",
+                             "use = \"table\"\nparams = { path = \"cell.csv\", target = \"b\", "
+                             "task = \"regression\" }")},
+      {"--config", with_data("column.toml", "use = \"table\"\nparams = { path = \"cell.csv\", target = \"" + longest +
+                                                "\", task = \"regression\" }")},
+      {"--config", with_data("path.toml", "use = \"idx\"\nparams = { images = \"" + longest + "\" }")},
+      {"--config",
+       with_data("label.toml", "use = \"image_csv\"\nparams = { path = \"label.csv\", classes = [\"a\", \"b\"] }")},
+      {"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set", "train." + longest + "=1"},
+      {"--config", longest},
+      {"--" + longest},
+      {longest},
+      {"describe", longest},
+      {"runs", longest},
+  };
+  for (const std::vector<std::string>& command : commands) {
+    CAPTURE(command.back().substr(0, 200));
+    const Outcome outcome = run_host(command);
+    CAPTURE(outcome.errors.substr(0, 2000));
+    CHECK(outcome.exit_code != 0);
+    CHECK(outcome.exit_code < 6);
+    CHECK(outcome.errors.find(" bytes...]") != std::string::npos);
+    CHECK(outcome.errors.size() < 2000);
+  }
+}
+
+TEST_CASE("a long text of a plugin is bounded in the terminal, in the log and in the run's state") {
+  const fs::path output = make_empty_folder("talkative");
+  std::vector<std::string> arguments = train_into(output);
+  arguments.insert(arguments.end(), {"--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/talkative", "--set",
+                                     "callback=[{use=\"talkative\", params={at=1}}]"});
+  const Outcome outcome = run_host(arguments);
+  CHECK(outcome.exit_code == 3);
+  constexpr size_t kMost = 16 * 1024 + 200;
+  CHECK(outcome.errors.find("logged logged") != std::string::npos);
+  CHECK(outcome.errors.find("failed failed") != std::string::npos);
+  CHECK(outcome.errors.size() < 2 * kMost);
+  const fs::path run = find_run_folder(output, "digits_mlp");
+  CHECK(read_file(run / "log.txt").size() < 4 * kMost);
+  CHECK(read_file(run / "run.json").size() < 2 * kMost);
+}

@@ -24,6 +24,11 @@ Value make_absolute(Value value, const ParamSchema& param, const std::filesystem
   return resolve_path(std::get<std::string>(value), folder).string();
 }
 
+// A required path names something. Where "" means none, it is the default.
+bool is_empty_path(const Value& value, const ParamSchema& param) {
+  return param.type == ParamType::path && !param.default_value && std::get<std::string>(value).empty();
+}
+
 }  // namespace
 
 std::filesystem::path resolve_path(const std::string& path, const std::filesystem::path& folder) {
@@ -39,7 +44,10 @@ Values resolve_params(const ParamsRequest& question, Diagnostics& diagnostics) {
     std::optional<Value> value = param.default_value;
     if (given != question.given.end()) {
       value = check_value(given->second, param);
-      if (!value) diagnostics.add(given->second.place, key + " is " + describe_mismatch(given->second, param));
+      if (!value)
+        diagnostics.add(given->second.place, key + " is " + describe_mismatch(given->second, param));
+      else if (is_empty_path(*value, param))
+        diagnostics.add(given->second.place, key + " is \"\"; expected a path that is not empty");
     } else if (!value) {
       diagnostics.add(question.place, key + " is missing; expected " + describe_expected(param));
     }

@@ -41,7 +41,7 @@ void rename_warmup_steps(ComponentConfig& config, Diagnostics& diagnostics) {
   if (other != config.params.end()) {
     diagnostics.add(node.key_place, "schedule.warmup_steps and schedule.warmup are both set; expected one of them");
   } else if (count == nullptr || !read_schedule_length(node)) {
-    diagnostics.add(node.place, "schedule.warmup_steps is " + describe(node) + "; expected an integer of at least 0");
+    diagnostics.add(node.place, "schedule.warmup_steps is " + describe(node) + "; expected an integer in [0, 1e15]");
   } else {
     config.params.emplace("warmup", std::move(node));
   }

@@ -54,11 +54,11 @@ Params reduce_on_plateau_params() {
                              "The monitored metric, as named in the history."),
           parse_param_schema("mode", ParamType::string, "\"min\"", "", {"min", "max"}, "Whether lower is better."),
           number_param("factor", "0.1", "(0, 1)", "Multiplicative factor of learning rate decay."),
-          count("patience", "10", "[0, inf)", "Number of allowed values in a row without improvement."),
+          count("patience", "10", "[0, 1e9]", "Number of allowed values in a row without improvement."),
           number_param("threshold", "1e-4", "[0, inf)", "The smallest change that is an improvement."),
           parse_param_schema("threshold_mode", ParamType::string, "\"rel\"", "", {"rel", "abs"},
                              "Whether the threshold is relative to the best value, or absolute."),
-          count("cooldown", "0", "[0, inf)", "Number of values to ignore after a reduction."),
+          count("cooldown", "0", "[0, 1e9]", "Number of values to ignore after a reduction."),
           number_param("min_lr", "0.0", "[0, inf)", "The lowest learning rate."),
           number_param("eps", "1e-8", "[0, inf)", "Smaller reductions are skipped.")};
 }

@@ -7,8 +7,6 @@ namespace {
 
 using Unit = ScheduleLength::Unit;
 
-constexpr int64_t kMaxSteps = 1'000'000'000'000'000;  // exact as a double
-
 std::optional<ScheduleLength> parse(const std::string& text) {
   if (text == "rest") return ScheduleLength{};
   const auto period = parse_period(text);
@@ -27,7 +25,7 @@ std::optional<ScheduleLength> read_schedule_length(const Node& node) {
   if (const std::string* text = node.as_string()) return parse(*text);
   if (const auto* steps = std::get_if<int64_t>(&node.value)) {
     if (*steps == 0) return ScheduleLength{Unit::run, 0};
-    if (*steps < 0 || *steps > kMaxSteps) return std::nullopt;
+    if (*steps < 0 || *steps > kMostScheduleSteps) return std::nullopt;
     return ScheduleLength{Unit::steps, static_cast<double>(*steps)};
   }
   const auto* part = std::get_if<double>(&node.value);

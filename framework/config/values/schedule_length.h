@@ -1,6 +1,7 @@
 // The length of a part of a schedule: "30 epochs", "1000 steps", a fraction of the run, or the rest of the run.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -8,6 +9,8 @@
 #include "framework/config/toml/value.h"
 
 namespace tenon::config {
+
+constexpr int64_t kMostScheduleSteps = 1'000'000'000'000'000;  // exact as a double
 
 struct ScheduleLength {
   enum class Unit { rest, run, epochs, steps };

@@ -2,6 +2,7 @@
 
 #include "plugins/images/decode/jpeg_decoder.h"
 #include "plugins/images/decode/opencv_decoder.h"
+#include "plugins/images/decode/png_decoder.h"
 #include "plugins/images/decode/upright.h"
 
 namespace images {
@@ -11,12 +12,15 @@ struct Decoder::Parts {
   PixelBuffer pixels;
   PixelBuffer other;  // inks before conversion to RGB, then the upright image
   cv::Mat image;
+  std::string warning;
 };
 
 Decoder::Decoder() : parts_(std::make_unique<Parts>()) {}
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
+
+const std::string& Decoder::warning() const { return parts_->warning; }
 
 namespace {
 
@@ -50,14 +54,17 @@ DecodedWindow decode_jpeg(Bytes file, const ImageInfo& info, const std::string& 
 
 DecodedWindow decode_other(Bytes file, const ImageInfo& info, const std::string& path, cv::Rect window,
                            Decoder::Parts& parts) {
-  const cv::Mat whole = decode_with_opencv(file, info, path, parts.pixels);
-  const Turn to_turn = turn_after_opencv(info);
+  const bool is_png = info.format == Format::png;
+  const cv::Mat whole = is_png ? decode_png(file, info, path, parts.pixels, parts.warning)
+                               : decode_with_opencv(file, info, path, parts.pixels);
+  const Turn to_turn = is_png ? turn_of(info.orientation) : turn_after_opencv(info);
   const cv::Mat upright = turn(whole(to_stored(window, whole.size(), to_turn)), to_turn, parts.other);
   return {upright, cv::Rect2d(0, 0, window.width, window.height), 8};
 }
 
 DecodedWindow decode(Bytes file, const ImageInfo& info, const std::string& path, cv::Rect window, int eighths,
                      Decoder& decoder) {
+  decoder.parts().warning.clear();
   if (info.format == Format::jpeg) return decode_jpeg(file, info, path, window, eighths, decoder.parts());
   return decode_other(file, info, path, window, decoder.parts());
 }

@@ -14,7 +14,8 @@
 //   colour profile, gamma       ignored
 //   several images              the first one
 //
-// libjpeg-turbo decodes JPEG, and OpenCV decodes the other formats. Errors are tenon::DataError and name the file.
+// libjpeg-turbo decodes JPEG, libpng decodes PNG, and OpenCV decodes the other formats. Errors are tenon::DataError and
+// name the file. The libraries print nothing.
 #pragma once
 
 #include <memory>
@@ -35,6 +36,9 @@ class Decoder {
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
 
+  // What a library reports about the last image although it decoded it, such as "tEXt: CRC error"; "": nothing.
+  const std::string& warning() const;
+
   struct Parts;
   Parts& parts() { return *parts_; }
 
@@ -43,7 +47,7 @@ class Decoder {
 };
 
 // Loads OpenCV's decoders, which takes some time on the first call. Datasets call it on creation, so that a missing
-// library is reported before a run starts. JPEG does not need them. Throws tenon::Error.
+// library is reported before a run starts. JPEG and PNG do not need them. Throws tenon::Error.
 void load_decoders();
 
 // Decodes the whole image. `info` is the result of read_image_info for the same file. The result belongs to the decoder

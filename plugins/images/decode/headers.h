@@ -14,6 +14,13 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits);
 ImageInfo read_bmp_header(Bytes file);
 ImageInfo read_pnm_header(Bytes file);
 
+// Check that the data after the header are complete. REQUIRES: the function above has accepted the file.
+void check_bmp_data(Bytes file, const ImageInfo& info);
+void check_pnm_data(Bytes file);
+
+// Throws DamagedHeader if the file ends before `count` bytes from `at` on.
+void check_data(const ByteReader& bytes, uint64_t at, uint64_t count);
+
 // Throws DamagedHeader unless both sides are positive and fit a cv::Size.
 cv::Size make_size(int64_t width, int64_t height);
 

@@ -89,6 +89,12 @@ cv::Size make_size(int64_t width, int64_t height) {
   return {static_cast<int>(width), static_cast<int>(height)};
 }
 
+void check_data(const ByteReader& bytes, uint64_t at, uint64_t count) {
+  if (at <= bytes.size() && count <= bytes.size() - at) return;
+  throw DamagedHeader("is truncated after " + std::to_string(bytes.size()) +
+                      " bytes, before the image ends; fetch the file again or remove it");
+}
+
 ImageInfo read_image_info(Bytes file, const std::string& path, const Limits& limits) {
   const std::optional<Format> format = find_format(file);
   if (!format) throw_unknown_format(file, path);

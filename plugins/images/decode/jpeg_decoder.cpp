@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
 #include <jpeglib.h>
 #include <tenon/error.hpp>
@@ -123,6 +124,8 @@ struct JpegDecoder::State {
   bool run(Step step);
 
   bool read_header(Bytes file);
+  bool read_tables(Bytes tables);
+  bool check_rows(uint8_t* row);
   bool start(int eighths);
   bool crop(cv::Rect part, JDIMENSION& left, JDIMENSION& width);
   bool read_rows(int top, int count, uint8_t* rows, size_t row_bytes);
@@ -156,6 +159,23 @@ bool JpegDecoder::State::read_header(Bytes file) {
     jpeg_abort_decompress(&jpeg);  // an exception may have left an image half read
     jpeg_mem_src(&jpeg, file.data(), file.size());
     jpeg_read_header(&jpeg, TRUE);
+  });
+}
+
+bool JpegDecoder::State::read_tables(Bytes tables) {
+  return run([&] {
+    jpeg_mem_src(&jpeg, tables.data(), tables.size());
+    jpeg_read_header(&jpeg, FALSE);
+  });
+}
+
+// Decodes the image without conversion into one row. Errors beyond the last row count too.
+bool JpegDecoder::State::check_rows(uint8_t* row) {
+  return run([&] {
+    jpeg.out_color_space = jpeg.jpeg_color_space;
+    jpeg_start_decompress(&jpeg);
+    while (jpeg.output_scanline < jpeg.output_height) jpeg_read_scanlines(&jpeg, &row, 1);
+    jpeg_finish_decompress(&jpeg);
   });
 }
 
@@ -203,6 +223,24 @@ JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {}
 JpegDecoder::~JpegDecoder() = default;
 JpegDecoder::JpegDecoder(JpegDecoder&&) noexcept = default;
 JpegDecoder& JpegDecoder::operator=(JpegDecoder&&) noexcept = default;
+
+std::string find_jpeg_damage(Bytes tables, Bytes part, const ExpectedJpeg& expected) {
+  JpegDecoder::State state;
+  const jpeg_decompress_struct& jpeg = state.jpeg;
+  if (!tables.empty() && !state.read_tables(tables)) return state.errors.text;
+  if (!state.read_header(part)) return state.errors.text;
+  const auto width = static_cast<int>(jpeg.image_width), height = static_cast<int>(jpeg.image_height);
+  if (width != expected.size.width || (height != expected.size.height && height != expected.whole_rows))
+    return "it has " + std::to_string(width) + " x " + std::to_string(height) + " pixels; the file's header gives " +
+           std::to_string(expected.size.width) + " x " + std::to_string(expected.size.height);
+  if (jpeg.num_components != expected.components)
+    return "it has " + std::to_string(jpeg.num_components) + " channels; the file's header gives " +
+           std::to_string(expected.components);
+  if (!expected.may_subsample && (jpeg.max_h_samp_factor > 1 || jpeg.max_v_samp_factor > 1))
+    return "its channels differ in size";
+  std::vector<uint8_t> row(static_cast<size_t>(width) * static_cast<size_t>(expected.components));
+  return state.check_rows(row.data()) ? "" : state.errors.text;
+}
 
 JpegPart JpegDecoder::decode(Bytes file, const std::string& path, cv::Size stored, cv::Rect window, int eighths,
                              PixelBuffer& pixels, PixelBuffer& inks) {

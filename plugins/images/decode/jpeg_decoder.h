@@ -20,6 +20,18 @@ struct JpegPart {
 // Returns for example `libjpeg-turbo 2001005`.
 std::string describe_jpeg_decoder();
 
+// What the header of a TIFF file says about the JPEG data of a strip or tile.
+struct ExpectedJpeg {
+  cv::Size size;
+  int whole_rows;  // rows if the part is filled up
+  int components;
+  bool may_subsample;
+};
+
+// Decodes a strip or tile of a TIFF file, and returns what is wrong with it, or "". `tables`: the tag JPEGTables, or
+// none.
+std::string find_jpeg_damage(Bytes tables, Bytes part, const ExpectedJpeg& expected);
+
 class JpegDecoder {
  public:
   JpegDecoder();
@@ -35,8 +47,9 @@ class JpegDecoder {
   JpegPart decode(Bytes file, const std::string& path, cv::Size stored, cv::Rect window, int eighths,
                   PixelBuffer& pixels, PixelBuffer& inks);
 
- private:
   struct State;
+
+ private:
   std::unique_ptr<State> state_;
 };
 

@@ -2,15 +2,19 @@
 
 #include <dlfcn.h>
 
+#include <cctype>
+#include <cstdlib>
 #include <type_traits>
 #include <vector>
 
+#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 #include <tenon/error.hpp>
 
 #include "plugins/images/decode/byte_reader.h"
 #include "plugins/images/decode/decode_image.h"
+#include "plugins/images/decode/headers.h"
 #include "plugins/images/decode/tiff_data.h"
 
 namespace images {
@@ -55,9 +59,32 @@ void take_upper_bits(const cv::Mat& deep, cv::Mat& rgb) {
   }
 }
 
+// OpenCV prints damage to standard error, or does not report it. Returns the file that OpenCV decodes to the right
+// pixels, in `copy` if it differs.
+Bytes prepare_file(Bytes file, const ImageInfo& info, std::vector<uint8_t>& copy) {
+  switch (info.format) {
+    case Format::tiff: check_tiff_data(file); return without_alpha(file, copy);
+    case Format::bmp: check_bmp_data(file, info); return file;
+    case Format::pnm: {
+      check_pnm_data(file);
+      const bool ends_in_number = file[1] <= '3' && std::isdigit(file.back());
+      if (!ends_in_number) return file;
+      copy.assign(file.begin(), file.end());
+      copy.push_back('\n');  // OpenCV reads the character after each number
+      return copy;
+    }
+    default: return file;
+  }
+}
+
 }  // namespace
 
-void load_decoders() { imdecode(); }
+// The messages of OpenCV would land in the terminal output of the run. What they report is an error of the sample.
+void load_decoders() {
+  imdecode();
+  if (std::getenv("OPENCV_LOG_LEVEL") == nullptr)
+    cv::utils::logging::setLogLevel(cv::utils::logging::LogLevel::LOG_LEVEL_SILENT);
+}
 
 Turn turn_after_opencv(const ImageInfo& info) {
   return info.format == Format::tiff ? turn_of(1) : turn_of(info.orientation);
@@ -68,13 +95,10 @@ cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string&
   const int depth = info.bits == 16 ? CV_16U : CV_8U;
   const int flags = cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
   std::vector<uint8_t> copy;
-  if (info.format == Format::tiff) {
-    try {
-      check_tiff_data(file);
-      file = without_alpha(file, copy);
-    } catch (const DamagedHeader& error) {
-      throw tenon::DataError(path + ": " + error.what());
-    }
+  try {
+    file = prepare_file(file, info, copy);
+  } catch (const DamagedHeader& error) {
+    throw tenon::DataError(path + ": " + error.what());
   }
   const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1, const_cast<uint8_t*>(file.data()));
   cv::Mat bgr;

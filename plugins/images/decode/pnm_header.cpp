@@ -23,10 +23,34 @@ int64_t read_number(const ByteReader& bytes, size_t& at) {
   return number;
 }
 
-}  // namespace
+// Returns whether the text from `at` on has `count` numbers, of one digit each if `is_bitmap`.
+bool has_numbers(const ByteReader& bytes, size_t at, uint64_t count, bool is_bitmap) {
+  bool is_in_number = false, is_in_comment = false;
+  for (; at < bytes.size() && count > 0; ++at) {
+    const uint8_t letter = bytes.u8(at);
+    if (is_in_comment) {
+      is_in_comment = letter != '\n' && letter != '\r';
+    } else if (std::isdigit(letter)) {
+      if (!is_in_number || is_bitmap) --count;
+      is_in_number = true;
+    } else if (letter == '#' || std::isspace(letter)) {
+      is_in_comment = letter == '#';
+      is_in_number = false;
+    } else {
+      throw DamagedHeader("is damaged: it has a character that is no digit at byte " + std::to_string(at) +
+                          "; fetch the file again or remove it");
+    }
+  }
+  return count == 0;
+}
 
-ImageInfo read_pnm_header(Bytes file) {
-  const ByteReader bytes(file, std::endian::big);
+struct Header {
+  ImageInfo info;
+  bool is_text;
+  size_t end;
+};
+
+Header read_header(const ByteReader& bytes) {
   const uint8_t kind = bytes.u8(1);  // 1 to 3: bits, grey and colour as text; 4 to 6: the same in binary
   size_t at = 2;
   const int64_t width = read_number(bytes, at);
@@ -38,7 +62,21 @@ ImageInfo read_pnm_header(Bytes file) {
                         "; expected 255 or 65535; convert it");
   }
   const int bits = is_bitmap ? 1 : most == 255 ? 8 : 16;
-  return {Format::pnm, make_size(width, height), kind == '3' || kind == '6' ? 3 : 1, bits, 1};
+  const int channels = kind == '3' || kind == '6' ? 3 : 1;
+  return {{Format::pnm, make_size(width, height), channels, bits, 1}, kind <= '3', at};
+}
+
+}  // namespace
+
+ImageInfo read_pnm_header(Bytes file) { return read_header({file, std::endian::big}).info; }
+
+void check_pnm_data(Bytes file) {
+  const ByteReader bytes(file, std::endian::big);
+  const auto& [info, is_text, end] = read_header(bytes);
+  const uint64_t row = static_cast<uint64_t>(info.size.width) * static_cast<uint64_t>(info.channels);
+  const auto rows = static_cast<uint64_t>(info.size.height);
+  if (!is_text) return check_data(bytes, end + 1, (row * static_cast<uint64_t>(info.bits) + 7) / 8 * rows);
+  if (!has_numbers(bytes, end, row * rows, info.bits == 1)) check_data(bytes, bytes.size(), 1);
 }
 
 }  // namespace images

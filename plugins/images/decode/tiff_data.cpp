@@ -8,19 +8,12 @@
 #include <optional>
 #include <string>
 
+#include "plugins/images/decode/headers.h"
+#include "plugins/images/decode/jpeg_decoder.h"
 #include "plugins/images/decode/tiff_tags.h"
 
 namespace images {
 namespace {
-
-// Values of the tag Compression.
-constexpr uint32_t kNone = 1;
-constexpr uint32_t kLzw = 5;
-constexpr uint32_t kDeflate = 8;
-constexpr uint32_t kOldDeflate = 32946;
-constexpr uint32_t kPackBits = 32773;
-
-constexpr uint32_t kYCbCr = 6;  // photometric interpretation; its chroma may be subsampled
 
 [[noreturn]] void refuse(const std::string& what) {
   throw DamagedHeader("is damaged: " + what + "; fetch the file again or remove it");
@@ -95,6 +88,7 @@ std::optional<uint64_t> count_lzw(Bytes data, uint64_t most) {
 bool is_old_lzw(Bytes data) { return data.size() >= 2 && data[0] == 0 && (data[1] & 1) != 0; }
 
 std::optional<uint64_t> count_bytes(uint32_t compression, Bytes data, uint64_t most) {
+  using namespace tiff_compression;
   switch (compression) {
     case kNone: return data.size();
     case kLzw: return count_lzw(data, most);
@@ -106,11 +100,10 @@ std::optional<uint64_t> count_bytes(uint32_t compression, Bytes data, uint64_t m
 // The strips or tiles of a file.
 struct Parts {
   const char* name;
-  uint64_t row_bytes;  // of one part
-  uint64_t rows;       // of one part, except for the last one
-  uint64_t last_rows;  // of the last part of a plane; a tile is filled up
-  uint64_t per_plane;
-  uint64_t count;  // in all planes
+  cv::Size size;       // of one part, in pixels
+  int last_rows;       // pixels down the last part of a plane; a tile is filled up
+  uint64_t per_plane;  // parts
+  uint64_t count;      // parts in all planes
   std::vector<uint32_t> offsets;
   std::vector<uint32_t> sizes;
 };
@@ -119,17 +112,14 @@ uint64_t divide_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 Parts find_parts(const TiffTags& tags) {
   const uint64_t width = tags.get(tiff_tag::kWidth, 0), height = tags.get(tiff_tag::kHeight, 0);
-  const uint64_t samples = tags.get(tiff_tag::kSamples, 1);
-  const uint64_t planes = tags.get(tiff_tag::kPlanes, 1) == 2 ? samples : 1;
-  const uint64_t pixel_bits = uint64_t{tags.get(tiff_tag::kBits, 1)} * samples / planes;
+  const uint64_t planes = tags.get(tiff_tag::kPlanes, 1) == 2 ? tags.get(tiff_tag::kSamples, 1) : 1;
   if (tags.find(tiff_tag::kTileOffsets)) {
     const uint64_t across = std::max(tags.get(tiff_tag::kTileWidth, 0), 1u);
     const uint64_t down = std::max(tags.get(tiff_tag::kTileHeight, 0), 1u);
     const uint64_t per_plane = divide_up(width, across) * divide_up(height, down);
     return {"tile",
-            divide_up(across * pixel_bits, 8),
-            down,
-            down,
+            make_size(static_cast<int64_t>(across), static_cast<int64_t>(down)),
+            static_cast<int>(down),
             per_plane,
             per_plane * planes,
             tags.all(tiff_tag::kTileOffsets),
@@ -138,36 +128,88 @@ Parts find_parts(const TiffTags& tags) {
   const uint64_t rows = std::clamp<uint64_t>(tags.get(tiff_tag::kRowsPerStrip, UINT32_MAX), 1, height);
   const uint64_t per_plane = divide_up(height, rows);
   return {"strip",
-          divide_up(width * pixel_bits, 8),
-          rows,
-          height - (per_plane - 1) * rows,
+          make_size(static_cast<int64_t>(width), static_cast<int64_t>(rows)),
+          static_cast<int>(height - (per_plane - 1) * rows),
           per_plane,
           per_plane * planes,
           tags.all(tiff_tag::kStripOffsets),
           tags.all(tiff_tag::kStripByteCounts)};
 }
 
+// Counts the bytes of a part without compression.
+class PartSize {
+ public:
+  explicit PartSize(const TiffTags& tags) {
+    const uint64_t samples = tags.get(tiff_tag::kSamples, 1);
+    const bool is_interleaved = tags.get(tiff_tag::kPlanes, 1) != 2;
+    block_bits_ = uint64_t{tags.get(tiff_tag::kBits, 1)} * (is_interleaved ? samples : 1);
+    if (tags.get(tiff_tag::kPhotometric, 1) != tiff_colours::kYCbCr || !is_interleaved) return;
+    // TIFF 6.0, section 21: a block has the luma of its pixels and one pair of chroma values.
+    const std::vector<uint32_t> steps = tags.all(tiff_tag::kSubsampling);
+    across_ = steps.size() == 2 ? steps[0] : 2;
+    down_ = steps.size() == 2 ? steps[1] : 2;
+    const auto is_step = [](uint64_t step) { return step == 1 || step == 2 || step == 4; };
+    if (!is_step(across_) || !is_step(down_)) refuse("its header gives an unknown subsampling of the chroma");
+    block_bits_ = 8 * (across_ * down_ + 2);
+  }
+
+  uint64_t of(int width, int rows) const {
+    const uint64_t row = divide_up(divide_up(static_cast<uint64_t>(width), across_) * block_bits_, 8);
+    return divide_up(static_cast<uint64_t>(rows), down_) * row;
+  }
+
+ private:
+  uint64_t across_ = 1, down_ = 1;  // pixels of a block
+  uint64_t block_bits_;
+};
+
+Bytes reverse_bits(Bytes data, std::vector<uint8_t>& reversed) {
+  reversed.assign(data.begin(), data.end());
+  for (uint8_t& byte : reversed) {
+    uint8_t other = 0;
+    for (int bit = 0; bit < 8; ++bit) other = static_cast<uint8_t>(other << 1 | (byte >> bit & 1));
+    byte = other;
+  }
+  return reversed;
+}
+
 }  // namespace
 
 void check_tiff_data(Bytes file) {
+  using namespace tiff_compression;
   const TiffTags tags(file);
   const uint32_t compression = tags.get(tiff_tag::kCompression, kNone);
-  const bool is_known = compression == kNone || compression == kLzw || compression == kDeflate ||
-                        compression == kOldDeflate || compression == kPackBits;
-  if (!is_known || tags.get(tiff_tag::kFillOrder, 1) != 1 || tags.get(tiff_tag::kPhotometric, 1) == kYCbCr) return;
   const Parts parts = find_parts(tags);
   if (parts.offsets.size() < parts.count)
     refuse("its header names " + std::to_string(parts.offsets.size()) + " of " + std::to_string(parts.count) + " " +
            parts.name + "s");
-  if (parts.sizes.size() < parts.offsets.size()) return;  // libtiff estimates the sizes
-  const uint64_t whole = parts.rows * parts.row_bytes;
+  if (parts.sizes.size() < parts.count)
+    refuse("its header gives the size of " + std::to_string(parts.sizes.size()) + " of " + std::to_string(parts.count) +
+           " " + parts.name + "s");
+  const PartSize bytes(tags);
+  const uint64_t whole = bytes.of(parts.size.width, parts.size.height);
+  const bool is_reversed = tags.get(tiff_tag::kFillOrder, 1) == 2 && compression != kNone && compression != kJpeg;
+  const bool is_interleaved = tags.get(tiff_tag::kPlanes, 1) != 2;
+  const int components = is_interleaved ? static_cast<int>(tags.get(tiff_tag::kSamples, 1)) : 1;
+  const bool is_subsampled = is_interleaved && tags.get(tiff_tag::kPhotometric, 1) == tiff_colours::kYCbCr;
+  std::vector<uint8_t> reversed;
   for (uint64_t i = 0; i < parts.count; ++i) {
     const bool is_last = (i + 1) % parts.per_plane == 0;
-    const uint64_t expected = is_last ? parts.last_rows * parts.row_bytes : whole;
-    const Bytes data = file.subspan(parts.offsets[i], parts.sizes[i]);
-    if (compression == kLzw && is_old_lzw(data)) continue;
-    const std::optional<uint64_t> found = count_bytes(compression, data, whole);
+    const int rows = is_last ? parts.last_rows : parts.size.height;
+    const uint64_t expected = bytes.of(parts.size.width, rows);
     const std::string part = std::string("its ") + parts.name + " " + std::to_string(i + 1);
+    Bytes data = file.subspan(parts.offsets[i], parts.sizes[i]);
+    if (compression == kJpeg) {
+      const std::string damage =
+          find_jpeg_damage(tags.bytes(tiff_tag::kJpegTables), data,
+                           {{parts.size.width, rows}, parts.size.height, components, is_subsampled});
+      if (!damage.empty()) refuse(part + " cannot be decompressed: " + damage);
+      continue;
+    }
+    if (is_reversed) data = reverse_bits(data, reversed);
+    if (compression == kLzw && is_old_lzw(data))
+      throw DamagedHeader("is a TIFF in the LZW compression from before TIFF 6.0, or is damaged; convert it");
+    const std::optional<uint64_t> found = count_bytes(compression, data, whole);
     if (!found) refuse(part + " cannot be decompressed");
     // Writers may fill up the last strip, and align data without compression.
     const uint64_t unused = compression == kNone ? 3 : 0;

@@ -8,9 +8,9 @@
 
 namespace images {
 
-// Compares the size of every strip or tile after decompression with the size that the header gives. Checks data without
-// compression and data in LZW, Deflate and PackBits (TIFF 6.0, sections 9 and 13). Leaves other data to the decoder.
-// Throws DamagedHeader. REQUIRES: read_tiff_header() has accepted the file.
+// Compares the size of every strip or tile after decompression with the size that the header gives (TIFF 6.0, sections
+// 9, 13 and 21), and decodes JPEG as the decoder will (TIFF Technical Note 2). Throws DamagedHeader. REQUIRES:
+// read_tiff_header() has accepted the file.
 void check_tiff_data(Bytes file);
 
 // OpenCV multiplies the colours by the alpha channel. Returns a copy of the file in `copy`, with a header that says

@@ -9,10 +9,7 @@ void check_parts(const TiffTags& tags, const ByteReader& bytes, uint16_t offsets
   const std::vector<uint32_t> offsets = tags.all(offsets_tag);
   const std::vector<uint32_t> counts = tags.all(counts_tag);
   for (size_t i = 0; i < offsets.size() && i < counts.size(); ++i) {
-    if (offsets[i] > bytes.size() || counts[i] > bytes.size() - offsets[i]) {
-      throw DamagedHeader("is truncated after " + std::to_string(bytes.size()) +
-                          " bytes, before the image ends; fetch the file again or remove it");
-    }
+    check_data(bytes, offsets[i], counts[i]);
   }
 }
 
@@ -23,6 +20,55 @@ void check_tile(const TiffTags& tags, const Limits& limits) {
     throw DamagedHeader("its tiles have " + std::to_string(pixels) + " pixels; expected at most " +
                         std::to_string(limits.max_pixels) + "; convert it");
   }
+}
+
+const char* name_compression(uint32_t compression) {
+  switch (compression) {
+    case 2: return "CCITT RLE";
+    case 3: return "CCITT Group 3";
+    case 4: return "CCITT Group 4";
+    case 6: return "JPEG from before TIFF 6.0";
+    case 34712: return "JPEG 2000";
+    case 34925: return "LZMA";
+    case 50000: return "Zstandard";
+    case 50001: return "WebP";
+    default: return nullptr;
+  }
+}
+
+// libtiff does not report damage to OpenCV. check_tiff_data() finds it in these compressions.
+void check_compression(const TiffTags& tags) {
+  using namespace tiff_compression;
+  const uint32_t compression = tags.get(tiff_tag::kCompression, kNone);
+  for (const uint32_t known : {kNone, kLzw, kJpeg, kDeflate, kOldDeflate, kPackBits})
+    if (compression == known) return;
+  const char* name = name_compression(compression);
+  throw DamagedHeader("is a TIFF in the compression " + (name ? std::string(name) : std::to_string(compression)) +
+                      ", in which damage cannot be found; expected none, LZW, Deflate, PackBits or JPEG; convert it");
+}
+
+// The combinations that libtiff converts to RGB.
+void check_colours(const TiffTags& tags, int channels, int bits) {
+  using namespace tiff_colours;
+  const std::optional<uint32_t> colours = tags.find(tiff_tag::kPhotometric);
+  if (!colours)
+    throw DamagedHeader(
+        "is damaged: its header lacks the photometric interpretation; fetch the file again or "
+        "convert it");
+  const bool is_whole = bits >= 8 || channels == 1;
+  bool is_known = false;
+  switch (*colours) {
+    case kWhiteIsZero:
+    case kBlackIsZero: is_known = is_whole && channels <= 2; break;
+    case kPalette: is_known = is_whole && tags.find(tiff_tag::kColourMap).has_value(); break;
+    case kRgb: is_known = bits >= 8 && channels >= 3; break;
+    case kInks: is_known = bits == 8 && channels == 4 && tags.get(tiff_tag::kInkSet, 1) == 1; break;
+    case kYCbCr: is_known = bits == 8 && channels == 3; break;
+  }
+  if (!is_known)
+    throw DamagedHeader("is a TIFF of " + std::to_string(channels) + " channels of " + std::to_string(bits) +
+                        " bits in the photometric interpretation " + std::to_string(*colours) +
+                        "; expected grey (0 or 1), RGB (2), a palette (3), CMYK (5) or YCbCr (6); convert it");
 }
 
 // OpenCV reads 16 bits directly, without libtiff's conversion, as grey or interleaved RGB.
@@ -52,6 +98,8 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   if (channels < 1 || channels > 4) {
     throw DamagedHeader("is a TIFF of " + std::to_string(channels) + " channels; expected 1 to 4; convert it");
   }
+  check_compression(tags);
+  check_colours(tags, channels, bits);
   if (bits == 16) check_deep(tags, channels);
   check_tile(tags, limits);
   check_parts(tags, bytes, tiff_tag::kStripOffsets, tiff_tag::kStripByteCounts);

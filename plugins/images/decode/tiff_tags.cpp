@@ -6,8 +6,11 @@ namespace {
 constexpr uint16_t kByte = 1;
 constexpr uint16_t kShort = 3;
 constexpr uint16_t kLong = 4;
+constexpr uint16_t kUndefined = 7;  // bytes
 
-size_t bytes_of(uint16_t type) { return type == kByte ? 1 : type == kShort ? 2 : 4; }
+bool is_known(uint16_t type) { return type == kByte || type == kShort || type == kLong || type == kUndefined; }
+
+size_t bytes_of(uint16_t type) { return type == kShort ? 2 : type == kLong ? 4 : 1; }
 
 std::endian byte_order(std::span<const uint8_t> tiff) {
   if (tiff.size() >= 2 && tiff[0] == 'I' && tiff[1] == 'I') return std::endian::little;
@@ -26,7 +29,7 @@ std::optional<TiffTags::Entry> TiffTags::entry(uint16_t tag) const {
     const size_t at = directory_ + 2 + i * kEntry;
     if (bytes_.u16(at) != tag) continue;
     Entry found = {bytes_.u16(at + 2), bytes_.u32(at + 4), at + 8};
-    if ((found.type != kByte && found.type != kShort && found.type != kLong) || found.count == 0) return std::nullopt;
+    if (!is_known(found.type) || found.count == 0) return std::nullopt;
     if (found.count > 4 / bytes_of(found.type)) found.values = bytes_.u32(at + 8);
     return found;
   }
@@ -35,7 +38,7 @@ std::optional<TiffTags::Entry> TiffTags::entry(uint16_t tag) const {
 
 uint32_t TiffTags::value(const Entry& entry, size_t index) const {
   const size_t at = entry.values + index * bytes_of(entry.type);
-  return entry.type == kByte ? bytes_.u8(at) : entry.type == kShort ? bytes_.u16(at) : bytes_.u32(at);
+  return entry.type == kShort ? bytes_.u16(at) : entry.type == kLong ? bytes_.u32(at) : bytes_.u8(at);
 }
 
 std::optional<uint32_t> TiffTags::find(uint16_t tag) const {
@@ -55,6 +58,12 @@ std::vector<uint32_t> TiffTags::all(uint16_t tag) const {
   std::vector<uint32_t> values(found->count);
   for (size_t i = 0; i < values.size(); ++i) values[i] = value(*found, i);
   return values;
+}
+
+std::span<const uint8_t> TiffTags::bytes(uint16_t tag) const {
+  const std::optional<Entry> found = entry(tag);
+  if (!found || bytes_of(found->type) != 1) return {};
+  return bytes_.part(found->values, found->count);
 }
 
 int read_exif_orientation(std::span<const uint8_t> exif) {

@@ -22,13 +22,37 @@ constexpr uint16_t kSamples = 277;
 constexpr uint16_t kRowsPerStrip = 278;
 constexpr uint16_t kStripByteCounts = 279;
 constexpr uint16_t kPlanes = 284;
+constexpr uint16_t kColourMap = 320;
 constexpr uint16_t kTileWidth = 322;
 constexpr uint16_t kTileHeight = 323;
 constexpr uint16_t kTileOffsets = 324;
 constexpr uint16_t kTileByteCounts = 325;
+constexpr uint16_t kInkSet = 332;
 constexpr uint16_t kExtraSamples = 338;
 constexpr uint16_t kSampleFormat = 339;
+constexpr uint16_t kJpegTables = 347;
+constexpr uint16_t kSubsampling = 530;  // of the chroma, across and down
 }  // namespace tiff_tag
+
+// Values of the tag Compression.
+namespace tiff_compression {
+constexpr uint32_t kNone = 1;
+constexpr uint32_t kLzw = 5;
+constexpr uint32_t kJpeg = 7;
+constexpr uint32_t kDeflate = 8;
+constexpr uint32_t kOldDeflate = 32946;
+constexpr uint32_t kPackBits = 32773;
+}  // namespace tiff_compression
+
+// Values of the tag PhotometricInterpretation.
+namespace tiff_colours {
+constexpr uint32_t kWhiteIsZero = 0;
+constexpr uint32_t kBlackIsZero = 1;
+constexpr uint32_t kRgb = 2;
+constexpr uint32_t kPalette = 3;
+constexpr uint32_t kInks = 5;
+constexpr uint32_t kYCbCr = 6;
+}  // namespace tiff_colours
 
 class TiffTags {
  public:
@@ -44,6 +68,9 @@ class TiffTags {
 
   // Returns all numbers of a tag.
   std::vector<uint32_t> all(uint16_t tag) const;
+
+  // Returns the bytes of a tag, or none if it is missing or has no bytes.
+  std::span<const uint8_t> bytes(uint16_t tag) const;
 
  private:
   struct Entry {

@@ -25,7 +25,7 @@ void require_within(int64_t found, int64_t greatest, const std::string& what, si
 class Ctc final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("blank", 0).range("[0, inf)").doc("index of the blank class"),
+    return {tenon::param("blank", 0).range("[0, 1e9]").doc("index of the blank class"),
             tenon::param("zero_infinity", true)
                 .doc("use the loss 0 instead of infinity for a target that is too long for its input")};
   }

@@ -16,6 +16,7 @@ tenon::Param smooth_param() {
 
 tenon::Param ignore_index_param() {
   return tenon::param("ignore_index", -100)
+      .range("[-1e9, 1e9]")
       .doc(
           "target value that is ignored together with the prediction there; a sample with only ignored targets has "
           "weight 0");

@@ -8,9 +8,9 @@ using tenon::Tensor;
 class Accuracy final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("ignore_index", -100).doc("target value that is ignored"),
+    return {tenon::param("ignore_index", -100).range("[-1e9, 1e9]").doc("target value that is ignored"),
             tenon::param("top_k", 1)
-                .range("[1, inf)")
+                .range("[1, 1e9]")
                 .doc("a prediction is correct if the logit of the target is among the top_k largest")};
   }
 

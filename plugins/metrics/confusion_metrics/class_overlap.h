@@ -29,6 +29,7 @@ class ClassOverlap final : public ConfusionCounts {
   static std::vector<Param> schema() {
     return {classes_param("[2, 4096]"),
             param("ignore_index", -100)
+                .range("[-1e9, 1e9]")
                 .doc("target value that is ignored together with the prediction there; the mean excludes a class with "
                      "this index"),
             param("per_class", true)

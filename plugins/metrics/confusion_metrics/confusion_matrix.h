@@ -8,7 +8,8 @@ namespace tenon::metrics {
 class ConfusionMatrix final : public ConfusionCounts {
  public:
   static std::vector<Param> schema() {
-    return {classes_param("[2, 64]"), param("ignore_index", -100).doc("target value that is ignored"),
+    return {classes_param("[2, 64]"),
+            param("ignore_index", -100).range("[-1e9, 1e9]").doc("target value that is ignored"),
             param("normalize", "none")
                 .choices({"none", "targets", "predictions", "all"})
                 .doc("none: counts; otherwise fractions of the targets of the class, of its predictions, or of all "

@@ -43,7 +43,9 @@ class PrecisionRecallF1 final : public ConfusionCounts {
                 .choices({"macro", "micro", "weighted"})
                 .doc("mean over the classes that occur, with equal weights (macro) or weighted by their targets "
                      "(weighted), or over all targets (micro)"),
-            param("ignore_index", -100).doc("target value that is ignored together with the prediction there"),
+            param("ignore_index", -100)
+                .range("[-1e9, 1e9]")
+                .doc("target value that is ignored together with the prediction there"),
             param("per_class", false)
                 .doc("also report the values of each class: precision_0, recall_0, f1_0, precision_1 and so on")};
   }
@@ -103,7 +105,7 @@ class BinaryPrecisionRecallF1 final {
  public:
   static std::vector<Param> schema() {
     return {param("threshold", 0.5).range("(0, 1)").doc("probability above which the prediction is 1"),
-            param("ignore_index", -100).doc("target value that is ignored")};
+            param("ignore_index", -100).range("[-1e9, 1e9]").doc("target value that is ignored")};
   }
 
   explicit BinaryPrecisionRecallF1(const Params& params)

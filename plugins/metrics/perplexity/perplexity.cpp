@@ -11,7 +11,7 @@ namespace {
 class Perplexity final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("ignore_index", -100).doc("target value that is ignored")};
+    return {tenon::param("ignore_index", -100).range("[-1e9, 1e9]").doc("target value that is ignored")};
   }
 
   explicit Perplexity(const tenon::Params& params) : ignore_index_(params.integer("ignore_index")) {}

@@ -11,7 +11,9 @@ using tenon::Tensor;
 using tenon::metrics::kNone;
 using tenon::metrics::ScoredSample;
 
-tenon::Param ignore_index_param() { return tenon::param("ignore_index", -100).doc("target value that is ignored"); }
+tenon::Param ignore_index_param() {
+  return tenon::param("ignore_index", -100).range("[-1e9, 1e9]").doc("target value that is ignored");
+}
 
 struct RocAuc {
   static constexpr const char* kName = "roc_auc";

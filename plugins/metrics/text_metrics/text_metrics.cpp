@@ -22,8 +22,9 @@ class SequencePairs {
 
  protected:
   static std::vector<tenon::Param> end_params() {
-    return {tenon::param("end_id", -1).doc("end-of-sequence token, which is not counted; -1: none"),
-            tenon::param("padding_id", -100).doc("token to ignore everywhere, in addition to -100")};
+    return {
+        tenon::param("end_id", -1).range("[-1e9, 1e9]").doc("end-of-sequence token, which is not counted; -1: none"),
+        tenon::param("padding_id", -100).range("[-1e9, 1e9]").doc("token to ignore everywhere, in addition to -100")};
   }
 
   explicit SequencePairs(const tenon::Params& params)

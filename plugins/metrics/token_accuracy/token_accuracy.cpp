@@ -7,7 +7,7 @@ namespace {
 class TokenAccuracy final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("ignore_index", -100).doc("target value that is ignored")};
+    return {tenon::param("ignore_index", -100).range("[-1e9, 1e9]").doc("target value that is ignored")};
   }
 
   explicit TokenAccuracy(const tenon::Params& params) : ignore_index_(params.integer("ignore_index")) {}

@@ -1,0 +1,103 @@
+#include "plugins/images/decode/png_decoder.h"
+
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include <png.h>
+#include <tenon/error.hpp>
+
+#include "plugins/images/decode/upright.h"
+
+namespace images {
+namespace {
+
+// What libpng's functions receive. libpng must not be left by an exception, so none of them allocates memory.
+struct Reading {
+  Bytes file;
+  size_t at = 0;
+  std::array<char, 200> error = {};
+  std::array<char, 200> warning = {};
+};
+
+// Jumps back into read(), over stack frames of libpng alone. None of them has objects to destroy.
+[[noreturn]] void jump_back(png_structp png, png_const_charp text) {
+  auto& reading = *static_cast<Reading*>(png_get_error_ptr(png));
+  std::snprintf(reading.error.data(), reading.error.size(), "%s", text);
+  png_longjmp(png, 1);
+}
+
+void keep_warning(png_structp png, png_const_charp text) {
+  auto& reading = *static_cast<Reading*>(png_get_error_ptr(png));
+  std::snprintf(reading.warning.data(), reading.warning.size(), "%s", text);
+}
+
+void read_bytes(png_structp png, png_bytep bytes, size_t count) {
+  auto& reading = *static_cast<Reading*>(png_get_io_ptr(png));
+  if (count > reading.file.size() - reading.at) png_error(png, "it ends early");
+  std::memcpy(bytes, reading.file.data() + reading.at, count);
+  reading.at += count;
+}
+
+struct Png {
+  png_structp png;
+  png_infop info;
+
+  explicit Png(Reading& reading)
+      : png(png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, jump_back, keep_warning)),
+        info(png ? png_create_info_struct(png) : nullptr) {
+    if (!info) {
+      png_destroy_read_struct(&png, nullptr, nullptr);
+      throw std::bad_alloc();
+    }
+  }
+  ~Png() { png_destroy_read_struct(&png, &info, nullptr); }
+  Png(const Png&) = delete;
+  Png& operator=(const Png&) = delete;
+};
+
+// Returns false if a step fails; the reading then has the reason. This function and its callees until a jump have no
+// objects to destroy.
+bool read(const Png& file, Reading& reading, cv::Size size, png_bytepp rows) {
+  png_structp png = file.png;
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_read_fn(png, &reading, read_bytes);
+  png_set_user_limits(png, static_cast<png_uint_32>(size.width), static_cast<png_uint_32>(size.height));
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);  // all that do not change the pixels
+  png_read_info(png, file.info);
+  png_set_palette_to_rgb(png);
+  png_set_expand_gray_1_2_4_to_8(png);
+  png_set_gray_to_rgb(png);
+  png_set_strip_16(png);
+  png_set_strip_alpha(png);
+  png_set_interlace_handling(png);
+  png_read_update_info(png, file.info);
+  if (png_get_rowbytes(png, file.info) != 3 * static_cast<size_t>(size.width) ||
+      png_get_image_height(png, file.info) != static_cast<png_uint_32>(size.height))
+    png_error(png, "its contents contradict its header");
+  png_read_image(png, rows);
+  png_read_end(png, nullptr);
+  return true;
+}
+
+}  // namespace
+
+cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
+                   std::string& warning) {
+  const cv::Size size = swap_if(turn_of(info.orientation).swaps, info.size);
+  cv::Mat rgb = pixels.make(size, CV_8UC3);
+  std::vector<png_bytep> rows(static_cast<size_t>(size.height));
+  for (int y = 0; y < size.height; ++y) rows[static_cast<size_t>(y)] = rgb.ptr(y);
+  Reading reading = {file};
+  const Png png(reading);
+  if (!read(png, reading, size, rows.data()))
+    throw tenon::DataError(path + ": is damaged and cannot be decoded: " + reading.error.data() +
+                           "; fetch the file again or remove it");
+  warning = reading.warning.data();
+  return rgb;
+}
+
+}  // namespace images
