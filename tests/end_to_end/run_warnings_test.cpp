@@ -24,7 +24,7 @@ size_t count(const std::string& text, const std::string& part) {
 }
 
 const std::vector<std::string> kWarnings{
-    "configs/digits_mlp.toml:4:7: the output logits of model \"mlp\" of plugin mlp 0.1.0 has 1000 classes, but the "
+    "configs/digits_mlp.toml:7:7: the output logits of model \"mlp\" of plugin mlp 0.1.0 has 1000 classes, but the "
     "label of train has 10, so the others are never right; expected 10: set model.params.classes = 10",
     "validation has samples of the training data (", ", but train has 1438 samples, so each epoch is one short batch"};
 

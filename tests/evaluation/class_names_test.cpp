@@ -126,7 +126,7 @@ const std::string kFour = "4 classes (\"ant\", \"b\xC3\xA9\x65\", \"cat \\\"x\\\
 // What read_class_names.py prints for a file.
 std::string read_in_python(const fs::path& file) {
   const fs::path out = make_empty_folder("python") / "names.json";
-  const std::string command = "python3 '" TENON_SOURCE_DIR "/tests/end_to_end/read_class_names.py' '" + file.string() +
+  const std::string command = "python3 '" TENON_SOURCE_DIR "/tests/evaluation/read_class_names.py' '" + file.string() +
                               "' >'" + out.string() + "'";
   REQUIRE(std::system(command.c_str()) == 0);
   return read_file(out);

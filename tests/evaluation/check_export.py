@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the files of `host export` in Python.
 
-    python tests/end_to_end/check_export.py BUILD/bin/host
+    python tests/evaluation/check_export.py BUILD/bin/host
 
 Needs Python with the packages torch (2.11) and safetensors. Trains configs/digits.toml for a few steps and exports it.
 Compares the outputs of the TorchScript with those of `host predict` for batches of three sizes. Compares its weights with

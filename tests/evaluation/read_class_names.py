@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the class names in a file of weights or an exported model, as JSON on one line.
 
-    python3 tests/end_to_end/read_class_names.py FILE.safetensors|FILE.pt|manifest.json
+    python3 tests/evaluation/read_class_names.py FILE.safetensors|FILE.pt|manifest.json
 
 Uses the standard library only: the header of safetensors is JSON, and TorchScript is a zip archive.
 """
