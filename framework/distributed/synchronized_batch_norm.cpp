@@ -46,7 +46,7 @@ Statistics gather_statistics(const at::Tensor& input) {
   const auto options = at::TensorOptions(input.device()).dtype(at::kDouble);
   at::Tensor sums = at::zeros({2 * channels + 1}, options);
   if (!setting.is_borrowed && input.numel() > 0) {
-    auto [variance, mean] = at::var_mean(input, reduced_dims(input), /*correction=*/0.0, /*keepdim=*/false);
+    auto [variance, mean] = at::var_mean(input, reduced_dims(input), /*unbiased=*/false, /*keepdim=*/false);
     const at::Tensor mean_here = mean.to(at::kDouble);
     sums.narrow(0, 0, channels).copy_(mean_here * count);
     sums.narrow(0, channels, channels).copy_((variance.to(at::kDouble) + mean_here.square()) * count);
