@@ -11,7 +11,6 @@ process. Components support only the parameters that the run files use. The metr
 """
 import argparse
 import inspect
-import itertools
 import math
 import pathlib
 import time
@@ -153,10 +152,19 @@ class EarlyStopping:
             print(f"best {self.metric} {self.best:.4f}, after epoch {self.best_epoch}")
 
 
+def spread_places(size, count):
+    """Returns the samples of a limited validation, as `host` chooses them: see framework/data/sampler.h."""
+    bounds = [part * size // count for part in range(count + 1)]
+    shifts = [part * 0x9E3779B97F4A7C15 % 2**64 for part in range(count)]
+    return [begin + (shift * (end - begin) >> 64) for begin, end, shift in zip(bounds, bounds[1:], shifts)]
+
+
 def make_loader(data, part):
     dataset = DATASETS[data[part]["use"]](data[part]["params"])
     if part == "validation":
-        return DataLoader(dataset, data["batch_size"], collate_fn=dataset.collate)
+        limit = data.get("validation_limit_batches", 0) * data["batch_size"]
+        places = spread_places(len(dataset), min(limit or len(dataset), len(dataset)))
+        return DataLoader(dataset, data["batch_size"], sampler=places, collate_fn=dataset.collate)
     if data.get("sampler") == "length_bucketed":
         buckets = LengthBuckets(dataset.lengths(), data["batch_size"])
         return DataLoader(dataset, batch_sampler=buckets, collate_fn=dataset.collate)
@@ -243,8 +251,7 @@ class Run:
         self.network.eval()
         metrics = [metric for metric in self.run.get("metric", []) if metric["use"] not in LEFT_OUT]
         losses, values = Means(), Means()
-        limit = self.run["data"].get("validation_limit_batches", 0) or len(self.validation_data)
-        for batch in itertools.islice(self.validation_data, limit):
+        for batch in self.validation_data:
             outputs = self.forward(batch)
             for number, (weight, mean, count) in enumerate(self.losses(outputs, batch)):
                 losses.add(number, weight * mean * count, count)

@@ -74,6 +74,25 @@ std::vector<int64_t> shuffled_order(int64_t size, uint64_t seed, int64_t epoch) 
   return order;
 }
 
+std::vector<int64_t> spread_places(int64_t size, int64_t count) {
+  TENON_CHECK(count >= 0 && count <= size, "count " << count << " of " << size);
+  // The multiples of the golden ratio fill [0, 1) evenly, and have no period that could be one of the data: Weyl,
+  // "Ueber die Gleichverteilung von Zahlen mod. Eins", Mathematische Annalen 77 (1916).
+  constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15u;  // its fractional part times 2^64
+  std::vector<int64_t> places;
+  const auto begin_of = [&](int64_t part) {
+    return static_cast<uint64_t>(Uint128(static_cast<uint64_t>(part)) * static_cast<uint64_t>(size) /
+                                 static_cast<uint64_t>(count));
+  };
+  for (int64_t part = 0; part < count; ++part) {
+    const uint64_t begin = begin_of(part);
+    const uint64_t fraction = static_cast<uint64_t>(part) * kGoldenRatio;  // of the part, times 2^64
+    const Uint128 offset = Uint128{fraction} * (begin_of(part + 1) - begin);
+    places.push_back(static_cast<int64_t>(begin + static_cast<uint64_t>(offset >> 64)));
+  }
+  return places;
+}
+
 std::vector<int64_t> subset_samples(int64_t size, const config::Subset& subset, uint64_t seed) {
   // Training epochs count from 1, so none of their shuffles equals this one for any seed.
   const std::vector<int64_t> order = shuffled_order(size, seed, 0);
@@ -90,6 +109,8 @@ Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTrai
   const auto has_all = [&](size_t count) { return static_cast<int64_t>(count) == dataset_size; };
   TENON_CHECK(options.kind != SamplerKind::length_bucketed || (has_all(lengths_.size()) && options.batch_size > 0),
               "lengths " << lengths_.size() << ", batch size " << options.batch_size);
+  TENON_CHECK(!options.spreads_limit || (options.kind == SamplerKind::uniform && !options.shuffle),
+              "kind " << static_cast<int>(options.kind) << ", shuffle " << options.shuffle);
   TENON_CHECK(options.kind != SamplerKind::weighted || has_all(traits.weights.size()),
               "weights " << traits.weights.size());
   if (!options.subset.is_whole()) {
@@ -110,6 +131,8 @@ std::vector<int64_t> Sampler::common_order(int64_t epoch) const {
   std::vector<int64_t> order;
   if (options_.kind == SamplerKind::weighted)
     order = draw_places(epoch);
+  else if (options_.spreads_limit)
+    order = spread_places(available_, size_);
   else
     order = options_.shuffle ? shuffled_order(available_, options_.seed, epoch) : sequential_order(available_);
   order.resize(static_cast<size_t>(size_));

@@ -16,6 +16,11 @@ std::vector<int64_t> sequential_order(int64_t size);
 // and unbiased bounds (Lemire, "Fast random integer generation in an interval", TOMACS 2019).
 std::vector<int64_t> shuffled_order(int64_t size, uint64_t seed, int64_t epoch);
 
+// `count` of `size` places in ascending order: one in each of `count` parts of equal length, at a position that differs
+// between parts. So they cover data in the order of their classes as well as classes that alternate. They depend only
+// on the arguments. REQUIRES: count <= size.
+std::vector<int64_t> spread_places(int64_t size, int64_t count);
+
 // The indices of the subset's samples, in ascending order. They depend only on (size, seed) and the subset. Adjacent
 // subsets ("80%", "80%-100%") share no sample and together have all samples between their ends.
 std::vector<int64_t> subset_samples(int64_t size, const config::Subset& subset, uint64_t seed);
@@ -33,6 +38,8 @@ struct SamplerOptions {
   int64_t batch_size = 1;  // of this process; length_bucketed makes batches of similar lengths
   config::Subset subset = {};
   uint64_t subset_seed = 0;
+  // Whether a limited epoch has spread_places() instead of the first samples. Only for uniform, without shuffle.
+  bool spreads_limit = false;
   int64_t most = 0;   // samples of an epoch at most, over all ranks; 0: all
   int64_t rank = 0;   // of this process
   int64_t world = 1;  // processes that share the epoch

@@ -166,6 +166,75 @@ TEST_CASE("a limited epoch is the beginning of the whole one") {
   CHECK(Sampler(50, {.most = 1000}).order(1) == sequential_order(50));
 }
 
+TEST_CASE("samples that are spread hold each part of the data equally, and none twice") {
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 300; ++i) {
+    const auto size = static_cast<int64_t>(1 + random() % 500);
+    const auto most = static_cast<int64_t>(1 + random() % static_cast<uint64_t>(size));
+    CAPTURE(size);
+    CAPTURE(most);
+    const std::vector<int64_t> places = spread_places(size, most);
+    REQUIRE(static_cast<int64_t>(places.size()) == most);
+    for (int64_t k = 0; k < most; ++k) {
+      REQUIRE(places[static_cast<size_t>(k)] >= k * size / most);
+      REQUIRE(places[static_cast<size_t>(k)] < (k + 1) * size / most);
+    }
+  }
+  CHECK(spread_places(7, 7) == sequential_order(7));
+  CHECK(spread_places(0, 0).empty());
+  const std::vector<int64_t> large = spread_places(int64_t{1} << 62, 3);
+  CHECK(large.front() == 0);
+  CHECK(large.back() > (int64_t{1} << 62) / 3 * 2);
+}
+
+// Not each 10th sample: those would all be of one class.
+TEST_CASE("samples that are spread hold each class if the classes alternate") {
+  for (const int64_t classes : {2, 3, 10}) {
+    std::vector<int64_t> counts(static_cast<size_t>(classes));
+    for (const int64_t place : spread_places(100 * classes, 100)) ++counts[static_cast<size_t>(place % classes)];
+    CHECK(*std::ranges::min_element(counts) >= 100 / classes - 2);
+  }
+}
+
+TEST_CASE("a limited epoch with samples that are spread covers data in the order of their classes") {
+  // Ten classes of 100 samples.
+  const Sampler sampler(1000, {.spreads_limit = true, .most = 40});
+  CHECK(sampler.size() == 40);
+  std::map<int64_t, int64_t> counts;
+  for (const int64_t sample : sampler.order(0)) ++counts[sample / 100];
+  CHECK(counts.size() == 10);
+  for (const auto& [one, count] : counts) CHECK(count == 4);
+  CHECK(sampler.order(1) == sampler.order(0));
+  CHECK(Sampler(1000, {.spreads_limit = true, .most = 2000}).order(0) == sequential_order(1000));
+  CHECK(Sampler(1000, {.spreads_limit = true}).order(0) == sequential_order(1000));
+
+  const Subset part = *parse_subset("10%-40%");
+  const std::vector<int64_t> available = subset_samples(1000, part, 2);
+  std::vector<int64_t> expected;
+  for (const int64_t place : spread_places(300, 7)) expected.push_back(available[static_cast<size_t>(place)]);
+  CHECK(Sampler(1000, {.subset = part, .subset_seed = 2, .spreads_limit = true, .most = 7}).order(0) == expected);
+}
+
+TEST_CASE("ranks that share a limited epoch read its samples once each") {
+  for (const int64_t world : {2, 3, 5}) {
+    const std::vector<int64_t> alone = Sampler(1000, {.spreads_limit = true, .most = 4 * world}).order(0);
+    std::vector<int64_t> together;
+    for (int64_t rank = 0; rank < world; ++rank) {
+      const Sampler sampler(1000, {.spreads_limit = true, .most = 4 * world, .rank = rank, .world = world});
+      const std::vector<int64_t> order = sampler.order(0);
+      CHECK(order.size() == 4);
+      together.insert(together.end(), order.begin(), order.end());
+    }
+    std::ranges::sort(together);
+    CHECK(together == alone);
+  }
+}
+
+// A validation of a later version must be comparable with one of an earlier version.
+TEST_CASE("the samples of a limited epoch do not change between versions") {
+  CHECK(spread_places(100, 5) == std::vector<int64_t>{0, 32, 44, 77, 89});
+}
+
 TEST_CASE("a sampler without samples is valid, a rank outside the world is refused") {
   CHECK(Sampler(3, {.subset = *parse_subset("10%")}).size() == 0);
   CHECK(Sampler(3, {.subset = *parse_subset("10%")}).order(1).empty());

@@ -31,6 +31,8 @@ TEST_CASE("a limited validation counts only the samples of its batches") {
   BuiltRun run({{"data.validation_batch_size=50", "data.validation_limit_batches=2"}});
   run.train();
   CHECK(run.training->validation.at(0)->feed.batches() == 2);
+  // Not the first 100, which may all be of one class.
+  CHECK(run.training->validation.at(0)->feed.sampler().order(0) == tenon::data::spread_places(359, 100));
   for (const RecordedLine& line : run.recorder.of_kind(LineKind::validation)) {
     const double correct = line.at("validation/accuracy") * 100;
     CHECK(correct == doctest::Approx(std::round(correct)));

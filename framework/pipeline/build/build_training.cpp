@@ -3,9 +3,9 @@
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/metric_directions.h"
+#include "framework/pipeline/build/monitored_metrics.h"
 #include "framework/pipeline/build/total_steps.h"
 #include "framework/pipeline/build/training.h"
-#include "framework/pipeline/build/monitored_metrics.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {

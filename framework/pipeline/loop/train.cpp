@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "framework/pipeline/build/monitored_metrics.h"
+#include "framework/pipeline/checks/check_class_counts.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_ranks.h"
 #include "framework/pipeline/checks/choose_memory_format.h"
@@ -100,6 +101,8 @@ class Loop {
   void begin() {
     if (state_.rank == 0)
       step_.inspect_next_batch([this](BoundDataset& data, const BatchTensors& batch_tensors, const auto& losses) {
+        for (const std::string& warning : check_class_counts(training_, &batch_tensors.outputs))
+          support::log_warning(warning);
         first_loss_check_.start(data, batch_tensors, losses, context());
       });
     choose_memory_format(training_);

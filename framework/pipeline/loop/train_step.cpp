@@ -351,7 +351,8 @@ void TrainStep::post(const at::Tensor& norm) {
 
 // Throws if the run must end.
 bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const {
-  const auto bad = std::ranges::find_if(metrics.losses, [](const LossSums& batch) { return batch.find_non_finite().has_value(); });
+  const auto bad =
+      std::ranges::find_if(metrics.losses, [](const LossSums& batch) { return batch.find_non_finite().has_value(); });
   const bool is_loss = bad != metrics.losses.end();
   if (!is_loss && !metrics.was_skipped) return true;
   // Overflows while the loss scale is being halved are normal and do not count.

@@ -1,0 +1,163 @@
+#include "framework/pipeline/checks/check_class_counts.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+constexpr const char* kNeverRight = ", so the others are never right; ";
+
+// The classes of a field, as the dataset declares and the run numbers them.
+struct Classes {
+  std::string field;
+  int64_t count;                        // the elements are below it
+  const plugins::ClassList* list = {};  // null: only the run file names them
+};
+
+// A field that a loss compares with the classes of an output.
+struct Target {
+  Classes classes;
+  const plugins::Port* output;
+  int64_t outputs;  // number of classes of the output
+  std::optional<int64_t> ignored;
+};
+
+// `field`: an index of the dataset's fields, or a larger one of a field that a batch transform adds.
+std::optional<Classes> find_classes(const BoundDataset& data, size_t field) {
+  const plugins::Dataset& dataset = data.feed.dataset();
+  if (field >= dataset.fields().size()) return std::nullopt;
+  Classes classes{dataset.fields()[field].name, 0};
+  const auto list = std::ranges::find(dataset.classes(), field, &plugins::ClassList::field);
+  if (list != dataset.classes().end()) classes.list = &*list;
+  const auto names = data.feed.class_names().find(classes.field);
+  if (names != data.feed.class_names().end())
+    classes.count = static_cast<int64_t>(names->second.size());
+  else if (classes.list)
+    classes.count = classes.list->count;
+  return classes.count > 0 ? std::optional(classes) : std::nullopt;
+}
+
+// The extent of an output by its port, or if that does not declare it, by its tensor; nothing for the other of the two.
+std::optional<int64_t> find_extent(const plugins::Port& output, size_t dimension, const at::Tensor* tensor) {
+  const auto& extents = output.shape.extents;
+  const bool is_declared = !output.shape.any && dimension < extents.size() && extents[dimension].size;
+  if (!tensor) return is_declared ? extents[dimension].size : std::nullopt;
+  if (is_declared || static_cast<int64_t>(dimension) >= tensor->dim()) return std::nullopt;
+  return tensor->size(static_cast<int64_t>(dimension));
+}
+
+std::vector<Target> list_targets(const Training& training, const BoundDataset& data, size_t loss,
+                                 const std::vector<at::Tensor>* tensors) {
+  std::vector<Target> targets;
+  const std::vector<Source>& sources = data.losses[loss].sources();
+  const std::vector<plugins::Port>& ports = training.losses[loss].inputs();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (!ports[i].indices || !ports[i].indices->dimension || sources[i].kind != Source::Kind::field) continue;
+    const plugins::IndexRange::Dimension& dimension = *ports[i].indices->dimension;
+    const Source& compared = sources[dimension.input];
+    const std::optional<Classes> classes = find_classes(data, sources[i].index);
+    if (!classes || compared.kind != Source::Kind::output) continue;
+    const plugins::Port& output = training.model.outputs()[compared.index];
+    const std::optional<int64_t> outputs =
+        find_extent(output, dimension.dimension, tensors ? &tensors->at(compared.index) : nullptr);
+    if (!outputs) continue;
+    targets.push_back({*classes, &output, *outputs, ports[i].indices->ignore_index});
+  }
+  return targets;
+}
+
+// The model's parameter that sets the number of outputs: `classes`, or else the only one with this value.
+std::optional<std::string> find_parameter(const config::Values& params, int64_t outputs) {
+  const auto has_value = [&](const auto& param) {
+    const auto* number = std::get_if<int64_t>(&param.second);
+    return number && *number == outputs;
+  };
+  if (const auto classes = params.find("classes"); classes != params.end() && has_value(*classes)) return "classes";
+  if (std::ranges::count_if(params, has_value) != 1) return std::nullopt;
+  return std::ranges::find_if(params, has_value)->first;
+}
+
+std::string count_classes(int64_t count) { return std::to_string(count) + (count == 1 ? " class" : " classes"); }
+
+std::string suggest(const Training& training, const Target& target) {
+  const std::string count = std::to_string(target.classes.count);
+  if (const auto parameter = find_parameter(training.plan->model.params, target.outputs))
+    return "expected " + count + ": set model.params." + config::to_toml_key(*parameter) + " = " + count;
+  return "expected " + count + ": change the parameters of the model";
+}
+
+// "the output logits of model "mlp" has 3 classes, but the label of train has 10".
+std::string compare(const std::string& what, int64_t found, const BoundDataset& data, const Classes& classes) {
+  return what + " has " + count_classes(found) + ", but the " + classes.field + " of " + data.name() + " has " +
+         std::to_string(classes.count);
+}
+
+std::string describe(const Training& training, const BoundDataset& data, const Target& target) {
+  return compare(training.plan->model.place + ": the output " + target.output->name + " of " +
+                     training.model.component().describe(),
+                 target.outputs, data, target.classes);
+}
+
+void require_outputs(const Training& training, const BoundDataset& data, const Target& target) {
+  int64_t needed = target.classes.count;
+  if (target.ignored == needed - 1) --needed;
+  if (target.outputs >= needed) return;
+  throw Error(ErrorKind::configuration,
+              describe(training, data, target) + ", so the loss fails on the others; " + suggest(training, target));
+}
+
+std::optional<std::string> find_fault(const Training& training, const Target& target) {
+  const plugins::ClassList* const list = target.classes.list;
+  if (list && list->count == 1)
+    return training.plan->data.train.place + ": the " + target.classes.field + " of " + training.train->name() +
+           " has one class" + (list->names.empty() ? "" : " (" + config::list_classes(list->names) + ")") +
+           ", so there is nothing to learn; expected at least 2: check the parameters of the dataset";
+  if (target.outputs > target.classes.count)
+    return describe(training, *training.train, target) + kNeverRight + suggest(training, target);
+  return std::nullopt;
+}
+
+std::optional<std::string> check_mix(const Training& training, const config::BatchTransformPlan& transform) {
+  const auto* const mix = std::get_if<config::MixBatch>(&transform.what);
+  if (!mix) return std::nullopt;
+  const BoundDataset& data = *training.train;
+  const auto& fields = data.feed.dataset().fields();
+  const auto label = std::ranges::find(fields, mix->label, &plugins::SampleField::name);
+  const std::optional<Classes> classes = find_classes(data, static_cast<size_t>(label - fields.begin()));
+  if (!classes || classes->count == mix->classes) return std::nullopt;
+  const std::string found = compare(transform.place + ": mix", mix->classes, data, *classes);
+  const std::string expected = "expected classes = " + std::to_string(classes->count);
+  if (mix->classes < classes->count) throw Error(ErrorKind::configuration, found + "; " + expected);
+  return found + kNeverRight + expected;
+}
+
+}  // namespace
+
+std::vector<std::string> check_class_counts(const Training& training, const std::vector<at::Tensor>* outputs) {
+  std::vector<std::string> warnings;
+  const auto add = [&](const std::optional<std::string>& found) {
+    if (found && std::ranges::find(warnings, *found) == warnings.end()) warnings.push_back(*found);
+  };
+  if (!outputs)
+    for (const config::BatchTransformPlan& transform : training.plan->data.batch_transforms)
+      add(check_mix(training, transform));
+  for (size_t loss = 0; loss < training.losses.size(); ++loss) {
+    for (const Target& target : list_targets(training, *training.train, loss, outputs)) {
+      require_outputs(training, *training.train, target);
+      add(find_fault(training, target));
+    }
+    for (const auto& data : training.validation)
+      for (const Target& target : list_targets(training, *data, loss, outputs))
+        require_outputs(training, *data, target);
+  }
+  return warnings;
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,95 @@
+#include "framework/pipeline/checks/check_run.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "framework/pipeline/checks/check_class_counts.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+using config::NamedDataset;
+using config::Precision;
+
+std::optional<std::string> find_slow_precision(const Training& training, bool has_bf16) {
+  const config::TrainSection& train = training.plan->train;
+  const bool is_bf16 = train.precision == Precision::bf16 || train.precision == Precision::bf16_true;
+  if (!is_bf16 || has_bf16 || !training.device.is_cpu()) return std::nullopt;
+  return train.precision_place + ": train.precision is \"" + to_string(train.precision) +
+         "\", but this processor has no bf16 instructions: a run may be up to 100 times slower than with \"fp32\"; "
+         "expected train.precision = \"fp32\", or a CUDA device";
+}
+
+// Parameters that change what the samples look like or how they are read, but not which samples there are.
+constexpr std::array<std::string_view, 6> kLooks{"transforms", "scaled_decoding", "max_pixels",
+                                                 "cache",      "cache_bytes",     "cache_dir"};
+
+const std::string* find_split(const NamedDataset& dataset) {
+  const auto found = dataset.params.find("split");
+  return found == dataset.params.end() ? nullptr : std::get_if<std::string>(&found->second);
+}
+
+// Whether every sample of one dataset may be one of the other, before their subsets.
+bool has_same_source(const NamedDataset& a, const NamedDataset& b) {
+  if (a.use != b.use) return false;
+  const std::string *split_a = find_split(a), *split_b = find_split(b);
+  const bool has_all = split_a && split_b && (*split_a == "all" || *split_b == "all");
+  return std::ranges::all_of(a.params, [&](const auto& param) {
+    const auto& [name, value] = param;
+    if (std::ranges::find(kLooks, name) != kLooks.end()) return true;
+    if (has_all && (name == "split" || name == "validation_fraction")) return true;
+    const auto other = b.params.find(name);
+    return other != b.params.end() && other->second == value;
+  });
+}
+
+bool overlap(const config::Subset& a, const config::Subset& b) {
+  return std::max(a.begin, b.begin) < std::min(a.end, b.end);
+}
+
+std::optional<std::string> find_trained_samples(const NamedDataset& train, const NamedDataset& validation) {
+  if (!has_same_source(train, validation)) return std::nullopt;
+  const std::string *split = find_split(train), *other = find_split(validation);
+  const bool is_same_split = !split || !other || *split == *other;
+  // Subsets of one list of samples are exact; those of a whole and of its part are independent.
+  if (is_same_split && !overlap(train.subset, validation.subset)) return std::nullopt;
+  return validation.place + ": " + validation.name + " has samples of the training data (" + train.place +
+         "), so its metrics do not show how the model does on new data; expected other samples: " +
+         (split ? "set another split" : "set another path") +
+         " in the params of each, or subset = \"80%\" for training and \"80%-100%\" for validation";
+}
+
+std::optional<std::string> find_large_batch(const Training& training) {
+  const config::RunPlan& plan = *training.plan;
+  const int64_t processes = training.group ? training.group->size() : 1;
+  const plugins::Dataset& dataset = training.train->feed.dataset();
+  const data::Sampler& sampler = training.train->feed.sampler();
+  if (sampler.size() >= plan.data.batch_size * processes) return std::nullopt;
+  const int64_t largest = std::max<int64_t>(1, sampler.size() / processes);
+  const std::string subset =
+      sampler.size() < dataset.size() ? " in its subset " + config::to_string(plan.data.train.subset) : "";
+  return plan.data.train.place + ": data.batch_size is " + std::to_string(plan.data.batch_size) +
+         (processes > 1 ? " in each of " + std::to_string(processes) + " processes" : "") + ", but train has " +
+         std::to_string(sampler.size()) + " samples" + subset +
+         ", so each epoch is one short batch; expected at most " + std::to_string(largest) +
+         ": set data.batch_size = " + std::to_string(largest);
+}
+
+}  // namespace
+
+std::vector<std::string> check_run(const Training& training, bool has_bf16) {
+  std::vector<std::string> warnings = check_class_counts(training);
+  const auto add = [&](const std::optional<std::string>& found) {
+    if (found) warnings.push_back(*found);
+  };
+  add(find_slow_precision(training, has_bf16));
+  for (const NamedDataset& validation : training.plan->data.validation)
+    add(find_trained_samples(training.plan->data.train, validation));
+  add(find_large_batch(training));
+  return warnings;
+}
+
+}  // namespace tenon::pipeline

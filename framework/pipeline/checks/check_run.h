@@ -1,0 +1,18 @@
+// Finds settings that make a run slow or its results useless, without an error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/checks/cpu_bf16.h"
+
+namespace tenon::pipeline {
+
+// Returns warnings, each one line with the place in the run file, what was found, and the fix: bf16 on a processor
+// without instructions for it, validation on samples of the training data, a batch that is larger than the training
+// data, and those of check_class_counts(). Reads no sample and computes nothing. Throws as check_class_counts().
+// `has_bf16`: of the processor.
+std::vector<std::string> check_run(const Training& training, bool has_bf16 = cpu_has_bf16());
+
+}  // namespace tenon::pipeline
