@@ -14,7 +14,7 @@
 
 namespace tenon::optimization {
 
-WeightAverage::WeightAverage(const config::AveragePlan& plan, std::vector<NamedTensor> tensors) : plan_(plan) {
+WeightAverage::WeightAverage(const config::AveragePlan& plan, const std::vector<NamedTensor>& tensors) : plan_(plan) {
   for (const NamedTensor& named : tensors) {
     const bool is_averaged = named.tensor.is_floating_point();
     (is_averaged ? names_ : followed_names_).push_back(named.name);

@@ -17,7 +17,7 @@ namespace tenon::optimization {
 class WeightAverage {
  public:
   // Keeps the tensors, not copies of them.
-  WeightAverage(const config::AveragePlan& plan, std::vector<NamedTensor> tensors);
+  WeightAverage(const config::AveragePlan& plan, const std::vector<NamedTensor>& tensors);
 
   // Adds the current weights to the average; the first update copies them.
   void update();

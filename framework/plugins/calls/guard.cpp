@@ -1,5 +1,7 @@
 #include "framework/plugins/calls/guard.h"
 
+#include <utility>
+
 #include "framework/support/error.h"
 
 namespace tenon::plugins {
@@ -33,7 +35,7 @@ void throw_escaped(const Component& component, const char* function, std::except
                    std::string_view what) {
   std::string text = "an exception of unknown type";
   try {
-    std::rethrow_exception(escaped);
+    std::rethrow_exception(std::move(escaped));
   } catch (const std::exception& exception) {
     text = std::string("an exception: ") + exception.what();
   } catch (...) {

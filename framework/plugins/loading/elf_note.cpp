@@ -10,7 +10,7 @@ namespace tenon::plugins {
 
 namespace {
 
-constexpr std::string_view kOwner("Tenon", 6);  // with the terminating NUL, as in every note
+constexpr std::string_view kOwner("Tenon\0", 6);  // with the terminating NUL, as in every note
 constexpr uint32_t kType = 1;
 
 uint64_t padded(uint64_t bytes) { return (bytes + 3) / 4 * 4; }

@@ -65,7 +65,7 @@ int find_rank(const Group& group) {
 
 Group& find_group(std::vector<Group>& groups, const Role& role) {
   auto group = std::ranges::find_if(groups, [&](const Group& one) { return one.chart.title == role.title; });
-  if (group == groups.end()) group = groups.insert(groups.end(), {{role.title, "step", {}}});
+  if (group == groups.end()) group = groups.insert(groups.end(), Group{.chart = {role.title, "step", {}}});
   group->is_validated = group->is_validated || role.is_validation();
   group->is_callbacks = group->is_callbacks && role.part.empty();
   return *group;

@@ -111,7 +111,7 @@ constexpr int kLeftByExit = 99;
 
 size_t count_threads() { return support::list_folder("/proc/self/task", ErrorKind::system).size(); }
 
-constexpr size_t kMaxOutput = 64 * 1024;
+constexpr size_t kMaxOutput = size_t{64} << 10;
 
 // Reads what is available. Returns false at the end of the file.
 bool read_some(int file, std::string& text, size_t most) {
