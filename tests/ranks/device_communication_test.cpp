@@ -87,7 +87,7 @@ TEST_CASE("a wait for the device that exceeds the time limit reports the activit
         group.wait_until(never);
         return "";
       },
-      /*timeout_s=*/1);
+      /*timeout_s=*/5);
   CAPTURE(texts[0]);
   CHECK(texts[0].find("threw: timed out waiting for other ranks: rank 1 is in the test") == 0);
   CHECK(texts[1] == "ended: exit code 6");
@@ -95,6 +95,7 @@ TEST_CASE("a wait for the device that exceeds the time limit reports the activit
 
 TEST_CASE("an error of the communication ends a wait for the device and names the killed rank") {
   const auto texts = on_two_ranks([](ProcessGroup& group, const auto& record) -> std::string {
+    group.barrier();  // both have connected
     if (group.rank() == 1) raise(SIGKILL);
     record->error = c10d::ErrorType::REMOTE_ERROR;
     group.wait_until(never);
@@ -107,6 +108,7 @@ TEST_CASE("an error of the communication ends a wait for the device and names th
 
 TEST_CASE("an error of the communication ends a process that is blocked in a call of the device") {
   const auto texts = on_two_ranks([](ProcessGroup& group, const auto& record) -> std::string {
+    group.barrier();  // both have connected
     if (group.rank() == 1) raise(SIGKILL);
     record->error = c10d::ErrorType::TIMEOUT;
     hang();
