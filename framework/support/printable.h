@@ -13,8 +13,7 @@ std::string escape_control_characters(std::string_view text);
 
 // Prepares a message: escapes control characters, and
 //   - indents lines after the first, so that none of them looks like another message;
-//   - keeps the beginning and the end of a quoted value of more than 200 bytes, of a word without quotes of more than
-//   255
+//   - keeps the beginning and the end of a quoted value of more than 200 bytes, of another word of more than 255 bytes
 //     (the longest name of a file), and of a text of more than 16 KiB.
 std::string printable(std::string_view text);
 

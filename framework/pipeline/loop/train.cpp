@@ -345,6 +345,7 @@ class Loop {
 
   // After the first validation.
   void check_awaited_metrics() {
+    if (training_.awaited_metrics.empty()) return;
     std::vector<std::string> names;
     for (const auto& [name, value] : state_.metrics) names.push_back(name);
     require_awaited_metrics(std::exchange(training_.awaited_metrics, {}), names);

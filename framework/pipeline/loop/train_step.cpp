@@ -235,7 +235,7 @@ void TrainStep::add_to_sums(const std::vector<plugins::Loss::Result>& results) {
 }
 
 void TrainStep::start_sums() {
-  const auto count = static_cast<int64_t>(LossSums(training_.losses).elements().size());
+  const auto count = static_cast<int64_t>(place_of_weight(training_.losses, training_.losses.size()));
   all_sums_ = sums_.defined() ? std::exchange(sums_, at::Tensor())
                               : at::zeros({count}, at::TensorOptions(training_.device).dtype(at::kDouble));
   pending_sums_ = training_.group->start_reduce(distributed::Reduction::sum, all_sums_);
@@ -280,7 +280,8 @@ void TrainStep::synchronize() {
   const InStage stage(training_.times, Stage::processes);
   take_sums();
   // If one rank's loss is not finite, no rank may change its weights. Their parts do not matter.
-  for (const int64_t place : places_of_weights(training_.losses)) non_finite_.note(all_sums_.narrow(0, place, 2));
+  for (size_t i = 0; i < training_.losses.size(); ++i)
+    non_finite_.note(all_sums_.narrow(0, static_cast<int64_t>(place_of_weight(training_.losses, i)), 2));
   pending_buffers_.wait();
 }
 

@@ -53,8 +53,8 @@ void LossGroups::set_totals(const at::Tensor& sums) {
   totals_.clear();
   // The host does not know these weights, so assume a gradient.
   has_gradient_ = !reads_weights_;
-  for (const int64_t place : places_of_weights(losses_)) {
-    totals_.push_back(sums.select(0, place));
+  for (size_t i = 0; i < losses_.size(); ++i) {
+    totals_.push_back(sums.select(0, static_cast<int64_t>(place_of_weight(losses_, i))));
     if (reads_weights_ && read_scalar(totals_.back()) > 0) has_gradient_ = true;
   }
 }

@@ -17,8 +17,6 @@ using Results = std::vector<plugins::Loss::Result>;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-size_t count_elements(const plugins::Loss& loss) { return 2 + 2 * loss.part_names().size(); }
-
 at::Tensor to_double(const at::Tensor& scalar) { return scalar.detach().reshape({}).to(at::kDouble); }
 
 void check_weight(double weight, const plugins::Loss& loss, const plugins::StepContext& context) {
@@ -52,13 +50,14 @@ at::Tensor sum_on_device(const Results& batch, c10::Device device) {
 
 }  // namespace
 
-LossSums::LossSums(const std::vector<plugins::Loss>& losses) : losses_(&losses), elements_(place(losses.size())) {}
-
-size_t LossSums::place(size_t loss) const {
+size_t place_of_weight(const std::vector<plugins::Loss>& losses, size_t loss) {
   size_t place = 0;
-  for (size_t i = 0; i < loss; ++i) place += count_elements((*losses_)[i]);
+  for (size_t i = 0; i < loss; ++i) place += 2 + 2 * losses[i].part_names().size();
   return place;
 }
+
+LossSums::LossSums(const std::vector<plugins::Loss>& losses)
+    : losses_(&losses), elements_(place_of_weight(losses, losses.size())) {}
 
 void LossSums::reset() { std::ranges::fill(elements_, 0.0); }
 
@@ -98,25 +97,23 @@ double LossSums::mean_at(size_t place) const {
   return elements_[place] > 0 ? elements_[place + 1] / elements_[place] : kNaN;
 }
 
+double LossSums::weight(size_t loss) const { return elements_[place_of_weight(*losses_, loss)]; }
+
+double LossSums::mean(size_t loss) const { return mean_at(place_of_weight(*losses_, loss)); }
+
 std::optional<size_t> LossSums::find_non_finite() const {
-  size_t place = 0;
-  for (size_t i = 0; i < losses_->size(); ++i) {
-    if (elements_[place] > 0 && !std::isfinite(elements_[place + 1])) return i;
-    place += count_elements((*losses_)[i]);
-  }
+  for (size_t i = 0; i < losses_->size(); ++i)
+    if (weight(i) > 0 && !std::isfinite(mean(i))) return i;
   return std::nullopt;
 }
 
 double LossSums::total() const {
   double total = 0;
   bool has_items = false;
-  size_t place = 0;
-  for (const plugins::Loss& loss : *losses_) {
-    if (elements_[place] > 0) {
-      total += loss.factor() * mean_at(place);
-      has_items = true;
-    }
-    place += count_elements(loss);
+  for (size_t i = 0; i < losses_->size(); ++i) {
+    if (!(weight(i) > 0)) continue;
+    total += (*losses_)[i].factor() * mean(i);
+    has_items = true;
   }
   return has_items ? total : kNaN;
 }
@@ -156,16 +153,6 @@ void LossSums::load(const std::string& name, const SavedState& saved) {
                                                              "written");
   std::span<const double> elements(tensor.const_data_ptr<double>(), elements_.size());
   set(elements);
-}
-
-std::vector<int64_t> places_of_weights(const std::vector<plugins::Loss>& losses) {
-  std::vector<int64_t> places;
-  int64_t place = 0;
-  for (const plugins::Loss& loss : losses) {
-    places.push_back(place);
-    place += static_cast<int64_t>(count_elements(loss));
-  }
-  return places;
 }
 
 at::Tensor sum_elements(const std::vector<plugins::Loss>& losses, const Results& batch,

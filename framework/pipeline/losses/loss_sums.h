@@ -32,8 +32,8 @@ class LossSums {
   // Adds sums of the same losses.
   void add(const LossSums& sums);
 
-  double weight(size_t loss) const { return elements_[place(loss)]; }
-  double mean(size_t loss) const { return mean_at(place(loss)); }  // NaN: no items
+  double weight(size_t loss) const;
+  double mean(size_t loss) const;  // NaN: no items
   // The first loss with items and a mean that is NaN or infinite.
   std::optional<size_t> find_non_finite() const;
 
@@ -51,15 +51,15 @@ class LossSums {
   void load(const std::string& name, const SavedState& saved);
 
  private:
-  size_t place(size_t loss) const;
   double mean_at(size_t place) const;
 
   const std::vector<plugins::Loss>* losses_;
   std::vector<double> elements_;
 };
 
-// The index of each loss's weight in the elements; its weight * mean follows.
-std::vector<int64_t> places_of_weights(const std::vector<plugins::Loss>& losses);
+// The index of a loss's weight in the elements; its weight * mean follows. With the number of losses: the number of
+// elements.
+size_t place_of_weight(const std::vector<plugins::Loss>& losses, size_t loss);
 
 // The elements of one batch, [count] float64 on `device`. Does not synchronise with the device.
 at::Tensor sum_elements(const std::vector<plugins::Loss>& losses, const std::vector<plugins::Loss::Result>& batch,
