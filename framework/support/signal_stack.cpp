@@ -11,13 +11,13 @@ namespace tenon::support {
 namespace {
 
 // AVX-512 and AMX registers make the frame of a signal larger than MINSIGSTKSZ.
-constexpr size_t kSignalStackBytes = 64 * 1024;
+constexpr size_t kSignalStackBytes = size_t{64} << 10;
 // Without a guard page, an overflow of the signal stack would overwrite other memory.
-constexpr size_t kGuardBytes = 64 * 1024;  // a multiple of every page size
+constexpr size_t kGuardBytes = size_t{64} << 10;  // a multiple of every page size
 
 // A function with large arrays may skip that much below the stack.
-constexpr uintptr_t kSkippedBytes = 64 * 1024;
-constexpr uintptr_t kSkippedFrameBytes = 64 * 1024 * 1024;
+constexpr uintptr_t kSkippedBytes = uintptr_t{64} << 10;
+constexpr uintptr_t kSkippedFrameBytes = uintptr_t{64} << 20;
 
 // Plain values, which a signal handler may read.
 struct StackLimit {

@@ -17,10 +17,10 @@ namespace {
 std::vector<std::string> split_values(const std::string& text) {
   std::vector<std::string> values(1);
   int depth = 0;
-  char quote = 0;
+  char quote = '\0';
   for (const char letter : text) {
-    if (quote != 0)
-      quote = letter == quote ? 0 : quote;
+    if (quote != '\0')
+      quote = letter == quote ? '\0' : quote;
     else if (letter == '"' || letter == '\'')
       quote = letter;
     else if (letter == '[' || letter == '{')

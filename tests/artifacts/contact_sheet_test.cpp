@@ -94,7 +94,9 @@ TEST_CASE("a mask is rendered over a copy of its image") {
   CHECK(count(page, "<img") == 2);
   CHECK(decode_png(find_image(page, 0), 1) == pixels);
   const std::vector<uint8_t> drawn = decode_png(find_image(page, 1), 3);
-  const auto pixel = [&](size_t i) { return std::vector<uint8_t>(drawn.begin() + 3 * i, drawn.begin() + 3 * i + 3); };
+  const auto pixel = [&](ptrdiff_t i) {
+    return std::vector<uint8_t>(drawn.begin() + 3 * i, drawn.begin() + 3 * i + 3);
+  };
   CHECK(pixel(0) == std::vector<uint8_t>{100, 100, 100});
   CHECK(pixel(1) != pixel(0));
   CHECK(pixel(2) != pixel(1));

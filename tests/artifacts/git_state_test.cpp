@@ -102,7 +102,7 @@ TEST_CASE("a git that never exits is killed") {
 }
 
 TEST_CASE("a program has empty input, and its output, status and settings are passed") {
-  const auto run = [](const std::string& script, std::vector<std::string> settings = {}) {
+  const auto run = [](const std::string& script, const std::vector<std::string>& settings = {}) {
     return read_program_output({"sh", "-c", script}, settings, std::chrono::seconds(20));
   };
   CHECK(run("cat; echo done") == "done\n");

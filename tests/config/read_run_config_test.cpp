@@ -65,7 +65,7 @@ TEST_CASE("a run file that is no regular file is refused as what it is, without 
     }
     return "";
   };
-  const std::filesystem::path folder = tenon::test_folder();
+  const std::filesystem::path& folder = tenon::test_folder();
   REQUIRE(mkfifo((folder / "fifo.toml").c_str(), 0600) == 0);
   CHECK(refusal(folder) == folder.string() + ": is a folder; expected a regular file");
   CHECK(refusal(folder / "fifo.toml") == (folder / "fifo.toml").string() + ": is a FIFO; expected a regular file");

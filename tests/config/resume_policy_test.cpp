@@ -28,7 +28,7 @@ std::vector<std::string> documented_keys(const std::string& first_cell) {
 }
 
 // "[[loss]]" and "[log]" name tables.
-std::string path_of(std::string name) {
+std::string path_of(const std::string& name) {
   if (name.starts_with("[[")) return name.substr(2, name.size() - 4) + "[]";
   return name.starts_with('[') ? name.substr(1, name.size() - 2) : name;
 }
@@ -62,10 +62,11 @@ TEST_CASE("a key has the policy that it declares, and a key of a component that 
 
 TEST_CASE("docs/resume.md lists the policy of every key") {
   const std::vector<RequestedKey> all = list_run_file_keys();
-  for (const auto& [first_cell, policy] : {std::pair{"never", ResumePolicy::fixed},
-                                           {"between epochs", ResumePolicy::fixed_within_epoch},
-                                           {"at any time, without a message", ResumePolicy::ignored}}) {
-    CAPTURE(std::string(first_cell));
+  for (const auto& [cell, policy] : {std::pair{"never", ResumePolicy::fixed},
+                                     {"between epochs", ResumePolicy::fixed_within_epoch},
+                                     {"at any time, without a message", ResumePolicy::ignored}}) {
+    const std::string first_cell = cell;
+    CAPTURE(first_cell);
     const std::vector<std::string> documented = documented_keys(first_cell);
     for (const RequestedKey& key : all) {
       if (key.form == RequestedKey::Form::table || key.form == RequestedKey::Form::tables) continue;

@@ -32,13 +32,15 @@ struct GraphRun {
 void check_equal(const GraphRun& a, const GraphRun& b) {
   const MemoryRecorder &left = a.run->recorder, &right = b.run->recorder;
   REQUIRE(left.weights.size() == right.weights.size());
-  for (const auto& [name, tensor] : left.weights) {
+  for (const auto& [key, tensor] : left.weights) {
+    const std::string& name = key;
     CAPTURE(name);
     CHECK(torch::equal(tensor, right.weights.at(name)));
   }
   REQUIRE(left.lines.size() == right.lines.size());
   for (size_t i = 0; i < left.lines.size(); ++i)
-    for (const auto& [name, value] : left.lines[i].metrics) {
+    for (const auto& [key, value] : left.lines[i].metrics) {
+      const std::string& name = key;
       if (name.find("loss") == name.npos && name.find("accuracy") == name.npos) continue;
       CAPTURE(name);
       CHECK(right.lines[i].at(name) == value);
@@ -86,7 +88,8 @@ TEST_CASE("graphs are recorded again when other parameters are trained") {
     return run;
   };
   const auto replayed = train("on"), usual = train("off");
-  for (const auto& [name, tensor] : usual->recorder.weights) {
+  for (const auto& [key, tensor] : usual->recorder.weights) {
+    const std::string& name = key;
     CAPTURE(name);
     CHECK(torch::equal(tensor, replayed->recorder.weights.at(name)));
   }
@@ -153,7 +156,8 @@ TEST_CASE("a run resumed with graphs ends with the bits of the uninterrupted one
   BuiltRun resumed({overrides, "", *device});
   const RunReport report = resumed.train({}, 0, &whole.recorder.checkpoints[0]);
   CHECK(report.state.graph_replays > 0);
-  for (const auto& [name, tensor] : whole.recorder.weights) {
+  for (const auto& [key, tensor] : whole.recorder.weights) {
+    const std::string& name = key;
     CAPTURE(name);
     CHECK(torch::equal(tensor, resumed.recorder.weights.at(name)));
   }

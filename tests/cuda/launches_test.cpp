@@ -96,7 +96,7 @@ int64_t launches_of_forward() {
 
 // The network has 60 buffers in 8 segments. For each segment, the buffers are saved and restored.
 TEST_CASE("activation checkpointing launches the recomputed kernels and few more") {
-  CHECK(launches_of_training_step(true) < launches_of_training_step(false) + launches_of_forward() + 8 * 4);
+  CHECK(launches_of_training_step(true) < launches_of_training_step(false) + launches_of_forward() + int64_t{8} * 4);
 }
 
 TEST_CASE("the kernels of an optimizer's step do not grow with the number of parameters") {

@@ -34,7 +34,8 @@ Trained train(Setup setup, const support::ComputeDevice& device) {
   Trained trained;
   trained.report = run.train();
   trained.lines = run.recorder.lines;
-  for (const auto& [name, tensor] : run.recorder.weights) {
+  for (const auto& [key, tensor] : run.recorder.weights) {
+    const std::string& name = key;
     CHECK(tensor.device().is_cuda() == device.is_cuda());
     trained.weights[name] = tensor.cpu();
   }
@@ -51,7 +52,8 @@ void check_alike(const Trained& on_device, const Trained& on_cpu, double toleran
     }
   }
   double distance = 0, size = 0;  // squared norms
-  for (const auto& [name, tensor] : on_cpu.weights) {
+  for (const auto& [key, tensor] : on_cpu.weights) {
+    const std::string& name = key;
     const at::Tensor expected = tensor.to(at::kDouble);
     distance += (on_device.weights.at(name).to(at::kDouble) - expected).square().sum().item<double>();
     size += expected.square().sum().item<double>();
@@ -131,7 +133,8 @@ TEST_CASE("the host never synchronises with the device between two log lines") {
   for (const char* use : {"\"sgd\",momentum=0.9", "\"sgd\",momentum=0.9,dampening=0.5", "\"adam\"", "\"rmsprop\"",
                           "\"adagrad\"", "\"lion\"", "\"muon\""})
     runs.emplace_back("cuda_graph=\"off\"", use);
-  for (const auto& [train, use] : runs) {
+  for (const auto& keys : runs) {
+    const std::string &train = keys.first, &use = keys.second;
     CAPTURE(train);
     CAPTURE(use);
     // 14 steps are less than an epoch. At the end of an epoch the host also synchronises.
@@ -254,7 +257,8 @@ TEST_CASE("a run of one rank with NCCL learns the same as a run without") {
   const Trained alone = train(setup, *device);
   REQUIRE(run.recorder.lines.size() == alone.lines.size());
   for (size_t i = 0; i < alone.lines.size(); ++i)
-    for (const auto& [name, value] : alone.lines[i].metrics) {
+    for (const auto& [key, value] : alone.lines[i].metrics) {
+      const std::string& name = key;
       CAPTURE(name);
       if (name.find("loss") != name.npos)
         CHECK(run.recorder.lines[i].at(name) == doctest::Approx(value).epsilon(kTolerance));

@@ -92,7 +92,9 @@ void wait_for(const std::string& what) {
   refuse_if_broken();
   refuse_if_recording();
   ++wait_count;
-  if (warns_of_waits) TORCH_WARN("called a synchronizing CUDA operation");
+  if (warns_of_waits) {
+    TORCH_WARN("called a synchronizing CUDA operation");
+  }
   const std::lock_guard lock(names_mutex);
   wait_names.push_back(what);
 }

@@ -35,7 +35,7 @@ at::Tensor tokens() { return indices({kSamples, kLength}, kClasses); }
 struct WaitCase {
   Values params;
   std::vector<at::Tensor> inputs;
-  std::string exception = "";  // why the component synchronises; empty: it does not
+  std::string exception;  // why the component synchronises; empty: it does not
 };
 
 using WaitCases = std::multimap<std::string, WaitCase>;
@@ -49,7 +49,7 @@ WaitCases model_cases() {
       {"gpt",
        {{{"vocabulary_size", kClasses}, {"context", kLength}, {"width", int64_t{8}}, {"heads", int64_t{2}}},
         {tokens()}}},
-      {"mlp", {{{"inputs", int64_t{3 * 16 * 16}}}, {image()}}},
+      {"mlp", {{{"inputs", int64_t{3} * 16 * 16}}, {image()}}},
       {"resnet", {{{"width", int64_t{4}}, {"stem", std::string("cifar")}}, {image()}}},
       {"seq2seq_gru", {sequences, {tokens(), tokens()}}},
       {"seq2seq_transformer", {transformer, {tokens(), tokens()}}},
@@ -160,7 +160,9 @@ void check_waits(ComponentKind kind, const WaitCases& cases, const BuildStep& bu
   const Catalogue bundled = open_bundled();
   const std::vector<std::string> ids = bundled.component_ids(kind);
   for (const std::string& id : ids) CHECK_MESSAGE(cases.contains(id), id, " has no case in this test");
-  for (const auto& [id, given] : cases) {
+  for (const auto& entry : cases) {
+    const std::string& id = entry.first;
+    const WaitCase& given = entry.second;
     CAPTURE(id);
     REQUIRE(std::ranges::find(ids, id) != ids.end());
     const Component& component = bundled.find(kind, id);

@@ -69,10 +69,9 @@ TEST_CASE("length buckets differ in each epoch, with short and long batches in r
   // The same samples do not always share a batch.
   const std::vector<int64_t> other = sampler.order(2);
   std::set<std::vector<int64_t>> batches;
-  for (size_t i = 0; i < order.size(); i += 8) batches.insert(sorted({order.begin() + i, order.begin() + i + 8}));
+  for (auto i = order.begin(); i < order.end(); i += 8) batches.insert(sorted({i, i + 8}));
   size_t again = 0;
-  for (size_t i = 0; i < other.size(); i += 8)
-    again += batches.contains(sorted({other.begin() + i, other.begin() + i + 8}));
+  for (auto i = other.begin(); i < other.end(); i += 8) again += batches.contains(sorted({i, i + 8}));
   CHECK(again < 5);
 }
 

@@ -37,7 +37,7 @@ Outcome run_host(const std::vector<std::string>& arguments, const std::string& p
 }
 
 Outcome run_program(const std::string& name, const std::vector<std::string>& arguments, const std::string& prefix) {
-  const fs::path folder = tenon::test_folder();
+  const fs::path& folder = tenon::test_folder();
   std::string command = "cd " + quote(folder.string()) + " && NO_COLOR=1 " + prefix + " " +
                         quote((fs::path(TENON_BINARY_DIR) / "bin" / name).string());
   for (const std::string& argument : arguments) command += " " + quote(argument);

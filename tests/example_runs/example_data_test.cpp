@@ -54,7 +54,7 @@ TEST_CASE("shapes are 600 images with masks of four classes and ignored edges") 
     for (int y = 0; y < mask.rows; ++y)
       for (int x = 0; x < mask.cols; ++x) ++pixels[mask.at<uchar>(y, x)];
   }
-  const int64_t all = 50 * 96 * 96;
+  const int64_t all = int64_t{50} * 96 * 96;
   CHECK(pixels[0] + pixels[1] + pixels[2] + pixels[3] + pixels[255] == all);
   for (const int number : {1, 2, 3}) CHECK(pixels[static_cast<size_t>(number)] > all / 50);
   CHECK(pixels[255] > all / 100);

@@ -108,8 +108,8 @@ TEST_CASE("a TIFF with strips beyond its end is truncated") {
 }
 
 TEST_CASE("more pixels than allowed are refused before memory is allocated") {
-  CHECK(refusal(photo(), {40 * 30}) == "");
-  CHECK(refusal(photo(), {40 * 30 - 1}) ==
+  CHECK(refusal(photo(), {int64_t{40} * 30}) == "");
+  CHECK(refusal(photo(), {int64_t{40} * 30 - 1}) ==
         "a.jpg: has 40 x 30 pixels, 1200 in all; expected at most 1199; raise max_pixels if this size is intended");
   const File vast = with_frame_byte(with_frame_byte(photo(), 4, 0xFF), 6, 0xFF);
   CHECK(refusal(vast).find("a.jpg: has 65320 x 65310 pixels, 4266049200 in all; expected at most 178956970") == 0);

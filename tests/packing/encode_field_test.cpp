@@ -17,7 +17,8 @@ FieldFile choose(const std::string& name, int32_t dtype, std::vector<int64_t> sh
 }
 
 template <class T>
-std::string encode(const FieldFile& file, int32_t dtype, std::vector<int64_t> shape, std::vector<T> elements) {
+std::string encode(const FieldFile& file, int32_t dtype, const std::vector<int64_t>& shape,
+                   const std::vector<T>& elements) {
   std::vector<std::byte> bytes;
   packing::encode(file, dtype, shape, std::as_bytes(std::span(elements)), bytes);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -28,7 +28,8 @@ const std::vector<RecordedLine> lines_after(const BuiltRun& run, int64_t step) {
 }
 
 void check_same_end(const BuiltRun& one, const BuiltRun& other, int64_t after_step) {
-  for (const auto& [name, tensor] : one.recorder.weights) {
+  for (const auto& [key, tensor] : one.recorder.weights) {
+    const std::string& name = key;
     CAPTURE(name);
     CHECK(torch::equal(tensor, other.recorder.weights.at(name)));
   }

@@ -47,7 +47,8 @@ void check_same(const std::vector<std::string>& overrides) {
   const auto plain = train(overrides, false);
   const auto again = train(overrides, true);
   REQUIRE(plain.size() == again.size());
-  for (const auto& [name, tensor] : plain) {
+  for (const auto& [key, tensor] : plain) {
+    const std::string& name = key;
     INFO(name);
     CHECK(torch::equal(tensor, again.at(name)));  // including batch statistics and their count
   }

@@ -27,7 +27,8 @@ bool is_channels_last(const Training& training) {
 
 void check_same_weights(const BuiltRun& run, const BuiltRun& other) {
   REQUIRE(!run.recorder.weights.empty());
-  for (const auto& [name, tensor] : run.recorder.weights) {
+  for (const auto& [key, tensor] : run.recorder.weights) {
+    const std::string& name = key;
     INFO(name);
     CHECK(torch::equal(tensor, other.recorder.weights.at(name)));
   }

@@ -12,7 +12,7 @@ namespace {
 struct Case {
   const char* name;
   std::vector<std::string> overrides;
-  std::string more = "";
+  std::string more = {};
 };
 
 // 143 samples in batches of 40: four steps per epoch, or two and a half with two batches per step.

@@ -42,7 +42,7 @@ class MemoryRecorder final : public Recorder {
 // --set.
 struct Setup {
   std::vector<std::string> overrides = {};
-  std::string more = "";
+  std::string more = {};
   support::ComputeDevice device = {};
 };
 

@@ -92,7 +92,7 @@ class Net final : public torch::nn::Module {
     return {tenon::input("x", "N,3", TENON_ANY_FLOAT), tenon::input("y", "N,2", TENON_ANY_FLOAT),
             tenon::output("sum", "N,2"), tenon::output("is_training", "")};
   }
-  std::tuple<torch::Tensor, torch::Tensor> forward(torch::Tensor x, const torch::Tensor& y) {
+  std::tuple<torch::Tensor, torch::Tensor> forward(const torch::Tensor& x, const torch::Tensor& y) {
     return {first_(x) + y, torch::tensor(norm_->is_training())};
   }
   bool is_capturable() const { return true; }
@@ -113,14 +113,16 @@ class Mismatch final : public torch::nn::Module {
 class SquaredError final {
  public:
   std::vector<tenon::Port> ports() const { return {tenon::input("output", "N,C"), tenon::input("target", "N,C")}; }
-  torch::Tensor forward(torch::Tensor output, torch::Tensor target) { return torch::mse_loss(output, target); }
+  torch::Tensor forward(const torch::Tensor& output, const torch::Tensor& target) {
+    return torch::mse_loss(output, target);
+  }
   bool is_capturable() const { return true; }
 };
 
 class PerElement final {
  public:
   std::vector<tenon::Port> ports() const { return {tenon::input("output", "N,C")}; }
-  tenon::TorchLossResult forward(torch::Tensor output) { return {output.mean(), torch::tensor(output.numel())}; }
+  tenon::TorchLossResult forward(const torch::Tensor& output) { return {output.mean(), torch::tensor(output.numel())}; }
 };
 
 template <class Table>

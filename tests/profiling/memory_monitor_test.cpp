@@ -14,7 +14,7 @@ at::Tensor make_tensor(int64_t bytes) { return torch::empty({bytes}, torch::kUIn
 
 TEST_CASE("held and peak memory count only tensors") {
   const at::Tensor before = make_tensor(kMebibyte);
-  const MemoryMonitor monitor(c10::Device(c10::kCPU));
+  const MemoryMonitor monitor{c10::Device(c10::kCPU)};
   CHECK(monitor.held() == 0);
   const at::Tensor kept = make_tensor(2 * kMebibyte);
   { const at::Tensor gone = make_tensor(5 * kMebibyte); }
@@ -25,7 +25,7 @@ TEST_CASE("held and peak memory count only tensors") {
 
 TEST_CASE("gradients of backward are counted") {
   const at::Tensor weight = torch::zeros({1024, 256}, torch::requires_grad());
-  const MemoryMonitor monitor(c10::Device(c10::kCPU));
+  const MemoryMonitor monitor{c10::Device(c10::kCPU)};
   (weight * 2).sum().backward();
   CHECK(monitor.held() == kMebibyte);
   CHECK(monitor.peak() >= 2 * kMebibyte);
@@ -33,10 +33,10 @@ TEST_CASE("gradients of backward are counted") {
 
 TEST_CASE("a destroyed watch counts nothing more") {
   {
-    const MemoryMonitor monitor(c10::Device(c10::kCPU));
+    const MemoryMonitor monitor{c10::Device(c10::kCPU)};
     make_tensor(kMebibyte);
     CHECK(monitor.peak() == kMebibyte);
   }
-  const MemoryMonitor monitor(c10::Device(c10::kCPU));
+  const MemoryMonitor monitor{c10::Device(c10::kCPU)};
   CHECK(monitor.peak() == 0);
 }

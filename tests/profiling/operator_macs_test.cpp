@@ -60,7 +60,7 @@ TEST_CASE("a convolution uses its weight once per position of its output") {
   const auto options = F::Conv2dFuncOptions().stride({2, 1}).padding({2, 0}).dilation({1, 2});
   // [11, 12] gives (11 + 4 - 4 - 1) / 2 + 1 = 6 rows and 12 - 4 = 8 columns.
   const auto convolve = [&](const at::Tensor& image) { return F::conv2d(image, weight, options); };
-  const int64_t macs = 2 * 6 * 8 * weight.numel();
+  const int64_t macs = int64_t{2} * 6 * 8 * weight.numel();
   CHECK(convolve(numbers({2, 3, 11, 12})).sizes() == at::IntArrayRef{2, 8, 6, 8});
   CHECK(count_forward([&] { return convolve(numbers({2, 3, 11, 12})); }) == macs);
   CHECK(count_backward([&] { return convolve(numbers({2, 3, 11, 12})); }) == macs);
@@ -71,7 +71,7 @@ TEST_CASE("a grouped convolution is a convolution of each group, and so are its 
   namespace F = torch::nn::functional;
   const at::Tensor weight = trained({12, 1, 3, 3});
   const auto options = F::Conv2dFuncOptions().groups(12).padding(1);
-  const int64_t macs = 2 * 5 * 5 * 12 * 9;
+  const int64_t macs = int64_t{2} * 5 * 5 * 12 * 9;
   CHECK(count_forward([&] { return F::conv2d(numbers({2, 12, 5, 5}), weight, options); }) == macs);
   CHECK(count_backward([&] { return F::conv2d(trained({2, 12, 5, 5}), weight, options); }) == 2 * macs);
 }
@@ -80,7 +80,7 @@ TEST_CASE("a transposed convolution uses its weight once per position of its inp
   namespace F = torch::nn::functional;
   const at::Tensor weight = trained({4, 6, 2, 2});
   const auto options = F::ConvTranspose2dFuncOptions().stride(2);
-  const int64_t macs = 2 * 5 * 7 * weight.numel();
+  const int64_t macs = int64_t{2} * 5 * 7 * weight.numel();
   CHECK(count_forward([&] { return F::conv_transpose2d(numbers({2, 4, 5, 7}), weight, options); }) == macs);
   CHECK(count_backward([&] { return F::conv_transpose2d(trained({2, 4, 5, 7}), weight, options); }) == 2 * macs);
 }
@@ -97,7 +97,7 @@ TEST_CASE("attention has two products with any kernel, and its gradients have fi
     return torch::scaled_dot_product_attention(query, key, value, std::nullopt, dropout, /*is_causal=*/true);
   };
   // Two sequences, three heads, 4 queries by 6 keys of 8.
-  const int64_t scores = 2 * 3 * 4 * 6 * 8;
+  const int64_t scores = int64_t{2} * 3 * 4 * 6 * 8;
   const auto query = [] { return trained({2, 3, 4, 8}); };
   const auto key = [] { return trained({2, 3, 6, 8}); };
   CHECK(count_forward([&] { return attend(query(), key(), key(), 0); }) == 2 * scores);

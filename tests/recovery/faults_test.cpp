@@ -311,13 +311,14 @@ TEST_CASE("a run ignores SIGINT and SIGHUP if they were ignored when it started,
     int exit_code;  // if the signal was not ignored when the run started
   };
   for (const std::string processes : {"1", "2"})
-    for (const auto& [how, exit_code] : {Case{"interrupt", 130}, Case{"hang_up", 129}, Case{"terminate", 143}}) {
+    for (const Case& signal : {Case{"interrupt", 130}, Case{"hang_up", 129}, Case{"terminate", 143}}) {
       CAPTURE(processes);
+      const std::string& how = signal.how;
       CAPTURE(how);
       const std::string params = "{rank=0,where=\"step\",how=\"" + how + "\"}";
       Outcome outcome = run_with_fault(params, {"--processes", processes}, handled);
       CAPTURE(outcome.errors);
-      CHECK(outcome.exit_code == exit_code);
+      CHECK(outcome.exit_code == signal.exit_code);
       outcome = run_with_fault(params, {"--processes", processes}, ignored);
       CHECK(outcome.exit_code == (how == "terminate" ? 143 : 0));
     }

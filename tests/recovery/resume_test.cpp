@@ -306,7 +306,8 @@ TEST_CASE("a history that is shorter than the checkpoint expects is refused") {
   const std::string manifest = read_file(run_of("shortened") / "checkpoints/latest/manifest.json");
   const auto expected = nlohmann::json::parse(manifest)["state"]["history.lines"].get<int>();
   REQUIRE(expected > 1);
-  for (const auto& [text, found] : {std::pair(first + "\n", 1), std::pair(std::string(), 0)}) {
+  for (const auto& [text, lines_found] : {std::pair(first + "\n", 1), std::pair(std::string(), 0)}) {
+    const int found = lines_found;
     CAPTURE(found);
     write_file(history, text);
     const Outcome outcome = run_host(arguments_of("shortened", 1, settings, "latest"));

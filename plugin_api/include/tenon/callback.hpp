@@ -58,7 +58,7 @@
 
 namespace tenon {
 
-#define TENON_ENUMERATE(name, value) name = value,
+#define TENON_ENUMERATE(name, value) name = (value),
 enum class Event : uint32_t { TENON_EACH_EVENT(TENON_ENUMERATE) };
 #undef TENON_ENUMERATE
 

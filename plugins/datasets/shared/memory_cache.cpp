@@ -31,7 +31,7 @@ void MemoryCache::keep(size_t number, const ImageFile&, const PreparedImage& pre
   Entry* nothing = nullptr;
   // Two workers may have prepared the same image concurrently. The first result is kept.
   if (entries_[number].compare_exchange_strong(nothing, entry.get(), std::memory_order_release)) {
-    entry.release();
+    static_cast<void>(entry.release());
   } else {
     bytes_ -= needed;
   }

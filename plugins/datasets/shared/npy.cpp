@@ -120,7 +120,7 @@ bool has_size(const std::vector<int64_t>& shape, size_t element, uint64_t bytes)
 }
 
 constexpr size_t kVersionEnd = kMagic.size() + 2;
-constexpr uint64_t kMaxHeader = 64 * 1024;
+constexpr uint64_t kMaxHeader = uint64_t{64} << 10;
 
 // The header's length follows magic and version, in two bytes, or in four from version 2 on.
 size_t length_bytes(std::span<const uint8_t> beginning) { return beginning[kMagic.size()] == 1 ? 2 : 4; }

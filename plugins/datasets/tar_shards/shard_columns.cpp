@@ -12,8 +12,8 @@
 namespace tar_shards {
 namespace {
 
-constexpr uint64_t kMaxLabel = 4 * 1024;
-constexpr uint64_t kMaxJson = 1024 * 1024;
+constexpr uint64_t kMaxLabel = uint64_t{4} << 10;
+constexpr uint64_t kMaxJson = uint64_t{1} << 20;
 
 std::string describe_array(int32_t dtype, size_t rank) {
   return std::string(tenon::dtype_name(dtype)) + " with " + std::to_string(rank) +

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kBlock = 512;
 // The window holds a few small members with their headers, so that one read covers them.
 constexpr uint64_t kWindow = 4096;
-constexpr uint64_t kMaxExtension = 64 * 1024;
+constexpr uint64_t kMaxExtension = uint64_t{64} << 10;
 
 uint64_t round_up(uint64_t bytes) { return (bytes + kBlock - 1) / kBlock * kBlock; }
 
@@ -53,8 +53,8 @@ std::optional<uint64_t> number_of(std::span<const uint8_t> field) {
 bool has_right_checksum(std::span<const uint8_t> block) {
   const std::span<const uint8_t> field = block.subspan(148, 8);
   const std::optional<uint64_t> stored = number_of(field);
-  uint64_t sum = 8 * ' ';
-  int64_t signed_sum = 8 * ' ';
+  uint64_t sum = uint64_t{8} * ' ';
+  int64_t signed_sum = int64_t{8} * ' ';
   for (size_t i = 0; i < block.size(); ++i) {
     if (i >= 148 && i < 156) continue;
     sum += block[i];

@@ -44,7 +44,7 @@ void resize_antialiased(const cv::Mat& source, const ResizeArea& area, Filter fi
   if (keeps_lengths(horizontal)) {
     const int left = static_cast<int>(horizontal.begin) + horizontal.part_begin;
     for (int y = 0; y < height; ++y) {
-      std::memcpy(rows.data + static_cast<size_t>(y) * stride, source.ptr<uint8_t>(first_row + y) + 3 * left,
+      std::memcpy(rows.data + static_cast<size_t>(y) * stride, source.ptr<uint8_t>(first_row + y) + ptrdiff_t{3} * left,
                   3 * static_cast<size_t>(area.part.width));
     }
   } else {

@@ -28,9 +28,11 @@ class FilterSupport {
   double center(int output) const { return axis_.begin + (output + 0.5) * scale_; }
   double stretch() const { return stretch_; }
   int max_taps() const { return static_cast<int>(std::ceil(support_)) * 2 + 1; }
-  // Truncates toward 0 instead of floor, because negative values are clamped anyway.
+  // Pillow truncates the sums toward 0 in this way; negative ones are clamped.
+  // NOLINTBEGIN(bugprone-incorrect-roundings)
   int begin(int output) const { return std::max(static_cast<int>(center(output) - support_ + 0.5), 0); }
   int end(int output) const { return std::min(static_cast<int>(center(output) + support_ + 0.5), axis_.length); }
+  // NOLINTEND(bugprone-incorrect-roundings)
 
  private:
   const Axis& axis_;

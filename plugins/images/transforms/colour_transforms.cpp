@@ -82,7 +82,11 @@ class GaussianBlur final : public Transform {
 };
 
 Argument jitter_argument(std::string name, std::string doc, std::string range) {
-  return {.name = std::move(name), .default_value = "0", .doc = std::move(doc), .counts = {1, 2}, .range = range};
+  return {.name = std::move(name),
+          .default_value = "0",
+          .doc = std::move(doc),
+          .counts = {1, 2},
+          .range = std::move(range)};
 }
 
 }  // namespace
