@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kFile = "mnist_5k.csv.gz";
 constexpr int kSide = 28;
-constexpr size_t kPixels = kSide * kSide;
+constexpr size_t kPixels = size_t{kSide} * kSide;
 constexpr int kPerDigit = 500;
 constexpr int kForTesting = 50;  // test samples per digit
 

@@ -116,9 +116,8 @@ static int64_t pass_through_shared(int64_t number) {
 }
 
 static int64_t label_of(const tenon_sample* sample) {
-  int64_t label = sample->index;
+  int64_t label = FAULT == GET_REMEMBERS_THE_LAST && sample->index != 0 ? 100 * last + sample->index : sample->index;
   if (FAULT == GET_COUNTS) label += calls++;
-  if (FAULT == GET_REMEMBERS_THE_LAST) label = sample->index == 0 ? 0 : 100 * last + sample->index;
   if (FAULT == GET_SHARES_A_BUFFER) label = pass_through_shared(label);
   last = sample->index;
   return label;

@@ -8,7 +8,6 @@
 namespace {
 
 using tenon::Tensor;
-using tenon::metrics::kNone;
 using tenon::metrics::ScoredSample;
 
 tenon::Param ignore_index_param() {
