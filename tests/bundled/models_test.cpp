@@ -61,7 +61,8 @@ TEST_CASE("unet has logits of the image's size for any size") {
   Model model = open_model("unet", {{"depth", int64_t{3}}, {"width", int64_t{2}}, {"classes", int64_t{5}}});
   model.build();
   const std::vector<std::pair<int64_t, int64_t>> sizes = {{16, 16}, {17, 15}, {1, 1}, {8, 1}, {33, 4}};
-  for (const auto& [height, width] : sizes) {
+  for (const auto& size : sizes) {
+    const int64_t height = size.first, width = size.second;
     CAPTURE(height);
     CAPTURE(width);
     const at::Tensor logits = model.forward({}, {torch::rand({2, 3, height, width})}).at(0);

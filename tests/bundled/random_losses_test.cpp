@@ -211,7 +211,8 @@ void check_family(const std::string& file,
   for (const auto& component : components) tables.emplace_back(component.first, kColumns);
   const std::vector<at::Tensor> references = read_reference("losses_" + file, torch::kDouble, tables);
   for (size_t i = 0; i < components.size(); ++i) {
-    const auto& [id, make] = components[i];
+    const std::string& id = components[i].first;
+    const auto& make = components[i].second;
     for (int64_t number = 0; number < kRandomCases; ++number) {
       CAPTURE(id);
       CAPTURE(number);

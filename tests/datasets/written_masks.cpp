@@ -44,7 +44,7 @@ std::vector<uint8_t> with_palette(const std::vector<uint8_t>& grey,
   if (seen.size() != levels.size()) throw std::runtime_error("not a palette image");
   for (int i = 0; i < static_cast<int>(levels.total()); ++i) {
     const auto& colour = palette.at(levels.at<uchar>(i / levels.cols, i % levels.cols));
-    const cv::Vec3b bgr = seen.at<cv::Vec3b>(i / levels.cols, i % levels.cols);
+    const auto& bgr = seen.at<cv::Vec3b>(i / levels.cols, i % levels.cols);
     if (bgr != cv::Vec3b(colour[2], colour[1], colour[0])) throw std::runtime_error("another palette");
   }
   return file;

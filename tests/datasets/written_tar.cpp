@@ -18,10 +18,8 @@ TarBytes make_tar_header(const std::string& name, uint64_t size, char type) {
   std::memcpy(text + 100, "0000644", 8);
   std::snprintf(text + 124, 12, "%011llo", static_cast<unsigned long long>(size));
   text[156] = type;
-  std::memcpy(text + 257,
-              "ustar\0"
-              "00",
-              8);
+  constexpr char kMagic[] = {'u', 's', 't', 'a', 'r', '\0', '0', '0'};
+  std::ranges::copy(kMagic, text + 257);
   set_tar_checksum(header.data());
   return header;
 }

@@ -76,12 +76,13 @@ TEST_CASE("a page shows the samples of an epoch and is reproducible") {
 }
 
 TEST_CASE("wrong arguments of host data are refused with the expected ones") {
-  for (const auto& [arguments, message] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+  for (const auto& [arguments, expected] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--data", "valdation"}, "--data is \"valdation\"; did you mean \"validation\"?"},
            {{"--seconds", "-1"}, "--seconds is -1"},
            {{"--samples", "0"}, "--samples is 0"},
            {{"--sheet", "/nowhere/a.html"}, "/nowhere/a.html"},
        }) {
+    const std::string& message = expected;
     CAPTURE(message);
     const Outcome outcome = run_data(arguments);
     CHECK(outcome.exit_code == 2);
