@@ -37,7 +37,8 @@ TEST_CASE("host plugins reports why a file is refused and still lists the others
                                                                       {"duplicate_digits", {"--load"}},
                                                                       {"short_table", {"--load"}},
                                                                       {"wrong_version", {"--load"}}};
-  for (const auto& [fixture, more] : refused) {
+  for (const auto& [name, more] : refused) {
+    const char* const fixture = name;
     CAPTURE(fixture);
     std::vector<std::string> arguments{"plugins", "--plugin-dir", kFixtures + fixture, "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -187,20 +187,20 @@ TEST_CASE("a plugin that returns in a process that it forked in create or in a c
       {"create", "data.train={use=\"forking\"}", "dataset \"forking\" of plugin forking 0.1.0, create"},
       {"create", "callback=[{use=\"forking\"}]", "callback \"forking\" of plugin forking 0.1.0, create"},
       {"event", "callback=[{use=\"forking\"}]", "callback \"forking\" of plugin forking 0.1.0, on_event"}};
-  for (const auto& [place, setting, message] : cases)
+  for (const Case& forked : cases)
     for (const std::string waits : {"0", "1"})
       for (const std::string processes : {"1", "2"}) {
-        CAPTURE(message);
+        CAPTURE(forked.message);
         CAPTURE(waits);
         CAPTURE(processes);
         const Outcome outcome = run_host(
             {"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--plugin-dir", fixture_directory("forking"),
-             "--set", "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set", setting, "--processes",
-             processes},
-            "env TENON_TEST_FORK_WAITS=" + waits + " TENON_TEST_FORK_IN=" + place);
+             "--set", "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set", forked.setting,
+             "--processes", processes},
+            "env TENON_TEST_FORK_WAITS=" + waits + " TENON_TEST_FORK_IN=" + forked.place);
         CAPTURE(outcome.errors);
         CHECK(outcome.exit_code == 3);
-        CHECK(outcome.errors.find(message) != std::string::npos);
+        CHECK(outcome.errors.find(forked.message) != std::string::npos);
         CHECK(outcome.errors.find(": returned in a process that it had created with fork()") != std::string::npos);
         CHECK(outcome.output.find("finished") == std::string::npos);
       }

@@ -222,7 +222,7 @@ TEST_CASE("planes are normalised, mirrored or not, the same with and without vec
       write_planes(image, mirror, scaling, planes.data());
       write_planes_portably(image, mirror, scaling, portable.data());
       CHECK(planes == portable);
-      const cv::Vec3b pixel = image.at<cv::Vec3b>(1, mirror == Mirror::yes ? width - 1 : 0);
+      const auto& pixel = image.at<cv::Vec3b>(1, mirror == Mirror::yes ? width - 1 : 0);
       const auto at = static_cast<size_t>(width);
       CHECK(planes[at] == doctest::Approx((pixel[0] / 255.0 - 0.5) / 0.5));
       CHECK(planes[at + image.total()] == doctest::Approx(pixel[1] / 255.0 - 0.25));
