@@ -11,7 +11,6 @@
 namespace tenon::optimization {
 namespace {
 
-using config::ConstantSchedule;
 using config::CosineSchedule;
 using config::OneCycleSchedule;
 using config::PlateauSchedule;

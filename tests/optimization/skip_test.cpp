@@ -56,7 +56,8 @@ std::map<std::string, at::Tensor> copy_of(const Optimizer& optimizer) {
 
 void check_equal(const std::map<std::string, at::Tensor>& a, const std::map<std::string, at::Tensor>& b) {
   REQUIRE(a.size() == b.size());
-  for (const auto& [name, tensor] : a) {
+  for (const auto& [key, tensor] : a) {
+    const std::string& name = key;
     CAPTURE(name);
     CHECK(at::equal(tensor, b.at(name)));
   }

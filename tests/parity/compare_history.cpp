@@ -19,8 +19,6 @@
 
 #include "tests/parity/loss_history.h"
 
-extern char** environ;
-
 namespace tenon::parity {
 namespace {
 

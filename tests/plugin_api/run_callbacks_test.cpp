@@ -140,7 +140,7 @@ struct TimeLimit : Callback {
 };
 
 struct NanGuard : Callback {
-  explicit NanGuard(const char* action = "stop", int64_t patience = 2, std::vector<std::string> metrics = {})
+  explicit NanGuard(const char* action = "stop", int64_t patience = 2, const std::vector<std::string>& metrics = {})
       : Callback("run_guards", "nan_guard", values(action, patience, metrics)) {}
 
   static std::map<std::string, tenon_value> values(const char* action, int64_t patience,

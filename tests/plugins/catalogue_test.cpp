@@ -115,7 +115,7 @@ TEST_CASE("a file that is not a library is refused before the loader opens it") 
 TEST_CASE("a library with a missing dependency is refused with the loader's message") {
   std::ifstream sound(fixture_directory("counting") / "counting.so", std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(sound), {}};
-  const size_t name = bytes.find(std::string("libc.so.6", 10));  // with the terminating NUL, in the string table
+  const size_t name = bytes.find(std::string("libc.so.6") + '\0');  // an entry of the string table
   REQUIRE(name != bytes.npos);
   bytes.replace(name, 4, "libx");
   const fs::path file = tenon::test_folder() / "lacking.so";

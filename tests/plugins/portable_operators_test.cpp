@@ -14,7 +14,6 @@
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/doctest_with_torch.h"
 
-namespace F = torch::nn::functional;
 using tenon::plugins::to_handle;
 using tenon::plugins::to_tensor;
 

@@ -60,7 +60,7 @@ TEST_CASE("a name holds over the ports of one component") {
 TEST_CASE("a named rest is the same in all ports of the component") {
   CHECK(to_string(parse_shape("N,C,...S")) == "[N, C, ...S]");
   CHECK_THROWS_AS(parse_shape("N,...3"), std::invalid_argument);
-  const auto mismatch = [](std::vector<int64_t> prediction, std::vector<int64_t> target) {
+  const auto mismatch = [](const std::vector<int64_t>& prediction, const std::vector<int64_t>& target) {
     Extents extents;
     CHECK_FALSE(find_mismatch(exact_shape(prediction), TENON_ANY_DTYPE, port_of("N,...S"), extents));
     return find_mismatch(exact_shape(target), TENON_ANY_DTYPE, port_of("N,...S"), extents).value_or("");
