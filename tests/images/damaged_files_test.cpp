@@ -18,6 +18,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include <opencv2/imgcodecs.hpp>
 #include <tenon/error.hpp>
@@ -239,7 +240,8 @@ TEST_CASE("every flipped bit in the checksum of a PNG's header or palette is ref
   images::load_decoders();
   std::vector<uint8_t> palette;
   images::read_file(TENON_SOURCE_DIR "/tests/images/reference/decode/palette.png", palette);
-  const auto plte = std::search(palette.begin(), palette.end(), "PLTE", "PLTE" + 4);
+  constexpr std::string_view kPalette = "PLTE";
+  const auto plte = std::search(palette.begin(), palette.end(), kPalette.begin(), kPalette.end());
   REQUIRE(plte != palette.end());
   const auto plte_at = static_cast<size_t>(plte - palette.begin());
   const size_t entries = size_t{palette[plte_at - 2]} << 8 | palette[plte_at - 1];

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 
 #include <opencv2/imgcodecs.hpp>
 #include <tenon/error.hpp>
@@ -108,7 +109,8 @@ TEST_CASE("no decoder prints to standard error about a damaged file") {
 
 TEST_CASE("a PNG with damaged data is refused with libpng's reason") {
   File png = read_base("colour.png");
-  const auto data = std::search(png.begin(), png.end(), "IDAT", "IDAT" + 4);
+  constexpr std::string_view kData = "IDAT";
+  const auto data = std::search(png.begin(), png.end(), kData.begin(), kData.end());
   REQUIRE(data != png.end());
   *(data + 30) ^= 0x10;
   CHECK(decode_silently(png).refusal.find("photo: is damaged and cannot be decoded: IDAT: ") == 0);

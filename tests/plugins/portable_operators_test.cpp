@@ -1,7 +1,6 @@
 // Calls every operator of portable plugins through the host table. Values and gradients equal LibTorch's, in double
 // precision and under autocast. The arguments are chosen so that swapping two of them changes the result.
 #include <ATen/autocast_mode.h>
-#include <torch/nn/functional.h>
 
 #include <functional>
 
