@@ -35,7 +35,7 @@ at::Tensor tokens() { return indices({kSamples, kLength}, kClasses); }
 struct WaitCase {
   Values params;
   std::vector<at::Tensor> inputs;
-  std::string exception;  // why the component synchronises; empty: it does not
+  std::string exception = {};  // why the component synchronises; empty: it does not
 };
 
 using WaitCases = std::multimap<std::string, WaitCase>;
