@@ -46,7 +46,8 @@ void check_alike(const Trained& on_device, const Trained& on_cpu, double toleran
   REQUIRE(on_device.lines.size() == on_cpu.lines.size());
   for (size_t i = 0; i < on_cpu.lines.size(); ++i) {
     CHECK(on_device.lines[i].step == on_cpu.lines[i].step);
-    for (const auto& [name, value] : on_cpu.lines[i].metrics) {
+    for (const auto& [key, value] : on_cpu.lines[i].metrics) {
+      const std::string& name = key;
       CAPTURE(name);
       CHECK(on_device.lines[i].at(name) == doctest::Approx(value).epsilon(tolerance));
     }
@@ -210,7 +211,8 @@ TEST_CASE("checkpointed segments give the same gradients on a device") {
   const Trained plain = train(setup, *device);
   setup.overrides[2] = "train={steps=3,activation_checkpointing=true}";
   const Trained again = train(setup, *device);
-  for (const auto& [name, tensor] : plain.weights) {
+  for (const auto& [key, tensor] : plain.weights) {
+    const std::string& name = key;
     CAPTURE(name);
     CHECK(torch::equal(tensor, again.weights.at(name)));
   }
