@@ -34,8 +34,7 @@ Trained train(Setup setup, const support::ComputeDevice& device) {
   Trained trained;
   trained.report = run.train();
   trained.lines = run.recorder.lines;
-  for (const auto& [key, tensor] : run.recorder.weights) {
-    const std::string& name = key;
+  for (const auto& [name, tensor] : run.recorder.weights) {
     CHECK(tensor.device().is_cuda() == device.is_cuda());
     trained.weights[name] = tensor.cpu();
   }
@@ -53,8 +52,7 @@ void check_alike(const Trained& on_device, const Trained& on_cpu, double toleran
     }
   }
   double distance = 0, size = 0;  // squared norms
-  for (const auto& [key, tensor] : on_cpu.weights) {
-    const std::string& name = key;
+  for (const auto& [name, tensor] : on_cpu.weights) {
     const at::Tensor expected = tensor.to(at::kDouble);
     distance += (on_device.weights.at(name).to(at::kDouble) - expected).square().sum().item<double>();
     size += expected.square().sum().item<double>();
