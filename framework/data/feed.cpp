@@ -15,8 +15,9 @@ using support::ErrorKind;
 
 namespace {
 
+// An evaluation lists the training data as validation data, under the same name.
 bool is_training(const config::RunPlan& plan, const config::NamedDataset& dataset) {
-  return dataset.name == plan.data.train.name;
+  return &dataset == &plan.data.train;
 }
 
 LoaderOptions make_loader_options(const config::RunPlan& plan, const config::NamedDataset& dataset,
@@ -108,6 +109,13 @@ void Feed::start(int64_t epoch, int64_t batches, int64_t skipped) {
   epoch_ = epoch;
   batches_ = std::min(batches, batches_of_all);
   loader_.start(std::move(order), epoch, batches_);
+}
+
+void Feed::start_with(std::vector<int64_t> samples) {
+  skipped_.start_pass(0);
+  epoch_ = 0;
+  batches_ = 0;
+  loader_.start(std::move(samples), 0);
 }
 
 const Batch* Feed::next() {

@@ -28,7 +28,8 @@ std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>
 // Not movable, because its members point to each other.
 class Feed {
  public:
-  // `dataset` is one of the plan's datasets. Throws Error(configuration) for a subset without samples, and for a
+  // `dataset` is one of the plan's datasets: plan.data.train itself is read as training data, each other one as
+  // validation data. Throws Error(configuration) for a subset without samples, and for a
   // sampler that needs data that the dataset does not provide. Also throws as plugins::Dataset, ClassNumbers and Loader
   // do. `numbering`: of the classes; null: the plan's.
   Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
@@ -46,6 +47,9 @@ class Feed {
   // Starts a pass over the samples of `epoch`; 0 for a pass that is always the same. A resumed run passes the number of
   // `batches` that are done, and the number of samples that were `skipped` in them.
   void start(int64_t epoch, int64_t batches = 0, int64_t skipped = 0);
+
+  // Starts a pass over these samples, which is always the same. list_samples() does not know them.
+  void start_with(std::vector<int64_t> samples);
 
   // Returns the next batch, see Loader. Logs why samples were skipped. Throws Error(data) if every sample of the pass
   // was skipped and no other process reads any.

@@ -63,12 +63,12 @@ class Sampler {
   // REQUIRES: the traits that the kind needs, for each sample of the dataset.
   Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTraits traits = {});
 
-  int64_t size() const { return size_; }            // samples of an epoch, over all ranks
-  std::vector<int64_t> order(int64_t epoch) const;  // this rank's samples
-  int64_t first(int64_t epoch) const;               // the first sample over all ranks. REQUIRES: size() > 0
+  int64_t size() const { return size_; }                   // samples of an epoch, over all ranks
+  std::vector<int64_t> order(int64_t epoch) const;         // this rank's samples
+  std::vector<int64_t> common_order(int64_t epoch) const;  // the samples of all ranks
+  int64_t first(int64_t epoch) const;                      // the first sample over all ranks. REQUIRES: size() > 0
 
  private:
-  std::vector<int64_t> common_order(int64_t epoch) const;
   std::vector<int64_t> draw_places(int64_t epoch) const;
   void bucket(std::vector<int64_t>& order, int64_t epoch) const;
 

@@ -93,7 +93,7 @@ void FailureMonitor::wait_until_received(std::chrono::milliseconds within) noexc
 
 std::optional<std::string> FailureMonitor::first_failure(std::chrono::milliseconds within) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, within, [this] { return failure_.has_value(); });
+  changed_.wait_for(lock, within, [this] { return failure_.has_value() || has_store_ended_; });
   return failure_;
 }
 

@@ -73,6 +73,12 @@ LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int requested) {
     const bool was_requested = end.signal != 0 && end.signal == requested;
     return !ended_in_order(end) && !lost_other_rank(end) && !end.was_ended_by_launcher && !was_requested;
   });
+  // Every process has printed its error.
+  const auto ended_like_first = [&](const RankEnd& end) {
+    return end.signal == 0 && !end.was_ended_by_launcher && end.exit_code == ends.front().exit_code;
+  };
+  if (failed && ends.size() > 1 && std::all_of(ends.begin(), ends.end(), ended_like_first))
+    return {failed->exit_code, ""};
   const auto explain = [&](const RankEnd& cause) { return describe(cause) + describe_others(ends, cause); };
   if (failed) return {failed->signal != 0 ? kRankLost : failed->exit_code, explain(*failed)};
   const bool all_finished =

@@ -5,6 +5,7 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <sstream>
@@ -75,6 +76,12 @@ c10d::ReduceOp to_c10d(Reduction reduction) {
     case Reduction::minimum: return c10d::ReduceOp::MIN;
     default: return c10d::ReduceOp::SUM;
   }
+}
+
+// Whether the reason for a failed wait is that time ran out, by the texts of gloo, of the store and of this module.
+bool is_timeout(const std::string& reason) {
+  constexpr std::array kTexts{"imed out", "imeout", "has not joined", "has not finished", "did not respond"};
+  return std::ranges::any_of(kTexts, [&](const char* text) { return reason.find(text) != std::string::npos; });
 }
 
 // Returns the first line that differs between two texts, from both. "nothing more" replaces a missing line.
@@ -187,9 +194,11 @@ void ProcessGroup::rethrow_as_lost(const std::exception& error) {
   std::string reason = of_torch ? of_torch->what_without_backtrace() : error.what();
   reason = reason.substr(0, reason.find('\n'));
   const std::string message =
-      (missing.empty() ? "lost the connection to another rank" : "timed out waiting for other ranks: " + missing) +
-      "; the time limit is distributed.timeout_s = " + std::to_string(static_cast<int64_t>(timeout_s_)) + " s (" +
-      reason + ")";
+      is_timeout(reason)
+          ? "timed out waiting for other ranks" + (missing.empty() ? "" : ": " + missing) +
+                "; the time limit is distributed.timeout_s = " + std::to_string(static_cast<int64_t>(timeout_s_)) +
+                " s (" + reason + ")"
+          : "communication with another rank failed (" + reason + ")" + (missing.empty() ? "" : "; " + missing);
   monitor.report(message);
   refuse_as_lost(message);
 }
@@ -394,10 +403,15 @@ void ProcessGroup::first_on_machine(const std::function<void()>& work) {
   });
 }
 
-void ProcessGroup::report_failure(const std::string& message) noexcept {
+bool ProcessGroup::report_failure(const std::string& message) noexcept {
   has_failed_ = true;
-  parts_->monitor->report("rank " + std::to_string(rank()) + " has failed: " + message);
+  const auto describe = [&](int64_t rank) { return "rank " + std::to_string(rank) + " has failed: " + message; };
+  parts_->monitor->report(describe(rank()));
+  const std::optional<std::string> first = parts_->monitor->first_failure(kCauseTimeout);
   if (rank() == 0) parts_->monitor->wait_until_received(kCauseTimeout);
+  for (int64_t other = 0; other < size(); ++other)
+    if (other != rank() && first == describe(other)) return false;
+  return true;
 }
 
 }  // namespace tenon::distributed

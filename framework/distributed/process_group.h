@@ -106,8 +106,9 @@ class ProcessGroup {
   // that take long. Throws what `work` throws.
   void first_on_machine(const std::function<void()>& work);
 
-  // Reports to the other ranks that this rank has failed. No collective may follow.
-  void report_failure(const std::string& message) noexcept;
+  // Reports to the other ranks that this rank has failed. No collective may follow. Returns whether the message is new:
+  // false if another rank reported the same one first.
+  bool report_failure(const std::string& message) noexcept;
 
   // The error of the first failed collective. It is kept because a collective inside a plugin function only results in
   // a failure of that function.

@@ -35,6 +35,20 @@ Character first_character(std::string_view text) {
   return is_valid ? Character{code, bytes} : Character{0, 0};
 }
 
+// The number of bytes at the front of a text that is not UTF-8 that one U+FFFD stands for: the longest beginning of a
+// character, or one byte (The Unicode Standard, section 3.9).
+size_t count_invalid_bytes(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  if (byte(0) < 0xC2 || byte(0) > 0xF4 || text.size() == 1) return 1;
+  const uint8_t least = byte(0) == 0xE0 ? 0xA0 : byte(0) == 0xF0 ? 0x90 : 0x80;
+  const uint8_t most = byte(0) == 0xED ? 0x9F : byte(0) == 0xF4 ? 0x8F : 0xBF;
+  if (byte(1) < least || byte(1) > most) return 1;
+  const size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+  size_t taken = 2;
+  while (taken < bytes && taken < text.size() && is_continuation(text[taken])) ++taken;
+  return taken;
+}
+
 bool is_control(uint32_t code) {
   return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
 }
@@ -111,6 +125,20 @@ std::string indent_lines(std::string_view text) {
 }
 
 }  // namespace
+
+std::string replace_invalid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    if (next.bytes > 0)
+      valid += text.substr(0, next.bytes);
+    else
+      valid += "\xEF\xBF\xBD";
+    text.remove_prefix(next.bytes > 0 ? next.bytes : count_invalid_bytes(text));
+  }
+  return valid;
+}
 
 std::string escape_control_characters(std::string_view text) {
   std::string escaped;

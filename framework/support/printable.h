@@ -11,6 +11,9 @@ namespace tenon::support {
 // \xe9. JSON stays the same JSON.
 std::string escape_control_characters(std::string_view text);
 
+// Replaces what is not UTF-8 by U+FFFD, once for each longest beginning of a character, as Unicode recommends.
+std::string replace_invalid_utf8(std::string_view text);
+
 // Prepares a message: escapes control characters, and
 //   - indents lines after the first, so that none of them looks like another message;
 //   - keeps the beginning and the end of a quoted value of more than 200 bytes, of another word of more than 255 bytes

@@ -8,7 +8,7 @@ namespace tenon::host {
 // Each is defined in a file of host/commands/.
 extern const Command train_command;
 extern const Command data_command, overfit_command, lr_find_command, profile_command, pack_command;
-extern const Command evaluate_command, predict_command, export_command, show_checkpoint_command,
+extern const Command evaluate_command, predict_command, generate_command, export_command, show_checkpoint_command,
     verify_checkpoint_command, diff_checkpoints_command, runs_command, report_command;
 extern const Command compare_command, verify_resume_command;
 extern const Command plugins_command, describe_command, validate_command, note_command;
@@ -20,8 +20,8 @@ const std::vector<CommandGroup>& command_groups() {
       {"A run", {&train_command}},
       {"Before a run", {&data_command, &overfit_command, &lr_find_command, &profile_command, &pack_command}},
       {"After a run",
-       {&evaluate_command, &predict_command, &export_command, &show_checkpoint_command, &verify_checkpoint_command,
-        &diff_checkpoints_command, &runs_command, &report_command}},
+       {&evaluate_command, &predict_command, &generate_command, &export_command, &show_checkpoint_command,
+        &verify_checkpoint_command, &diff_checkpoints_command, &runs_command, &report_command}},
       {"Several runs", {&compare_command, &verify_resume_command}},
       {"Plugins", {&plugins_command, &describe_command, &validate_command, &note_command}},
       {"This program", {&schema_command, &completion_command, &manual_command}},

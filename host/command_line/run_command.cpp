@@ -10,6 +10,7 @@
 #include "framework/distributed/world.h"
 #include "framework/plugins/loading/check_plugin.h"
 #include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
@@ -37,7 +38,7 @@ int print_help(Words words) {
   if (const auto family = words.empty() ? std::vector<const Command*>() : commands_of(words[0]);
       !command && !family.empty())
     command = family.front();
-  write_output_text(command ? help_text(*command) : help_text());
+  reporting::write_output_text(command ? help_text(*command) : help_text());
   return 0;
 }
 
@@ -60,14 +61,15 @@ void require_second_word(const Words& words) {
 }
 
 int print_versions() {
-  write_output("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, plugins::torch_build().c_str(),
-               plugins::describe_abi(TENON_ABI_OLDEST).c_str(), plugins::describe_abi(TENON_ABI_CURRENT).c_str());
+  reporting::write_output("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, plugins::torch_build().c_str(),
+                          plugins::describe_abi(TENON_ABI_OLDEST).c_str(),
+                          plugins::describe_abi(TENON_ABI_CURRENT).c_str());
   return 0;
 }
 
 int print_prefix() {
   const std::filesystem::path program = support::find_program_file();
-  write_output_text(program.parent_path().parent_path().string() + "\n");
+  reporting::write_output_text(program.parent_path().parent_path().string() + "\n");
   return 0;
 }
 
@@ -77,7 +79,7 @@ void require_one_process(const std::string& command, const distributed::World& w
   throw support::Error(support::ErrorKind::configuration,
                        "environment: host " + command + " is one of " + std::to_string(world.size) +
                            " processes that " + distributed::name_of(world.launcher) +
-                           " has started; expected one process: only training supports several processes");
+                           " has started; expected one process: this command does not support several");
 }
 
 int run_one(const Command& command, const Words& words, const Words& command_line) {

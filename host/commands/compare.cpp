@@ -17,12 +17,12 @@
 #include "framework/distributed/signal_inbox.h"
 #include "framework/reporting/comparison/comparison_table.h"
 #include "framework/reporting/report/report_page.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "host/command_line/command.h"
 #include "host/compare/variants.h"
 #include "host/process/child_run.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -100,9 +100,10 @@ class Comparison {
   int report() const {
     write_files();
     if (options_.as_json)
-      write_output_text(print_json(compared_));
+      reporting::write_output_text(print_json(compared_));
     else
-      write_output("\n%s\nruns and table in %s\n", reporting::print_table(compared_).c_str(), output_.c_str());
+      reporting::write_output("\n%s\nruns and table in %s\n", reporting::print_table(compared_).c_str(),
+                              output_.c_str());
     if (signal_ != 0) return 128 + signal_;
     for (const reporting::ComparedVariant& compared : compared_)
       for (const reporting::MeasuredRun& run : compared.runs)
@@ -126,7 +127,7 @@ class Comparison {
 
   void say(const std::string& text) const {
     if (options_.as_json) return;
-    write_output_text(text);
+    reporting::write_output_text(text);
     std::fflush(stdout);
   }
 

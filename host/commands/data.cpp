@@ -14,10 +14,10 @@
 #include "framework/data/feed.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/plugins/components/prepare_dataset.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -164,29 +164,31 @@ Json describe_timing(const Timing& timing, int64_t workers) {
 
 void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
                 const Json& fields, const Json& timing) {
-  write_output("%s: %s (%s %s), %lld samples, %lld batches of %lld\n", dataset.name().c_str(),
-               dataset.component().schema.id.c_str(), dataset.component().plugin->id.c_str(),
-               dataset.component().plugin->version.c_str(), static_cast<long long>(feed.sampler().size()),
-               static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+  reporting::write_output("%s: %s (%s %s), %lld samples, %lld batches of %lld\n", dataset.name().c_str(),
+                          dataset.component().schema.id.c_str(), dataset.component().plugin->id.c_str(),
+                          dataset.component().plugin->version.c_str(), static_cast<long long>(feed.sampler().size()),
+                          static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
   for (const Json& field : fields) {
     const std::string bytes = field["bytes"].is_null() ? "" : std::to_string(field["bytes"].get<int64_t>()) + " bytes";
-    write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
-                 field["dtype"].get<std::string>().c_str(),
-                 print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
+    reporting::write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
+                            field["dtype"].get<std::string>().c_str(),
+                            print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
   }
   for (const auto& [field, names] : feed.class_names())
-    write_output("  %s: %s\n", field.c_str(), config::describe_classes(names).c_str());
+    reporting::write_output("  %s: %s\n", field.c_str(), config::describe_classes(names).c_str());
   if (timing.is_null()) return;
   const auto number = [&](const char* name) { return timing[name].get<double>(); };
-  write_output("loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
-               static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), number("seconds"),
-               number("first_batch_s"));
-  write_output("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", number("samples_per_s"), number("bytes_per_s") / 1e6,
-               1e3 * number("seconds") / std::max(number("batches"), 1.0));
-  write_output("  %.3g ms to read and %.3g ms to pad per sample", number("read_ms_per_sample"),
-               number("complete_ms_per_sample"));
-  if (timing.contains("busy_share")) write_output("; workers busy %.0f %% of the time", 100 * number("busy_share"));
-  write_output("\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
+  reporting::write_output(
+      "loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
+      static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), number("seconds"),
+      number("first_batch_s"));
+  reporting::write_output("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", number("samples_per_s"),
+                          number("bytes_per_s") / 1e6, 1e3 * number("seconds") / std::max(number("batches"), 1.0));
+  reporting::write_output("  %.3g ms to read and %.3g ms to pad per sample", number("read_ms_per_sample"),
+                          number("complete_ms_per_sample"));
+  if (timing.contains("busy_share"))
+    reporting::write_output("; workers busy %.0f %% of the time", 100 * number("busy_share"));
+  reporting::write_output("\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
 }
 
 void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
@@ -250,10 +252,10 @@ int show_data(const Arguments& arguments) {
                    {"class_names", feed.class_names()},
                    {"skipped_samples", feed.skipped()},
                    {"loader", loader_timing}};
-    write_output_json(all);
+    reporting::write_output_json(all);
   } else {
     print_text(feed.dataset(), feed, run.plan.data, fields, loader_timing);
-    if (!page.empty()) write_output("samples rendered to %s\n", page.c_str());
+    if (!page.empty()) reporting::write_output("samples rendered to %s\n", page.c_str());
   }
   return stop_signal() != 0 ? 128 + stop_signal() : 0;
 }

@@ -6,6 +6,7 @@
 
 #include "framework/plugins/calls/host_table.h"
 #include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
 #include "host/command_line/command.h"
@@ -79,12 +80,12 @@ int describe(const Arguments& arguments) {
       find_components(surveyed.found, arguments.positional().front(), surveyed.directories);
   if (arguments.has("ports")) query_all(descriptions, surveyed.loaded);
   if (arguments.wants_json()) {
-    write_output_text(print_json(descriptions));
+    reporting::write_output_text(print_json(descriptions));
     return 0;
   }
   for (const ComponentDescription& description : descriptions) {
-    if (&description != &descriptions.front()) write_output_text("\n");
-    write_output_text(arguments.has("markdown") ? print_markdown(description) : print_text(description));
+    if (&description != &descriptions.front()) reporting::write_output_text("\n");
+    reporting::write_output_text(arguments.has("markdown") ? print_markdown(description) : print_text(description));
   }
   return 0;
 }

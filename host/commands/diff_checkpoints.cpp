@@ -14,8 +14,8 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 #include "host/training/checkpoint_files.h"
 
 namespace tenon::host {
@@ -133,14 +133,14 @@ void print_text(const ComparedFile& file) {
     only_a += !tensor.b ? 1 : 0;
     only_b += !tensor.a ? 1 : 0;
   }
-  write_output("%s: %zu tensors are equal, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(), file.equal,
-               file.different.size() - only_a - only_b, only_a, only_b);
+  reporting::write_output("%s: %zu tensors are equal, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(),
+                          file.equal, file.different.size() - only_a - only_b, only_a, only_b);
   if (file.different.empty()) return;
   using Align = reporting::TextTable::Align;
   reporting::TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right});
   table.add({"tensor", "", "values", "max abs", "max rel", "max ulps"});
   for (const DifferentTensor& tensor : file.different) add_row(table, tensor);
-  write_output_text(table.print("  "));
+  reporting::write_output_text(table.print("  "));
 }
 
 Json to_json(const TensorView* tensor) {
@@ -181,9 +181,9 @@ int diff_checkpoints(const Arguments& arguments) {
   if (arguments.wants_json()) {
     Json all{{"a", a.path.string()}, {"b", b.path.string()}, {"same", is_same}, {"files", Json::array()}};
     for (const ComparedFile& file : files) all["files"].push_back(to_json(file));
-    write_output_json(all);
+    reporting::write_output_json(all);
   } else {
-    write_output("A %s\nB %s\n", describe(a).c_str(), describe(b).c_str());
+    reporting::write_output("A %s\nB %s\n", describe(a).c_str(), describe(b).c_str());
     for (const ComparedFile& file : files) print_text(file);
   }
   return is_same ? 0 : kTensorsDiffer;

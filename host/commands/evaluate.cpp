@@ -8,9 +8,9 @@
 
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/pipeline/evaluation/evaluate.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_evaluation.h"
 
 namespace tenon::host {
@@ -43,20 +43,21 @@ void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
                            {"component", set.data->feed.dataset().component().schema.id},
                            {"samples", set.data->feed.sampler().size()},
                            {"metrics", to_json(set.metrics)}});
-  write_output_json(all);
+  reporting::write_output_json(all);
 }
 
 void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
-  write_output("weights %s\n", evaluation.describe_weights().c_str());
+  reporting::write_output("weights %s\n", evaluation.describe_weights().c_str());
   for (const EvaluatedSet& set : sets) {
     const data::Feed& feed = set.data->feed;
-    write_output("%s: %s, %lld samples, %lld batches of %lld\n", set.data->name().c_str(),
-                 feed.dataset().component().schema.id.c_str(), static_cast<long long>(feed.sampler().size()),
-                 static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+    reporting::write_output("%s: %s, %lld samples, %lld batches of %lld\n", set.data->name().c_str(),
+                            feed.dataset().component().schema.id.c_str(), static_cast<long long>(feed.sampler().size()),
+                            static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
     size_t width = 0;
     for (const auto& [name, value] : set.metrics) width = std::max(width, name.size());
     for (const auto& [name, value] : set.metrics)
-      write_output("  %-*s  %s\n", static_cast<int>(width), name.c_str(), artifacts::print_number(value).c_str());
+      reporting::write_output("  %-*s  %s\n", static_cast<int>(width), name.c_str(),
+                              artifacts::print_number(value).c_str());
   }
 }
 
@@ -65,13 +66,12 @@ po::options_description make_evaluate_options() {
   add_checkpoint_option(options);
   options.add_options()("data", po::value<std::string>()->value_name("NAME"),
                         "dataset: train, validation or validation/NAME; default: all validation data");
+  add_processes_option(options);
   add_json_option(options);
   return options;
 }
 
-int evaluate(const Arguments& arguments) {
-  Evaluation evaluation(arguments.run_file(), {arguments.text("checkpoint"), arguments.text("data")},
-                        Evaluation::Of::metrics);
+int evaluate_all(Evaluation& evaluation, bool wants_json) {
   catch_stop_signals();
   std::vector<EvaluatedSet> sets;
   for (const auto& data : evaluation.parts().validation) {
@@ -80,11 +80,19 @@ int evaluate(const Arguments& arguments) {
     if (!metrics) return 128 + stop_signal();
     sets.push_back({data.get(), std::move(*metrics)});
   }
-  if (arguments.wants_json())
+  const distributed::ProcessGroup* const group = evaluation.parts().group;
+  if (group && group->rank() > 0) return 0;
+  if (wants_json)
     print_json(evaluation, sets);
   else
     print_text(evaluation, sets);
   return 0;
+}
+
+int evaluate(const Arguments& arguments) {
+  return evaluate_in_processes(
+      read_evaluation_options(arguments, Evaluation::Of::metrics),
+      [&](Evaluation& evaluation) { return evaluate_all(evaluation, arguments.wants_json()); });
 }
 
 }  // namespace
@@ -98,7 +106,6 @@ extern const Command evaluate_command{.name = "evaluate",
                                           "on another dataset of the run file.",
                                       .page = "evaluate_and_predict.md",
                                       .make_options = make_evaluate_options,
-                                      .run = evaluate,
-                                      .is_for_one_process = true};
+                                      .run = evaluate};
 
 }  // namespace tenon::host

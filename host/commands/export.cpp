@@ -1,6 +1,6 @@
 // `host export`: writes trained weights, or the model as TorchScript.
 #include <cstdio>
-#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,14 +9,16 @@
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/evaluation/predict.h"
+#include "framework/pipeline/tools/export_metadata.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/pipeline/tools/trace_model.h"
+#include "framework/plugins/components/prepare_dataset.h"
 #include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_evaluation.h"
 #include "host/training/open_run.h"
 
@@ -36,34 +38,67 @@ at::ScalarType choose_dtype(const std::string& dtype, const config::RunPlan& pla
   return plan.train.precision == config::Precision::bf16_true ? at::kBFloat16 : at::ScalarType::Undefined;
 }
 
-// Builds only the model. Data is not needed.
+// The dataset that describes the model's inputs, and what is missing without it.
+struct DescribingData {
+  std::unique_ptr<plugins::Dataset> dataset;
+  std::string reason;  // why there is none
+};
+
+// The data need not exist on the machine that exports weights.
+DescribingData open_describing_data(const OpenedRun& opened) {
+  const config::DataSection& data = opened.plan.data;
+  const config::NamedDataset& plan = data.validation.empty() ? data.train : data.validation.front();
+  const plugins::Component& component = opened.catalogue.find(config::ComponentKind::dataset, plan.use);
+  try {
+    plugins::prepare_dataset(component, plan);
+    return {std::make_unique<plugins::Dataset>(component, plan), ""};
+  } catch (const support::Error& error) {
+    return {nullptr, error.what()};
+  }
+}
+
+// Builds only the model.
 int export_safetensors(const Arguments& arguments, const std::filesystem::path& output) {
   const OpenedRun opened = open_run(arguments.run_file(), Computes::no);
-  const config::RunPlan& plan = opened.plan;
+  config::RunPlan plan = opened.plan;
   const artifacts::FoundWeights weights =
       artifacts::find_weights(arguments.text("checkpoint"), plan.run.output_dir, plan.run.name);
   plugins::Model model(opened.catalogue.find(config::ComponentKind::model, plan.model.use), plan.model);
   model.build();
   pipeline::load_weights(weights.file, model.tensors());
-  config::ClassNames class_names = artifacts::read_class_names(weights.file);
-  if (class_names.empty()) class_names = plan.data.class_names;
-  const size_t count =
-      pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan), class_names);
-  write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), output.c_str(), count,
-               support::print_bytes(support::read_file_size(output, kKind)).c_str());
+  if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
+    plan.data.class_names = names;
+  const DescribingData data = open_describing_data(opened);
+  const std::string metadata = pipeline::print_export_metadata(plan, model, data.dataset.get(), {});
+  const size_t count = pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan),
+                                              plan.data.class_names, {{pipeline::kExportMetadata, metadata}});
+  reporting::write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), output.c_str(), count,
+                          support::print_bytes(support::read_file_size(output, kKind)).c_str());
+  if (!data.dataset)
+    reporting::write_output(
+        "the metadata lack the data's shapes and preprocessing, because the data cannot be opened: %s\n",
+        data.reason.c_str());
   return 0;
 }
 
-// Reads the model inputs of the first batches, at most `most` batches.
-std::vector<pipeline::ModelInputs> read_inputs(Evaluation& evaluation, size_t most) {
-  std::vector<pipeline::ModelInputs> batches;
+// The model inputs of the first batches, and the outputs of the first one.
+struct FirstBatches {
+  std::vector<pipeline::ModelInputs> inputs;
+  std::vector<at::Tensor> outputs;
+};
+
+// Reads at most `most` batches.
+FirstBatches read_batches(Evaluation& evaluation, size_t most) {
+  FirstBatches batches;
   pipeline::BoundDataset& data = *evaluation.parts().validation.front();
   pipeline::predict(evaluation.parts(), data, evaluation.context(), [&](const pipeline::Prediction& prediction) {
-    pipeline::ModelInputs& inputs = batches.emplace_back();
+    if (batches.inputs.empty())
+      for (const at::Tensor& output : prediction.batch_tensors.outputs) batches.outputs.push_back(output.clone());
+    pipeline::ModelInputs& inputs = batches.inputs.emplace_back();
     for (const at::Tensor& input : data.model.front().gather(prediction.batch_tensors)) inputs.push_back(input.clone());
-    return batches.size() < most;
+    return batches.inputs.size() < most;
   });
-  if (batches.empty())
+  if (batches.inputs.empty())
     throw support::Error(support::ErrorKind::data, data.name() + ": has no sample for tracing the model");
   return batches;
 }
@@ -77,16 +112,17 @@ int export_torchscript(const Arguments& arguments, const std::filesystem::path& 
     file.overrides.emplace_back(setting);
   constexpr size_t kBatches = 2;
   Evaluation evaluation(file, {arguments.text("checkpoint"), arguments.text("data")}, Evaluation::Of::outputs);
-  const std::vector<pipeline::ModelInputs> batches = read_inputs(evaluation, kBatches);
-  std::map<std::string, std::string> extra_files;
-  if (const config::ClassNames& names = evaluation.plan().data.class_names; !names.empty())
-    extra_files.emplace("class_names.json", artifacts::print_class_names(names));
-  const std::string traced = pipeline::trace_model(evaluation.parts().model, batches, extra_files);
+  const FirstBatches batches = read_batches(evaluation, kBatches);
+  const plugins::Dataset& data = evaluation.parts().validation.front()->feed.dataset();
+  const std::string description =
+      pipeline::print_export_metadata(evaluation.plan(), evaluation.parts().model, &data, batches.outputs);
+  const std::string traced =
+      pipeline::trace_model(evaluation.parts().model, batches.inputs, {{pipeline::kExportMetadata, description}});
   artifacts::write_file_durably(output, traced, kKind);
-  write_output("weights %s\n%s: TorchScript, traced on %lld samples of %s; outputs verified against the model\n",
-               evaluation.describe_weights().c_str(), output.c_str(),
-               static_cast<long long>(batches.front().front().size(0)),
-               evaluation.parts().validation.front()->name().c_str());
+  reporting::write_output(
+      "weights %s\n%s: TorchScript, traced on %lld samples of %s; outputs verified against the model\n",
+      evaluation.describe_weights().c_str(), output.c_str(),
+      static_cast<long long>(batches.inputs.front().front().size(0)), data.name().c_str());
   return 0;
 }
 

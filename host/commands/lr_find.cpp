@@ -11,10 +11,12 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/artifacts/files/durable_file.h"
+#include "framework/pipeline/checks/check_run.h"
 #include "framework/pipeline/tools/learning_rate_search.h"
+#include "framework/reporting/terminal/write_output.h"
+#include "framework/support/log.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -34,7 +36,7 @@ void print_json(const pipeline::LearningRateSearch& search) {
                               {"trials", nlohmann::ordered_json::array()}};
   for (const pipeline::LearningRateTrial& trial : search.trials)
     json["trials"].push_back({{"lr", trial.learning_rate}, {"loss", trial.loss}, {"smoothed", trial.smoothed}});
-  write_output_json(json);
+  reporting::write_output_json(json);
 }
 
 // Some of the trials, with the suggested one.
@@ -48,23 +50,24 @@ std::vector<size_t> choose_rows(const pipeline::LearningRateSearch& search) {
 
 void print_text(const pipeline::LearningRateSearch& search) {
   if (search.trials.empty()) {
-    write_output("no step had a finite loss\n");
+    reporting::write_output("no step had a finite loss\n");
     return;
   }
   double highest = search.trials.front().smoothed;
   for (const pipeline::LearningRateTrial& trial : search.trials) highest = std::max(highest, trial.smoothed);
-  write_output("%12s  %12s\n", "lr", "loss");
+  reporting::write_output("%12s  %12s\n", "lr", "loss");
   for (const size_t row : choose_rows(search)) {
     const pipeline::LearningRateTrial& trial = search.trials[row];
     const int length = static_cast<int>(kBarWidth * std::clamp(trial.smoothed / highest, 0.0, 1.0));
-    write_output("%12.3g  %12.4g  %s%s\n", trial.learning_rate, trial.smoothed, std::string(length, '#').c_str(),
-                 row == search.suggestion ? "  <- suggestion" : "");
+    reporting::write_output("%12.3g  %12.4g  %s%s\n", trial.learning_rate, trial.smoothed,
+                            std::string(length, '#').c_str(), row == search.suggestion ? "  <- suggestion" : "");
   }
-  if (search.diverged) write_output("the loss diverged here\n");
+  if (search.diverged) reporting::write_output("the loss diverged here\n");
   if (search.suggestion)
-    write_output("the loss falls fastest at optimizer.lr = %.2g\n", search.trials[*search.suggestion].learning_rate);
+    reporting::write_output("the loss falls fastest at optimizer.lr = %.2g\n",
+                            search.trials[*search.suggestion].learning_rate);
   else
-    write_output(
+    reporting::write_output(
         "the loss did not fall below its value at the first learning rates; lower --from, or run host overfit to find "
         "out why\n");
 }
@@ -107,6 +110,7 @@ int find_learning_rate(const Arguments& arguments) {
   opened.plan.checkpoint.monitor.clear();
   opened.plan.schedule = {};
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
+  for (const std::string& warning : pipeline::check_run(training)) support::log_warning(warning);
   catch_stop_signals();
   const pipeline::LearningRateSearch search =
       pipeline::search_learning_rate(training, first_rate, last_rate, steps, [] { return stop_signal() == 0; });

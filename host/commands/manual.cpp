@@ -1,14 +1,14 @@
 // `host manual`: prints the manual page.
+#include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
 #include "host/command_line/print_manual.h"
-#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 
 namespace {
 
 int print_manual_page(const Arguments&) {
-  write_output_text(print_manual(TENON_VERSION));
+  reporting::write_output_text(print_manual(TENON_VERSION));
   return 0;
 }
 

@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/pipeline/checks/check_run.h"
 #include "framework/pipeline/tools/overfit.h"
+#include "framework/reporting/terminal/write_output.h"
+#include "framework/support/log.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -31,9 +33,9 @@ void plan_overfit(config::RunPlan& plan, int64_t samples) {
 
 void print_names(const char* title, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  write_output("%s\n", title);
-  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) write_output("  %s\n", names[i].c_str());
-  if (names.size() > kMaxNames) write_output("  and %zu more\n", names.size() - kMaxNames);
+  reporting::write_output("%s\n", title);
+  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) reporting::write_output("  %s\n", names[i].c_str());
+  if (names.size() > kMaxNames) reporting::write_output("  and %zu more\n", names.size() - kMaxNames);
 }
 
 void explain(const pipeline::OverfitReport& report, double learning_rate) {
@@ -43,17 +45,18 @@ void explain(const pipeline::OverfitReport& report, double learning_rate) {
   if (!report.without_gradient.empty() || !report.constant_outputs.empty()) return;
   const std::string rate = artifacts::print_number(learning_rate);
   if (report.last_loss > report.first_loss)
-    write_output("the loss increased: lower optimizer.lr (%s)\n", rate.c_str());
+    reporting::write_output("the loss increased: lower optimizer.lr (%s)\n", rate.c_str());
   else if (report.last_loss > 2 * report.lowest_loss)
-    write_output("the loss oscillates: lower optimizer.lr (%s)\n", rate.c_str());
+    reporting::write_output("the loss oscillates: lower optimizer.lr (%s)\n", rate.c_str());
   else if (report.last_loss > 0.9 * report.first_loss)
-    write_output(
+    reporting::write_output(
         "the loss hardly falls: raise optimizer.lr (%s), or check with host data whether similar samples have "
         "different targets\n",
         rate.c_str());
   else
-    write_output("the loss falls: try more --steps, less weight decay and dropout, or a larger optimizer.lr (%s)\n",
-                 rate.c_str());
+    reporting::write_output(
+        "the loss falls: try more --steps, less weight decay and dropout, or a larger optimizer.lr (%s)\n",
+        rate.c_str());
 }
 
 po::options_description make_overfit_options() {
@@ -73,10 +76,12 @@ int overfit(const Arguments& arguments) {
   OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
   plan_overfit(opened.plan, samples);
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
+  for (const std::string& warning : pipeline::check_computation(training)) support::log_warning(warning);
   const pipeline::OverfitReport report = pipeline::overfit(training, steps, threshold);
-  write_output("%lld samples: loss %.4g, after %lld steps %.4g; %s the threshold of %.4g\n",
-               static_cast<long long>(report.samples), report.first_loss, static_cast<long long>(report.steps),
-               report.last_loss, report.is_reached ? "below" : "NOT below", threshold);
+  reporting::write_output("%lld samples: loss %.4g, after %lld steps %.4g; %s the threshold of %.4g\n",
+                          static_cast<long long>(report.samples), report.first_loss,
+                          static_cast<long long>(report.steps), report.last_loss,
+                          report.is_reached ? "below" : "NOT below", threshold);
   if (report.is_reached) return 0;
   explain(report, opened.plan.optimizer.lr);
   return kNotReached;

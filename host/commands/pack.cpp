@@ -10,9 +10,9 @@
 #include "framework/data/sampler.h"
 #include "framework/packing/pack_shards.h"
 #include "framework/plugins/components/prepare_dataset.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -20,8 +20,8 @@ namespace tenon::host {
 namespace {
 
 void print_shard(const packing::PackedShard& shard) {
-  write_output("  %s  %lld samples  %.1f MiB\n", shard.name.c_str(), static_cast<long long>(shard.samples),
-               static_cast<double>(shard.bytes) / (1 << 20));
+  reporting::write_output("  %s  %lld samples  %.1f MiB\n", shard.name.c_str(), static_cast<long long>(shard.samples),
+                          static_cast<double>(shard.bytes) / (1 << 20));
   std::fflush(stdout);
 }
 
@@ -87,11 +87,11 @@ int pack(const Arguments& arguments) {
                                         .class_names = packed_names(samples)};
   const std::vector<packing::PackedShard> shards = packing::pack_shards(samples, options, print_shard, stop_signal());
   if (shards.empty() && stop_signal() != 0) {
-    write_output("stopped; nothing was written\n");
+    reporting::write_output("stopped; nothing was written\n");
     return 128 + stop_signal();
   }
-  write_output("%s: %zu samples in %zu %s, in %s\n", named.name.c_str(), options.order.size(), shards.size(),
-               shards.size() == 1 ? "shard" : "shards", folder.c_str());
+  reporting::write_output("%s: %zu samples in %zu %s, in %s\n", named.name.c_str(), options.order.size(), shards.size(),
+                          shards.size() == 1 ? "shard" : "shards", folder.c_str());
   return 0;
 }
 

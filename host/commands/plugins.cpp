@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "host/command_line/command.h"
 #include "host/describe/find_plugins.h"
-#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 
@@ -19,18 +19,20 @@ using Json = nlohmann::ordered_json;
 
 void print_as_text(const PluginsFound& found, const std::vector<fs::path>& directories) {
   for (const plugins::PluginInfo& plugin : found.plugins) {
-    write_output("%s %s  %s  %s\n", plugin.id.c_str(), plugin.version.c_str(),
-                 plugin.torch_build.empty() ? "portable" : "native", plugin.file.c_str());
+    reporting::write_output("%s %s  %s  %s\n", plugin.id.c_str(), plugin.version.c_str(),
+                            plugin.torch_build.empty() ? "portable" : "native", plugin.file.c_str());
     for (const config::ComponentSchema& component : plugin.components)
-      write_output("  %-8s %-16s %s\n", config::to_string(component.kind), component.id.c_str(), component.doc.c_str());
+      reporting::write_output("  %-8s %-16s %s\n", config::to_string(component.kind), component.id.c_str(),
+                              component.doc.c_str());
   }
   for (const fs::path& file : found.without_note)
-    write_output("no note: %s: run `host note %s` or `host plugins --load`; both run its code\n", file.c_str(),
-                 file.c_str());
-  for (const plugins::Refusal& refusal : found.refusals) write_output("refused: %s\n", refusal.reason.c_str());
-  write_output("%zu plugins, ", found.plugins.size());
-  if (!found.without_note.empty()) write_output("%zu without a note, ", found.without_note.size());
-  write_output("%zu refused (%s)\n", found.refusals.size(), plugins::describe_search(directories).c_str());
+    reporting::write_output("no note: %s: run `host note %s` or `host plugins --load`; both run its code\n",
+                            file.c_str(), file.c_str());
+  for (const plugins::Refusal& refusal : found.refusals)
+    reporting::write_output("refused: %s\n", refusal.reason.c_str());
+  reporting::write_output("%zu plugins, ", found.plugins.size());
+  if (!found.without_note.empty()) reporting::write_output("%zu without a note, ", found.without_note.size());
+  reporting::write_output("%zu refused (%s)\n", found.refusals.size(), plugins::describe_search(directories).c_str());
 }
 
 void print_as_json(const PluginsFound& found) {
@@ -53,7 +55,7 @@ void print_as_json(const PluginsFound& found) {
   for (const plugins::Refusal& refusal : found.refusals)
     refused.push_back({{"file", refusal.file.string()}, {"reason", refusal.reason}});
   const Json all{{"plugins", listed}, {"without_note", without_note}, {"refused", refused}};
-  write_output_json(all);
+  reporting::write_output_json(all);
 }
 
 // Returns the exit code of a plugin error if a file is refused.

@@ -1,36 +1,67 @@
 // `host predict`: writes the outputs of trained weights for each sample.
-#include <tenon/abi.h>
-#include <sstream>
+#include <ATen/ATen.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "framework/pipeline/evaluation/predict.h"
-#include "framework/pipeline/state/stored_tensors.h"
 #include "framework/reporting/predictions/prediction_file.h"
+#include "framework/reporting/terminal/write_output.h"
+#include "framework/support/error.h"
 #include "host/command_line/command.h"
+#include "host/predict/predicted_rows.h"
 #include "host/predict/prediction_columns.h"
 #include "host/process/signals.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_evaluation.h"
 
 namespace tenon::host {
 
 namespace {
 
-void write(const pipeline::Prediction& prediction, const std::vector<PredictionColumn>& columns,
-           reporting::PredictionFile& file) {
-  const auto samples = static_cast<int64_t>(prediction.indices.size());
-  std::vector<artifacts::TensorView> views{{"index",
-                                            TENON_INT64,
-                                            {samples},
-                                            reinterpret_cast<const std::byte*>(prediction.indices.data()),
-                                            prediction.indices.size_bytes()}};
-  std::vector<at::Tensor> tensors;  // keeps the memory of the views alive
-  for (const PredictionColumn& column : columns)
-    views.push_back(pipeline::view_of(column.name, tensors.emplace_back(column.read(prediction.batch_tensors))));
-  file.append(views);
+// What to write for each sample.
+struct Columns {
+  std::vector<PredictionColumn> all;
+  std::optional<PredictionColumn> scores = {};  // the output of --top-k
+  int64_t top_k = 0;
+  bool guesses_top = false;  // write the best class in place of the scores if these have class names
+  bool has_names = false;    // of samples
+};
+
+PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns, const pipeline::BoundDataset& data) {
+  PredictedRows rows;
+  rows.is_stopped = stop_signal() != 0;
+  if (prediction.indices.empty()) return rows;
+  const plugins::Dataset& dataset = data.feed.dataset();
+  rows.tensors.emplace_back("index",
+                            at::tensor(at::ArrayRef(prediction.indices.data(), prediction.indices.size()), at::kLong));
+  rows.class_names = name_columns(columns.all, prediction.batch_tensors, data.feed.class_names());
+  if (columns.guesses_top) {
+    const PredictionColumn& only = columns.all.front();
+    if (rows.class_names.contains(only.name) && only.read(prediction.batch_tensors).dim() == 2) {
+      columns.scores = only;
+      columns.top_k = 1;
+      columns.all.clear();
+    }
+    columns.guesses_top = false;
+  }
+  for (const PredictionColumn& column : columns.all) {
+    if (column.is_text())
+      rows.texts.push_back({column.name, column.read_text(prediction.batch_tensors, *dataset.tokenizer())});
+    else
+      rows.tensors.emplace_back(column.name, column.read(prediction.batch_tensors));
+  }
+  if (columns.scores) {
+    rows.top = find_top_classes(columns.scores->name, columns.scores->read(prediction.batch_tensors), columns.top_k);
+    const config::ClassNames names = name_columns({*columns.scores}, prediction.batch_tensors, data.feed.class_names());
+    if (!names.empty()) rows.class_names["top"] = names.begin()->second;
+  }
+  if (columns.has_names)
+    for (const int64_t index : prediction.indices) rows.names.push_back(dataset.name_sample(index));
+  return rows;
 }
 
 po::options_description make_predict_options() {
@@ -38,11 +69,16 @@ po::options_description make_predict_options() {
   add_checkpoint_option(options);
   auto add = options.add_options();
   add("data", po::value<std::string>()->value_name("NAME"), "dataset: train, validation or validation/NAME");
-  add("output", po::value<std::string>()->value_name("FILE"), "output file: .csv or .safetensors");
+  add("input", po::value<std::vector<std::string>>()->value_name("PATH")->composing(),
+      "unlabelled data to read in place of the dataset's: a folder of images, an image, or a CSV file with paths; "
+      "may be repeated");
+  add("output", po::value<std::string>()->value_name("FILE"), "output file: .csv, .jsonl or .safetensors");
+  add("top-k", po::value<int64_t>()->value_name("K"), "write the K most probable classes in place of their scores");
   add("outputs", po::value<std::string>()->value_name("NAME,..."), "model outputs to write, or none; default: all");
   add("fields", po::value<std::string>()->value_name("NAME,..."), "dataset fields to write next to the outputs");
   add("apply", po::value<std::vector<std::string>>()->value_name("[OUTPUT=]FUNCTION")->composing(),
-      "replace an output by its softmax, sigmoid or argmax; may be repeated");
+      "replace an output by its softmax, sigmoid, argmax or text; may be repeated");
+  add_processes_option(options);
   return options;
 }
 
@@ -63,31 +99,75 @@ ColumnChoice choose(const Arguments& arguments) {
   return choice;
 }
 
-int predict(const Arguments& arguments) {
+// --top-k replaces the only output that is written. With --input alone, the best class is the most useful result.
+Columns choose_all(const Arguments& arguments, const plugins::Model& model, const pipeline::BoundDataset& data,
+                   bool holds_text) {
+  const ColumnChoice choice = choose(arguments);
+  const plugins::Dataset& dataset = data.feed.dataset();
+  Columns columns{choose_columns(choice, model, data.transforms.fields(), {dataset.tokenizer(), holds_text})};
+  columns.has_names = holds_text && dataset.names_samples();
+  columns.top_k = arguments.count("top-k", 1);
+  const auto outputs = std::ranges::count(columns.all, pipeline::Source::Kind::output, &PredictionColumn::kind);
+  if (columns.top_k > 0) {
+    if (outputs != 1 || columns.all.front().apply != PredictionColumn::Apply::nothing)
+      arguments.refuse("--top-k is given, and " + std::to_string(outputs) + " outputs are written" +
+                           (choice.apply.empty() ? "" : ", with --apply"),
+                       "one output without --apply: choose the scores of classes with --outputs");
+    columns.scores = columns.all.front();
+    columns.all.erase(columns.all.begin());
+  } else if (arguments.has("input") && outputs == 1) {
+    columns.guesses_top = !choice.outputs && choice.apply.empty() && choice.fields.empty();
+  }
+  for (const PredictionColumn& column : columns.all)
+    if ((column.name == "name" && columns.has_names) || (column.name == "top" && columns.scores))
+      arguments.refuse("the name \"" + column.name + "\" occurs twice: the file has a column of this name",
+                       "an output or field with another name; choose with --outputs and --fields");
+  return columns;
+}
+
+int write_predictions(Evaluation& evaluation, const Arguments& arguments) {
   const std::string output = arguments.text("output");
-  Evaluation evaluation(arguments.run_file(), {arguments.text("checkpoint"), arguments.text("data")},
-                        Evaluation::Of::outputs);
+  distributed::ProcessGroup* const group = evaluation.parts().group;
+  const bool is_first = !group || group->rank() == 0;
   pipeline::BoundDataset& data = *evaluation.parts().validation.front();
-  const std::vector<PredictionColumn> columns =
-      choose_columns(choose(arguments), evaluation.parts().model, data.transforms.fields());
-  const std::unique_ptr<reporting::PredictionFile> file =
-      reporting::PredictionFile::make(output, data.feed.sampler().size());
+  std::unique_ptr<reporting::PredictionFile> file;
+  if (is_first) file = reporting::PredictionFile::make(output, data.feed.sampler().size());
+  Columns columns =
+      choose_all(arguments, evaluation.parts().model, data, reporting::PredictionFile::holds_text(output));
   catch_stop_signals();
-  size_t samples = 0;
+  int64_t samples = 0;
   const auto take = [&](const pipeline::Prediction& prediction) {
-    if (samples == 0) file->name_classes(name_columns(columns, prediction.batch_tensors, data.feed.class_names()));
-    write(prediction, columns, *file);
-    samples += prediction.indices.size();
-    return stop_signal() == 0;
+    const std::vector<PredictedRows> collected = collect_rows(make_rows(prediction, columns, data), group);
+    for (const PredictedRows& rows : collected) {
+      if (!is_first || rows.is_empty()) continue;
+      if (samples == 0) file->name_classes(rows.class_names);
+      file->append(view_rows(rows));
+      samples += rows.tensors.front().second.size(0);
+    }
+    return !collected.front().is_stopped;
   };
   if (!pipeline::predict(evaluation.parts(), data, evaluation.context(), take)) {
-    write_output("stopped; nothing was written\n");
+    if (is_first) reporting::write_output("stopped; nothing was written\n");
     return 128 + stop_signal();
   }
+  if (!is_first) return 0;
+  if (samples == 0)
+    throw support::Error(support::ErrorKind::data, data.name() +
+                                                       ": none of its samples could be read (see the log); "
+                                                       "expected at least one: fix the data");
   file->commit();
-  write_output("weights %s\n%s: %zu samples in %s\n", evaluation.describe_weights().c_str(), data.name().c_str(),
-               samples, output.c_str());
+  reporting::write_output("weights %s\n%s: %lld samples in %s\n", evaluation.describe_weights().c_str(),
+                          data.name().c_str(), static_cast<long long>(samples), output.c_str());
   return 0;
+}
+
+int predict(const Arguments& arguments) {
+  EvaluationOptions options = read_evaluation_options(arguments, Evaluation::Of::outputs);
+  options.choice.inputs = arguments.texts("input");
+  if (options.choice.inputs.empty() && !arguments.has("data"))
+    arguments.refuse("neither --data nor --input is given", "the data to predict");
+  return evaluate_in_processes(options,
+                               [&](Evaluation& evaluation) { return write_predictions(evaluation, arguments); });
 }
 
 }  // namespace
@@ -95,12 +175,13 @@ int predict(const Arguments& arguments) {
 extern const Command predict_command{
     .name = "predict",
     .arguments = "",
-    .needed = "--config FILE --data NAME --output FILE",
+    .needed = "--config FILE --output FILE",
     .purpose = "write the outputs of trained weights for each sample",
-    .details = "Writes the model's outputs for each sample of a dataset to a CSV or safetensors file.",
+    .details =
+        "Writes the model's outputs for each sample of a dataset, or of unlabelled files, to a CSV, JSON lines or "
+        "safetensors file.",
     .page = "evaluate_and_predict.md",
     .make_options = make_predict_options,
-    .run = predict,
-    .is_for_one_process = true};
+    .run = predict};
 
 }  // namespace tenon::host

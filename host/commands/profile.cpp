@@ -10,9 +10,9 @@
 
 #include "framework/profiling/profile_model.h"
 #include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -73,7 +73,7 @@ void print_modules(const ModelProfile& profile, int64_t depth) {
   };
   for (const ModuleProfile& row : choose_rows(profile, depth)) add(row.name.empty() ? "(model)" : row.name, row);
   add("total", profile.total);
-  write_output("%s\n", table.print("  ").c_str());
+  reporting::write_output("%s\n", table.print("  ").c_str());
 }
 
 void print_counts(const ModelProfile& profile) {
@@ -87,9 +87,9 @@ void print_counts(const ModelProfile& profile) {
   add("MACs forward", forward);
   add("FLOPs forward", 2 * forward);
   add("FLOPs of a training step", 2 * static_cast<double>(profile.step_macs));
-  write_output("%s\n", table.print("  ").c_str());
+  reporting::write_output("%s\n", table.print("  ").c_str());
   for (const std::string& name : profile.uncounted)
-    write_output("  the cost of %s is unknown and not included\n", name.c_str());
+    reporting::write_output("  the cost of %s is unknown and not included\n", name.c_str());
 }
 
 void print_memory(const ModelProfile& profile) {
@@ -102,7 +102,7 @@ void print_memory(const ModelProfile& profile) {
   add("saved for backward", profile.saved_for_backward);
   add("peak in training, total", profile.total.bytes + profile.state_bytes + profile.step_peak_bytes);
   add("peak in evaluation, with the weights", profile.total.bytes + profile.evaluation_peak_bytes);
-  write_output("%s\n", table.print("  ").c_str());
+  reporting::write_output("%s\n", table.print("  ").c_str());
 }
 
 void print_latency(const ModelProfile& profile) {
@@ -115,7 +115,7 @@ void print_latency(const ModelProfile& profile) {
   };
   add("forward in evaluation", profile.evaluation);
   add("training step", profile.step);
-  write_output("%s", table.print("  ").c_str());
+  reporting::write_output("%s", table.print("  ").c_str());
 }
 
 std::string describe_device(const support::ComputeDevice& device) {
@@ -129,8 +129,9 @@ void print_text(const ModelProfile& profile, const OpenedRun& opened, int64_t de
     for (size_t i = 0; i < shape.size(); ++i) inputs += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
     inputs += "]";
   }
-  write_output("%s on %s: %s in %s\n", opened.plan.model.use.c_str(), describe_device(opened.device.device).c_str(),
-               inputs.c_str(), to_string(opened.plan.train.precision).c_str());
+  reporting::write_output("%s on %s: %s in %s\n", opened.plan.model.use.c_str(),
+                          describe_device(opened.device.device).c_str(), inputs.c_str(),
+                          to_string(opened.plan.train.precision).c_str());
   print_modules(profile, depth);
   print_counts(profile);
   print_memory(profile);
@@ -174,7 +175,7 @@ void print_json(const ModelProfile& profile, const OpenedRun& opened) {
             {"modules", Json::array()}};
   for (const auto& [name, shape] : profile.inputs) json["inputs"][name] = shape;
   for (const ModuleProfile& module : profile.modules) json["modules"].push_back(to_json(module));
-  write_output_json(json);
+  reporting::write_output_json(json);
 }
 
 // Prepares the plan for one batch per step and only training data.

@@ -7,8 +7,8 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/reporting/report/png_plots.h"
 #include "framework/reporting/report/report_page.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 
@@ -34,13 +34,13 @@ int report(const Arguments& arguments) {
   if (png) reporting::require_png_converter("command line: --png");
   if (output.empty()) {
     reporting::write_report(folders.front(), png);
-    write_output("%s\n", artifacts::RunFolder{folders.front()}.report_file().c_str());
+    reporting::write_output("%s\n", artifacts::RunFolder{folders.front()}.report_file().c_str());
     return 0;
   }
   std::vector<reporting::ReadRun> runs;
   for (const std::filesystem::path folder : folders) runs.emplace_back(folder);
   artifacts::write_file_durably(output, make_report_page(runs), support::ErrorKind::configuration);
-  write_output("%s\n", output.c_str());
+  reporting::write_output("%s\n", output.c_str());
   return 0;
 }
 

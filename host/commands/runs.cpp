@@ -21,12 +21,12 @@
 #include "framework/callbacks/progress.h"
 #include "framework/reporting/runs/read_run.h"
 #include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 
@@ -227,15 +227,15 @@ int list_runs(const Arguments& arguments) {
   if (arguments.wants_json()) {
     Json all = Json::array();
     for (const reporting::ReadRun& run : runs) all.push_back(to_json(run));
-    write_output_json(Json{{"runs", all}});
+    reporting::write_output_json(Json{{"runs", all}});
     return 0;
   }
   if (runs.empty()) {
-    write_output("no runs in %s\n", folder.c_str());
+    reporting::write_output("no runs in %s\n", folder.c_str());
     return 0;
   }
   const std::string table = print_table(runs, sort);
-  write_output_text(fits(table, find_width()) ? table : print_blocks(runs, sort));
+  reporting::write_output_text(fits(table, find_width()) ? table : print_blocks(runs, sort));
   return 0;
 }
 

@@ -7,10 +7,10 @@
 #include "framework/plugins/loading/plugin_files.h"
 #include "framework/plugins/loading/survey_notes.h"
 #include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/files.h"
 #include "host/command_line/command.h"
 #include "host/describe/run_file_schema.h"
-#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 
@@ -31,7 +31,7 @@ int print_schema(const Arguments& arguments) {
        plugins::survey_notes(directories, plugins::host_table(), plugins::torch_build()).plugins)
     components.insert(components.end(), plugin.components.begin(), plugin.components.end());
   const nlohmann::ordered_json schema = make_run_file_schema(components);
-  write_output_json(schema, 1);
+  reporting::write_output_json(schema, 1);
   return 0;
 }
 

@@ -9,9 +9,9 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 #include "host/training/checkpoint_files.h"
 
 namespace tenon::host {
@@ -38,7 +38,7 @@ void print_manifest(const InspectedFiles& files) {
   for (const auto& [name, value] : files.manifest->metrics) table.add({name, artifacts::print_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
     table.add({file.name, support::print_bytes(file.bytes) + ", xxh128 " + file.xxh128});
-  write_output_text(table.print("  "));
+  reporting::write_output_text(table.print("  "));
 }
 
 void print_tensors(const std::filesystem::path& path, const SafetensorsFile& file) {
@@ -51,10 +51,10 @@ void print_tensors(const std::filesystem::path& path, const SafetensorsFile& fil
     bytes += tensor.bytes;
     elements += tensor.bytes / artifacts::find_stored_type(tensor.dtype)->bytes;
   }
-  write_output("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
-               reporting::print_count(elements).c_str(), support::print_bytes(bytes).c_str());
-  for (const auto& [key, value] : file.metadata()) write_output("  %s = %s\n", key.c_str(), value.c_str());
-  write_output_text(table.print("  "));
+  reporting::write_output("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
+                          reporting::print_count(elements).c_str(), support::print_bytes(bytes).c_str());
+  for (const auto& [key, value] : file.metadata()) reporting::write_output("  %s = %s\n", key.c_str(), value.c_str());
+  reporting::write_output_text(table.print("  "));
 }
 
 Json to_json(const std::filesystem::path& path, const SafetensorsFile& file) {
@@ -80,7 +80,7 @@ int show_checkpoint(const Arguments& arguments) {
            {"manifest", files.manifest ? read_whole_manifest(files) : Json()},
            {"files", Json::array()}};
   const bool as_json = arguments.wants_json();
-  if (!as_json) write_output("%s\n", describe(files).c_str());
+  if (!as_json) reporting::write_output("%s\n", describe(files).c_str());
   if (!as_json && files.manifest) print_manifest(files);
   for (const std::filesystem::path& path : files.tensor_files) {
     const SafetensorsFile file(path);
@@ -89,7 +89,7 @@ int show_checkpoint(const Arguments& arguments) {
     else
       print_tensors(path, file);
   }
-  if (as_json) write_output_json(all);
+  if (as_json) reporting::write_output_json(all);
   return 0;
 }
 

@@ -5,11 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/validation/validate.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 
@@ -69,26 +69,27 @@ size_t count(const std::vector<CheckResult>& results, CheckStatus status) {
 
 void print_indented(const std::string& text, const char* margin) {
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) write_output("%s%s\n", margin, line.c_str());
+  for (std::string line; std::getline(lines, line);) reporting::write_output("%s%s\n", margin, line.c_str());
 }
 
 // Prints one row of a table, then the reasons, which are longer than a line.
 void print_result(const CheckResult& result, const ValidateOptions& options) {
-  write_output("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
-               result.check->name.c_str(), to_string(result.status));
+  reporting::write_output("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
+                          result.check->name.c_str(), to_string(result.status));
   if (!result.reason.empty()) print_indented(result.reason, "      ");
   if (!result.output.empty()) {
-    write_output("      output:\n");
+    reporting::write_output("      output:\n");
     print_indented(result.output, "        ");
   }
-  if (result.status == CheckStatus::fail) write_output("      repeat: %s\n", describe_repeat(result, options).c_str());
+  if (result.status == CheckStatus::fail)
+    reporting::write_output("      repeat: %s\n", describe_repeat(result, options).c_str());
   std::fflush(stdout);
 }
 
 void print_summary(const std::vector<CheckResult>& results) {
-  write_output("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
-               count(results, CheckStatus::pass), count(results, CheckStatus::warning),
-               count(results, CheckStatus::fail), count(results, CheckStatus::skipped));
+  reporting::write_output("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
+                          count(results, CheckStatus::pass), count(results, CheckStatus::warning),
+                          count(results, CheckStatus::fail), count(results, CheckStatus::skipped));
 }
 
 // Returns the components without any check. They could not be created without parameters.
@@ -120,7 +121,7 @@ void print_as_json(const std::vector<CheckResult>& results, const ValidateOption
                  {"skipped", count(results, CheckStatus::skipped)},
                  {"not_tried", find_untested(results)},
                  {"checks", checks}};
-  write_output_json(all);
+  reporting::write_output_json(all);
 }
 
 po::options_description make_validate_options() {
@@ -152,7 +153,8 @@ int validate(const Arguments& arguments) {
   const validation::ValidationRequest request = make_request(options);
   const bool is_brief = arguments.has("brief");
   const bool as_json = arguments.wants_json();
-  if (!as_json) write_output("%s, seed %llu\n", options.file.c_str(), static_cast<unsigned long long>(options.seed));
+  if (!as_json)
+    reporting::write_output("%s, seed %llu\n", options.file.c_str(), static_cast<unsigned long long>(options.seed));
   const std::vector<CheckResult> results = validation::validate(request, [&](const CheckResult& result) {
     const bool is_fine = result.status == CheckStatus::pass || result.status == CheckStatus::skipped;
     if (!as_json && !(is_brief && is_fine)) print_result(result, options);

@@ -10,11 +10,11 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
-#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 
@@ -102,11 +102,11 @@ std::string describe_hint(const Verified& verified) {
 }
 
 void print_text(const Verified& verified) {
-  write_output("%s", verified.path.c_str());
+  reporting::write_output("%s", verified.path.c_str());
   if (verified.manifest)
-    write_output(" (epoch %lld, step %lld)", static_cast<long long>(verified.manifest->epoch),
-                 static_cast<long long>(verified.manifest->step));
-  write_output("  %s\n", verified.damage ? "DAMAGED" : "intact");
+    reporting::write_output(" (epoch %lld, step %lld)", static_cast<long long>(verified.manifest->epoch),
+                            static_cast<long long>(verified.manifest->step));
+  reporting::write_output("  %s\n", verified.damage ? "DAMAGED" : "intact");
   using Align = reporting::TextTable::Align;
   reporting::TextTable table({Align::left, Align::right, Align::left});
   for (const VerifiedFile& file : verified.files)
@@ -114,7 +114,7 @@ void print_text(const Verified& verified) {
                file.damage           ? "DAMAGED: " + *file.damage
                : file.xxh128.empty() ? "readable; a single file has no digest to compare with"
                                      : "xxh128 " + file.xxh128});
-  write_output_text(table.print("  "));
+  reporting::write_output_text(table.print("  "));
 }
 
 Json to_json(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
@@ -150,7 +150,7 @@ int verify_checkpoints(const Arguments& arguments) {
   if (arguments.wants_json()) {
     Json checkpoints = Json::array();
     for (const Verified& verified : all) checkpoints.push_back(to_json(verified));
-    write_output_json(Json{{"verified", checkpoints}});
+    reporting::write_output_json(Json{{"verified", checkpoints}});
   } else {
     for (const Verified& verified : all) print_text(verified);
   }

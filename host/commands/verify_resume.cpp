@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/config/toml/value.h"
 #include "framework/distributed/signal_inbox.h"
 #include "framework/reporting/runs/read_history.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "host/command_line/command.h"
 #include "host/process/child_run.h"
-#include "host/process/standard_streams.h"
 #include "host/process/temporary_folder.h"
 #include "host/training/open_run.h"
 #include "host/verify_resume/choose_kills.h"
@@ -92,7 +93,7 @@ class Verification {
  private:
   void say(const std::string& text) const {
     if (options_.as_json) return;
-    write_output_text(text);
+    reporting::write_output_text(text);
     std::fflush(stdout);
   }
 
@@ -206,7 +207,7 @@ int verify_resume(const Arguments& arguments) {
   const std::vector<std::string> reasons = find_reasons(report, opened);
   const std::string text = options.as_json ? print_json(report, reasons, options.file.config, options.seed)
                                            : describe_report(report, reasons);
-  write_output_text(text);
+  reporting::write_output_text(text);
   return is_same(report) ? 0 : kRunsDiffer;
 }
 

@@ -7,6 +7,7 @@
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 #include "framework/support/nearest_name.h"
+#include "host/predict/prediction_texts.h"
 
 namespace tenon::host {
 
@@ -16,7 +17,7 @@ using Apply = PredictionColumn::Apply;
 namespace {
 
 constexpr std::pair<const char*, Apply> kFunctions[] = {
-    {"softmax", Apply::softmax}, {"sigmoid", Apply::sigmoid}, {"argmax", Apply::argmax}};
+    {"softmax", Apply::softmax}, {"sigmoid", Apply::sigmoid}, {"argmax", Apply::argmax}, {"text", Apply::text}};
 
 [[noreturn]] void refuse(const std::string& message) {
   throw support::Error(support::ErrorKind::configuration, "command line: " + message);
@@ -61,6 +62,20 @@ Application parse_application(const std::string& text, const std::vector<std::st
   return {0, function};
 }
 
+void require_text(const TextSupport& text) {
+  if (!text.tokenizer) refuse("--apply text needs a dataset with a tokenizer, such as text_pairs; this one has none");
+  if (!text.is_writable)
+    refuse("--apply text: a .safetensors file holds no text; expected an --output that ends in .csv or .jsonl");
+}
+
+// The name and function of a field's column.
+PredictionColumn choose_field(const plugins::SampleField& field, size_t index, const TextSupport& text) {
+  const bool is_integer = (TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0;
+  if (text.is_writable && text.tokenizer && text.tokenizer->holds_tokens(field.name) && is_integer)
+    return {field.name + "." + print(Apply::text), Source::Kind::field, index, Apply::text};
+  return {field.name, Source::Kind::field, index};
+}
+
 std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const plugins::Model& model) {
   std::vector<std::string> known;
   for (const plugins::Port& port : model.outputs()) known.push_back(port.name);
@@ -97,6 +112,12 @@ at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) c
   return tensor.cpu().contiguous();
 }
 
+std::vector<std::string> PredictionColumn::read_text(const pipeline::BatchTensors& batch_tensors,
+                                                     const plugins::Tokenizer& tokenizer) const {
+  return read_texts(name, kind == Source::Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index],
+                    tokenizer);
+}
+
 config::ClassNames name_columns(const std::vector<PredictionColumn>& columns,
                                 const pipeline::BatchTensors& batch_tensors, const config::ClassNames& of_fields) {
   config::ClassNames names;
@@ -115,13 +136,18 @@ config::ClassNames name_columns(const std::vector<PredictionColumn>& columns,
 }
 
 std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const plugins::Model& model,
-                                             const std::vector<plugins::SampleField>& fields) {
+                                             const std::vector<plugins::SampleField>& fields, const TextSupport& text) {
   std::vector<PredictionColumn> columns = choose_outputs(choice, model);
   std::vector<std::string> known;
   for (const plugins::SampleField& field : fields) known.push_back(field.name);
-  for (const std::string& name : choice.fields)
-    columns.push_back(
-        {name, Source::Kind::field, find(name, known, "--fields", "a field of the dataset"), Apply::nothing});
+  for (const std::string& name : choice.fields) {
+    const size_t index = find(name, known, "--fields", "a field of the dataset");
+    columns.push_back(choose_field(fields[index], index, text));
+  }
+  if (std::ranges::any_of(columns, [](const PredictionColumn& column) {
+        return column.is_text() && column.kind == Source::Kind::output;
+      }))
+    require_text(text);
   std::vector<std::string> names{"index"};
   for (const PredictionColumn& column : columns) {
     if (std::ranges::find(names, column.name) != names.end())

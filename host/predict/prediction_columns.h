@@ -12,16 +12,24 @@
 namespace tenon::host {
 
 struct PredictionColumn {
-  enum class Apply { nothing, softmax, sigmoid, argmax };
+  enum class Apply { nothing, softmax, sigmoid, argmax, text };
 
-  std::string name;  // "logits", "logits.softmax", "label"
+  std::string name;  // "logits", "logits.softmax", "label", "source.text"
   pipeline::Source::Kind kind;
   size_t index;  // index of the model output or field
   Apply apply = Apply::nothing;
 
   // Returns [N, ...], contiguous on the CPU. Half precision is converted to float32. softmax and argmax reduce over
-  // dimension 1, the classes. Throws Error(configuration) if the function does not fit the output.
+  // dimension 1, the classes. Throws Error(configuration) if the function does not fit the output. REQUIRES: not
+  // is_text().
   at::Tensor read(const pipeline::BatchTensors& batch_tensors) const;
+
+  // Whether the column holds texts of tokens, one per sample.
+  bool is_text() const { return apply == Apply::text; }
+
+  // Throws as read_texts() does. REQUIRES: is_text().
+  std::vector<std::string> read_text(const pipeline::BatchTensors& batch_tensors,
+                                     const plugins::Tokenizer& tokenizer) const;
 };
 
 struct ColumnChoice {
@@ -30,10 +38,17 @@ struct ColumnChoice {
   std::vector<std::string> apply;  // "argmax", "logits=argmax"
 };
 
-// Returns the columns for --outputs, --fields and --apply. Throws Error(configuration) for
-// an unknown or repeated name, and for a function without an output.
+// What a column of texts needs.
+struct TextSupport {
+  const std::optional<plugins::Tokenizer>& tokenizer;  // the dataset's
+  bool is_writable;                                    // the file holds text
+};
+
+// Returns the columns for --outputs, --fields and --apply. A field of tokens becomes a text if the file holds text.
+// Throws Error(configuration) for an unknown or repeated name, for a function without an output, and for a text without
+// a tokenizer or in a file that holds none.
 std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const plugins::Model& model,
-                                             const std::vector<plugins::SampleField>& fields);
+                                             const std::vector<plugins::SampleField>& fields, const TextSupport& text);
 
 // Returns the class names of columns, by column: those of a field, and those of an output [N, C, ...] if the names of
 // one field alone have C classes.

@@ -1,8 +1,6 @@
 // Standard input, output and error of the process.
 #pragma once
 
-#include "framework/reporting/terminal/write_output.h"
-
 namespace tenon::host {
 
 // Opens /dev/null on each of the descriptors 0 to 2 that is closed, and returns whether one was closed. Otherwise the
@@ -12,10 +10,6 @@ bool open_standard_streams();
 
 // Does the same after plugins were called, and logs a warning if one of them closed a standard stream.
 void restore_standard_streams();
-
-using reporting::write_output;
-using reporting::write_output_json;
-using reporting::write_output_text;
 
 // Writes what is buffered for standard output. Throws Error(system) if any output of the process could not be written,
 // such as to a full disk.

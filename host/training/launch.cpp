@@ -14,6 +14,7 @@
 #include "framework/support/log.h"
 #include "host/process/signals.h"
 #include "host/process/wait_policy.h"
+#include "host/training/open_run.h"
 #include "host/training/run.h"
 
 namespace tenon::host {
@@ -24,7 +25,7 @@ using distributed::World;
 using support::Error;
 using support::ErrorKind;
 
-void refuse_second_launcher(const TrainOptions& options, const World& world) {
+void refuse_second_launcher(const LaunchOptions& options, const World& world) {
   const bool was_started_by_another =
       world.launcher != World::Launcher::none && world.launcher != World::Launcher::tenon;
   if (options.processes == 0 || !was_started_by_another) return;
@@ -42,8 +43,9 @@ int64_t share_threads(const config::RunConfig& config, int64_t processes) {
   return std::max<int64_t>(config::count_usable_cores() / processes, 1);
 }
 
-// Returns the exit code of the run if this process launches the ranks.
-std::optional<int> launch(const TrainOptions& options, const World& world) {
+}  // namespace
+
+std::optional<int> launch_processes(const LaunchOptions& options, const World& world) {
   refuse_second_launcher(options, world);
   if (world.launcher != World::Launcher::none) {
     // Plugin output to the launcher's pipe is line-buffered, as on a terminal.
@@ -54,6 +56,7 @@ std::optional<int> launch(const TrainOptions& options, const World& world) {
       config::read_run_config(options.file.config, options.file.overrides, options.file.plugin_directories);
   const int64_t processes = config.distributed.processes.value_or(1);
   if (processes == 1 && options.restarts == 0) return std::nullopt;
+  check_run_file(options.file);  // each process would report the same error
   distributed::LaunchRequest request;
   request.processes = processes;
   request.arguments = options.command_line;
@@ -69,14 +72,14 @@ std::optional<int> launch(const TrainOptions& options, const World& world) {
   }
 }
 
-}  // namespace
-
 int start_training(const TrainOptions& options) {
   support::set_terminal_log(options.is_verbose ? support::TerminalLog::everything : support::TerminalLog::warnings,
                             options.logs_json ? support::TerminalFormat::json : support::TerminalFormat::text);
   catch_save_signal();
   const World world = distributed::read_world();
-  if (const auto exit_code = launch(options, world)) return *exit_code;
+  if (const auto exit_code =
+          launch_processes({options.file, options.processes, options.restarts, options.command_line}, world))
+    return *exit_code;
   support::log_info(describe_wait_policy());
   return run(options, world);
 }

@@ -1,10 +1,16 @@
 #include "host/training/open_evaluation.h"
 
+#include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/distributed/world.h"
+#include "framework/plugins/components/parameter_roles.h"
 #include "framework/support/error.h"
+#include "host/training/launch.h"
+#include "host/training/ranks.h"
 #include "host/training/use_class_names.h"
 
 namespace tenon::host {
@@ -21,9 +27,36 @@ void choose_data(config::RunPlan& plan, const std::string& name) {
   }
 }
 
-OpenedRun open_for(const RunFile& file, const std::string& dataset, Evaluation::Of of) {
-  OpenedRun run = open_run(file, Computes::yes);
-  choose_data(run.plan, dataset);
+// The chosen dataset reads the inputs.
+void choose_inputs(OpenedRun& run, const Evaluation::Choice& choice) {
+  config::DataSection& data = run.plan.data;
+  config::NamedDataset dataset = !choice.dataset.empty()   ? find_dataset(run.plan, choice.dataset)
+                                 : data.validation.empty() ? data.train
+                                                           : data.validation.front();
+  const plugins::Component& component = run.catalogue.find(config::ComponentKind::dataset, dataset.use);
+  const std::optional<std::string> parameter = plugins::find_unlabelled_parameter(component);
+  if (!parameter)
+    throw support::Error(
+        support::ErrorKind::configuration,
+        "command line: --input is given, but " + component.describe() + " (" + dataset.place +
+            ") reads no data without labels; expected a dataset that does, such as image_folder, "
+            "image_csv or segmentation: choose one with --data, or describe the inputs in the run file "
+            "and omit --input");
+  dataset.name = "input";
+  dataset.subset = {};
+  dataset.params[*parameter] = choice.inputs;
+  data.validation = {std::move(dataset)};
+  // Mixing needs labels, and is only for training.
+  std::erase_if(data.batch_transforms, [](const config::BatchTransformPlan& transform) {
+    return std::holds_alternative<config::MixBatch>(transform.what);
+  });
+}
+
+OpenedRun choose(OpenedRun run, const Evaluation::Choice& choice, Evaluation::Of of) {
+  if (choice.inputs.empty())
+    choose_data(run.plan, choice.dataset);
+  else
+    choose_inputs(run, choice);
   if (of == Evaluation::Of::outputs) {
     run.plan.losses.clear();
     run.plan.metrics.clear();
@@ -45,12 +78,51 @@ artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::
 }  // namespace
 
 Evaluation::Evaluation(const RunFile& file, const Choice& choice, Of of)
-    : run_(open_for(file, choice.dataset, of)),
+    : Evaluation(open_run(file, Computes::yes), choice, of, /*group=*/nullptr) {}
+
+Evaluation::Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup* group)
+    : run_(choose(std::move(run), choice, of)),
       weights_(find_weights_for(choice.checkpoint, run_.plan)),
-      parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device)) {}
+      parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device, group)) {
+  // All validation data are numbered alike.
+  report_unnamed_classes(weights_.file.string(), run_.plan.data.class_names,
+                         parts_.validation.front()->feed.class_names());
+}
 
 plugins::StepContext Evaluation::context() const {
   return {false, weights_.step, weights_.epoch, 0, 1, run_.plan.run.seed};
+}
+
+EvaluationOptions read_evaluation_options(const Arguments& arguments, Evaluation::Of of) {
+  EvaluationOptions options{
+      arguments.run_file(), {arguments.text("checkpoint"), arguments.text("data")}, of, arguments.command_line()};
+  if (const int64_t processes = arguments.count("processes", 1); processes > 0) {
+    options.file.overrides.push_back("distributed.processes=" + std::to_string(processes));
+    options.processes = processes;
+  }
+  return options;
+}
+
+void add_processes_option(po::options_description& options) {
+  options.add_options()("processes", po::value<int64_t>()->value_name("N"),
+                        "share the data between N processes on this machine; short for --set distributed.processes=N");
+}
+
+int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(Evaluation&)>& work) {
+  const distributed::World world = distributed::read_world();
+  const LaunchOptions launched{options.file, options.processes, /*restarts=*/0, options.command_line};
+  if (const auto exit_code = launch_processes(launched, world)) return *exit_code;
+  OpenedRun run = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
+  const auto group = join_ranks(world, run);
+  try {
+    Evaluation evaluation(std::move(run), options.choice, options.of, group.get());
+    const int exit_code = work(evaluation);
+    if (group) group->barrier();
+    return exit_code;
+  } catch (const std::exception& error) {
+    if (group) end_rank(*group, error);
+    throw;
+  }
 }
 
 std::string Evaluation::describe_weights() const {

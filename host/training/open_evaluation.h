@@ -1,7 +1,10 @@
 // The common start of `host evaluate` and `host predict`: the run file, trained weights and data.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/pipeline/build/training.h"
@@ -21,10 +24,17 @@ class Evaluation {
   struct Choice {
     std::string checkpoint = "latest";  // "latest", "best", a folder or a weights file
     std::string dataset = {};           // "train", "validation", "validation/<name>"; empty: all validation data
+    // Folders and files that the dataset reads in place of its data, without labels. If no dataset is given, it is the
+    // first of the validation data, or the training data.
+    std::vector<std::string> inputs = {};
   };
 
-  // Throws Error as open_run, find_weights and build_evaluation do.
+  // Throws Error as open_run, find_weights and build_evaluation do, and Error(configuration) for inputs of a dataset
+  // that reads no unlabelled data.
   Evaluation(const RunFile& file, const Choice& choice, Of of);
+  // `group`: the processes that share the data; null: a single process. It must outlive this object. REQUIRES: the run
+  // was opened with Computes::yes.
+  Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup* group);
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
@@ -41,5 +51,22 @@ class Evaluation {
   artifacts::FoundWeights weights_;
   pipeline::Evaluation parts_;
 };
+
+struct EvaluationOptions {
+  RunFile file;
+  Evaluation::Choice choice;
+  Evaluation::Of of;
+  std::vector<std::string> command_line;  // with the program
+  int64_t processes = 0;                  // --processes, which is also in the overrides; 0: not given
+};
+
+// Reads the options of a command with --checkpoint, --data and --processes.
+EvaluationOptions read_evaluation_options(const Arguments& arguments, Evaluation::Of of);
+void add_processes_option(po::options_description& options);
+
+// Calls `work` in each process that distributed.processes requests, or in the one process. Returns what it returns,
+// after all processes have ended. Throws Error as launch_processes(), join_ranks() and Evaluation do; a rank reports
+// its error to the others and ends.
+int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(Evaluation&)>& work);
 
 }  // namespace tenon::host

@@ -19,6 +19,25 @@
 
 namespace tenon::host {
 
+namespace {
+
+// Finds the plugins and reads their notes. None of their code runs.
+plugins::Catalogue find_plugins(const RunFile& file, const config::RunConfig& config,
+                                const std::filesystem::path& host) {
+  const auto directories =
+      plugins::find_plugin_directories(file.plugin_directories, config::resolve_plugin_paths(config), host);
+  return plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(),
+                                  config::resolve_plugin_pins(config));
+}
+
+}  // namespace
+
+void check_run_file(const RunFile& file) {
+  const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
+  plugins::install_libtorch();  // otherwise plugins that call its operators are refused
+  config::resolve_run_plan(config, find_plugins(file, config, support::find_program_file()));
+}
+
 OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
   start_call_reports();
   const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
@@ -34,10 +53,7 @@ OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
     pipeline::StageTimes::mark_with(device.library->stage_marker());
   }
   plugins::install_libtorch();
-  const auto directories =
-      plugins::find_plugin_directories(file.plugin_directories, config::resolve_plugin_paths(config), host);
-  plugins::Catalogue catalogue = plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(),
-                                                          config::resolve_plugin_pins(config));
+  plugins::Catalogue catalogue = find_plugins(file, config, host);
   config::RunPlan plan = config::resolve_run_plan(config, catalogue);
   catalogue.open_plugins_of(config::used_components(plan));
   restore_standard_streams();

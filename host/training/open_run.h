@@ -24,6 +24,9 @@ enum class Computes { no, yes };
 // `local_rank`: rank of this process on this machine.
 OpenedRun open_run(const RunFile& file, Computes computes, int local_rank = 0);
 
+// Reads the run file and resolves the plan. Throws what open_run() would throw up to there. Opens no device or plugin.
+void check_run_file(const RunFile& file);
+
 // Finds the dataset for --data: "train", "validation" or "validation/<name>". Throws Error(configuration).
 const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name);
 

@@ -67,8 +67,8 @@ pipeline::BestCheckpoint SilentRecorder::read_best_checkpoint() { return host::r
 
 void end_rank(distributed::ProcessGroup& group, const std::exception& error) {
   const Failure failure = describe_failure(error);
-  group.report_failure(failure.message);
-  support::log_error(failure.message);
+  // The processes of one machine share a terminal, which shows an error that all of them find once.
+  if (group.report_failure(failure.message) || !group.world().is_one_machine()) support::log_error(failure.message);
   support::flush_log();
   std::fflush(nullptr);
   _exit(failure.exit_code);

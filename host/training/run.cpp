@@ -16,6 +16,7 @@
 #include "framework/pipeline/tools/score_samples.h"
 #include "framework/reporting/report/png_plots.h"
 #include "framework/reporting/terminal/run_output.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/process/describe_failure.h"
@@ -162,7 +163,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   for (const std::string& warning : pipeline::check_run(training))
     if (!group || group->world().is_first()) support::log_warning(warning);
   if (options.is_check) {
-    write_output_text(config::print_run_plan(recorded));
+    reporting::write_output_text(config::print_run_plan(recorded));
     if (std::fflush(stdout) != 0)
       throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));
     return 0;

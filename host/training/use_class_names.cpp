@@ -38,6 +38,16 @@ void compare_class_names(const std::filesystem::path& weights, const config::Cla
   }
 }
 
+void report_unnamed_classes(const std::string& weights, const config::ClassNames& of_weights,
+                            const config::ClassNames& of_data) {
+  for (const auto& [field, names] : of_data)
+    if (!of_weights.contains(field))
+      support::log_warning(weights + ": has no names for the classes of " + field +
+                           ", so they are numbered as the data number them: " + config::describe_classes(names) +
+                           "; set data.class_names." + config::to_toml_key(field) +
+                           " to the order that the weights were trained with");
+}
+
 void add_class_names(config::RunPlan& plan, const config::ClassNames& of_data) {
   constexpr size_t kMost = size_t{256} << 10;
   size_t bytes = 0;

@@ -16,6 +16,10 @@ void use_class_names(config::RunPlan& plan, const config::ClassNames& of_weights
 // be wrong. `weights`: model.weights; empty: none.
 void compare_class_names(const std::filesystem::path& weights, const config::ClassNames& of_data);
 
+// Warns how the classes are numbered if the data name them and the weights do not. `weights`: for the message.
+void report_unnamed_classes(const std::string& weights, const config::ClassNames& of_weights,
+                            const config::ClassNames& of_data);
+
 // Adds the names that the data declare to the plan, for plan.toml. Leaves them out if they would fill the plan with
 // more than 256 KiB; the weights keep them.
 void add_class_names(config::RunPlan& plan, const config::ClassNames& of_data);

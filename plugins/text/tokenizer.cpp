@@ -32,6 +32,13 @@ void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) con
   ids.insert(ids.end(), found.begin(), found.end());
 }
 
+std::string Tokenizer::decode(const std::vector<int64_t>& ids) const {
+  std::string text;
+  const auto status = processor_->Decode(std::vector<int>(ids.begin(), ids.end()), &text);
+  if (!status.ok()) throw tenon::DataError("cannot be decoded: " + status.ToString());
+  return text;
+}
+
 std::string read_tokenizer_file(const std::string& path) {
   // Protocol Buffers count the bytes of a message with an int.
   return plugins::read_whole(path, "a SentencePiece model", INT_MAX);

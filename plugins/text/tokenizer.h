@@ -33,6 +33,9 @@ class Tokenizer {
   // Appends the ids of the text, in [0, vocabulary_size()). Thread-safe.
   void append_ids(std::string_view text, std::vector<int32_t>& ids) const;
 
+  // Returns the text of ids in [0, vocabulary_size()). Thread-safe.
+  std::string decode(const std::vector<int64_t>& ids) const;
+
  private:
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
 };

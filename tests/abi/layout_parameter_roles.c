@@ -4,6 +4,7 @@
 
 TEXT(TENON_PARAMETER_ROLES, "tenon.parameter-roles/1");
 SAME(TENON_ROLE_METRIC, 1);
+SAME(TENON_ROLE_UNLABELLED, 16);
 
 FIELD(tenon_parameter_role, parameter, 0, tenon_string);
 FIELD(tenon_parameter_role, role, 16, uint32_t);

@@ -32,6 +32,7 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
                         {"transforms", Texts{"resize(24)", "random_crop(20)", "normalize()"}},
                         {"scaled_decoding", true},
                         {"max_pixels", int64_t{1000000}},
+                        {"unlabelled", std::vector<std::string>{}},
                         {"cache", "none"},
                         {"cache_bytes", int64_t{1} << 30},
                         {"cache_dir", (path / ".cache").string()}};

@@ -36,7 +36,8 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
                         {"cache", "none"},
                         {"cache_bytes", int64_t{1} << 30},
                         {"cache_dir", ""},
-                        {"max_pixels", int64_t{1000000}}};
+                        {"max_pixels", int64_t{1000000}},
+                        {"unlabelled", std::vector<std::string>{}}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;
 }
@@ -199,4 +200,19 @@ TEST_CASE("the images of a pair use separate random values, or the same") {
 TEST_CASE("a missing second image of a pair is reported with its column") {
   const fs::path table = make_table("second", "first,second,label\nimg/1.png,img/0.png,a\n");
   CHECK(refusal(kPairs, make_params(table)).find("(" + table.string() + ":2: column \"second\")") != std::string::npos);
+}
+
+TEST_CASE("image_csv reads unlabelled images of a table without labels, by the name of its column") {
+  const fs::path table = make_table("unlabelled", "path,label\nimg/3.png,a\nimg/1.png,b\n");
+  const OpenedDataset labelled(kImageCsv, make_params(table));
+  const std::string text = "image,path\nabsent.png,img/1.png\nabsent.png,img/3.png\n";
+  const fs::path added = table.parent_path() / "new.csv";
+  write_file(added, {text.begin(), text.end()});
+  const OpenedDataset unlabelled(kImageCsv, make_params(table, {{"unlabelled", Texts{added.string()}}}));
+  REQUIRE(unlabelled.size() == 2);
+  CHECK(labelled.sample_name(0) == "img/3.png");
+  CHECK(unlabelled.sample_name(1) == "img/3.png");
+  CHECK(unlabelled.describe_fields().size() == 1);
+  CHECK(unlabelled.describe_classes().empty());
+  CHECK(unlabelled.floats(1, "image") == labelled.floats(0, "image"));
 }

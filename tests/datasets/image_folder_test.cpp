@@ -22,7 +22,7 @@ ParamValues make_params(const std::filesystem::path& path, const ParamValues& ch
       {"validation_fraction", 0.3},      {"transforms", Texts{"resize(8)", "center_crop(8)", kUnchanged}},
       {"scaled_decoding", true},         {"cache", "none"},
       {"cache_bytes", int64_t{1} << 30}, {"cache_dir", ""},
-      {"max_pixels", int64_t{1000000}}};
+      {"max_pixels", int64_t{1000000}},  {"unlabelled", std::vector<std::string>{}}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;
 }

@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 #include <tenon/class_names.h>
+#include <tenon/sample_names.h>
 #include <tenon/sample_order.h>
+#include <tenon/tokenizer.h>
 
 #include <atomic>
 #include <cstring>
@@ -223,6 +225,67 @@ std::vector<int64_t> OpenedDataset::lengths() const {
   std::vector<int64_t> lengths(static_cast<size_t>(size()));
   check(known->lengths(self_, lengths.data()));
   return lengths;
+}
+
+namespace {
+
+const tenon_tokenizer& tokenizer_of(const tenon_component& component) {
+  const auto* known = component.get_extension
+                          ? static_cast<const tenon_tokenizer*>(component.get_extension(TENON_STRING(TENON_TOKENIZER)))
+                          : nullptr;
+  if (!known) throw std::logic_error("the dataset has no tokenizer");
+  return *known;
+}
+
+}  // namespace
+
+std::string OpenedDataset::describe_tokenizer() const {
+  const tenon_tokenizer_info* info = nullptr;
+  check(tokenizer_of(*component_).describe(self_, &info));
+  if (!info) return "";
+  std::string text;
+  for (uint64_t i = 0; i < info->field_count; ++i) text += (i == 0 ? "" : ", ") + text_of(info->fields[i]);
+  text += ":";
+  for (const int64_t number : {info->vocabulary_size, info->begin, info->end, info->pad})
+    text += ' ' + std::to_string(number);
+  return text;
+}
+
+std::vector<int64_t> OpenedDataset::encode(const std::string& text) const {
+  std::vector<int64_t> all;
+  const tenon_token_sink sink = {sizeof sink, &all,
+                                 [](const tenon_token_sink* to, const int64_t* tokens, uint64_t count) {
+                                   auto& taken = *static_cast<std::vector<int64_t>*>(to->context);
+                                   taken.insert(taken.end(), tokens, tokens + count);
+                                   return tenon_status{TENON_OK};
+                                 }};
+  check(tokenizer_of(*component_).encode(self_, tenon_make_string(text.data(), text.size()), &sink));
+  return all;
+}
+
+std::string OpenedDataset::decode(const std::vector<int64_t>& tokens) const {
+  std::string all;
+  const tenon_text_sink sink = {sizeof sink, &all, [](const tenon_text_sink* to, tenon_string bytes) {
+                                  static_cast<std::string*>(to->context)->append(bytes.data, bytes.size);
+                                  return tenon_status{TENON_OK};
+                                }};
+  check(tokenizer_of(*component_).decode(self_, tokens.data(), tokens.size(), &sink));
+  return all;
+}
+
+std::string OpenedDataset::sample_name(int64_t index) const {
+  const auto* known =
+      component_->get_extension
+          ? static_cast<const tenon_sample_names*>(component_->get_extension(TENON_STRING(TENON_SAMPLE_NAMES)))
+          : nullptr;
+  if (!known) throw std::logic_error("the dataset does not name its samples");
+  std::string name;
+  const tenon_text_sink sink = {sizeof sink, &name, [](const tenon_text_sink* to, tenon_string bytes) {
+                                  static_cast<std::string*>(to->context)->append(bytes.data, bytes.size);
+                                  return tenon_status{TENON_OK};
+                                }};
+  check(known->name(self_, index, &sink));
+  return name;
 }
 
 const std::vector<std::string>& OpenedDataset::log() { return log_lines; }

@@ -52,6 +52,15 @@ class OpenedDataset {
   // them.
   std::vector<int64_t> lengths() const;
 
+  // Throws std::logic_error if the dataset does not name its samples (tenon.sample-names/1).
+  std::string sample_name(int64_t index) const;
+
+  // Fields, vocabulary size, begin, end and pad (tenon.tokenizer/1), such as `tokens, target: 256 -1 -1 -1`; empty if
+  // the data are no text.
+  std::string describe_tokenizer() const;
+  std::vector<int64_t> encode(const std::string& text) const;
+  std::string decode(const std::vector<int64_t>& tokens) const;
+
   // Returns the log lines since the latest dataset was created.
   static const std::vector<std::string>& log();
 

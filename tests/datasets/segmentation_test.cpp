@@ -32,7 +32,8 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
                         {"cache", "none"},
                         {"cache_bytes", int64_t{1} << 30},
                         {"cache_dir", ""},
-                        {"max_pixels", int64_t{1000000}}};
+                        {"max_pixels", int64_t{1000000}},
+                        {"unlabelled", std::vector<std::string>{}}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;
 }
@@ -214,4 +215,17 @@ TEST_CASE("segmentation splits a folder into two parts by the paths of the image
   CHECK(validation.size() >= 3);
   CHECK(refusal(make_params(root, {{"split", "validation"}, {"validation_fraction", 1e-9}}))
             .find("none of its samples falls into the split \"validation\"") != std::string::npos);
+}
+
+TEST_CASE("segmentation reads unlabelled images with the pixels of labelled ones, and no masks") {
+  const cv::Mat numbers = make_numbers(20, 14);
+  const fs::path root = make_pair("unlabelled", numbers, encode(".png", numbers));
+  const OpenedDataset labelled(kPlugin, make_params(root));
+  const OpenedDataset unlabelled(kPlugin, make_params(root, {{"unlabelled", Texts{(root / "images").string()}}}));
+  REQUIRE(unlabelled.size() == 1);
+  CHECK(labelled.sample_name(0) == "street/1.png");
+  CHECK(unlabelled.sample_name(0) == "street/1.png");
+  CHECK(unlabelled.describe_fields().size() == 1);
+  CHECK(unlabelled.describe_classes().empty());
+  CHECK(unlabelled.floats(0, "image") == labelled.floats(0, "image"));
 }

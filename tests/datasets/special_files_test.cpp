@@ -91,7 +91,8 @@ TEST_CASE("tables, tokenizers and texts refuse a FIFO and a device") {
                                   {"cache", "none"},
                                   {"cache_bytes", int64_t{1}},
                                   {"cache_dir", ""},
-                                  {"max_pixels", int64_t{1000}}};
+                                  {"max_pixels", int64_t{1000}},
+                                  {"unlabelled", std::vector<std::string>{}}};
       const std::string file = std::string(TENON_BINARY_DIR "/plugins/") + plugin + ".so";
       CAPTURE(plugin);
       CHECK(error_of<Refused>([&] { OpenedDataset(file, params); }).find(expected) == 0);
@@ -118,7 +119,8 @@ TEST_CASE("an image that becomes a FIFO while the dataset is in use is refused")
                             {"cache", "none"},
                             {"cache_bytes", int64_t{1} << 30},
                             {"cache_dir", ""},
-                            {"max_pixels", int64_t{1000000}}});
+                            {"max_pixels", int64_t{1000000}},
+                            {"unlabelled", std::vector<std::string>{}}});
   REQUIRE(data.get(0).size() > 0);
   fs::remove("image.png");
   const std::string path = make_fifo("image.png");

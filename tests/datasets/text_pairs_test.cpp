@@ -24,7 +24,8 @@ struct Expectation {
   const char* model_type;
   int64_t vocabulary_size;
   int64_t pieces;
-  std::vector<Ids> sources;  // of the first rows of tokens.tsv, without EOS
+  std::vector<Ids> sources;          // of the first rows of tokens.tsv, without EOS
+  std::vector<std::string> decoded;  // texts of `sources`
 };
 const std::vector<Expectation> kExpected = {
 #include "tests/parity/reference/tokens.inc"
@@ -111,6 +112,30 @@ TEST_CASE("tokens are those of SentencePiece's Python package") {
       CHECK(dataset.integers(static_cast<int64_t>(row), "source") == joined({expected.sources[row], {kEnd}}));
     }
   }
+}
+
+TEST_CASE("the text of tokens is that of SentencePiece's Python package, and its tokens are the same again") {
+  for (const Expectation& expected : kExpected) {
+    CAPTURE(expected.model_type);
+    CAPTURE(expected.vocabulary_size);
+    const OpenedDataset dataset(kTextPairs, make_params(kTokens, {{"model_type", expected.model_type},
+                                                                  {"vocabulary_size", expected.vocabulary_size},
+                                                                  {"character_coverage", 0.9995}}));
+    CHECK(dataset.describe_tokenizer() == "source, target_in, target: " + std::to_string(expected.pieces) + " 2 3 0");
+    REQUIRE(expected.decoded.size() == expected.sources.size());
+    for (size_t row = 0; row < expected.sources.size(); ++row) {
+      CHECK(dataset.decode(expected.sources[row]) == expected.decoded[row]);
+      CHECK(dataset.encode(expected.decoded[row]) == expected.sources[row]);
+    }
+    CHECK(dataset.decode({}).empty());
+    CHECK(dataset.encode("").empty());
+  }
+}
+
+TEST_CASE("special ids of the parameters are those of the tokenizer's description") {
+  const std::string file = write_file("special.tsv", "source\ttarget\nab\tcba\nb\ta\nc\tab\n");
+  const OpenedDataset dataset(kTextPairs, make_params(file, {{"pad_id", int64_t{1}}, {"bos_id", int64_t{0}}}));
+  CHECK(dataset.describe_tokenizer().ends_with(" 0 3 1"));
 }
 
 TEST_CASE("a pair has a source with EOS, and a target once after BOS and once before EOS") {

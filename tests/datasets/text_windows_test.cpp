@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include <tenon/random.hpp>
+
 #include "plugins/text/train_tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/test_folder.h"
@@ -140,6 +142,42 @@ TEST_CASE("pieces are SentencePiece's pieces of each line, followed by EOS") {
   const std::string tokenizer = write_file("lines.model", *model);
   CHECK(read_tokens(OpenedDataset(kTextWindows, make_params(file, {{"tokens", "pieces"}, {"tokenizer", tokenizer}}))) ==
         ids);
+}
+
+TEST_CASE("any bytes are tokens, which are the same bytes again") {
+  const OpenedDataset dataset(kTextWindows, make_params(write_file("any.txt", "abc")));
+  CHECK(dataset.describe_tokenizer() == "tokens, target: 256 -1 -1 -1");
+  tenon::Random random(1);
+  for (int round = 0; round < 200; ++round) {
+    std::string bytes;
+    for (auto left = random.integer(64); left > 0; --left) bytes += static_cast<char>(random.integer(256));
+    CHECK(dataset.decode(dataset.encode(bytes)) == bytes);
+  }
+}
+
+TEST_CASE("the text of characters and pieces is the text that was read") {
+  const std::string text = "b\xC3\xA4 \xE2\x82\xAC \xF0\x9F\x98\x80z";
+  const std::string file = write_file("decoded.txt", text);
+  const OpenedDataset characters(kTextWindows, make_params(file, {{"tokens", "characters"}}));
+  CHECK(characters.describe_tokenizer() == "tokens, target: 6 -1 -1 -1");
+  CHECK(characters.decode(read_tokens(characters)) == text);
+  CHECK(characters.encode(text) == read_tokens(characters));
+  try {
+    characters.encode("bq");
+    CHECK(false);
+  } catch (const Refused& refused) {
+    CHECK(refused.status == TENON_BAD_DATA);
+    CHECK(std::string(refused.what()) ==
+          "the character \"q\" is not one of the 6 characters of the text; leave it out");
+  }
+
+  const OpenedDataset pieces(kTextWindows, make_params(file, {{"tokens", "pieces"}}));
+  CHECK(pieces.describe_tokenizer().ends_with(" 2 3 0"));
+  Ids tokens = read_tokens(pieces);
+  CHECK(tokens.back() == 3);
+  tokens.pop_back();
+  CHECK(pieces.decode(tokens) == text);
+  CHECK(pieces.encode(text) == tokens);
 }
 
 TEST_CASE("a pattern reads all matching files in the order of their names, each beginning on a new line") {

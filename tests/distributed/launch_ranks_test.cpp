@@ -74,6 +74,14 @@ TEST_CASE("the exit code is that of the failed process, also if other ranks exit
         Lines{"[rank 1] bad data", "error: rank 1 ended with exit code 4; the others ended by themselves"});
 }
 
+TEST_CASE("if all processes ended with the same exit code, no message follows theirs") {
+  const LaunchedOutcome outcome = launch(2, {"0=exit:2", "1=await_end:0,print_error:no such key,exit:2"});
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors == "[rank 1] no such key\n");
+  CHECK(launch(2, {"0=exit:2", "1=await_end:0,exit:3"}).errors ==
+        "error: rank 0 ended with exit code 2; the other ended by itself\n");
+}
+
 TEST_CASE("the first of two failed processes determines the exit code") {
   CHECK(launch(2, {"0=await_end:1,exit:3", "1=exit:5"}).exit_code == 5);
   CHECK(launch(2, {"1=await_end:0,exit:3", "0=exit:5"}).exit_code == 5);

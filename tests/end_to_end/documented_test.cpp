@@ -91,7 +91,9 @@ std::vector<std::string> list_commands(const std::string& text) {
 class Workplace {
  public:
   Workplace() : folder_(make_empty_folder("documented")) {
-    fs::create_directory_symlink(fs::path(TENON_SOURCE_DIR) / "configs", folder_ / "configs");
+    fs::copy(fs::path(TENON_SOURCE_DIR) / "configs", folder_ / "configs", fs::copy_options::recursive);
+    write_texts();
+    write_photos();
     const std::string run_file =
         std::regex_replace(read_file(fs::path(TENON_SOURCE_DIR) / "configs" / "digits_mlp.toml"),
                            std::regex("epochs = [0-9]+"), "epochs = 1");
@@ -100,6 +102,8 @@ class Workplace {
     fs::create_directory(folder_ / "functions_of_zsh");
     fs::create_directory(folder_ / "build");
     fs::create_directory_symlink(TENON_BINARY_DIR, folder_ / "build" / "release");
+    for (const std::string run : {"gpt", "text_pairs", "image_folder"})
+      REQUIRE_MESSAGE(execute("host --config configs/" + run + ".toml --set train.epochs=1") == 0, printed());
     for (const std::string run : {"digits", "digits_mlp"}) {
       REQUIRE(execute("host --config configs/" + run + ".toml --set train.epochs=2") == 0);
       const fs::path runs = folder_ / "runs" / run;
@@ -128,6 +132,37 @@ class Workplace {
   std::string printed() const { return read_file(folder_ / "printed"); }
 
  private:
+  // Few and short texts in place of those of configs/gpt.toml and configs/text_pairs.toml.
+  void write_texts() const {
+    fs::create_directories(folder_ / "data" / "jargon");
+    fs::create_directories(folder_ / "data" / "dates");
+    std::string text, pairs = "source\ttarget\n";
+    for (int day = 1; day <= 28; ++day)
+      for (const std::string month : {"March", "July", "November"}) {
+        const std::string source = std::to_string(day) + " " + month + " 1999";
+        text += "To be written on " + source + ".\n";
+        pairs += source + "\t1999-" + std::to_string(day) + "\n";
+      }
+    write_file(folder_ / "data" / "jargon" / "jargon.txt", text);
+    write_file(folder_ / "data" / "dates" / "dates.tsv", pairs);
+  }
+
+  // Photos of one colour per class for configs/image_folder.toml, and some without a class.
+  void write_photos() const {
+    const fs::path labelled = folder_ / "configs" / "photos", unlabelled = folder_ / "photos";
+    fs::create_directory(unlabelled);
+    for (const std::string kind : {"blue", "green", "red"}) {
+      fs::create_directories(labelled / kind);
+      const std::string pixel = kind == "blue"    ? std::string{0, 0, 99}
+                                : kind == "green" ? std::string{0, 99, 0}
+                                                  : std::string{99, 0, 0};
+      std::string photo = "P6 8 8 255\n";
+      for (int i = 0; i < 64; ++i) photo += pixel;
+      for (int i = 0; i < 20; ++i) write_file(labelled / kind / (std::to_string(i) + ".ppm"), photo);
+      write_file(unlabelled / (kind + ".ppm"), photo);
+    }
+  }
+
   fs::path folder_;
 };
 

@@ -17,6 +17,24 @@ namespace {
 constexpr const char* kConfig = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 const Words kShort = {"--set", "train={steps=2}"};
 
+// Bytes of this file itself.
+constexpr const char* kTextRun = R"([model]
+use = "gpt"
+params = { context = 8, layers = 1, heads = 1, width = 8 }
+[data]
+batch_size = 4
+[data.train]
+use = "text_windows"
+params = { path = "text.toml", context = 8 }
+[[loss]]
+use = "sequence_cross_entropy"
+[train]
+steps = 2
+[optimizer]
+use = "sgd"
+lr = 0.1
+)";
+
 struct Case {
   Words arguments;              // after the name of the command
   bool prints_nothing = false;  // the command writes a file alone
@@ -39,6 +57,9 @@ std::map<std::string, Case> make_cases() {
   const std::string run = end_to_end::find_run_folder(folder / "runs", "digits_mlp");
   const std::string checkpoint = run + "/checkpoints/latest";
   const Words weights = config + Words{"--checkpoint", checkpoint};
+  const Words text = {"--config", end_to_end::write_file(folder / "text.toml", kTextRun), "--set",
+                      "run.output_dir=\"" + (folder / "runs").string() + "\""};
+  REQUIRE(run_host(text).exit_code == 0);
   return {
       {"", {config + Words{"--check"}}},  // a run continues without its terminal output: standard_streams_test.cpp
       {"data", {config}},
@@ -48,6 +69,7 @@ std::map<std::string, Case> make_cases() {
       {"pack", {config + Words{"--data", "train", "--output", folder / "packed"}}},
       {"evaluate", {weights}},
       {"predict", {weights + Words{"--data", "validation", "--output", folder / "predictions.csv"}}},
+      {"generate", {text + Words{"--prompt", "to"}}},
       {"export", {weights + Words{"--output", folder / "exported.safetensors"}}},
       {"checkpoint show", {{checkpoint}}},
       {"checkpoint verify", {{checkpoint}}},

@@ -27,7 +27,7 @@ TEST_CASE("an invalid number of processes is refused") {
   check_refused({"--config", kRunFile, "--processes", "many"}, "", "command line: ");
   check_refused({"--config", kRunFile, "--processes", "5000"}, "",
                 "distributed.processes is 5000; expected an integer");
-  check_refused({"evaluate", "--config", kRunFile, "--processes", "2"}, "", "unknown option --processes");
+  check_refused({"overfit", "--config", kRunFile, "--processes", "2"}, "", "unknown option --processes");
 }
 
 TEST_CASE("a second launcher is refused") {
@@ -41,10 +41,9 @@ TEST_CASE("an invalid environment is refused before any work") {
   check_refused({"--config", kRunFile}, "RANK=0", "environment: WORLD_SIZE is not set");
 }
 
-TEST_CASE("commands other than training run as one process") {
+TEST_CASE("commands other than training, evaluation and prediction run as one process") {
   const std::vector<std::vector<std::string>> commands = {
-      {"evaluate"},      {"predict", "--data", "train", "--output", "out.csv"}, {"overfit"}, {"lr-find"},
-      {"verify-resume"}, {"pack", "--data", "train", "--output", "out"}};
+      {"overfit"}, {"lr-find"}, {"verify-resume"}, {"generate"}, {"pack", "--data", "train", "--output", "out"}};
   for (std::vector<std::string> command : commands) {
     const std::string name = command[0];
     command.insert(command.end(), {"--config", kRunFile});

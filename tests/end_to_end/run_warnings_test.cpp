@@ -70,3 +70,47 @@ TEST_CASE("the classes of an output that the model does not declare are counted 
   CHECK(outcome.exit_code == 0);
   CHECK(count(outcome.errors, "has 12 classes, but the label of train has 10") == 1);
 }
+
+TEST_CASE("host lr-find and host overfit report settings that make their results useless, before their first step") {
+  const auto command = [](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.begin(), {name, "--config", kRunFile});
+    return run_host(more);
+  };
+  const std::vector<std::string> large{"--set", "model.params.classes=1000", "--set", "data.batch_size=1500", "--steps",
+                                       "2"};
+  const Outcome found = command("lr-find", large);
+  CAPTURE(found.errors);
+  CHECK(found.exit_code == 0);
+  CHECK(count(found.errors, kWarnings[0]) == 1);
+  CHECK(count(found.errors, kWarnings[2]) == 1);
+  CHECK(count(found.errors, "warning: ") == 2);
+  // It uses few samples on purpose.
+  const Outcome overfitted = command(
+      "overfit", {"--set", "model.params.classes=1000", "--samples", "2000", "--steps", "1", "--threshold", "100"});
+  CAPTURE(overfitted.errors);
+  CHECK(overfitted.exit_code == 0);
+  CHECK(count(overfitted.errors, kWarnings[0]) == 1);
+  CHECK(count(overfitted.errors, "warning: ") == 1);
+  for (const char* name : {"lr-find", "overfit"}) {
+    const Outcome refused = command(name, {"--set", "model.params.classes=3"});
+    CAPTURE(refused.errors);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.errors.find("expected 10: set model.params.classes = 10") != std::string::npos);
+  }
+}
+
+TEST_CASE("an error that every process finds is printed once") {
+  const auto check_once = [](std::vector<std::string> settings, int exit_code, const std::string& message) {
+    std::vector<std::string> arguments = arguments_with(settings);
+    arguments.push_back("--processes=3");
+    const Outcome outcome = run_host(arguments);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == exit_code);
+    CHECK(count(outcome.errors, message) == 1);
+    CHECK(count(outcome.errors, "error: ") == 1);
+  };
+  check_once({"model.params.classes=3"}, 2, "expected 10: set model.params.classes = 10");
+  check_once({"data.train.use=\"digitz\""}, 2, "did you mean \"digits\"?");
+  check_once({"model.params.hidden=3"}, 2, "expected a list of integers");
+  check_once({"data.train={use=\"idx\",params={images=\"nowhere\"}}"}, 4, "nowhere");
+}

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/support/error.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
@@ -98,7 +99,7 @@ double evaluate(const fs::path& validation) {
   return nlohmann::json::parse(outcome.output)["sets"][0]["metrics"]["validation/accuracy"].get<double>();
 }
 
-// Returns the lines of the predictions without the sample's number.
+// Returns the lines of the predictions without the sample's number and name.
 std::vector<std::string> predict(const fs::path& validation, std::vector<std::string> more = {}) {
   const fs::path file = make_empty_folder("predicted") / "all.csv";
   more.insert(more.begin(), {"predict", "--data", "validation", "--fields", "label", "--output", file.string()});
@@ -107,7 +108,8 @@ std::vector<std::string> predict(const fs::path& validation, std::vector<std::st
   REQUIRE(outcome.exit_code == 0);
   std::istringstream text(read_file(file));
   std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(line.substr(line.find(',') + 1));
+  for (std::string line; std::getline(text, line);)
+    lines.push_back(line.substr(line.find(',', line.find(',') + 1) + 1));
   return lines;
 }
 
@@ -162,6 +164,26 @@ TEST_CASE("data with a class that the weights do not know are refused with both 
   check_refused(trained().command({"evaluate"}, more), 4, texts);
   check_refused(trained().command({"predict", "--data", "validation", "--output", "refused.csv"}, more), 4, texts);
   CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.csv"));
+}
+
+TEST_CASE("weights without names are numbered as the data, which is reported unless the run file names the classes") {
+  const fs::path file = make_empty_folder("unnamed") / "weights.safetensors";
+  const tenon::artifacts::SafetensorsFile named(trained().checkpoint / "model.safetensors");
+  tenon::artifacts::write_safetensors(file, named.tensors(), {{"format", "pt"}},
+                                      tenon::support::ErrorKind::configuration);
+  const std::string warning =
+      "warning: " + file.string() +
+      ": has no names for the classes of label, so they are numbered as the data number them: " + kThree +
+      "; set data.class_names.label to the order that the weights were trained with";
+  const std::vector<std::string> arguments{"evaluate", "--checkpoint", file.string()};
+  const Outcome outcome = trained().command(arguments, trained().full);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors.find(warning) != std::string::npos);
+  std::vector<std::string> with_names = arguments;
+  with_names.insert(with_names.end(), {"--set", "data.class_names={label=[\"ant\",\"b\xC3\xA9\x65\",'cat \"x\"']}"});
+  CHECK(trained().command(with_names, trained().full).errors.find("has no names") == std::string::npos);
+  CHECK(trained().command({"evaluate"}, trained().full).errors.find("has no names") == std::string::npos);
 }
 
 TEST_CASE("predictions name the classes") {
@@ -298,7 +320,7 @@ TEST_CASE("class_names of a run file number the classes in their order") {
   REQUIRE(run_host({"predict", "--config", config, "--data", "validation", "--fields", "label", "--outputs", "none",
                     "--output", file.string()})
               .exit_code == 0);
-  CHECK(read_file(file).find("\n0,2") != std::string::npos);  // the first image is an ant
+  CHECK(read_file(file).find("\n0,ant/0.ppm,2") != std::string::npos);  // the first image is an ant
 
   // Weights that number their classes otherwise.
   const Outcome started = run_host({"--config", config, "--set", "run.name=started", "--set", "train.epochs=1", "--set",

@@ -132,6 +132,8 @@ TEST_CASE("host evaluate accepts other data and every named validation dataset")
   REQUIRE(training["sets"].size() == 1);
   CHECK(training["sets"][0]["samples"] == 1438);
   CHECK(training["sets"][0]["metrics"].contains("train/accuracy"));
+  // It is read like validation data: whole, and in order.
+  CHECK(evaluate({"--data", "train", "--set", "data.limit_batches=1"}) == training);
   const std::vector<std::string> two{
       "--set",
       "data.validation={a={use=\"digits\",params={split=\"test\"}},b={use=\"digits\",params={split=\"test\"}}}"};
@@ -287,7 +289,7 @@ TEST_CASE("wrong arguments of evaluate and predict are refused with the expected
   refused({"--apply", "values=argmax"}, "--apply names \"values\"");
   refused({"--outputs", "none", "--apply", "argmax"}, "--apply argmax needs exactly one output, but 0 are written");
   check_refused("predict", {"--data", "validation", "--output", "refused.txt"}, 2,
-                "--output is \"refused.txt\"; expected a name that ends in .csv or .safetensors");
+                "--output is \"refused.txt\"; expected a name that ends in .csv, .jsonl or .safetensors");
   check_refused("predict", {"--data", "validaton", "--output", "refused.csv"}, 2, "did you mean \"validation\"?");
   check_refused("predict", {"--data", "validation"}, 2, "predict has no --output");
   check_refused("evaluate", {"--data", "test"}, 2, "--data is \"test\"");

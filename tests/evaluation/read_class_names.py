@@ -18,8 +18,8 @@ def read_names(path):
         return json.loads(path.read_text(encoding="utf-8"))["class_names"]
     if path.suffix == ".pt":
         with zipfile.ZipFile(path) as archive:
-            (name,) = [one for one in archive.namelist() if one.endswith("/extra/class_names.json")]
-            return json.loads(archive.read(name))
+            (name,) = [one for one in archive.namelist() if one.endswith("/extra/tenon.json")]
+            return json.loads(archive.read(name))["class_names"]
     with open(path, "rb") as file:
         (length,) = struct.unpack("<Q", file.read(8))
         return json.loads(json.loads(file.read(length))["__metadata__"]["class_names"])

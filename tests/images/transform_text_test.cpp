@@ -96,3 +96,13 @@ TEST_CASE("transforms of levels must come before normalize, transforms of number
   CHECK(refusal("random_erasing(value=300)").find("value is outside [0, 255]") == 0);
   CHECK(chain_refusal({"normalize()", "random_erasing(value=random)"}).empty());
 }
+
+TEST_CASE("a chain prints its transforms with all arguments, as JSON") {
+  CHECK(TransformChain({}).print_steps() == R"([{"name": "decode", "color": "RGB", "dtype": "uint8"}])");
+  CHECK(TransformChain({"resize((160, 224), interpolation=bicubic)", "horizontal_flip(.25)", "normalize(mean=0.5)"})
+            .print_steps() ==
+        R"([{"name": "decode", "color": "RGB", "dtype": "uint8"}, )"
+        R"({"name": "resize", "size": [160, 224], "interpolation": "bicubic", "max_size": "none", "antialias": true}, )"
+        R"({"name": "horizontal_flip", "p": 0.25}, )"
+        R"({"name": "normalize", "divide_by": 255, "mean": 0.5, "std": [0.229, 0.224, 0.225]}])");
+}

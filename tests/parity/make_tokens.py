@@ -4,9 +4,11 @@
     python3 make_tokens.py        (sentencepiece 0.2.0, the version of scripts/sentencepiece.txt)
 
 reference/tokens.tsv contains the texts that each tokenizer is trained with. reference/tokens.inc has one tokenizer per
-line: its type, the requested number of pieces, the number of pieces, and the token ids of the source of the first rows.
+line: its type, the requested number of pieces, the number of pieces, the token ids of the source of the first rows, and
+the texts that these ids decode to.
 """
 import io
+import json
 import pathlib
 
 import sentencepiece
@@ -39,9 +41,11 @@ rows = list(pairs())
 (FOLDER / "tokens.tsv").write_text("source\ttarget\n" + "".join(f"{s}\t{t}\n" for s, t in rows), encoding="utf-8")
 texts = [text for row in rows for text in row]
 lines = [f"// sentencepiece {sentencepiece.__version__}, made by tests/parity/make_tokens.py.\n"
-         "// type, requested number of pieces, number of pieces, token ids of the first rows\n"]
+         "// type, requested number of pieces, number of pieces, token ids of the first rows, their decoded texts\n"]
 for model_type, vocabulary_size in [("unigram", 120), ("unigram", 5000), ("bpe", 150), ("char", 200)]:
     tokenizer = train(texts, model_type, vocabulary_size)
-    ids = ", ".join("{" + ", ".join(map(str, tokenizer.encode(source))) + "}" for source, _ in rows[:ROWS])
-    lines.append(f'{{"{model_type}", {vocabulary_size}, {tokenizer.get_piece_size()}, {{{ids}}}}},\n')
+    encoded = [tokenizer.encode(source) for source, _ in rows[:ROWS]]
+    ids = ", ".join("{" + ", ".join(map(str, tokens)) + "}" for tokens in encoded)
+    decoded = ", ".join(json.dumps(tokenizer.decode(tokens), ensure_ascii=False) for tokens in encoded)
+    lines.append(f'{{"{model_type}", {vocabulary_size}, {tokenizer.get_piece_size()}, {{{ids}}}, {{{decoded}}}}},\n')
 (FOLDER / "tokens.inc").write_text("".join(lines), encoding="utf-8")

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 
+#include "framework/data/sampler.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
@@ -23,13 +24,16 @@ struct Expected {
   std::map<int64_t, int64_t> predicted;
 };
 
-// Computed from the model's outputs for whole batches.
-Expected look_at(BuiltRun& run, size_t most) {
+// Computed from the model's outputs for whole batches, for `count` samples that are spread over the data.
+Expected look_at(BuiltRun& run, int64_t count) {
   Expected expected;
+  const int64_t size = run.training->validation.front()->feed.sampler().size();
+  const std::vector<int64_t> samples = tenon::data::spread_places(size, count);
   predict(*run.training, *run.training->validation.front(), {}, [&](const Prediction& batch) {
     const at::Tensor& logits = batch.batch_tensors.outputs[0];
     const at::Tensor& label = batch.batch_tensors.fields[1];
-    for (size_t i = 0; i < batch.indices.size() && expected.losses.size() < most; ++i) {
+    for (size_t i = 0; i < batch.indices.size(); ++i) {
+      if (!std::ranges::binary_search(samples, batch.indices[i])) continue;
       const auto row = static_cast<int64_t>(i);
       const auto target = label[row].item<int64_t>(), predicted_class = logits[row].argmax().item<int64_t>();
       expected.losses[batch.indices[i]] = -logits[row].log_softmax(0)[target].item<double>();

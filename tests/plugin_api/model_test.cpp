@@ -49,6 +49,24 @@ class Extended final {
   bool is_capturable() const { return true; }
 };
 
+// Counts tokens in its cache. The scores are the tokens.
+class Continued final {
+ public:
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("source", "N,S"), tenon::input("tokens", "N,T"), tenon::output("scores", "N,T,5")};
+  }
+  void build(tenon::Builder&) {}
+  tenon::Tensor forward(const tenon::Frame&, const tenon::Inputs& inputs) const { return inputs[1]; }
+  tenon::Decoding decoding() const { return {"tokens", "scores", 2, 9}; }
+  tenon::Decoded decode(const tenon::Frame& frame, const tenon::Inputs& inputs,
+                        const std::vector<tenon::Tensor>& cache) const {
+    if (frame.is_training()) return {inputs["tokens"], {inputs["tokens"]}};
+    if (cache.empty()) return {inputs["tokens"], {inputs["source"], inputs["tokens"]}};
+    CHECK_FALSE(inputs["source"]);
+    return {inputs["tokens"], {cache[0], relu(cache[1])}};
+  }
+};
+
 struct Declared {
   std::string name;
   std::vector<int64_t> shape;
@@ -187,4 +205,29 @@ TEST_CASE_FIXTURE(Made<Extended>, "a model has the extensions that its class def
 
 TEST_CASE_FIXTURE(Made<Scale>, "a model without extensions has no such function") {
   CHECK((component.get_extension == nullptr));
+}
+
+TEST_CASE_FIXTURE(Made<Continued>, "a model continues sequences with the cache of the previous call") {
+  const auto* const decoding = static_cast<const tenon_decoding*>(component.get_extension(to_string(TENON_DECODING)));
+  REQUIRE(decoding);
+  const tenon_decoding_info* info = nullptr;
+  REQUIRE(decoding->describe(self, &info) == TENON_OK);
+  CHECK(to_text(info->tokens) == "tokens");
+  CHECK(to_text(info->scores) == "scores");
+  CHECK(info->cache_count == 2);
+  CHECK(info->context == 9);
+
+  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2, 4})};
+  tenon_tensor *cache[] = {nullptr, nullptr}, *next[] = {nullptr, nullptr}, *scores = nullptr;
+  const tenon_frame within = frame(0), training = frame(1);
+  REQUIRE(decoding->forward(self, &within, inputs, 2, nullptr, cache, 2, &scores) == TENON_OK);
+  CHECK(cache[0] == inputs[0]);
+  CHECK(cache[1] == inputs[1]);
+  tenon_tensor* more[] = {nullptr, host.make_tensor({2, 1})};
+  REQUIRE(decoding->forward(self, &within, more, 2, cache, next, 2, &scores) == TENON_OK);
+  CHECK(scores == more[1]);
+  CHECK(next[0] == inputs[0]);
+  CHECK(next[1] == host.calls.at(0).result);
+  CHECK(decoding->forward(self, &training, inputs, 2, nullptr, next, 2, &scores) == TENON_INVALID_ARGUMENT);
+  CHECK(host.failure == "decode returned a cache of 1 tensors; decoding() declares 2");
 }

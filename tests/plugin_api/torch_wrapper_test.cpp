@@ -102,6 +102,21 @@ class Net final : public torch::nn::Module {
   torch::nn::BatchNorm1d norm_ = nullptr;
 };
 
+// Sums all tokens so far; the cache is the sum.
+class Continued final : public torch::nn::Module {
+ public:
+  std::vector<tenon::Port> ports() const {
+    return {tenon::input("source", "N,S"), tenon::input("tokens", "N,T"), tenon::output("scores", "N,T,1")};
+  }
+  torch::Tensor forward(const torch::Tensor&, const torch::Tensor& tokens) { return tokens.unsqueeze(2); }
+  tenon::Decoding decoding() const { return {"tokens", "scores"}; }
+  tenon::TorchDecoded decode(const std::vector<torch::Tensor>& inputs, const std::vector<torch::Tensor>& cache) {
+    CHECK(inputs[0].defined() == cache.empty());
+    const torch::Tensor sum = inputs[1].sum(1, true) + (cache.empty() ? inputs[0].sum(1, true) : cache[0]);
+    return {sum, {sum}};
+  }
+};
+
 class Mismatch final : public torch::nn::Module {
  public:
   std::vector<tenon::Port> ports() const {
@@ -157,6 +172,10 @@ struct MadeNet : Made<tenon_model> {
   }
 
   tenon_tensor* outputs[2] = {nullptr, nullptr};
+};
+
+struct MadeContinued : Made<tenon_model> {
+  MadeContinued() : Made(tenon::torch_model<Continued>("continued", "doc")) {}
 };
 
 struct MadeSquaredError : Made<tenon_loss> {
@@ -251,6 +270,24 @@ TEST_CASE_FIXTURE(MadeSquaredError, "a loss that returns a plain tensor is weigh
 TEST_CASE_FIXTURE(MadeNet, "a native model reports whether it can be captured") { CHECK(is_capturable()); }
 
 TEST_CASE_FIXTURE(MadeSquaredError, "a native loss reports whether it can be captured") { CHECK(is_capturable()); }
+
+TEST_CASE_FIXTURE(MadeContinued, "a native model continues sequences, and its results belong to the frame") {
+  const auto* const decoding = static_cast<const tenon_decoding*>(get_extension(TENON_STRING(TENON_DECODING)));
+  REQUIRE(decoding);
+  const tenon_decoding_info* info = nullptr;
+  REQUIRE(decoding->describe(self, &info) == TENON_OK);
+  CHECK(info->cache_count == 1);
+  CHECK(info->context == 0);
+  tenon_tensor* inputs[] = {make_handle(torch::ones({2, 3})), make_handle(torch::ones({2, 4}))};
+  tenon_tensor *cache = nullptr, *next = nullptr, *scores = nullptr;
+  const tenon_frame within = frame(0);
+  REQUIRE(decoding->forward(self, &within, inputs, 2, nullptr, &cache, 1, &scores) == TENON_OK);
+  CHECK(torch::equal(scores->tensor, torch::full({2, 1}, 7.0)));
+  tenon_tensor* more[] = {nullptr, make_handle(torch::ones({2, 1}))};
+  REQUIRE(decoding->forward(self, &within, more, 2, &cache, &next, 1, &scores) == TENON_OK);
+  CHECK(torch::equal(next->tensor, torch::full({2, 1}, 8.0)));
+  CHECK(given_to_frame.size() == 4);
+}
 
 TEST_CASE_FIXTURE(MadePerElement, "a native loss without extensions has no such function") {
   CHECK((get_extension == nullptr));

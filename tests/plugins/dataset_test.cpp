@@ -67,7 +67,39 @@ std::string refusal_of_padding(double padding, bool bytes) {
   return message_of([&] { Dataset(only_dataset(catalogue), plan); }, ErrorKind::plugin);
 }
 
+// The error for the fixture's dataset with this parameter.
+std::string refusal_of_steps(const std::string& parameter, const tenon::config::Value& value) {
+  const auto catalogue = open_fixture("stepped");
+  tenon::config::NamedDataset plan = plan_for(only_dataset(catalogue));
+  plan.params[parameter] = value;
+  return message_of([&] { Dataset(only_dataset(catalogue), plan); }, ErrorKind::plugin);
+}
+
 }  // namespace
+
+TEST_CASE("a dataset describes the steps that make a field") {
+  const auto catalogue = open_fixture("stepped");
+  const Dataset dataset(only_dataset(catalogue), plan_for(only_dataset(catalogue)));
+  REQUIRE(dataset.preprocessing().size() == 1);
+  CHECK(dataset.preprocessing()[0].field == 1);
+  CHECK(dataset.preprocessing()[0].steps == R"([{"name": "normalize", "divide_by": 255}])");
+  const auto others = open_fixture("counting");
+  CHECK(Dataset(only_dataset(others), plan_for(only_dataset(others))).preprocessing().empty());
+}
+
+TEST_CASE("invalid steps of a field are refused with the text that was found") {
+  const std::string begin = "dataset \"stepped\" of plugin stepped 1.0.0, preprocessing.lists: ";
+  CHECK(refusal_of_steps("field", "images") == begin + "names the field images, which is not a field of the dataset");
+  CHECK(refusal_of_steps("twice", true) == begin + "has two lists for the field image; expected one");
+  for (const std::string& steps :
+       {std::string("[{\"name\": \"resize\"}"), std::string("{\"name\": \"resize\"}"), std::string("[{\"size\": 3}]"),
+        std::string("[{\"name\": 3}]"), std::string("[\"resize\"]"), std::string("\xff"), std::string()}) {
+    CAPTURE(steps);
+    const std::string refusal = refusal_of_steps("steps", steps);
+    CHECK(refusal.starts_with(begin + "the steps of image are "));
+    CHECK(refusal.ends_with("; expected a JSON array of objects that have a \"name\" each"));
+  }
+}
 
 TEST_CASE("a dataset of a plugin gives its size, fields and samples") {
   const auto catalogue = open_fixture("counting");

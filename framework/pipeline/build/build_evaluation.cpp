@@ -247,8 +247,8 @@ BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool train
 }
 
 Evaluation build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                            const support::ComputeDevice& device) {
-  Evaluation evaluation = build_components(plan, catalogue, device, /*group=*/nullptr, /*trains=*/false);
+                            const support::ComputeDevice& device, distributed::ProcessGroup* group) {
+  Evaluation evaluation = build_components(plan, catalogue, device, group, /*trains=*/false);
   build_validation_data(evaluation, catalogue);
   if (device.is_cuda() && !evaluation.validation.empty())
     choose_cudnn_benchmark(plan, evaluation.validation.front()->feed.dataset().fields());

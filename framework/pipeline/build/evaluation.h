@@ -68,9 +68,10 @@ struct Evaluation {
 
 // Creates and connects the components, in the order: model -> losses, metrics -> validation data. The plan and the
 // catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as in the plan. `device`: from
-// cuda::open_device().
+// cuda::open_device(). `group`: the processes that share the data, which must outlive the result; null: a single
+// process.
 Evaluation build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                            const support::ComputeDevice& device = {});
+                            const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
 
 // For the device of the evaluation. With several ranks, waits end if a rank is lost.
 Readback make_readback(const Evaluation& evaluation);

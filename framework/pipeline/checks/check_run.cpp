@@ -80,12 +80,17 @@ std::optional<std::string> find_large_batch(const Training& training) {
 
 }  // namespace
 
-std::vector<std::string> check_run(const Training& training, bool has_bf16) {
+std::vector<std::string> check_computation(const Training& training, bool has_bf16) {
   std::vector<std::string> warnings = check_class_counts(training);
+  if (const auto found = find_slow_precision(training, has_bf16)) warnings.push_back(*found);
+  return warnings;
+}
+
+std::vector<std::string> check_run(const Training& training, bool has_bf16) {
+  std::vector<std::string> warnings = check_computation(training, has_bf16);
   const auto add = [&](const std::optional<std::string>& found) {
     if (found) warnings.push_back(*found);
   };
-  add(find_slow_precision(training, has_bf16));
   for (const NamedDataset& validation : training.plan->data.validation)
     add(find_trained_samples(training.plan->data.train, validation));
   add(find_large_batch(training));

@@ -15,4 +15,8 @@ namespace tenon::pipeline {
 // `has_bf16`: of the processor.
 std::vector<std::string> check_run(const Training& training, bool has_bf16 = cpu_has_bf16());
 
+// The part of check_run() that does not depend on how many samples are used and whether there is validation: bf16, and
+// check_class_counts().
+std::vector<std::string> check_computation(const Training& training, bool has_bf16 = cpu_has_bf16());
+
 }  // namespace tenon::pipeline

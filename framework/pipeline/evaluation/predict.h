@@ -19,6 +19,10 @@ struct Prediction {
 // Runs the model in evaluation mode, without gradients, over all of the data in its order, each sample once. Samples
 // that cannot be read are left out. `take` receives each batch that has samples and returns whether to continue.
 // Returns false if it stopped. Does not use the losses and metrics of `evaluation`.
+//
+// The batches are the same for any number of processes: process r of w takes the batches r, r + w, ... `take` is then
+// called equally often in each process, without samples (and with empty tensors) where a process has no batch. It must
+// return the same in all of them.
 bool predict(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
              const std::function<bool(const Prediction&)>& take);
 

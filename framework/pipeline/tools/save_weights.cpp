@@ -52,7 +52,7 @@ std::map<std::string, std::string> find_tied(const std::vector<NamedTensor>& ten
 }  // namespace
 
 size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTensor>& tensors, at::ScalarType dtype,
-                    const config::ClassNames& class_names) {
+                    const config::ClassNames& class_names, const std::map<std::string, std::string>& more) {
   const std::map<std::string, std::string> tied = find_tied(tensors);
   HostCopies copies(/*shares=*/true);
   std::vector<std::pair<std::string, at::Tensor>> copied;
@@ -67,6 +67,7 @@ size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTe
   }
   artifacts::Metadata metadata = artifacts::make_weights_metadata(class_names);
   metadata.insert(tied.begin(), tied.end());
+  metadata.insert(more.begin(), more.end());
   artifacts::write_safetensors(file, views, metadata, kKind);
   return views.size();
 }

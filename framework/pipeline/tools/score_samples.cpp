@@ -76,22 +76,40 @@ class Scoring {
   }
 
   SampleScores run(const std::function<bool()>& should_continue) {
-    predict(evaluation_, data_, context_, [&](const Prediction& batch) { return take(batch) && should_continue(); });
+    const std::vector<int64_t> samples = choose_samples();
+    size_t first = 0;
+    data::Loader& loader = data_.feed.loader();
+    loader.start(samples, /*epoch=*/0);
+    while (const data::Batch* batch = loader.next()) {
+      const std::vector<int64_t> indices = data::list_samples(*batch, samples, first);
+      first += indices.size() + batch->skipped.size();
+      if (batch->size == 0) continue;
+      BatchTensors batch_tensors = data_.to_batch_tensors(*batch, /*training=*/false);
+      run_model(evaluation_, data_, batch_tensors, context_);
+      take({indices, batch_tensors});
+      if (!should_continue()) break;
+    }
     keep_separate();
     for (ClassCounts& one : scores_.classes) one.counts = one.counts.cpu();
     return std::move(scores_);
   }
 
  private:
-  // Returns whether to continue.
-  bool take(const Prediction& batch) {
+  std::vector<int64_t> choose_samples() const {
+    const std::vector<int64_t> order = data_.feed.sampler().order(/*epoch=*/0);
+    const auto size = static_cast<int64_t>(order.size());
+    std::vector<int64_t> chosen = data::spread_places(size, std::min(size, limits_.samples));
+    for (int64_t& place : chosen) place = order[static_cast<size_t>(place)];
+    return chosen;
+  }
+
+  void take(const Prediction& batch) {
     if (!pairs_) begin(batch.batch_tensors);
-    const auto rows = std::min(static_cast<int64_t>(batch.indices.size()), limits_.samples - scores_.scored);
+    const auto rows = static_cast<int64_t>(batch.indices.size());
     std::vector<at::Tensor> predicted;  // one per pair
     for (size_t i = 0; i < pairs_->size(); ++i) predicted.push_back(count(batch.batch_tensors, i, rows));
     for (int64_t row = 0; row < rows; ++row) score(batch, row, predicted);
     scores_.scored += rows;
-    return scores_.scored < limits_.samples;
   }
 
   void begin(const BatchTensors& batch_tensors) {

@@ -44,14 +44,14 @@ struct SampleScores {
 };
 
 struct ScoringLimits {
-  int64_t samples;  // how many samples to score, from the start of the data
+  int64_t samples;  // how many samples to score, spread over the data
   size_t kept;      // maximum length of `best` and of `worst`
 };
 
-// Runs the model in evaluation mode, without gradients, over the first samples of the data, in validation order. Losses
-// are computed for each sample separately. Samples without a finite loss are in neither list. Targets that are not a
-// class, such as ignored labels, are not counted. `should_continue` is called after each batch and returns whether to
-// continue.
+// Runs the model in evaluation mode, without gradients, over samples of the data that data::spread_places() chooses, in
+// validation order: data are often in the order of their classes. Losses are computed for each sample separately.
+// Samples without a finite loss are in neither list. Targets that are not a class, such as ignored labels, are not
+// counted. `should_continue` is called after each batch and returns whether to continue.
 SampleScores score_samples(
     Evaluation& evaluation, BoundDataset& data, const plugins::StepContext& context, const ScoringLimits& limits,
     const std::function<bool()>& should_continue = [] { return true; });

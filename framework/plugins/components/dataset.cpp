@@ -1,6 +1,8 @@
 #include "framework/plugins/components/dataset.h"
 
 #include <tenon/class_names.h>
+#include <tenon/preprocessing.h>
+#include <tenon/sample_names.h>
 #include <tenon/sample_order.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/error.h"
+#include "framework/support/printable.h"
 
 namespace tenon::plugins {
 
@@ -92,6 +95,18 @@ tenon_status open_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
   return TENON_OK;
 }
 
+// The target is a string.
+tenon_status append_text(const tenon_text_sink* sink, tenon_string bytes) {
+  if (!bytes.data && bytes.size > 0)
+    return fail(TENON_INVALID_ARGUMENT, "put " + std::to_string(bytes.size) + " bytes, which are NULL");
+  try {
+    static_cast<std::string*>(sink->context)->append(bytes.data, bytes.size);
+    return TENON_OK;
+  } catch (const std::exception&) {
+    return fail(TENON_FAILED, "put " + std::to_string(bytes.size) + " bytes, for which there is no memory");
+  }
+}
+
 // Reads a field from the plugin's declaration. Throws std::invalid_argument with the reason if it is invalid.
 SampleField read_field(const tenon_field& declared) {
   SampleField field{to_string(declared.name), declared.dtype, {}, dtype_bytes(declared.dtype), 0};
@@ -137,6 +152,8 @@ Dataset::Dataset(const Component& component, const config::NamedDataset& plan)
                                      " samples; expected at least one");
   read_fields();
   read_classes();
+  read_preprocessing();
+  tokenizer_ = Tokenizer::read(component, instance_.self(), fields_);
 }
 
 void Dataset::read_fields() {
@@ -175,6 +192,34 @@ void Dataset::read_classes() {
                  "class_names.classes");
   const ResultScope scope(component(), "class_names.classes, reading its result");
   classes_ = read_class_lists(component(), lists, count, fields_);
+}
+
+void Dataset::read_preprocessing() {
+  const auto* extension = instance_.extension<tenon_preprocessing_lists>(TENON_PREPROCESSING);
+  if (!extension || !extension->lists) return;
+  const tenon_preprocessing* const* lists = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_dataset&) { return extension->lists(instance_.self(), &lists, &count); },
+                 "preprocessing.lists");
+  const ResultScope scope(component(), "preprocessing.lists, reading its result");
+  preprocessing_ = read_field_steps(component(), lists, count, fields_);
+}
+
+bool Dataset::names_samples() const {
+  const auto* const extension = instance_.extension<tenon_sample_names>(TENON_SAMPLE_NAMES);
+  return extension && extension->name;
+}
+
+std::string Dataset::name_sample(int64_t index) const {
+  const auto* const extension = instance_.extension<tenon_sample_names>(TENON_SAMPLE_NAMES);
+  std::string name;
+  const tenon_text_sink sink{sizeof sink, &name, append_text};
+  instance_.call([&](const tenon_dataset&) { return extension->name(instance_.self(), index, &sink); },
+                 "sample_names.name", At{sample_unit_.c_str(), index});
+  if (name.empty())
+    throw Error(ErrorKind::plugin, component().describe() + ", sample_names.name: put no name for sample " +
+                                       std::to_string(index) + "; expected a text");
+  return support::escape_control_characters(name);
 }
 
 std::optional<std::vector<int64_t>> Dataset::read_lengths() const {

@@ -10,8 +10,10 @@
 #include <tenon/dataset.h>
 
 #include "framework/plugins/components/class_list.h"
+#include "framework/plugins/components/field_steps.h"
 #include "framework/plugins/components/instance.h"
 #include "framework/plugins/components/sample_slot.h"
+#include "framework/plugins/components/tokenizer.h"
 
 namespace tenon::plugins {
 
@@ -19,8 +21,8 @@ class Dataset {
  public:
   using Field = SampleField;
 
-  // Creates the dataset and reads its size, fields and classes. Throws Error(plugin) for invalid fields or classes, and
-  // Error(data) for an empty dataset or if the plugin reports bad data.
+  // Creates the dataset and reads its size, fields, classes, preprocessing and tokenizer. Throws Error(plugin) for
+  // invalid ones, and Error(data) for an empty dataset or if the plugin reports bad data.
   Dataset(const Component& component, const config::NamedDataset& plan);
 
   const std::string& name() const { return name_; }
@@ -29,6 +31,19 @@ class Dataset {
   const std::vector<Field>& fields() const { return fields_; }
   // The classes that the dataset declares, see tenon/class_names.h; at most one list per field.
   const std::vector<ClassList>& classes() const { return classes_; }
+
+  // How the dataset makes its fields, see tenon/preprocessing.h; at most one list per field.
+  const std::vector<FieldSteps>& preprocessing() const { return preprocessing_; }
+
+  // How the dataset makes tokens of text; nothing if it has no tokenizer.
+  const std::optional<Tokenizer>& tokenizer() const { return tokenizer_; }
+
+  // Whether samples have names, see tenon/sample_names.h.
+  bool names_samples() const;
+
+  // [train] The name of a sample, with escapes for control characters and for bytes that are not UTF-8. Throws
+  // Error(plugin) for an empty one, or the error that the plugin reports. REQUIRES: names_samples().
+  std::string name_sample(int64_t index) const;
 
   // The lengths or weights of all samples, see tenon/sample_order.h; nothing if the plugin does not have the extension.
   // Throws Error(plugin) for numbers out of range, or the error that the plugin reports.
@@ -46,6 +61,7 @@ class Dataset {
  private:
   void read_fields();
   void read_classes();
+  void read_preprocessing();
 
   std::string name_;
   std::string sample_unit_;  // "train sample", for messages that continue with the index
@@ -53,6 +69,8 @@ class Dataset {
   int64_t size_ = 0;
   std::vector<Field> fields_;
   std::vector<ClassList> classes_;
+  std::vector<FieldSteps> preprocessing_;
+  std::optional<Tokenizer> tokenizer_;
 };
 
 // The shape of the field in one sample, with `?` for an extent that differs between samples.

@@ -101,6 +101,7 @@ Model::Model(const Component& component, const config::ComponentPlan& plan)
     throw Error(ErrorKind::plugin, component.describe() + ", ports: returns " + std::to_string(ports_.inputs.size()) +
                                        " inputs and " + std::to_string(ports_.outputs.size()) +
                                        " outputs; expected at least one of each");
+  read_decoding();
 }
 
 void Model::build() {

@@ -1,6 +1,7 @@
 // A model of a plugin.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <tenon/model.h>
 
 #include "framework/plugins/calls/ports.h"
+#include "framework/plugins/components/decoding.h"
 #include "framework/plugins/components/instance.h"
 #include "framework/plugins/tensors/frame.h"
 
@@ -39,11 +41,20 @@ class Model {
   // Whether a CUDA graph can replay forward and backward in training; false if the model does not declare it.
   bool is_capturable() const { return is_capturable_; }
 
+  // The extension TENON_DECODING; nothing if the model does not have it.
+  const std::optional<Decoding>& decoding() const { return decoding_; }
+
   // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step.
   std::vector<at::Tensor> forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
 
+  // Reads further tokens of sequences, see tenon/decoding.h. In the first call `cache` is empty; in later calls all
+  // inputs but the tokens are undefined. Throws Error(plugin). REQUIRES: decoding().
+  Decoded decode(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                 const std::vector<at::Tensor>& cache) const;
+
  private:
   struct Builder;
+  void read_decoding();
   void read_tied_tensors();
   void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
                      const std::vector<at::Tensor>& outputs) const;
@@ -51,6 +62,8 @@ class Model {
   Instance<tenon_model> instance_;
   PortList ports_;
   bool is_capturable_;
+  std::optional<Decoding> decoding_;
+  decltype(tenon_decoding::forward) decode_ = nullptr;
   std::vector<NamedTensor> tensors_, tied_tensors_;
   std::vector<tenon_tensor*> handles_;  // handles of tensors_
   std::vector<at::Tensor> buffers_;     // the tensors of tensors_ that are not trained

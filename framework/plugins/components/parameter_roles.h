@@ -1,6 +1,7 @@
 // The roles that a component declares for its parameters, see tenon/parameter_roles.h.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,5 +12,9 @@ namespace tenon::plugins {
 // The parameters with TENON_ROLE_METRIC, in the order of the component's list. Throws Error(plugin) if a parameter is
 // not in the schema or is no string or list of strings.
 std::vector<std::string> list_metric_parameters(const Component& component);
+
+// The parameter with TENON_ROLE_UNLABELLED; nothing if no parameter has it. Throws Error(plugin) if it is not in the
+// schema or is no list of strings.
+std::optional<std::string> find_unlabelled_parameter(const Component& component);
 
 }  // namespace tenon::plugins

@@ -2,10 +2,8 @@
 
 #include <tenon/abi.h>
 
-#include <charconv>
-#include <cmath>
-#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +13,8 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/quote_for_csv.h"
 #include "framework/plugins/calls/ports.h"
+#include "framework/reporting/predictions/json_predictions.h"
+#include "framework/reporting/predictions/print_element.h"
 #include "framework/support/error.h"
 
 namespace tenon::reporting {
@@ -49,7 +49,14 @@ class SafetensorsPredictions final : public PredictionFile {
 
   void name_classes(const config::ClassNames& names) override { names_ = names; }
 
-  void append(std::span<const TensorView> tensors) override {
+  void append(const PredictionRows& rows) override {
+    std::vector<TensorView> tensors = rows.tensors;
+    if (rows.top) {
+      tensors.push_back(rows.top->classes);
+      tensors.back().name = "top.class";
+      tensors.push_back(rows.top->probabilities);
+      tensors.back().name = "top.probability";
+    }
     if (!file_) open(tensors);
     for (size_t i = 0; i < tensors.size(); ++i) {
       require_same_rows(path_, tensors[i], row_shapes_[i]);
@@ -79,57 +86,29 @@ class SafetensorsPredictions final : public PredictionFile {
   std::optional<artifacts::SafetensorsRows> file_;
 };
 
-template <class T>
-T read(const std::byte* data) {
-  T value;
-  std::memcpy(&value, data, sizeof value);
-  return value;
-}
-
-// Prints the shortest text that parses to the same bits.
-template <class T>
-void print(std::string& text, T value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(value)) {
-      text += "NaN";
-      return;
-    }
-    if (std::isinf(value)) {
-      text += value < 0 ? "-Infinity" : "Infinity";
-      return;
-    }
-  }
-  char digits[32];
-  text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
-}
-
-void print_element(std::string& text, int32_t dtype, const std::byte* data) {
-  switch (dtype) {
-    case TENON_BOOL:
-    case TENON_UINT8: return print(text, read<uint8_t>(data));
-    case TENON_INT8: return print(text, read<int8_t>(data));
-    case TENON_INT16: return print(text, read<int16_t>(data));
-    case TENON_INT32: return print(text, read<int32_t>(data));
-    case TENON_INT64: return print(text, read<int64_t>(data));
-    case TENON_FLOAT64: return print(text, read<double>(data));
-    default: return print(text, read<float>(data));
-  }
-}
-
 // Writes one line per sample. Each element of a vector has a column: `logits.0`, `logits.1`, ..., or `logits.cat` with
-// the name of its class. The number of a class is followed by a column with its name: `label`, `label.name`.
+// the name of its class. The number of a class is followed by a column with its name: `label`, `label.name`. Columns of
+// texts come last.
 class CsvPredictions final : public PredictionFile {
  public:
   explicit CsvPredictions(fs::path path) : path_(path), file_(std::move(path), kKind) {}
 
   void name_classes(const config::ClassNames& names) override { names_ = names; }
 
-  void append(std::span<const TensorView> tensors) override {
+  void append(const PredictionRows& rows) override {
+    const std::vector<TensorView>& tensors = rows.tensors;
     std::string text;
-    if (row_shapes_.empty()) text = start(tensors);
+    if (row_shapes_.empty()) text = start(rows);
     for (size_t i = 0; i < tensors.size(); ++i) require_same_rows(path_, tensors[i], row_shapes_[i]);
     for (int64_t row = 0; row < tensors.front().shape.front(); ++row) {
-      for (const TensorView& tensor : tensors) print_row(text, tensor, row);
+      for (const TensorView& tensor : tensors) {
+        print_row(text, tensor, row);
+        if (&tensor != &tensors.front()) continue;
+        if (!rows.names.empty()) text += artifacts::quote_for_csv(rows.names[static_cast<size_t>(row)]) + ',';
+        if (rows.top) print_top(text, *rows.top, row);
+      }
+      for (const TextColumn& column : rows.texts)
+        text += artifacts::quote_for_csv(column.rows[static_cast<size_t>(row)]) + ',';
       text.back() = '\n';
     }
     file_.write(text);
@@ -140,9 +119,9 @@ class CsvPredictions final : public PredictionFile {
  private:
   static constexpr int64_t kMaxColumns = 4096;  // maximum length of a vector
 
-  std::string start(std::span<const TensorView> tensors) {
+  std::string start(const PredictionRows& rows) {
     std::string header;
-    for (const TensorView& tensor : tensors) {
+    for (const TensorView& tensor : rows.tensors) {
       row_shapes_.push_back(row_shape(tensor));
       const std::vector<int64_t>& shape = row_shapes_.back();
       if (shape.size() > 1 || (shape.size() == 1 && shape[0] > kMaxColumns))
@@ -162,9 +141,27 @@ class CsvPredictions final : public PredictionFile {
         header += artifacts::quote_for_csv(tensor.name + '.' +
                                            (is_named ? config::name_class(*names, k) : std::to_string(k))) +
                   ',';
+      if (&tensor != &rows.tensors.front()) continue;
+      if (!rows.names.empty()) header += "name,";
+      for (int64_t k = 1; rows.top && k <= rows.top->classes.shape[1]; ++k)
+        header += "top." + std::to_string(k) + ",top." + std::to_string(k) + ".probability,";
     }
+    for (const TextColumn& column : rows.texts) header += artifacts::quote_for_csv(column.name) + ',';
     header.back() = '\n';
     return header;
+  }
+
+  void print_top(std::string& text, const TopClasses& top, int64_t row) const {
+    const int64_t count = top.classes.shape[1];
+    const auto names = names_.find("top");
+    for (int64_t i = row * count; i < (row + 1) * count; ++i) {
+      const auto number = read_element<int64_t>(top.classes.data + i * int64_t{sizeof(int64_t)});
+      text += (names == names_.end() ? std::to_string(number)
+                                     : artifacts::quote_for_csv(config::name_class(names->second, number))) +
+              ',';
+      print_element(text, TENON_FLOAT32, top.probabilities.data + i * int64_t{sizeof(float)});
+      text += ',';
+    }
   }
 
   // The classes of the column; null: it has none. Only integers are numbers of classes.
@@ -198,12 +195,15 @@ class CsvPredictions final : public PredictionFile {
 
 }  // namespace
 
+bool PredictionFile::holds_text(const fs::path& path) { return path.extension() != ".safetensors"; }
+
 std::unique_ptr<PredictionFile> PredictionFile::make(const fs::path& path, int64_t max_rows) {
   const std::string end = path.extension().string();
   if (end == ".csv") return std::make_unique<CsvPredictions>(path);
+  if (end == ".jsonl") return make_json_predictions(path);
   if (end == ".safetensors") return std::make_unique<SafetensorsPredictions>(path, max_rows);
-  throw Error(kKind,
-              "command line: --output is \"" + path.string() + "\"; expected a name that ends in .csv or .safetensors");
+  throw Error(kKind, "command line: --output is \"" + path.string() +
+                         "\"; expected a name that ends in .csv, .jsonl or .safetensors");
 }
 
 }  // namespace tenon::reporting

@@ -5,11 +5,15 @@
 
 #include <tenon/capture.h>
 #include <tenon/class_names.h>
+#include <tenon/decoding.h>
 #include <tenon/index_inputs.h>
 #include <tenon/parameter_roles.h>
+#include <tenon/preprocessing.h>
+#include <tenon/sample_names.h>
 #include <tenon/sample_order.h>
 #include <tenon/saved_state.h>
 #include <tenon/tied_weights.h>
+#include <tenon/tokenizer.h>
 #include <tenon/usual_sources.h>
 
 #include "framework/support/error.h"
@@ -170,6 +174,9 @@ void check_extensions(Session& session) {
     check_table(one, TENON_INDEX_INPUTS, "tenon_index_inputs", TENON_SIZE_TO(tenon_index_inputs, inputs),
                 &tenon_index_inputs::inputs);
   if (kind == ComponentKind::model)
+    check_table(one, TENON_DECODING, "tenon_decoding", TENON_SIZE_TO(tenon_decoding, forward),
+                &tenon_decoding::describe, &tenon_decoding::forward);
+  if (kind == ComponentKind::model)
     check_table(one, TENON_TIED_WEIGHTS, "tenon_tied_weights", TENON_SIZE_TO(tenon_tied_weights, names),
                 &tenon_tied_weights::names);
   if (kind == ComponentKind::model || kind == ComponentKind::loss || kind == ComponentKind::metric)
@@ -179,10 +186,16 @@ void check_extensions(Session& session) {
     check_table(one, TENON_CLASS_NAMES, "tenon_class_lists", TENON_SIZE_TO(tenon_class_lists, classes),
                 &tenon_class_lists::classes);
     check_table(one, TENON_PREPARE, "tenon_prepare", TENON_SIZE_TO(tenon_prepare, prepare), &tenon_prepare::prepare);
+    check_table(one, TENON_PREPROCESSING, "tenon_preprocessing_lists", TENON_SIZE_TO(tenon_preprocessing_lists, lists),
+                &tenon_preprocessing_lists::lists);
+    check_table(one, TENON_SAMPLE_NAMES, "tenon_sample_names", TENON_SIZE_TO(tenon_sample_names, name),
+                &tenon_sample_names::name);
     check_table(one, TENON_SAMPLE_LENGTHS, "tenon_sample_lengths", TENON_SIZE_TO(tenon_sample_lengths, lengths),
                 &tenon_sample_lengths::lengths);
     check_table(one, TENON_SAMPLE_WEIGHTS, "tenon_sample_weights", TENON_SIZE_TO(tenon_sample_weights, weights),
                 &tenon_sample_weights::weights);
+    check_table(one, TENON_TOKENIZER, "tenon_tokenizer", TENON_SIZE_TO(tenon_tokenizer, decode),
+                &tenon_tokenizer::describe, &tenon_tokenizer::encode, &tenon_tokenizer::decode);
   }
 }
 

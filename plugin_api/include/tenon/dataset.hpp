@@ -8,8 +8,12 @@
 //   uint64_t fingerprint() const;                   // optional: equal data give equal numbers
 //   std::vector<int64_t> lengths() const;           // optional: one per sample, for batches of similar lengths
 //   std::vector<double> weights() const;            // optional: one per sample, for weighted sampling
+//   std::string sample_name(int64_t index) const;       // optional: such as the path of an image, see sample_names.h
 //   static void prepare(const tenon::Params& params);   // optional: downloads or unpacks files, see prepare.h
 //   std::vector<tenon::ClassNames> class_names() const; // optional: the names of classes, see class_names.hpp
+//   std::vector<tenon::Preprocessing> preprocessing() const;  // optional: how fields are made, see preprocessing.hpp
+//   tenon::TokenizerInfo tokenizer() const;         // optional, with encode and decode: tokens as text, see
+//   tokenizer.hpp
 //
 // A dataset that keeps data per worker thread (a decoder, a file handle, a buffer) defines this instead of get:
 //
@@ -35,8 +39,12 @@
 #include "detail/convert_number.hpp"
 #include "detail/table.hpp"
 #include "dtype.hpp"
+#include "parameter_roles.hpp"
 #include "prepare.h"
+#include "preprocessing.hpp"
+#include "sample_names.h"
 #include "sample_order.h"
+#include "tokenizer.hpp"
 
 namespace tenon {
 
@@ -200,6 +208,11 @@ inline constexpr bool has_prepare = false;
 template <class T>
 inline constexpr bool has_prepare<T, std::void_t<decltype(T::prepare(std::declval<const Params&>()))>> = true;
 
+template <class T, class = void>
+inline constexpr bool has_sample_name = false;
+template <class T>
+inline constexpr bool has_sample_name<T, std::void_t<decltype(std::declval<const T&>().sample_name(int64_t{}))>> = true;
+
 // Copies one number per sample to the host. The host's memory has room for `samples` numbers.
 template <class Number>
 void put_each(const std::vector<Number>& given, int64_t samples, const char* what, Number* out) {
@@ -214,14 +227,32 @@ template <class T>
 struct TENON_HIDDEN DatasetTable {
   struct Instance {
     explicit Instance(const tenon_params* params)
-        : dataset(construct<T>(params)), fields(dataset.fields()), classes(class_names_of(dataset)) {}
+        : dataset(construct<T>(params)),
+          fields(dataset.fields()),
+          classes(class_names_of(dataset)),
+          preprocessing(preprocessing_of(dataset)),
+          tokenizer(tokenizer_of(dataset)) {}
     T dataset;
     const Table<Field> fields;
     const ClassLists classes;
+    const Table<Preprocessing> preprocessing;
+    const TokenizerTable tokenizer;
   };
 
   static std::vector<ClassNames> class_names_of(const T& dataset) {
     if constexpr (has_class_names<T>) return dataset.class_names();
+    static_cast<void>(dataset);
+    return {};
+  }
+
+  static std::vector<Preprocessing> preprocessing_of(const T& dataset) {
+    if constexpr (has_preprocessing<T>) return dataset.preprocessing();
+    static_cast<void>(dataset);
+    return {};
+  }
+
+  static TokenizerInfo tokenizer_of(const T& dataset) {
+    if constexpr (has_tokenizer<T>) return dataset.tokenizer();
     static_cast<void>(dataset);
     return {};
   }
@@ -289,6 +320,37 @@ struct TENON_HIDDEN DatasetTable {
     return TENON_OK;
   }
 
+  static tenon_status preprocessing(void* self, const tenon_preprocessing* const** lists, uint64_t* count) {
+    instance(self).preprocessing.hand_out(lists, count);
+    return TENON_OK;
+  }
+
+  static tenon_status tokenizer(void* self, const tenon_tokenizer_info** info) {
+    *info = instance(self).tokenizer.describe();
+    return TENON_OK;
+  }
+
+  static tenon_status encode(void* self, tenon_string text, const tenon_token_sink* sink) {
+    return guard([&] {
+      const std::vector<int64_t> tokens = instance(self).dataset.encode(std::string_view(text.data, text.size));
+      check(sink->put(sink, tokens.data(), tokens.size()));
+    });
+  }
+
+  static tenon_status decode(void* self, const int64_t* tokens, uint64_t count, const tenon_text_sink* sink) {
+    return guard([&] {
+      const std::string text = instance(self).dataset.decode(std::vector<int64_t>(tokens, tokens + count));
+      check(sink->put(sink, borrow(text)));
+    });
+  }
+
+  static tenon_status sample_name(void* self, int64_t index, const tenon_text_sink* sink) {
+    return guard([&] {
+      const std::string name = instance(self).dataset.sample_name(index);
+      check(sink->put(sink, borrow(name)));
+    });
+  }
+
   static tenon_status prepare(const tenon_host*, const tenon_params* params) {
     return guard([&] { T::prepare(Params(params)); });
   }
@@ -297,6 +359,21 @@ struct TENON_HIDDEN DatasetTable {
     if constexpr (has_class_names<T>) {
       static constexpr tenon_class_lists kClasses = {sizeof(tenon_class_lists), &classes};
       if (copy(id) == TENON_CLASS_NAMES) return &kClasses;
+    }
+    if constexpr (has_preprocessing<T>) {
+      static constexpr tenon_preprocessing_lists kPreprocessing = {sizeof(tenon_preprocessing_lists), &preprocessing};
+      if (copy(id) == TENON_PREPROCESSING) return &kPreprocessing;
+    }
+    if constexpr (has_tokenizer<T>) {
+      static constexpr tenon_tokenizer kTokenizer = {sizeof(tenon_tokenizer), &tokenizer, &encode, &decode};
+      if (copy(id) == TENON_TOKENIZER) return &kTokenizer;
+    }
+    if constexpr (has_sample_name<T>) {
+      static constexpr tenon_sample_names kNames = {sizeof(tenon_sample_names), &sample_name};
+      if (copy(id) == TENON_SAMPLE_NAMES) return &kNames;
+    }
+    if constexpr (ParameterRolesExtension<T>::is_provided) {
+      if (copy(id) == TENON_PARAMETER_ROLES) return &ParameterRolesExtension<T>::table;
     }
     if constexpr (has_prepare<T>) {
       static constexpr tenon_prepare kPrepare = {sizeof(tenon_prepare), &prepare};
@@ -346,7 +423,9 @@ Component dataset(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &detail::DatasetTable<T>::table,
-          detail::has_lengths<T> || detail::has_weights<T> || detail::has_prepare<T> || detail::has_class_names<T>
+          detail::has_lengths<T> || detail::has_sample_name<T> || detail::ParameterRolesExtension<T>::is_provided ||
+                  detail::has_weights<T> || detail::has_prepare<T> || detail::has_class_names<T> ||
+                  detail::has_preprocessing<T> || detail::has_tokenizer<T>
               ? &detail::DatasetTable<T>::get_extension
               : nullptr};
 }

@@ -9,6 +9,8 @@
 //   static std::vector<std::pair<std::string, std::string>> usual_sources();  // optional, see usual_sources.hpp
 //   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
 //   bool is_capturable() const { return true; }     // optional: a CUDA graph can replay it, see capture.hpp
+//   tenon::Decoding decoding() const;               // optional: continues sequences, together with decode, see
+//                                                   // decoding.hpp
 //
 // Register the class with tenon::model<T>("id", "one line") in TENON_PLUGIN. forward of a model with several outputs
 // returns a std::vector<tenon::Tensor>. forward depends only on its arguments: the weights are frame.tensor(weight_).
@@ -23,6 +25,7 @@
 
 #include "capture.hpp"
 #include "component.hpp"
+#include "decoding.hpp"
 #include "detail/component_extensions.hpp"
 #include "index_inputs.hpp"
 #include "model.h"
@@ -115,15 +118,20 @@ template <class T>
 struct TENON_HIDDEN ModelTable {
   struct Instance {
     explicit Instance(const tenon_params* params)
-        : model(construct<T>(params)), ports(model.ports()), index_inputs(index_inputs_of(model)) {}
+        : model(construct<T>(params)),
+          ports(model.ports()),
+          index_inputs(index_inputs_of(model)),
+          decoding(decoding_of(model)) {}
     T model;
     const Table<Port> ports;
     const Table<IndexInput> index_inputs;
+    const DecodingInfo decoding;
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
   static const T& component(void* self) { return instance(self).model; }
   static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
+  static const DecodingInfo& decoding(void* self) { return instance(self).decoding; }
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
     return guard([&] { *self = new Instance(params); });
@@ -157,6 +165,21 @@ struct TENON_HIDDEN ModelTable {
     });
   }
 
+  static tenon_status decode(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                             tenon_tensor* const* cache, tenon_tensor** next_cache, uint64_t cache_count,
+                             tenon_tensor** scores) {
+    return guard([&] {
+      const Frame within(frame);
+      const Inputs given(&within, inputs, input_count, &instance(self).ports.items());
+      std::vector<Tensor> kept;
+      for (uint64_t i = 0; cache && i < cache_count; ++i) kept.emplace_back(cache[i], &within);
+      const Decoded decoded = instance(self).model.decode(within, given, kept);
+      require_cache(decoded.cache.size(), cache_count);
+      for (size_t i = 0; i < decoded.cache.size(); ++i) next_cache[i] = decoded.cache[i].handle();
+      *scores = decoded.scores.handle();
+    });
+  }
+
   static constexpr tenon_model make() {
     tenon_model made = {};
     made.size = sizeof made;
@@ -185,8 +208,9 @@ Component model(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
-                             detail::TiedWeightsExtension<T>, detail::UsualSourcesExtension<T>>::function()};
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::DecodingExtension<T, Table>,
+                             detail::IndexInputsExtension<T, Table>, detail::TiedWeightsExtension<T>,
+                             detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

@@ -16,6 +16,12 @@ extern "C" {
  * validation. An empty string names no metric. */
 #define TENON_ROLE_METRIC 1u
 
+/* Of a dataset, a list of strings: paths of folders or files. If it is not empty, the samples are these inputs in place
+ * of those that the other parameters describe, in this order, and read in the same way. fields() leaves out the fields
+ * that come from labels. The default is an empty list. `host predict --input` sets it; relative paths start from the
+ * working directory. */
+#define TENON_ROLE_UNLABELLED 16u
+
 typedef struct tenon_parameter_role {
   tenon_string parameter; /* its name in the schema */
   uint32_t role;          /* TENON_ROLE_...; a host ignores roles that it does not know */

@@ -136,6 +136,13 @@ class Param {
     return *this;
   }
 
+  // Declares that the value lists folders and files to read in place of labelled data, see parameter_roles.h. REQUIRES:
+  // a list of strings of a dataset, empty by default.
+  Param& lists_unlabelled() {
+    role_ = TENON_ROLE_UNLABELLED;
+    return *this;
+  }
+
   const std::string& name() const { return name_; }
   uint32_t role() const { return role_; }  // TENON_ROLE_...; 0: none
 

@@ -7,6 +7,7 @@
 #include "capture.h"       /* CUDA graphs */
 #include "class_names.h"   /* the classes of labels */
 #include "dataset.h"       /* datasets, which write samples directly into the batch */
+#include "decoding.h"      /* continuing sequences */
 #include "device_stream.h" /* current device and stream, for kernels */
 #include "dlpack.h"        /* tensor exchange with other libraries */
 #include "gradient.h"      /* custom autograd functions */
@@ -21,14 +22,17 @@
 #include "plugin.h"          /* plugin entry point */
 #include "port.h"            /* named inputs and outputs */
 #include "prepare.h"         /* files that a dataset needs */
+#include "preprocessing.h"   /* how fields are made */
 #include "random.h"          /* random numbers per sample */
 #include "run_metrics.h"     /* metric directions */
 #include "run_progress.h"    /* progress within the epoch */
 #include "run_tensors.h"     /* trained tensors, for callbacks */
+#include "sample_names.h"    /* names of samples */
 #include "sample_order.h"    /* lengths and weights of samples */
 #include "saved_state.h"     /* state of components for checkpoints */
 #include "tensor.h"
 #include "tied_weights.h"  /* further names of weights */
+#include "tokenizer.h"     /* text as tokens */
 #include "usual_sources.h" /* what inputs are connected to */
 
 #endif

@@ -14,7 +14,8 @@
 // but takes 10 s longer to compile.
 // Parameters and buffers are registered under their PyTorch names. A loss is a class with ports() and forward. forward
 // returns a scalar mean over the batch, or a tenon::TorchLossResult for a mean over something else. index_inputs() and
-// is_capturable() are optional, see index_inputs.hpp and capture.hpp.
+// is_capturable() are optional, see index_inputs.hpp and capture.hpp; so are decoding() and decode(inputs, cache) of a
+// model, see decoding.hpp.
 #pragma once
 
 #ifndef TENON_TORCH_BUILD
@@ -47,6 +48,12 @@ struct TorchLossResult {
   torch::Tensor loss;  // a scalar
   double weight = 0;
   torch::Tensor weight_tensor = {};
+};
+
+// The result of a model's decode, see Decoded in decoding.hpp.
+struct TorchDecoded {
+  torch::Tensor scores;
+  std::vector<torch::Tensor> cache;
 };
 
 namespace detail {
@@ -144,11 +151,15 @@ template <class T>
 class TorchModule {
  public:
   explicit TorchModule(const tenon_params* params)
-      : module_(make(params)), ports_(ports_of(*module_)), index_inputs_(index_inputs_of(*module_)) {}
+      : module_(make(params)),
+        ports_(ports_of(*module_)),
+        index_inputs_(index_inputs_of(*module_)),
+        decoding_(decoding_of(*module_)) {}
 
   const T& module() const { return *module_; }
   const Table<Port>& ports() const { return ports_; }
   const Table<IndexInput>& index_inputs() const { return index_inputs_; }
+  const DecodingInfo& decoding() const { return decoding_; }
 
   void build(const Builder& builder) {
     weights_.clear();
@@ -156,11 +167,17 @@ class TorchModule {
   }
 
   std::vector<torch::Tensor> forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
-    check_weights(frame);
     const WithinFrame within(frame);
-    // train() walks the whole module tree, so it is called only on a change.
-    if (module_->is_training() != (frame->training != 0)) module_->train(frame->training != 0);
+    prepare(frame);
     return list_outputs(call_forward(*module_, inputs, input_count));
+  }
+
+  // `cache` is empty in the first call.
+  TorchDecoded decode(const tenon_frame* frame, const std::vector<torch::Tensor>& inputs,
+                      const std::vector<torch::Tensor>& cache) {
+    const WithinFrame within(frame);
+    prepare(frame);
+    return module_->decode(inputs, cache);
   }
 
  private:
@@ -201,6 +218,12 @@ class TorchModule {
     host->release(handle);
   }
 
+  void prepare(const tenon_frame* frame) {
+    check_weights(frame);
+    // train() walks the whole module tree, so it is called only on a change.
+    if (module_->is_training() != (frame->training != 0)) module_->train(frame->training != 0);
+  }
+
   // A module computes with the tensors that it holds. With other tensors in the frame, it would silently train or
   // evaluate the wrong ones.
   void check_weights(const tenon_frame* frame) const {
@@ -214,14 +237,24 @@ class TorchModule {
   const std::shared_ptr<T> module_;
   const Table<Port> ports_;
   const Table<IndexInput> index_inputs_;
+  const DecodingInfo decoding_;
   std::vector<Weight> weights_;
 };
+
+// An absent tensor is undefined.
+inline std::vector<torch::Tensor> unwrap_all(tenon_tensor* const* handles, uint64_t count) {
+  std::vector<torch::Tensor> tensors(handles ? count : 0);
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (handles[i]) tensors[i] = unwrap(handles[i]);
+  return tensors;
+}
 
 template <class T>
 struct TENON_HIDDEN TorchModelTable {
   static TorchModule<T>& instance(void* self) { return *static_cast<TorchModule<T>*>(self); }
   static const T& component(void* self) { return instance(self).module(); }
   static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs(); }
+  static const DecodingInfo& decoding(void* self) { return instance(self).decoding(); }
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
     return guard_torch([&] { *self = new TorchModule<T>(params); });
@@ -245,6 +278,18 @@ struct TENON_HIDDEN TorchModelTable {
       std::vector<Tensor> handles;
       for (const torch::Tensor& tensor : given) handles.emplace_back(wrap_in_frame(tensor, frame), nullptr);
       put_outputs(handles, outputs, output_count);
+    });
+  }
+
+  static tenon_status decode(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                             tenon_tensor* const* cache, tenon_tensor** next_cache, uint64_t cache_count,
+                             tenon_tensor** scores) {
+    return guard_torch([&] {
+      const TorchDecoded decoded =
+          instance(self).decode(frame, unwrap_all(inputs, input_count), unwrap_all(cache, cache_count));
+      require_cache(decoded.cache.size(), cache_count);
+      for (size_t i = 0; i < decoded.cache.size(); ++i) next_cache[i] = wrap_in_frame(decoded.cache[i], frame);
+      *scores = wrap_in_frame(decoded.scores, frame);
     });
   }
 
@@ -390,8 +435,8 @@ Component torch_model(std::string id, std::string doc) {
           std::move(doc),
           detail::schema_of<T>(),
           &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
-                             detail::UsualSourcesExtension<T>>::function()};
+          detail::Extensions<detail::CaptureExtension<T, Table>, detail::DecodingExtension<T, Table>,
+                             detail::IndexInputsExtension<T, Table>, detail::UsualSourcesExtension<T>>::function()};
 }
 
 // Registers T, a class over LibTorch tensors, as the loss `id`.

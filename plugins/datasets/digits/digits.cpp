@@ -61,6 +61,10 @@ class Digits final {
 
   std::vector<tenon::ClassNames> class_names() const { return {{"label", {}, kClasses}}; }
 
+  std::vector<tenon::Preprocessing> preprocessing() const {
+    return {{"image", R"([{"name": "normalize", "divide_by": 16, "mean": 0, "std": 1}])"}};
+  }
+
   int64_t size() const { return static_cast<int64_t>(digits_.size()); }
 
   void get(const tenon::Sample& sample, const tenon::Sink& sink) const {

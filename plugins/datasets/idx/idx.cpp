@@ -1,5 +1,6 @@
 // Grey images and labels in IDX files, the format of MNIST.
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,11 @@ namespace idx {
 namespace {
 
 constexpr float kWhite = 255;
+
+std::string print_number(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
 
 class Idx final {
  public:
@@ -35,6 +41,8 @@ class Idx final {
   explicit Idx(const tenon::Params& params)
       : images_(params.path("images"), 3, "images"),
         normalizes_(params.boolean("normalize")),
+        steps_(R"([{"name": "normalize", "divide_by": 255, "mean": )" + print_number(params.number("mean")) +
+               R"(, "std": )" + print_number(params.number("std")) + "}]"),
         factor_(static_cast<float>(1 / (kWhite * params.number("std")))),
         addend_(static_cast<float>(-params.number("mean") / params.number("std"))) {
     const std::string path = params.path("labels");
@@ -58,6 +66,8 @@ class Idx final {
     return fields;
   }
 
+  std::vector<tenon::Preprocessing> preprocessing() const { return {{"image", normalizes_ ? steps_ : "[]"}}; }
+
   int64_t size() const { return images_.shape().front(); }
 
   Worker open_worker(uint64_t, uint64_t) const { return {}; }
@@ -78,6 +88,7 @@ class Idx final {
   IdxFile images_;
   std::vector<uint8_t> labels_;  // none: samples have no label
   bool normalizes_;
+  std::string steps_;  // of normalized images
   float factor_;
   float addend_;
 };

@@ -1,10 +1,13 @@
 // Images listed in a table, with classes, regression targets, or both.
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <tenon/plugin.hpp>
 
+#include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/image_table.h"
+#include "plugins/datasets/shared/unlabelled_images.h"
 
 namespace {
 
@@ -13,22 +16,49 @@ class ImageCsv final {
   using Worker = datasets::ImageReader::Worker;
 
   static std::vector<tenon::Param> schema() {
-    return datasets::ImageTable::schema({tenon::param("image", "path").doc("column with the paths of the images")});
+    return datasets::ImageTable::schema(
+        {tenon::param("image", "path").doc("column with the paths of the images"), datasets::unlabelled_parameter()});
   }
 
-  explicit ImageCsv(const tenon::Params& params) : table_(params, {"image"}) {}
+  explicit ImageCsv(const tenon::Params& params) {
+    unlabelled_ = datasets::list_unlabelled_images(params.texts("unlabelled"), params.text("image"));
+    if (unlabelled_.empty()) {
+      table_.emplace(params, std::vector<std::string>{"image"});
+    } else {
+      reader_.emplace(params);
+      reader_->expect_images(unlabelled_.size());
+    }
+  }
 
-  std::vector<tenon::Field> fields() const { return table_.fields(); }
-  std::vector<tenon::ClassNames> class_names() const { return table_.class_names(); }
-  int64_t size() const { return table_.size(); }
-  Worker open_worker(uint64_t, uint64_t) const { return table_.open_worker(); }
+  std::vector<tenon::Field> fields() const {
+    if (reader_) return {reader_->field("image", "the image")};
+    return table_->fields();
+  }
+  std::vector<tenon::ClassNames> class_names() const {
+    if (reader_) return {};
+    return table_->class_names();
+  }
+  std::vector<tenon::Preprocessing> preprocessing() const {
+    if (reader_) return {reader_->preprocessing("image")};
+    return table_->preprocessing();
+  }
+  int64_t size() const { return reader_ ? static_cast<int64_t>(unlabelled_.size()) : table_->size(); }
+  std::string sample_name(int64_t index) const {
+    return reader_ ? unlabelled_[static_cast<size_t>(index)].name : table_->name(index);
+  }
+  Worker open_worker(uint64_t, uint64_t) const { return reader_ ? reader_->open_worker() : table_->open_worker(); }
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
-    table_.write(worker, sample.index, {sample.seed}, sink);
+    if (!reader_) return table_->write(worker, sample.index, {sample.seed}, sink);
+    const auto i = static_cast<size_t>(sample.index);
+    reader_->write(worker, i, datasets::LooseImage(unlabelled_[i].path), sample.seed, sink, "image");
   }
 
  private:
-  datasets::ImageTable table_;
+  // Either the table with its targets, or images without any.
+  std::optional<datasets::ImageTable> table_;
+  std::optional<datasets::ImageReader> reader_;
+  std::vector<datasets::UnlabelledImage> unlabelled_;
 };
 
 }  // namespace

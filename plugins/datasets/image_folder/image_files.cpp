@@ -1,34 +1,22 @@
 #include "plugins/datasets/image_folder/image_files.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <system_error>
 
 #include <tenon/error.hpp>
 
 #include "plugins/datasets/shared/list_folder.h"
 #include "plugins/datasets/shared/listed_file.h"
+#include "plugins/datasets/shared/unlabelled_images.h"
 
 namespace image_folder {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 10> kExtensions = {".jpg",  ".jpeg", ".jpe",  ".png", ".bmp",
-                                                          ".webp", ".tif",  ".tiff", ".pgm", ".ppm"};
-
 constexpr const char* kExpected = "a folder with one folder per class";
 
 bool is_hidden(const fs::path& path) { return path.filename().native().front() == '.'; }
-
-bool is_image_name(const fs::path& path) {
-  std::string extension = path.extension().native();
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
-}
 
 std::vector<std::string> list_classes(const fs::path& root) {
   std::vector<std::string> classes;
@@ -47,7 +35,7 @@ std::vector<std::string> list_class_images(const fs::path& root, const std::stri
   std::vector<std::string> paths, others;
   datasets::visit_tree(root / name, kExpected, [&](const fs::directory_entry& entry) {
     if (is_hidden(entry.path())) return false;
-    if (!is_image_name(entry.path())) {
+    if (!datasets::is_image_name(entry.path())) {
       std::error_code is_link_without_target;
       if (!entry.is_directory(is_link_without_target)) others.push_back(entry.path().lexically_relative(root).native());
     } else if (datasets::is_listed_file(entry, "an image")) {

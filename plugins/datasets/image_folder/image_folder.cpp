@@ -7,6 +7,7 @@
 
 #include "plugins/datasets/image_folder/image_files.h"
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/unlabelled_images.h"
 #include "plugins/datasets/shared/validation_part.h"
 
 namespace image_folder {
@@ -51,11 +52,17 @@ class ImageFolder final {
             .range("(0, 1)")
             .doc("fraction of the images in the validation split; the train split has the rest"),
     };
+    params.push_back(datasets::unlabelled_parameter());
     for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
     return params;
   }
 
   explicit ImageFolder(const tenon::Params& params) : root_(params.path("path")), reader_(params) {
+    unlabelled_ = datasets::list_unlabelled_images(params.texts("unlabelled"));
+    if (!unlabelled_.empty()) {
+      reader_.expect_images(unlabelled_.size());
+      return;
+    }
     ImageFiles files = list_image_files(root_);
     warn_about(files.skipped, root_);
     classes_ = std::move(files.classes);
@@ -64,20 +71,31 @@ class ImageFolder final {
   }
 
   std::vector<tenon::Field> fields() const {
+    if (!unlabelled_.empty()) return {reader_.field("image", "the image")};
     return {reader_.field("image", "the image"), {"label", TENON_INT64, {}, "the class, from 0"}};
   }
 
-  std::vector<tenon::ClassNames> class_names() const { return {{"label", classes_}}; }
+  std::vector<tenon::ClassNames> class_names() const {
+    if (!unlabelled_.empty()) return {};
+    return {{"label", classes_}};
+  }
 
-  int64_t size() const { return static_cast<int64_t>(images_.size()); }
+  std::vector<tenon::Preprocessing> preprocessing() const { return {reader_.preprocessing("image")}; }
+
+  int64_t size() const { return static_cast<int64_t>(unlabelled_.empty() ? images_.size() : unlabelled_.size()); }
+
+  std::string sample_name(int64_t index) const {
+    const auto i = static_cast<size_t>(index);
+    return unlabelled_.empty() ? images_[i].path : unlabelled_[i].name;
+  }
 
   Worker open_worker(uint64_t, uint64_t) const { return reader_.open_worker(); }
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
-    const ImageFile& image = images_[static_cast<size_t>(sample.index)];
-    const std::string path = root_ + '/' + image.path;
-    reader_.write(worker, static_cast<size_t>(sample.index), datasets::LooseImage(path), sample.seed, sink, "image");
-    sink.put<int64_t>("label", image.label);
+    const auto i = static_cast<size_t>(sample.index);
+    const std::string path = unlabelled_.empty() ? root_ + '/' + images_[i].path : unlabelled_[i].path;
+    reader_.write(worker, i, datasets::LooseImage(path), sample.seed, sink, "image");
+    if (unlabelled_.empty()) sink.put<int64_t>("label", images_[i].label);
   }
 
  private:
@@ -85,6 +103,7 @@ class ImageFolder final {
   datasets::ImageReader reader_;
   std::vector<std::string> classes_;
   std::vector<ImageFile> images_;
+  std::vector<datasets::UnlabelledImage> unlabelled_;  // if not empty, they take the place of images_
 };
 
 }  // namespace

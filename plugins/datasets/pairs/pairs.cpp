@@ -28,6 +28,7 @@ class Pairs final {
 
   std::vector<tenon::Field> fields() const { return table_.fields(); }
   std::vector<tenon::ClassNames> class_names() const { return table_.class_names(); }
+  std::vector<tenon::Preprocessing> preprocessing() const { return table_.preprocessing(); }
   int64_t size() const { return table_.size(); }
   Worker open_worker(uint64_t, uint64_t) const { return table_.open_worker(); }
 

@@ -13,6 +13,7 @@
 #include "plugins/datasets/segmentation/mask_file.h"
 #include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/split.h"
+#include "plugins/datasets/shared/unlabelled_images.h"
 
 namespace segmentation {
 namespace {
@@ -40,6 +41,7 @@ class Segmentation final {
             .doc("number in the masks that means no class, also used for pixels outside the image; set the loss and "
                  "the metric to the same ignore_index"),
     };
+    params.push_back(datasets::unlabelled_parameter());
     for (tenon::Param& param : datasets::Split::schema()) params.push_back(std::move(param));
     for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
     return params;
@@ -49,6 +51,15 @@ class Segmentation final {
       : classes_(params.integer("classes")),
         ignore_index_(static_cast<int>(params.integer("ignore_index"))),
         reader_(params) {
+    for (datasets::UnlabelledImage& image :
+         datasets::list_unlabelled_images(params.texts("unlabelled"), params.text("images"))) {
+      pairs_.push_back({std::move(image.name), std::move(image.path), ""});
+    }
+    has_masks_ = pairs_.empty();
+    if (!has_masks_) {
+      reader_.expect_images(pairs_.size());
+      return;
+    }
     const std::filesystem::path path = params.path("path");
     const std::string images = params.text("images");
     const std::string masks = params.text("masks");
@@ -62,14 +73,20 @@ class Segmentation final {
   }
 
   std::vector<tenon::Field> fields() const {
+    if (!has_masks_) return {reader_.field("image", "the image")};
     const tenon::Field mask = {"mask", TENON_INT64, reader_.extents(), "class of each pixel, or ignore_index",
                                static_cast<double>(ignore_index_)};
     return {reader_.field("image", "the image"), mask};
   }
 
-  std::vector<tenon::ClassNames> class_names() const { return {{"mask", {}, static_cast<uint64_t>(classes_)}}; }
+  std::vector<tenon::ClassNames> class_names() const {
+    if (!has_masks_) return {};
+    return {{"mask", {}, static_cast<uint64_t>(classes_)}};
+  }
+  std::vector<tenon::Preprocessing> preprocessing() const { return {reader_.preprocessing("image")}; }
 
   int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
+  std::string sample_name(int64_t index) const { return pairs_[static_cast<size_t>(index)].image; }
 
   Worker open_worker(uint64_t, uint64_t) const { return {reader_.open_worker(), {}}; }
 
@@ -78,6 +95,7 @@ class Segmentation final {
     const datasets::LooseImage image(pair.image_path);
     const auto number = static_cast<size_t>(sample.index);
     const cv::Size size = reader_.write(worker.image, number, image, sample.seed, sink, "image");
+    if (!has_masks_) return;
     const cv::Mat& mask = read_mask(pair.mask_path, reader_.limits(), worker.mask);
     check_size(mask.size(), size, pair);
     check_classes(mask, pair.mask_path);
@@ -118,6 +136,7 @@ class Segmentation final {
   int ignore_index_;
   datasets::ImageReader reader_;
   std::vector<ImageMask> pairs_;
+  bool has_masks_ = true;  // false: the images are unlabelled, and their mask_path is empty
 };
 
 }  // namespace

@@ -40,6 +40,8 @@ class ImageReader {
 
   // Describes a field for images: float32 [3, H, W] if the transforms normalise, else uint8 [H, W, 3].
   tenon::Field field(const std::string& name, const std::string& what) const;
+  // Returns how write() makes the field from an image's file.
+  tenon::Preprocessing preprocessing(const std::string& name) const { return {name, chain_.print_steps()}; }
   // Returns height and width of all images, with -1 for an extent that differs between images.
   std::vector<int64_t> extents() const;
 

@@ -49,6 +49,12 @@ std::vector<tenon::Field> ImageTable::fields() const {
   return fields;
 }
 
+std::vector<tenon::Preprocessing> ImageTable::preprocessing() const {
+  std::vector<tenon::Preprocessing> fields;
+  for (const std::string& image : images_) fields.push_back(reader_.preprocessing(image));
+  return fields;
+}
+
 void ImageTable::write(ImageReader::Worker& worker, int64_t index, const std::vector<uint64_t>& seeds,
                        const tenon::Sink& sink) const {
   const size_t row = rows_[static_cast<size_t>(index)];

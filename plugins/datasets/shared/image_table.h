@@ -24,7 +24,12 @@ class ImageTable {
 
   std::vector<tenon::Field> fields() const;
   std::vector<tenon::ClassNames> class_names() const { return targets_.class_names(); }
+  std::vector<tenon::Preprocessing> preprocessing() const;
   int64_t size() const { return static_cast<int64_t>(rows_.size()); }
+  // The path in the first of the columns, as in the file.
+  std::string name(int64_t index) const {
+    return std::string(csv_.cell(rows_[static_cast<size_t>(index)], columns_.front()));
+  }
   ImageReader::Worker open_worker() const { return reader_.open_worker(); }
 
   // Writes the images and the targets of the sample. `seeds` has one seed per image.

@@ -98,6 +98,13 @@ class TarShards final {
     return classes;
   }
 
+  std::vector<tenon::Preprocessing> preprocessing() const {
+    std::vector<tenon::Preprocessing> fields;
+    for (const ShardIndex::Field& field : index_.fields())
+      if (std::holds_alternative<ImageColumn>(field.column)) fields.push_back(reader_.preprocessing(field.field.name));
+    return fields;
+  }
+
   int64_t size() const { return static_cast<int64_t>(index_.size()); }
 
   Worker open_worker(uint64_t, uint64_t) const { return reader_.open_worker(); }

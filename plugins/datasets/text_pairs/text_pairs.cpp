@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -63,26 +64,29 @@ class TextPairs final {
     return params;
   }
 
-  explicit TextPairs(const tenon::Params& params) : pairs_(LengthLimits(params)) {
+  explicit TextPairs(const tenon::Params& params)
+      : TextPairs(params, text::TextTable(params.path("path"), text::TableFormat(params), column_names(params))) {}
+
+  TextPairs(const tenon::Params& params, const text::TextTable& table)
+      : pairs_(LengthLimits(params)), tokenizer_(make_tokenizer(params, table)) {
     const std::string path = params.path("path");
-    const text::TextTable table(path, text::TableFormat(params), column_names(params));
-    const text::Tokenizer tokenizer = make_tokenizer(params, table);
-    const text::SpecialIds tokenizer_ids = tokenizer.special_ids();
-    pad_ = special_id(params, "pad_id", tokenizer_ids.pad, tokenizer.vocabulary_size());
-    begin_ = special_id(params, "bos_id", tokenizer_ids.begin, tokenizer.vocabulary_size());
-    const int32_t end = special_id(params, "eos_id", tokenizer_ids.end, tokenizer.vocabulary_size());
+    const text::SpecialIds tokenizer_ids = tokenizer_.special_ids();
+    const int64_t vocabulary_size = tokenizer_.vocabulary_size();
+    pad_ = special_id(params, "pad_id", tokenizer_ids.pad, vocabulary_size);
+    begin_ = special_id(params, "bos_id", tokenizer_ids.begin, vocabulary_size);
+    end_ = special_id(params, "eos_id", tokenizer_ids.end, vocabulary_size);
     const std::string split = params.text("split");
     const double fraction = params.number("validation_fraction");
     for (size_t row = 0; row < table.rows(); ++row) {
       const bool is_validation = datasets::is_validation_name(table.text(row, 0), fraction);
       if (split != "all" && is_validation != (split == "validation")) continue;
-      pairs_.append(table.text(row, 0), table.text(row, 1), tokenizer, end, table.place(row));
+      pairs_.append(table.text(row, 0), table.text(row, 1), tokenizer_, end_, table.place(row));
     }
     if (pairs_.size() == 0) {
       throw tenon::DataError(path + ": none of its pairs is in the split \"" + split +
                              "\" and short enough; change validation_fraction or the length limits, or add pairs");
     }
-    log_summary(path, split, tokenizer.vocabulary_size(), params.text("too_long"));
+    log_summary(path, split, vocabulary_size, params.text("too_long"));
   }
 
   std::vector<tenon::Field> fields() const {
@@ -115,6 +119,18 @@ class TextPairs final {
     return lengths;
   }
 
+  tenon::TokenizerInfo tokenizer() const {
+    return {{"source", "target_in", "target"}, tokenizer_.vocabulary_size(), begin_, end_, pad_};
+  }
+
+  std::vector<int64_t> encode(std::string_view text) const {
+    std::vector<int32_t> tokens;
+    tokenizer_.append_ids(text, tokens);
+    return {tokens.begin(), tokens.end()};
+  }
+
+  std::string decode(const std::vector<int64_t>& tokens) const { return tokenizer_.decode(tokens); }
+
   uint64_t fingerprint() const { return pairs_.hash(); }
 
  private:
@@ -146,7 +162,9 @@ class TextPairs final {
   TokenPairs pairs_;
   int32_t pad_ = 0;
   int32_t begin_ = 0;
+  int32_t end_ = 0;
   std::shared_ptr<const std::string> model_;  // shared with the validation dataset
+  text::Tokenizer tokenizer_;                 // after model_, which its construction may set
 };
 
 }  // namespace

@@ -5,38 +5,11 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/text/tokenizer.h"
 #include "plugins/text/train_tokenizer.h"
 #include "plugins/text/utf8.h"
 
 namespace text_windows {
 namespace {
-
-// `text` must be valid UTF-8.
-std::vector<int32_t> decode_utf8(const std::string& text) {
-  std::vector<int32_t> characters;
-  for (size_t at = 0; at < text.size();) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    const size_t size = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-    int32_t character = size == 1 ? first : first & (0x7F >> size);
-    for (size_t i = 1; i < size; ++i) character = character << 6 | (text[at + i] & 0x3F);
-    characters.push_back(character);
-    at += size;
-  }
-  return characters;
-}
-
-// Replaces each character by its index in the sorted code points of the text. Returns the number of different
-// characters.
-int64_t number_characters(std::vector<int32_t>& characters) {
-  std::vector<int32_t> known = characters;
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  for (int32_t& character : characters) {
-    character = static_cast<int32_t>(std::lower_bound(known.begin(), known.end(), character) - known.begin());
-  }
-  return static_cast<int64_t>(known.size());
-}
 
 // Returns the lines that are not blank.
 std::vector<std::string> split_lines(const std::string& text) {
@@ -73,26 +46,20 @@ std::vector<tenon::Param> TextTokens::schema() {
 
 TextTokens::TextTokens(const std::string& text, const tenon::Params& params, const std::string& place) {
   const std::string kind = params.text("tokens");
-  if (kind == "bytes") {
-    vocabulary_size = 256;
-    for (const char byte : text) ids.push_back(static_cast<unsigned char>(byte));
-    return;
-  }
-  refuse_other_than_utf8(text, place);
-  if (kind == "characters") {
-    ids = decode_utf8(text);
-    vocabulary_size = number_characters(ids);
+  if (kind != "bytes") refuse_other_than_utf8(text, place);
+  if (kind != "pieces") {
+    encoding = kind == "bytes" ? TextEncoding::make_bytes() : TextEncoding::make_characters(text);
+    encoding->append_tokens(text, ids);
     return;
   }
   const std::vector<std::string> lines = split_lines(text);
   const std::string file = params.path("tokenizer");
   if (file.empty()) model = text::train_tokenizer(lines, text::TokenizerTraining::read(params), place);
-  const text::Tokenizer tokenizer(model ? *model : text::read_tokenizer_file(file),
-                                  model ? "the trained tokenizer" : file);
-  vocabulary_size = tokenizer.vocabulary_size();
-  const int64_t end = tokenizer.special_ids().end;
+  encoding = TextEncoding::make_pieces(
+      {model ? *model : text::read_tokenizer_file(file), model ? "the trained tokenizer" : file});
+  const int64_t end = encoding->special_ids().end;
   for (const std::string& line : lines) {
-    tokenizer.append_ids(line, ids);
+    encoding->append_tokens(line, ids);
     if (end >= 0) ids.push_back(static_cast<int32_t>(end));
   }
 }

@@ -8,6 +8,8 @@
 
 #include <tenon/params.hpp>
 
+#include "plugins/datasets/text_windows/text_encoding.h"
+
 namespace text_windows {
 
 struct TextTokens {
@@ -18,7 +20,7 @@ struct TextTokens {
   TextTokens(const std::string& text, const tenon::Params& params, const std::string& place);
 
   std::vector<int32_t> ids;
-  int64_t vocabulary_size = 0;
+  std::shared_ptr<const TextEncoding> encoding;
   std::shared_ptr<const std::string> model;  // model of a trained tokenizer, shared with the next dataset
 };
 

@@ -1,7 +1,9 @@
 // A text in windows of tokens, for language models, which predict the next token.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -66,12 +68,13 @@ class TextWindows final {
     }
     ids_.assign(text.ids.begin() + static_cast<std::ptrdiff_t>(begin),
                 text.ids.begin() + static_cast<std::ptrdiff_t>(end));
+    encoding_ = text.encoding;
     model_ = text.model;
     tenon::detail::host->log(
         TENON_LOG_INFO,
         tenon::detail::borrow(path + ": " + std::to_string(ids_.size()) + " tokens (split " + params.text("split") +
                               ") in " + std::to_string(size()) + " windows, a vocabulary of " +
-                              std::to_string(text.vocabulary_size) + " tokens"));
+                              std::to_string(encoding_->vocabulary_size()) + " tokens"));
   }
 
   std::vector<tenon::Field> fields() const {
@@ -97,6 +100,19 @@ class TextWindows final {
     put(1, first + 1, kIgnored);
   }
 
+  tenon::TokenizerInfo tokenizer() const {
+    const text::SpecialIds special = encoding_->special_ids();
+    return {{"tokens", "target"}, encoding_->vocabulary_size(), special.begin, special.end, special.pad};
+  }
+
+  std::vector<int64_t> encode(std::string_view text) const {
+    std::vector<int32_t> tokens;
+    encoding_->append_tokens(text, tokens);
+    return {tokens.begin(), tokens.end()};
+  }
+
+  std::string decode(const std::vector<int64_t>& tokens) const { return encoding_->decode(tokens); }
+
   uint64_t fingerprint() const {
     return plugins::hash_text({reinterpret_cast<const char*>(ids_.data()), ids_.size() * sizeof ids_[0]},
                               plugins::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
@@ -106,7 +122,8 @@ class TextWindows final {
   size_t context_;
   size_t stride_;
   std::vector<int32_t> ids_;
-  std::shared_ptr<const std::string> model_;
+  std::shared_ptr<const TextEncoding> encoding_;
+  std::shared_ptr<const std::string> model_;  // shared with the validation dataset
 };
 
 }  // namespace

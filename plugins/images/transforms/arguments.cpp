@@ -70,6 +70,20 @@ std::string join(const std::vector<std::string>& words, const std::string& last_
   return text;
 }
 
+std::string print_number(double number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number).ptr};
+}
+
+std::string print_json_value(const WrittenValue& value) {
+  if (value.word == "true" || value.word == "false") return value.word;
+  if (!value.word.empty()) return '"' + value.word + '"';
+  if (value.numbers.size() == 1) return print_number(value.numbers.front());
+  std::string text;
+  for (const double number : value.numbers) text += (text.empty() ? "[" : ", ") + print_number(number);
+  return text + ']';
+}
+
 }  // namespace
 
 std::string Argument::describe_values() const {
@@ -127,6 +141,13 @@ const WrittenValue& Arguments::value(std::string_view name) const {
   const auto found = values_.find(name);
   if (found == values_.end()) throw std::logic_error("no argument " + std::string(name) + " is declared");
   return found->second;
+}
+
+std::string Arguments::print_json(const std::vector<Argument>& declared) const {
+  std::string text;
+  for (const Argument& argument : declared)
+    text += (text.empty() ? "\"" : ", \"") + argument.name + "\": " + print_json_value(value(argument.name));
+  return text;
 }
 
 void Arguments::refuse(std::string_view name, const std::string& expected) const {

@@ -57,6 +57,10 @@ void TransformChain::append(const std::string& entry) {
     ++fixed_;
     fixed_text_ += entry + '\n';
   }
+  steps_text_ += ", {\"name\": \"" + kind.name + '"';
+  if (link.transform->normalization()) steps_text_ += R"(, "divide_by": 255)";
+  if (!kind.arguments.empty()) steps_text_ += ", " + arguments.print_json(kind.arguments);
+  steps_text_ += '}';
   links_.push_back(std::move(link));
 }
 

@@ -88,6 +88,9 @@ class TransformChain {
 
   // Returns whether samples are normalised float [3, H, W]; otherwise they are uint8 [H, W, 3].
   bool normalizes() const { return scaling_.has_value(); }
+  // Returns the transforms with all their arguments, as the text of tenon/preprocessing.h. The first step is the
+  // decoding of the image's file.
+  std::string print_steps() const { return steps_text_ + ']'; }
   // Returns the shape of one sample, with -1 for height and width if they differ between images.
   std::vector<int64_t> shape() const;
 
@@ -113,6 +116,7 @@ class TransformChain {
   std::vector<Link> links_;
   size_t fixed_ = 0;  // number of leading links that sample nothing
   std::string fixed_text_;
+  std::string steps_text_ = R"([{"name": "decode", "color": "RGB", "dtype": "uint8"})";
   std::optional<Scaling8Bit> scaling_;
 };
 

@@ -64,6 +64,11 @@ class Norm {
   std::optional<uint64_t> bias_;
 };
 
+// The keys and values of the tokens so far, [N, heads, T, width / heads]; empty before the first token.
+struct KeyValues {
+  Tensor keys, values;
+};
+
 // Causal attention, then two linear layers. Both are residual branches that begin with a normalisation.
 class Block {
  public:
@@ -76,9 +81,10 @@ class Block {
         widen_(builder, name + ".mlp.c_fc", sizes.width, 4 * sizes.width, sizes.has_bias),
         narrow_(builder, name + ".mlp.c_proj", 4 * sizes.width, sizes.width, sizes.has_bias, residual_deviation()) {}
 
-  // x: [N, T, width].
-  Tensor operator()(const Frame& frame, const Tensor& x) const {
-    const Tensor informed = x + attend(frame, first_norm_(frame, x));
+  // x: [N, T, width]. With keys and values of previous tokens T is 1. `previous` receives those of x, unless it is
+  // null.
+  Tensor operator()(const Frame& frame, const Tensor& x, KeyValues* previous = nullptr) const {
+    const Tensor informed = x + attend(frame, first_norm_(frame, x), previous);
     const Tensor hidden = gelu(widen_(frame, second_norm_(frame, informed)));
     return informed + dropout(narrow_(frame, hidden), sizes_.dropout);
   }
@@ -87,10 +93,15 @@ class Block {
   // Each layer has two residual branches. This deviation keeps the variance of their sum near 1.
   double residual_deviation() const { return kDeviation / std::sqrt(2.0 * static_cast<double>(sizes_.layers)); }
 
-  Tensor attend(const Frame& frame, const Tensor& x) const {
+  Tensor attend(const Frame& frame, const Tensor& x, KeyValues* previous) const {
     const std::vector<Tensor> parts = chunk(joint_(frame, x), 3, 2);  // query, key, value
-    const Tensor seen = attention(split(parts[0]), split(parts[1]), split(parts[2]), {},
-                                  frame.is_training() ? sizes_.dropout : 0, /*is_causal=*/true);
+    KeyValues all = {split(parts[1]), split(parts[2])};
+    const bool is_later = previous && previous->keys;
+    if (is_later) all = {tenon::cat({previous->keys, all.keys}, 2), tenon::cat({previous->values, all.values}, 2)};
+    if (previous) *previous = all;
+    // A single later token sees all tokens.
+    const Tensor seen = attention(split(parts[0]), all.keys, all.values, {}, frame.is_training() ? sizes_.dropout : 0,
+                                  /*is_causal=*/!is_later);
     return dropout(attended_(frame, flatten(transpose(seen, 1, 2), 2)), sizes_.dropout);
   }
 
@@ -137,6 +148,11 @@ class Gpt final {
     return {{"lm_head.weight", "transformer.wte.weight"}};
   }
 
+  // The cache has the keys and values of each layer.
+  tenon::Decoding decoding() const {
+    return {"tokens", "logits", static_cast<uint64_t>(2 * sizes_.layers), sizes_.context};
+  }
+
   void build(const Builder& builder) {
     const auto table = [&](const std::string& name, int64_t rows) {
       return builder.parameter("transformer." + name + ".weight", {rows, sizes_.width},
@@ -151,24 +167,42 @@ class Gpt final {
   }
 
   Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
-    Tensor x = embed(frame, inputs["tokens"]);
+    Tensor x = embed(frame, inputs["tokens"], 0);
     for (const Block& block : blocks_) {
       x = tenon::checkpoint(
           frame, [&block](const Frame& within, const Tensor& given) { return block(within, given); }, x);
     }
-    return linear((*last_norm_)(frame, x), frame.tensor(tokens_));
+    return score(frame, x);
+  }
+
+  tenon::Decoded decode(const Frame& frame, const tenon::Inputs& inputs, const std::vector<Tensor>& cache) const {
+    Tensor x = embed(frame, inputs["tokens"], cache.empty() ? 0 : cache.front().shape()[2]);
+    std::vector<Tensor> next;
+    for (size_t i = 0; i < blocks_.size(); ++i) {
+      KeyValues previous;
+      if (!cache.empty()) previous = {cache[2 * i], cache[2 * i + 1]};
+      x = blocks_[i](frame, x, &previous);
+      next.push_back(previous.keys);
+      next.push_back(previous.values);
+    }
+    return {score(frame, select(x, 1, -1)), next};
   }
 
  private:
-  Tensor embed(const Frame& frame, const Tensor& tokens) const {
-    const int64_t length = tokens.shape()[1];
+  // `first`: the position of the first token.
+  Tensor embed(const Frame& frame, const Tensor& tokens, int64_t first) const {
+    const int64_t length = first + tokens.shape()[1];
     if (length > sizes_.context) {
       throw tenon::Error(TENON_INVALID_ARGUMENT, "tokens has " + std::to_string(length) +
                                                      " positions; expected at most " + std::to_string(sizes_.context) +
                                                      ", the parameter context; raise context, or use shorter texts");
     }
-    const Tensor places = slice(frame.tensor(places_), 0, 0, length);
+    const Tensor places = slice(frame.tensor(places_), 0, first, length);
     return dropout(embedding(frame.tensor(tokens_), tokens) + places, sizes_.dropout);
+  }
+
+  Tensor score(const Frame& frame, const Tensor& x) const {
+    return linear((*last_norm_)(frame, x), frame.tensor(tokens_));
   }
 
   Sizes sizes_;
@@ -182,7 +216,7 @@ class Gpt final {
 
 TENON_PLUGIN("gpt", "0.1.0", "Apache-2.0", "A transformer that continues a text.",
              tenon::model<Gpt>("gpt", "GPT-2's transformer for next-token prediction; loads nanoGPT's weights"),
-             tenon::operators({"aten::add.Tensor", "aten::chunk", "aten::dropout", "aten::embedding",
+             tenon::operators({"aten::add.Tensor", "aten::cat", "aten::chunk", "aten::dropout", "aten::embedding",
                                "aten::flatten.using_ints", "aten::gelu", "aten::layer_norm", "aten::linear",
-                               "aten::reshape", "aten::scaled_dot_product_attention", "aten::slice.Tensor",
-                               "aten::transpose.int"}))
+                               "aten::reshape", "aten::scaled_dot_product_attention", "aten::select.int",
+                               "aten::slice.Tensor", "aten::transpose.int"}))

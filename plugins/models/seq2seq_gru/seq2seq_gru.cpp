@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "plugins/models/seq2seq_gru/gru.h"
 
@@ -121,12 +122,30 @@ class Seq2SeqGru final {
     const Tensor target_in = inputs["target_in"];
     const auto [memory, first_states] = encode(frame, source);
     std::vector<Tensor> states = first_states;
-    std::vector<Tensor> outputs = {decode(frame, target_in, memory, states)};
+    std::vector<Tensor> outputs = {read(frame, target_in, memory, states)};
     if (generate_ > 0) {
       outputs.push_back(frame.is_training() ? fill(source, pad_id_, generate_)
                                             : generate(frame, source, memory, first_states));
     }
     return outputs;
+  }
+
+  // The cache has the three tensors of the memory and the state of each layer.
+  tenon::Decoding decoding() const { return {"target_in", "logits", static_cast<uint64_t>(3 + decoder_layers_)}; }
+
+  tenon::Decoded decode(const Frame& frame, const tenon::Inputs& inputs, const std::vector<Tensor>& cache) const {
+    Memory memory;
+    std::vector<Tensor> states;
+    if (cache.empty()) {
+      std::tie(memory, states) = encode(frame, inputs["source"]);
+    } else {
+      memory = {cache[0], cache[1], cache[2]};
+      for (size_t i = 3; i < cache.size(); ++i) states.push_back(unsqueeze(cache[i], 0));
+    }
+    const Tensor logits = read(frame, inputs["target_in"], memory, states);
+    tenon::Decoded decoded = {select(logits, 1, -1), {memory.values, memory.keys, memory.is_token}};
+    for (const Tensor& state : states) decoded.cache.push_back(squeeze(state, 0));
+    return decoded;
   }
 
  private:
@@ -147,7 +166,7 @@ class Seq2SeqGru final {
 
   // Returns the logits of the tokens after `tokens`, [N, T]. `states` holds the states before the tokens, and receives
   // the states after them.
-  Tensor decode(const Frame& frame, const Tensor& tokens, const Memory& memory, std::vector<Tensor>& states) const {
+  Tensor read(const Frame& frame, const Tensor& tokens, const Memory& memory, std::vector<Tensor>& states) const {
     Tensor x = dropout(target_table().read(frame, tokens), dropout_);
     for (size_t i = 0; i < decoder_.size(); ++i) {
       if (i > 0) x = dropout(x, dropout_);
@@ -179,7 +198,7 @@ class Seq2SeqGru final {
     Tensor has_ended = ne(padding, pad_id_);
     std::vector<Tensor> written;
     while (static_cast<int64_t>(written.size()) < generate_) {
-      token = where(has_ended, padding, argmax(decode(frame, token, memory, states), 2));
+      token = where(has_ended, padding, argmax(read(frame, token, memory, states), 2));
       has_ended = logical_or(has_ended, eq(token, eos_id_));
       written.push_back(token);
       if (have_all_ended(has_ended)) break;
@@ -237,6 +256,7 @@ TENON_PLUGIN("seq2seq_gru", "0.1.0", "Apache-2.0", "A recurrent sequence-to-sequ
                                "aten::ne.Scalar",
                                "aten::new_zeros",
                                "aten::ones_like",
+                               "aten::select.int",
                                "aten::slice.Tensor",
                                "aten::softmax.int",
                                "aten::squeeze.dim",

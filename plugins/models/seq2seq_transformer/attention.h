@@ -14,6 +14,11 @@ struct AttentionMask {
   bool is_causal = false;   // query i sees only the keys 0 to i
 };
 
+// What queries read: [N, heads, K, width / heads] each.
+struct KeyValues {
+  torch::Tensor keys, values;
+};
+
 class AttentionImpl final : public torch::nn::Module {
  public:
   // REQUIRES: width is a multiple of heads.
@@ -26,11 +31,17 @@ class AttentionImpl final : public torch::nn::Module {
 
   // queries: [N, Q, width]; keys, which are also the values: [N, K, width]. Returns [N, Q, width].
   torch::Tensor forward(const torch::Tensor& queries, const torch::Tensor& keys, const AttentionMask& sight) {
+    return attend(queries, project(keys), sight);
+  }
+
+  // The two parts of forward, for keys that several calls use.
+  KeyValues project(const torch::Tensor& keys) { return {split(key_(keys)), split(value_(keys))}; }
+
+  torch::Tensor attend(const torch::Tensor& queries, const KeyValues& given, const AttentionMask& sight) {
     const std::optional<torch::Tensor> mask =
         sight.keys.defined() ? std::optional<torch::Tensor>(sight.keys) : std::nullopt;
-    const torch::Tensor seen =
-        torch::scaled_dot_product_attention(split(query_(queries)), split(key_(keys)), split(value_(keys)), mask,
-                                            is_training() ? dropout_ : 0.0, sight.is_causal);
+    const torch::Tensor seen = torch::scaled_dot_product_attention(
+        split(query_(queries)), given.keys, given.values, mask, is_training() ? dropout_ : 0.0, sight.is_causal);
     return output_(seen.transpose(1, 2).flatten(2));
   }
 

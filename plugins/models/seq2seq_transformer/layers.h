@@ -79,6 +79,11 @@ class EncoderLayerImpl final : public torch::nn::Module {
 };
 TORCH_MODULE(EncoderLayer);
 
+// What a decoder layer keeps of the source, and of the target's tokens so far.
+struct DecoderCache {
+  KeyValues source, target;  // `target` is undefined before the first token
+};
+
 class DecoderLayerImpl final : public torch::nn::Module {
  public:
   explicit DecoderLayerImpl(const LayerOptions& options)
@@ -98,16 +103,40 @@ class DecoderLayerImpl final : public torch::nn::Module {
 
   // input: [N, T, width]; encoded: [N, S, width]; `source` masks the padding of `encoded`.
   torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& encoded, const AttentionMask& source) {
-    // Padding needs no mask: it follows the tokens, and causal queries do not see later keys.
-    const AttentionMask before{{}, true};
-    const torch::Tensor attended =
-        around_self_attention_->forward(input, [&](const torch::Tensor& x) { return self_attention_(x, x, before); });
-    const torch::Tensor informed = around_source_attention_->forward(
-        attended, [&](const torch::Tensor& x) { return source_attention_(x, encoded, source); });
-    return around_feed_forward_->forward(informed, [&](const torch::Tensor& x) { return feed_forward_->forward(x); });
+    return run(
+        input, [&](const torch::Tensor& x) { return self_attention_(x, x, kBefore); },
+        [&](const torch::Tensor& x) { return source_attention_(x, encoded, source); });
+  }
+
+  DecoderCache begin(const torch::Tensor& encoded) { return {source_attention_->project(encoded), {}}; }
+
+  // forward with the cache of begin(): input: [N, T, width], the first tokens, then one token in each call.
+  torch::Tensor extend(const torch::Tensor& input, DecoderCache& cache, const AttentionMask& source) {
+    const auto attend_target = [&](const torch::Tensor& x) {
+      const KeyValues added = self_attention_->project(x);
+      KeyValues& target = cache.target;
+      if (!target.keys.defined()) {
+        target = added;
+        return self_attention_->attend(x, target, kBefore);
+      }
+      target = {torch::cat({target.keys, added.keys}, 2), torch::cat({target.values, added.values}, 2)};
+      return self_attention_->attend(x, target, {});
+    };
+    return run(input, attend_target,
+               [&](const torch::Tensor& x) { return source_attention_->attend(x, cache.source, source); });
   }
 
  private:
+  // Padding of the target needs no mask: it follows the tokens, and causal queries do not see later keys.
+  static inline const AttentionMask kBefore = {{}, true};
+
+  template <class AttendTarget, class AttendSource>
+  torch::Tensor run(const torch::Tensor& input, AttendTarget&& attend_target, AttendSource&& attend_source) {
+    const torch::Tensor attended = around_self_attention_->forward(input, attend_target);
+    const torch::Tensor informed = around_source_attention_->forward(attended, attend_source);
+    return around_feed_forward_->forward(informed, [&](const torch::Tensor& x) { return feed_forward_->forward(x); });
+  }
+
   Attention self_attention_, source_attention_;
   torch::nn::Sequential feed_forward_;
   Residual around_self_attention_, around_source_attention_, around_feed_forward_;

@@ -15,11 +15,12 @@ namespace {
 
 namespace nn = torch::nn;
 
-// Positional encoding of section 3.5: [length, width], with the dtype and device of `like`.
-torch::Tensor make_positions(int64_t length, int64_t width, const torch::Tensor& like) {
+// Positional encoding of section 3.5 for the positions from `first` to before `end`: [end - first, width], with the
+// dtype and device of `like`.
+torch::Tensor make_positions(int64_t first, int64_t end, int64_t width, const torch::Tensor& like) {
   const auto options = like.options().dtype(torch::kFloat32).requires_grad(false);
   const torch::Tensor rates = torch::exp(torch::arange(0, width, 2, options) * (-std::log(10000.0) / width));
-  const torch::Tensor angles = torch::arange(length, options).unsqueeze(1) * rates;
+  const torch::Tensor angles = torch::arange(first, end, options).unsqueeze(1) * rates;
   return torch::stack({angles.sin(), angles.cos()}, 2).flatten(1).slice(1, 0, width).to(like.dtype());
 }
 
@@ -104,15 +105,24 @@ class Seq2SeqTransformer final : public nn::Module {
   }
   bool is_capturable() const { return true; }
 
+  // The cache has the mask of the source, then for each layer keys and values of source and target.
+  tenon::Decoding decoding() const { return {"target_in", "logits", 1 + 4 * decoder_->size()}; }
+
   std::vector<torch::Tensor> forward(torch::Tensor source, torch::Tensor target_in) {
     const seq2seq::AttentionMask sight = find_tokens(source);
     const torch::Tensor encoded = encode(source, sight);
     std::vector<torch::Tensor> outputs = {score(decode(target_in, encoded, sight))};
     if (generate_ > 0) {
       outputs.push_back(is_training() ? torch::full({source.size(0), generate_}, pad_id_, source.options())
-                                      : generate(encoded, sight, source));
+                                      : generate(begin(encoded, sight), source));
     }
     return outputs;
+  }
+
+  tenon::TorchDecoded decode(const std::vector<torch::Tensor>& inputs, const std::vector<torch::Tensor>& cache) {
+    Decoder decoder = cache.empty() ? begin(inputs[0]) : unpack(cache);
+    const torch::Tensor scores = score(extend(inputs[1], decoder));
+    return {scores, pack(decoder)};
   }
 
  private:
@@ -169,14 +179,60 @@ class Seq2SeqTransformer final : public nn::Module {
     return torch::linear(decoded, output_ ? output_->weight : target_embedding_->weight);
   }
 
-  // Greedy decoding: repeatedly appends the most likely next token. Each step reads all previous tokens again.
-  torch::Tensor generate(const torch::Tensor& encoded, const seq2seq::AttentionMask& sight,
-                         const torch::Tensor& source) {
+  // The state of decoding between two tokens.
+  struct Decoder {
+    seq2seq::AttentionMask sight;
+    std::vector<seq2seq::DecoderCache> layers;
+  };
+
+  Decoder begin(const torch::Tensor& encoded, const seq2seq::AttentionMask& sight) {
+    Decoder decoder = {sight, {}};
+    for (const auto& layer : *decoder_) {
+      decoder.layers.push_back(layer->as<seq2seq::DecoderLayer>()->begin(encoded));
+    }
+    return decoder;
+  }
+
+  Decoder begin(const torch::Tensor& source) {
+    const seq2seq::AttentionMask sight = find_tokens(source);
+    return begin(encode(source, sight), sight);
+  }
+
+  static std::vector<torch::Tensor> pack(const Decoder& decoder) {
+    std::vector<torch::Tensor> cache = {decoder.sight.keys};
+    for (const auto& [source, target] : decoder.layers) {
+      cache.insert(cache.end(), {source.keys, source.values, target.keys, target.values});
+    }
+    return cache;
+  }
+
+  static Decoder unpack(const std::vector<torch::Tensor>& cache) {
+    Decoder decoder = {{cache[0], false}, {}};
+    for (size_t i = 1; i < cache.size(); i += 4) {
+      decoder.layers.push_back({{cache[i], cache[i + 1]}, {cache[i + 2], cache[i + 3]}});
+    }
+    return decoder;
+  }
+
+  // Reads further tokens, [N, T]. Returns the decoded vectors of the last of them, [N, width].
+  torch::Tensor extend(const torch::Tensor& tokens, Decoder& decoder) {
+    const torch::Tensor& previous = decoder.layers.front().target.keys;
+    torch::Tensor decoded = embed(tokens, target_embedding_, previous.defined() ? previous.size(2) : 0);
+    size_t index = 0;
+    for (const auto& layer : *decoder_) {
+      decoded = layer->as<seq2seq::DecoderLayer>()->extend(decoded, decoder.layers[index++], decoder.sight);
+    }
+    const torch::Tensor last = decoded.select(1, -1);
+    return decoder_norm_ ? decoder_norm_(last) : last;
+  }
+
+  // Greedy decoding: repeatedly appends the most likely next token.
+  torch::Tensor generate(Decoder decoder, const torch::Tensor& source) {
     torch::Tensor written = torch::full({source.size(0), 1 + generate_}, pad_id_, source.options());
     written.select(1, 0).fill_(bos_id_);
     torch::Tensor has_ended = torch::zeros_like(written.select(1, 0), torch::kBool);
     for (int64_t length = 1; length <= generate_; ++length) {
-      const torch::Tensor last = decode(written.slice(1, 0, length), encoded, sight).select(1, -1);
+      const torch::Tensor last = extend(written.slice(1, length - 1, length), decoder);
       const torch::Tensor likeliest = score(last).argmax(1).masked_fill(has_ended, pad_id_);
       written.select(1, length).copy_(likeliest);
       has_ended = has_ended.logical_or(likeliest.eq(eos_id_));
@@ -186,9 +242,10 @@ class Seq2SeqTransformer final : public nn::Module {
     return written.slice(1, 1).contiguous();
   }
 
-  torch::Tensor embed(const torch::Tensor& tokens, nn::Embedding& embedding) {
+  // `first`: the position of the first token.
+  torch::Tensor embed(const torch::Tensor& tokens, nn::Embedding& embedding, int64_t first = 0) {
     const torch::Tensor embedded = embedding(tokens) * std::sqrt(static_cast<double>(options_.width));
-    return dropout_(embedded + make_positions(tokens.size(1), options_.width, embedded));
+    return dropout_(embedded + make_positions(first, first + tokens.size(1), options_.width, embedded));
   }
 
   // A source of only padding is treated like tokens, because a softmax over nothing is NaN.

@@ -1,0 +1,23 @@
+// What a program needs to use an exported model without its run: a text in the file, which docs/exported_models.md
+// describes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/config/plan/run_plan.h"
+#include "framework/plugins/components/dataset.h"
+#include "framework/plugins/components/model.h"
+
+namespace tenon::pipeline {
+
+inline constexpr const char* kExportMetadata = "tenon.json";  // its name in a file
+
+// `data`: the dataset that gives the inputs. Null: shapes and dtypes are those that the model declares, and
+// there is no preprocessing. `outputs`: of the model for samples of `data`, or none. Parameters that are paths are left
+// out, because the file may go to others. Returns JSON on one line. Throws Error(configuration) if the data do not fit
+// the model.
+std::string print_export_metadata(const config::RunPlan& plan, const plugins::Model& model,
+                                  const plugins::Dataset* data, const std::vector<at::Tensor>& outputs);
+
+}  // namespace tenon::pipeline

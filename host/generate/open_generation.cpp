@@ -1,0 +1,122 @@
+#include "host/generate/open_generation.h"
+
+#include <tenon/tokenizer.h>
+
+#include <algorithm>
+
+#include "framework/pipeline/build/connections.h"
+#include "framework/plugins/components/prepare_dataset.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+
+namespace tenon::host {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+const config::NamedDataset& choose_tokens(const config::RunPlan& plan, const std::string& name) {
+  if (!name.empty()) return find_dataset(plan, name);
+  return plan.data.validation.empty() ? plan.data.train : plan.data.validation.front();
+}
+
+artifacts::FoundWeights use_weights(const std::string& checkpoint, config::RunPlan& plan) {
+  artifacts::FoundWeights weights = artifacts::find_weights(checkpoint, plan.run.output_dir, plan.run.name);
+  plan.model.weights = weights.file;
+  plan.model.weights_match = config::WeightsMatch::strict;
+  plan.model.weights_exclude.clear();
+  return weights;
+}
+
+// Builds only the model: the dataset is needed for its tokenizer alone.
+pipeline::Evaluation build_generation(OpenedRun& run) {
+  run.plan.losses.clear();
+  run.plan.metrics.clear();
+  run.plan.data.validation.clear();
+  return pipeline::build_evaluation(run.plan, run.catalogue, run.device.device);
+}
+
+plugins::Dataset open_tokens(const plugins::Catalogue& catalogue, const config::NamedDataset& plan) {
+  const plugins::Component& component = catalogue.find(config::ComponentKind::dataset, plan.use);
+  plugins::prepare_dataset(component, plan);
+  return {component, plan};
+}
+
+}  // namespace
+
+Generation::Generation(const RunFile& file, const std::string& checkpoint, const std::string& dataset)
+    : run_(open_run(file, Computes::yes)),
+      dataset_plan_(choose_tokens(run_.plan, dataset)),
+      weights_(use_weights(checkpoint, run_.plan)),
+      parts_(build_generation(run_)),
+      ports_(pipeline::find_token_ports(parts_.model, run_.plan.model.place)),
+      dataset_(open_tokens(run_.catalogue, dataset_plan_)) {
+  check_tokenizer();
+  if (ports_.decoding.cache_count == 0)
+    support::log_warning(parts_.model.component().describe() + " has no extension " + TENON_DECODING +
+                         ", so each new token costs as much as all tokens before it");
+  ports_.tokenizer_size = tokenizer().vocabulary_size();
+}
+
+void Generation::check_tokenizer() const {
+  const auto refuse = [&](const std::string& reason) {
+    throw Error(ErrorKind::configuration, dataset_plan_.place + ": " + dataset_.component().describe() + " " + reason);
+  };
+  if (!dataset_.tokenizer())
+    refuse(std::string("has no tokenizer; expected a dataset of texts, such as text_windows or text_pairs, or one with "
+                       "the extension ") +
+           TENON_TOKENIZER);
+  const pipeline::Wiring wiring =
+      pipeline::connect_model(parts_.model, run_.plan.model, dataset_.name(), dataset_.fields());
+  for (const size_t input : {ports_.decoding.tokens, ports_.source.value_or(ports_.decoding.tokens)}) {
+    const std::string& field = dataset_.fields()[wiring.sources()[input].index].name;
+    if (!tokenizer().holds_tokens(field))
+      refuse("has the field " + field + " for the model's input " + parts_.model.inputs()[input].name +
+             ", which its tokenizer does not have; expected a field of tokens");
+  }
+  if (ports_.source && tokenizer().begin() < 0)
+    refuse(
+        "has a tokenizer without a token for the beginning of a text (BOS), with which the model starts; set bos_id");
+}
+
+Generation::Start Generation::read(const std::string& text, const std::string& place) const {
+  std::vector<int64_t> tokens;
+  try {
+    tokens = tokenizer().encode(text);
+  } catch (const Error& error) {
+    throw Error(error.kind(), place + ": " + error.what());
+  }
+  if (tokens.empty())
+    throw Error(ErrorKind::configuration, place + ": the prompt has no tokens; expected a text to continue");
+  const plugins::Decoding& decoding = ports_.decoding;
+  const auto outside = std::ranges::find_if(
+      tokens, [&](int64_t token) { return decoding.vocabulary > 0 && token >= decoding.vocabulary; });
+  if (outside != tokens.end())
+    throw Error(ErrorKind::data, place + ": the prompt has the token " + std::to_string(*outside) + ", \"" +
+                                     tokenizer().decode({&*outside, 1}) + "\"; expected tokens below " +
+                                     std::to_string(decoding.vocabulary) +
+                                     ", the model's vocabulary; use the data with which the weights were trained");
+  if (ports_.source) {
+    if (tokenizer().end() >= 0) tokens.push_back(tokenizer().end());
+    return {tokens, {tokenizer().begin()}};
+  }
+  if (decoding.context > 0 && std::ssize(tokens) > decoding.context)
+    throw Error(ErrorKind::configuration, place + ": the prompt has " + std::to_string(tokens.size()) +
+                                              " tokens; expected at most " + std::to_string(decoding.context) +
+                                              ", the context of the model; shorten the prompt");
+  return {{}, tokens};
+}
+
+pipeline::ContinuedSequences Generation::begin(const Start& start) {
+  return {parts_, ports_, {false, weights_.step, weights_.epoch, 0, 1, run_.plan.run.seed}, start.source, start.prompt};
+}
+
+std::string Generation::decode(const Start& start, const std::vector<int64_t>& new_tokens) const {
+  if (ports_.source) return tokenizer().decode(new_tokens);
+  std::vector<int64_t> all = start.prompt;
+  all.insert(all.end(), new_tokens.begin(), new_tokens.end());
+  return tokenizer().decode(all);
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,59 @@
+// The start of `host generate`: the run file, trained weights, the model and the tokenizer of a dataset.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/pipeline/build/evaluation.h"
+#include "framework/pipeline/generation/continued_sequences.h"
+#include "framework/plugins/components/dataset.h"
+#include "host/command_line/arguments.h"
+#include "host/training/open_run.h"
+
+namespace tenon::host {
+
+// A model that continues texts. Not movable: the parts point to each other.
+class Generation {
+ public:
+  // `dataset`: that of --data; empty: the first validation data, or the training data if there is none. It is created
+  // for its tokenizer; no sample is read. Throws Error as open_run, find_weights, build_evaluation and find_token_ports
+  // do, and Error(configuration) for a dataset without a tokenizer of the model's inputs.
+  Generation(const RunFile& file, const std::string& checkpoint, const std::string& dataset);
+  Generation(const Generation&) = delete;
+  Generation& operator=(const Generation&) = delete;
+
+  const config::RunPlan& plan() const { return run_.plan; }
+  const artifacts::FoundWeights& weights() const { return weights_; }
+  int64_t end_token() const { return tokenizer().end(); }
+
+  // A text as the model reads it.
+  struct Start {
+    std::vector<int64_t> source;  // empty for a language model
+    std::vector<int64_t> prompt;  // the tokens that are continued
+  };
+
+  // Reads a text to continue, or the source of a sequence-to-sequence model, which ends with the end token. `place`:
+  // for messages. Throws Error(configuration) for a text without tokens or with too many, and Error(data) for one that
+  // the vocabulary does not have.
+  Start read(const std::string& text, const std::string& place) const;
+
+  pipeline::ContinuedSequences begin(const Start& start);
+
+  // The text of new tokens, after that of the prompt for a language model.
+  std::string decode(const Start& start, const std::vector<int64_t>& new_tokens) const;
+
+ private:
+  const plugins::Tokenizer& tokenizer() const { return *dataset_.tokenizer(); }
+  void check_tokenizer() const;
+
+  OpenedRun run_;
+  config::NamedDataset dataset_plan_;
+  artifacts::FoundWeights weights_;
+  pipeline::Evaluation parts_;
+  pipeline::TokenPorts ports_;
+  plugins::Dataset dataset_;
+};
+
+}  // namespace tenon::host

@@ -1,0 +1,116 @@
+#include "host/predict/predicted_rows.h"
+
+#include <ATen/ATen.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/error.h"
+
+namespace tenon::host {
+
+namespace {
+
+using nlohmann::json;
+
+// A message is the length of its header, the header as JSON, and the elements of the tensors.
+std::string pack_rows(const PredictedRows& rows) {
+  json header{{"names", rows.names}, {"is_stopped", rows.is_stopped}, {"has_top", rows.top.has_value()}};
+  header["class_names"] = rows.class_names;
+  header["texts"] = json::array();
+  for (const reporting::TextColumn& column : rows.texts) header["texts"].push_back({column.name, column.rows});
+  auto tensors = rows.tensors;
+  if (rows.top) {
+    tensors.emplace_back("top.class", rows.top->classes);
+    tensors.emplace_back("top.probability", rows.top->probabilities);
+  }
+  std::string elements;
+  header["tensors"] = json::array();
+  for (const auto& [name, tensor] : tensors) {
+    header["tensors"].push_back({name, static_cast<int>(tensor.scalar_type()), tensor.sizes().vec()});
+    elements.append(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
+  }
+  const std::string text = header.dump();
+  const uint64_t length = text.size();
+  std::string message(sizeof length, '\0');
+  std::memcpy(message.data(), &length, sizeof length);
+  return message + text + elements;
+}
+
+PredictedRows unpack_rows(std::string_view message) {
+  uint64_t length = 0;
+  std::memcpy(&length, message.data(), sizeof length);
+  const json header = json::parse(message.substr(sizeof length, length));
+  const char* data = message.data() + sizeof length + length;
+  PredictedRows rows;
+  rows.names = header["names"].get<std::vector<std::string>>();
+  rows.class_names = header["class_names"].get<config::ClassNames>();
+  rows.is_stopped = header["is_stopped"].get<bool>();
+  for (const json& column : header["texts"])
+    rows.texts.push_back({column[0].get<std::string>(), column[1].get<std::vector<std::string>>()});
+  for (const json& described : header["tensors"]) {
+    at::Tensor tensor =
+        at::empty(described[2].get<std::vector<int64_t>>(), static_cast<at::ScalarType>(described[1].get<int>()));
+    std::memcpy(tensor.mutable_data_ptr(), data, tensor.nbytes());
+    data += tensor.nbytes();
+    rows.tensors.emplace_back(described[0].get<std::string>(), std::move(tensor));
+  }
+  if (header["has_top"].get<bool>()) {
+    const at::Tensor probabilities = rows.tensors.back().second;
+    rows.tensors.pop_back();
+    rows.top = {rows.tensors.back().second, probabilities};
+    rows.tensors.pop_back();
+  }
+  return rows;
+}
+
+}  // namespace
+
+TopColumns find_top_classes(const std::string& name, const at::Tensor& scores, int64_t count) {
+  if (scores.dim() != 2 || !c10::isFloatingType(scores.scalar_type()) || scores.size(1) < count)
+    throw support::Error(support::ErrorKind::configuration,
+                         "command line: --top-k " + std::to_string(count) + ": the output " + name + " is " +
+                             plugins::describe(scores) + "; expected floats [N, C] with C of at least " +
+                             std::to_string(count) + ", the scores of classes: choose an output with --outputs");
+  const at::Tensor probabilities = scores.to(at::kFloat).softmax(1);
+  const auto [sorted, classes] = probabilities.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
+  return {classes.narrow(1, 0, count).cpu().contiguous(), sorted.narrow(1, 0, count).cpu().contiguous()};
+}
+
+reporting::PredictionRows view_rows(const PredictedRows& rows) {
+  reporting::PredictionRows views;
+  for (const auto& [name, tensor] : rows.tensors) views.tensors.push_back(pipeline::view_of(name, tensor));
+  views.texts = rows.texts;
+  views.names = rows.names;
+  if (rows.top)
+    views.top = {pipeline::view_of("top.class", rows.top->classes),
+                 pipeline::view_of("top.probability", rows.top->probabilities)};
+  return views;
+}
+
+std::vector<PredictedRows> collect_rows(PredictedRows rows, distributed::ProcessGroup* group) {
+  std::vector<PredictedRows> all;
+  if (!group) {
+    all.push_back(std::move(rows));
+    return all;
+  }
+  const at::Tensor message = pipeline::to_byte_tensor(pack_rows(rows));
+  const at::Tensor lengths = group->concatenate(at::tensor({message.size(0)}, at::kLong));
+  const at::Tensor messages = group->concatenate(message);
+  int64_t begin = 0;
+  bool is_stopped = false;
+  for (int64_t rank = 0; rank < group->size(); ++rank) {
+    const int64_t length = lengths[rank].item<int64_t>();
+    PredictedRows of_rank = unpack_rows(pipeline::to_bytes(messages.narrow(0, begin, length).contiguous()));
+    begin += length;
+    is_stopped = is_stopped || of_rank.is_stopped;
+    if (group->rank() == 0 || group->rank() == rank) all.push_back(std::move(of_rank));
+  }
+  for (PredictedRows& of_rank : all) of_rank.is_stopped = is_stopped;
+  return all;
+}
+
+}  // namespace tenon::host
