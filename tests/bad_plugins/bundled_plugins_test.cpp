@@ -61,6 +61,7 @@ class ExampleData {
   std::vector<std::string> params_of(const std::string& plugin) const {
     const std::map<std::string, std::string> params = {
         {"arrays", "dataset.arrays={ " + path("values.safetensors")},
+        {"exported", "model.exported={ path = \"" TENON_SOURCE_DIR "/tests/parity/reference/exported/cnn.pt2\""},
         {"gpt", "model.gpt={ vocabulary_size = 20, context = 16, width = 8, heads = 2, layers = 2"},
         {"idx", "dataset.idx={ images = " + quoted("levels.idx")},
         {"image_csv", "dataset.image_csv={ " + path("table.csv")},

@@ -45,6 +45,7 @@ TEST_CASE("docs/components.md equals the output of host describe for the bundled
                          "seq2seq_transformer",
                          "seq2seq_gru",
                          "gpt",
+                         "exported",
                          "digits",
                          "image_folder",
                          "image_csv",

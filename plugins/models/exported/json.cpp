@@ -1,0 +1,81 @@
+#include "plugins/models/exported/json.h"
+
+#include <limits>
+#include <stdexcept>
+
+namespace exported {
+namespace {
+
+// Graphs within graphs nest a few levels; a level needs about ten of JSON.
+constexpr int kMostLevels = 200;
+
+[[noreturn]] void refuse(const Json& found, const std::string& expected) {
+  throw std::invalid_argument("found " + shorten(found) + "; expected " + expected);
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text) {
+  const auto limit = [](int depth, Json::parse_event_t, Json&) {
+    if (depth > kMostLevels)
+      throw std::invalid_argument("nests more than " + std::to_string(kMostLevels) + " levels deep");
+    return true;
+  };
+  try {
+    return Json::parse(text, limit);
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(std::string("is not JSON: ") + error.what());
+  }
+}
+
+const Json& field(const Json& object, const std::string& name) {
+  if (!object.is_object()) refuse(object, "an object with the field \"" + name + "\"");
+  const auto found = object.find(name);
+  if (found == object.end()) refuse(object, "the field \"" + name + "\"");
+  return *found;
+}
+
+const Json& elements(const Json& list) {
+  if (!list.is_array()) refuse(list, "a list");
+  return list;
+}
+
+const std::string& text(const Json& value) {
+  if (!value.is_string()) refuse(value, "a string");
+  return value.get_ref<const std::string&>();
+}
+
+int64_t integer(const Json& value) {
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() ||
+                     value.get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max()));
+  if (!fits) refuse(value, "an integer");
+  return value.get<int64_t>();
+}
+
+double number(const Json& value) {
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (!value.is_number()) refuse(value, "a number");
+  return value.get<double>();
+}
+
+bool boolean(const Json& value) {
+  if (!value.is_boolean()) refuse(value, "true or false");
+  return value.get<bool>();
+}
+
+Tagged tagged(const Json& object) {
+  if (!object.is_object() || object.size() != 1) refuse(object, "an object with one field, such as {\"as_int\": 3}");
+  const auto entry = object.begin();
+  return {entry.key(), entry.value()};
+}
+
+std::string shorten(const Json& value) {
+  constexpr size_t most = 80;
+  const std::string whole = value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return whole.size() <= most ? whole : whole.substr(0, most) + "...";
+}
+
+}  // namespace exported

@@ -1,0 +1,239 @@
+#include "plugins/models/exported/symbolic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+namespace exported {
+namespace {
+
+using Numbers = std::vector<c10::IValue>;
+
+void require_count(const Numbers& numbers, size_t count) {
+  if (numbers.size() != count)
+    throw std::invalid_argument("has " + std::to_string(numbers.size()) + " arguments; expected " +
+                                std::to_string(count));
+}
+
+bool is_integer(const c10::IValue& value) { return value.isInt() || value.isBool(); }
+
+int64_t to_integer(const c10::IValue& value) {
+  if (value.isBool()) return value.toBool() ? 1 : 0;
+  if (!value.isInt()) throw std::invalid_argument("an operand is not an integer");
+  return value.toInt();
+}
+
+double to_double(const c10::IValue& value) {
+  if (value.isDouble()) return value.toDouble();
+  return static_cast<double>(to_integer(value));
+}
+
+bool to_bool(const c10::IValue& value) { return value.isDouble() ? value.toDouble() != 0 : to_integer(value) != 0; }
+
+int64_t truncate(double value) {
+  // 2^63 is the first number that int64_t cannot hold.
+  if (!(value >= -0x1p63 && value < 0x1p63)) throw std::invalid_argument("the result exceeds 64 bits");
+  return static_cast<int64_t>(value);
+}
+
+void refuse_overflow(bool overflows) {
+  if (overflows) throw std::invalid_argument("the result exceeds 64 bits");
+}
+
+int64_t add(int64_t a, int64_t b) {
+  int64_t result = 0;
+  refuse_overflow(__builtin_add_overflow(a, b, &result));
+  return result;
+}
+int64_t subtract(int64_t a, int64_t b) {
+  int64_t result = 0;
+  refuse_overflow(__builtin_sub_overflow(a, b, &result));
+  return result;
+}
+int64_t multiply(int64_t a, int64_t b) {
+  int64_t result = 0;
+  refuse_overflow(__builtin_mul_overflow(a, b, &result));
+  return result;
+}
+
+void check_divisor(int64_t a, int64_t b) {
+  if (b == 0) throw std::invalid_argument("divides by zero");
+  refuse_overflow(a == std::numeric_limits<int64_t>::min() && b == -1);
+}
+
+// Python rounds the quotient down; C++ rounds it towards zero.
+int64_t floor_divide(int64_t a, int64_t b) {
+  check_divisor(a, b);
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+int64_t modulo(int64_t a, int64_t b) { return subtract(a, multiply(floor_divide(a, b), b)); }
+
+int64_t power(int64_t base, int64_t exponent) {
+  if (base == 0 || base == 1) return exponent == 0 ? 1 : base;
+  if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+  int64_t result = 1;
+  for (int64_t i = 0; i < exponent; ++i) result = multiply(result, base);
+  return result;
+}
+
+using OnIntegers = int64_t (*)(int64_t, int64_t);
+using OnDoubles = double (*)(double, double);
+
+// Integers stay integers, as in Python.
+template <OnIntegers on_integers, OnDoubles on_doubles>
+c10::IValue binary(const Numbers& numbers) {
+  require_count(numbers, 2);
+  if (is_integer(numbers[0]) && is_integer(numbers[1]))
+    return on_integers(to_integer(numbers[0]), to_integer(numbers[1]));
+  return on_doubles(to_double(numbers[0]), to_double(numbers[1]));
+}
+
+template <class Compare>
+c10::IValue compare(const Numbers& numbers) {
+  require_count(numbers, 2);
+  if (is_integer(numbers[0]) && is_integer(numbers[1]))
+    return Compare()(to_integer(numbers[0]), to_integer(numbers[1]));
+  return Compare()(to_double(numbers[0]), to_double(numbers[1]));
+}
+
+template <OnIntegers on_integers, bool (*on_booleans)(bool, bool)>
+c10::IValue logical(const Numbers& numbers) {
+  require_count(numbers, 2);
+  if (numbers[0].isBool() && numbers[1].isBool()) return on_booleans(numbers[0].toBool(), numbers[1].toBool());
+  return on_integers(to_integer(numbers[0]), to_integer(numbers[1]));
+}
+
+c10::IValue raise_to_power(const Numbers& numbers) {
+  require_count(numbers, 2);
+  if (is_integer(numbers[0]) && is_integer(numbers[1]) && to_integer(numbers[1]) >= 0)
+    return power(to_integer(numbers[0]), to_integer(numbers[1]));
+  return std::pow(to_double(numbers[0]), to_double(numbers[1]));
+}
+
+c10::IValue divide(const Numbers& numbers) {
+  require_count(numbers, 2);
+  const double divisor = to_double(numbers[1]);
+  if (divisor == 0) throw std::invalid_argument("divides by zero");
+  return to_double(numbers[0]) / divisor;
+}
+
+template <int64_t sign>
+c10::IValue signed_number(const Numbers& numbers) {
+  require_count(numbers, 1);
+  if (is_integer(numbers[0])) return multiply(sign, to_integer(numbers[0]));
+  return static_cast<double>(sign) * to_double(numbers[0]);
+}
+
+// Python's int() and math.trunc.
+c10::IValue as_integer(const Numbers& numbers) {
+  require_count(numbers, 1);
+  return is_integer(numbers[0]) ? to_integer(numbers[0]) : truncate(to_double(numbers[0]));
+}
+
+c10::IValue as_float(const Numbers& numbers) {
+  require_count(numbers, 1);
+  return to_double(numbers[0]);
+}
+
+c10::IValue invert(const Numbers& numbers) {
+  require_count(numbers, 1);
+  return !to_bool(numbers[0]);
+}
+
+c10::IValue choose(const Numbers& numbers) {
+  require_count(numbers, 3);
+  return to_bool(numbers[0]) ? numbers[1] : numbers[2];
+}
+
+c10::IValue square_root(const Numbers& numbers) {
+  require_count(numbers, 1);
+  return std::sqrt(to_double(numbers[0]));
+}
+
+double floor_divide_floats(double a, double b) {
+  if (b == 0) throw std::invalid_argument("divides by zero");
+  return std::floor(a / b);
+}
+
+double modulo_floats(double a, double b) {
+  if (b == 0) throw std::invalid_argument("divides by zero");
+  const double rest = std::fmod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+int64_t shift_left(int64_t a, int64_t b) {
+  if (b < 0 || b > 62) throw std::invalid_argument("shifts by " + std::to_string(b) + " bits; expected 0 to 62");
+  return multiply(a, int64_t{1} << b);
+}
+
+int64_t shift_right(int64_t a, int64_t b) {
+  if (b < 0) throw std::invalid_argument("shifts by a negative number of bits");
+  return a >> std::min<int64_t>(b, 63);
+}
+
+int64_t bits_and(int64_t a, int64_t b) { return a & b; }
+int64_t bits_or(int64_t a, int64_t b) { return a | b; }
+bool both(bool a, bool b) { return a && b; }
+bool either(bool a, bool b) { return a || b; }
+
+template <class Number>
+Number larger(Number a, Number b) {
+  return std::max(a, b);
+}
+template <class Number>
+Number smaller(Number a, Number b) {
+  return std::min(a, b);
+}
+
+double add_floats(double a, double b) { return a + b; }
+double subtract_floats(double a, double b) { return a - b; }
+double multiply_floats(double a, double b) { return a * b; }
+double refuse_shift(double, double) { throw std::invalid_argument("shifts a float"); }
+
+const std::map<std::string, SymbolicFunction>& functions() {
+  static const std::map<std::string, SymbolicFunction> table = {
+      {"_operator.eq", &compare<std::equal_to<>>},
+      {"_operator.ne", &compare<std::not_equal_to<>>},
+      {"_operator.le", &compare<std::less_equal<>>},
+      {"_operator.ge", &compare<std::greater_equal<>>},
+      {"_operator.lt", &compare<std::less<>>},
+      {"_operator.gt", &compare<std::greater<>>},
+      {"_operator.add", &binary<&add, &add_floats>},
+      {"_operator.sub", &binary<&subtract, &subtract_floats>},
+      {"_operator.mul", &binary<&multiply, &multiply_floats>},
+      {"_operator.floordiv", &binary<&floor_divide, &floor_divide_floats>},
+      {"_operator.mod", &binary<&modulo, &modulo_floats>},
+      {"_operator.pow", &raise_to_power},
+      {"_operator.truediv", &divide},
+      {"_operator.neg", &signed_number<-1>},
+      {"_operator.pos", &signed_number<1>},
+      {"_operator.and_", &logical<&bits_and, &both>},
+      {"_operator.or_", &logical<&bits_or, &either>},
+      {"_operator.lshift", &binary<&shift_left, &refuse_shift>},
+      {"_operator.rshift", &binary<&shift_right, &refuse_shift>},
+      {"math.trunc", &as_integer},
+      {"torch.sym_int", &as_integer},
+      {"torch.sym_float", &as_float},
+      {"torch.sym_not", &invert},
+      {"torch.sym_ite", &choose},
+      {"torch.sym_max", &binary<&larger<int64_t>, &larger<double>>},
+      {"torch.sym_min", &binary<&smaller<int64_t>, &smaller<double>>},
+      {"torch.sym_sqrt", &square_root},
+      {"torch._sym_sqrt", &square_root},
+  };
+  return table;
+}
+
+}  // namespace
+
+SymbolicFunction find_symbolic(const std::string& target) {
+  const auto found = functions().find(target);
+  return found == functions().end() ? nullptr : found->second;
+}
+
+}  // namespace exported

@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Writes a PyTorch model as a .pt2 archive that the component `exported` trains.
+
+    export_model.py --model SOURCE --input NAME=SIZE,SIZE,...[:DTYPE] [--input ...] [--output NAME ...] FILE.pt2
+
+SOURCE is one of
+    net.py:make            calls make() of net.py, which returns a torch.nn.Module
+    torchvision:resnet18   calls torchvision.models.resnet18()
+    timm:resnet50          calls timm.create_model("resnet50")
+    transformers:DIR       a transformers model for the config.json in DIR, of the class that it names, random weights
+--arg NAME=VALUE passes a keyword argument to the function: --arg num_classes=10.
+
+Each --input describes an argument of forward: its name there, the sizes of an example with the batch size first, and
+its dtype, which is float32 by default. The batch size becomes dynamic; example sizes of at least 2 are needed for it.
+The archive holds two graphs, of model.train() and model.eval(), over one set of weights. Run it where PyTorch of the
+same version as the host's LibTorch is installed. The host needs no Python.
+
+Exit codes: 0 the archive is written, 1 the model cannot be exported, 2 wrong arguments, or a package is not installed.
+"""
+import argparse
+import ast
+import importlib
+import importlib.util
+import io
+import json
+import pathlib
+import sys
+import warnings
+import zipfile
+
+class UsageError(Exception):
+    pass
+
+
+def import_package(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UsageError(f"{name} is not installed ({error}); run: pip install {name}") from None
+
+
+def make_from_file(place, name, arguments):
+    path = pathlib.Path(place)
+    if not path.is_file():
+        raise UsageError(f"--model: {place} is not a file")
+    sys.path.insert(0, str(path.resolve().parent))
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise UsageError(f"--model: {place} has no function {name}")
+    return getattr(module, name)(**arguments)
+
+
+def make_transformer(folder, arguments):
+    transformers = import_package("transformers")
+    config = transformers.AutoConfig.from_pretrained(folder, **arguments)
+    if not config.architectures:
+        raise UsageError(f"--model: the config.json in {folder} names no class in `architectures`")
+    config.use_cache = False
+    return getattr(transformers, config.architectures[0])(config)
+
+
+def make_model(source, arguments):
+    kind, _, name = source.rpartition(":")
+    if not kind or not name:
+        raise UsageError(f"--model: found {source}; expected net.py:FUNCTION, torchvision:NAME, timm:NAME or "
+                         "transformers:DIR")
+    if kind == "torchvision":
+        return getattr(import_package("torchvision").models, name)(**arguments)
+    if kind == "timm":
+        return import_package("timm").create_model(name, **arguments)
+    if kind == "transformers":
+        return make_transformer(name, arguments)
+    return make_from_file(kind, name, arguments)
+
+
+def parse_argument(text):
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--arg: found {text}; expected NAME=VALUE")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def make_example(torch, text):
+    name, equals, rest = text.partition("=")
+    sizes, _, dtype = rest.partition(":")
+    try:
+        shape = [int(size) for size in sizes.split(",")]
+    except ValueError:
+        shape = []
+    if not equals or not shape or min(shape) < 1:
+        raise UsageError(f"--input: found {text}; expected NAME=SIZE,SIZE,...[:DTYPE], such as image=2,3,224,224")
+    if shape[0] < 2:
+        raise UsageError(f"--input {name}: the batch size is {shape[0]}; expected 2 or more, to be exported as dynamic")
+    kind = getattr(torch, dtype or "float32", None)
+    if not isinstance(kind, torch.dtype):
+        raise UsageError(f"--input {name}: there is no dtype {dtype}")
+    return name, torch.rand(shape).to(kind) if kind.is_floating_point else torch.ones(shape, dtype=kind)
+
+
+def export_graph(torch, model, examples, training):
+    model.train(training)
+    sizes = {name: {0: torch.export.Dim.DYNAMIC} for name in examples}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return torch.export.export(model, (), kwargs=examples, dynamic_shapes=sizes)
+
+
+def write_archive(torch, graphs, path):
+    """Writes the graphs as package_pt2 does, but with the weights once: those of `eval` are the same."""
+    from torch.export.pt2_archive import _package
+
+    buffer = io.BytesIO()
+    _package.package_pt2(buffer, exported_programs=graphs)
+    buffer.seek(0)
+    source = zipfile.ZipFile(buffer)
+    root = source.namelist()[0].split("/")[0] + "/"
+    records = {name[len(root):]: source.read(name) for name in source.namelist()}
+    train_table, eval_table = (f"data/weights/{name}_weights_config.json" for name in ("train", "eval"))
+    first, second = (json.loads(records[table])["config"] for table in (train_table, eval_table))
+    if first.keys() != second.keys():
+        raise RuntimeError(f"state_dict() differs between train() and eval(): {sorted(first.keys() ^ second.keys())}")
+    for name, entry in second.items():
+        record = "data/weights/" + entry["path_name"]
+        if records.get(record) != records["data/weights/" + first[name]["path_name"]]:
+            raise RuntimeError(f"{name} differs between the export of train() and that of eval()")
+    shared = {"data/weights/" + entry["path_name"] for entry in first.values()}
+    dropped = {"data/weights/" + entry["path_name"] for entry in second.values()} - shared
+    records[eval_table] = records[train_table]
+    with _package.PT2ArchiveWriter(str(path)) as writer:
+        for name, data in records.items():
+            written_by_writer = name.startswith(".data/") or name in ("archive_format", "archive_version", "byteorder")
+            if name not in dropped and not written_by_writer:
+                writer.write_bytes(name, data)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, metavar="SOURCE")
+    parser.add_argument("--input", required=True, action="append", metavar="NAME=SIZE,...[:DTYPE]")
+    parser.add_argument("--output", action="append", default=[], metavar="NAME", help="name of the next output")
+    parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("file", type=pathlib.Path, metavar="FILE.pt2")
+    options = parser.parse_args()
+    if options.file.suffix != ".pt2":
+        parser.error(f"the file is {options.file}; expected a name that ends in .pt2")
+    try:
+        torch = import_package("torch")
+        examples = dict(make_example(torch, text) for text in options.input)
+        model = make_model(options.model, dict(parse_argument(text) for text in options.arg))
+    except UsageError as error:
+        print(f"export_model.py: {error}", file=sys.stderr)
+        return 2
+    try:
+        graphs = {name: export_graph(torch, model, examples, name == "train") for name in ("train", "eval")}
+        write_archive(torch, graphs, options.file)
+    except Exception as error:
+        print(f"export_model.py: {options.model} cannot be exported: {error}", file=sys.stderr)
+        return 1
+    count = sum(parameter.numel() for parameter in model.parameters())
+    print(f"# {options.file}: {count} parameters, inputs {', '.join(examples)}. Add to the run file:")
+    names = ", ".join(f'"{name}"' for name in options.output)
+    outputs = f", outputs = [{names}]" if names else ""
+    print(f'[model]\nuse = "exported"\nparams = {{ path = "{options.file}"{outputs} }}')
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+// Runs of the host that train an exported model.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/end_to_end/hosted_run.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A run file for the digits with an exported convolutional network, which has batch norm and dropout.
+fs::path write_run_file(const fs::path& folder, const std::string& train) {
+  const std::string archive = TENON_SOURCE_DIR "/tests/parity/reference/exported/cnn.pt2";
+  return write_file(folder / "exported.toml", "[model]\nuse = \"exported\"\nparams = { path = \"" + archive +
+                                                  "\", outputs = [\"logits\"] }\n" + R"(
+[data]
+batch_size = 16
+workers = 0
+[data.train]
+use = "digits"
+params = { split = "train" }
+[data.validation]
+use = "digits"
+params = { split = "test" }
+[[loss]]
+use = "cross_entropy"
+[[metric]]
+use = "accuracy"
+[optimizer]
+use = "adamw"
+lr = 1e-2
+[run]
+threads = 1
+[train]
+)" + train);
+}
+
+fs::path train(const std::string& folder_name, const std::string& train) {
+  const fs::path folder = make_empty_folder(folder_name);
+  const Outcome outcome = run_host({"--config", write_run_file(folder, train).string(), "--set",
+                                    "run.output_dir=\"" + (folder / "runs").string() + "\""});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  return find_run_folder(folder / "runs", "exported");
+}
+
+}  // namespace
+
+TEST_CASE("an exported model learns the digits in float32 and in bf16") {
+  CHECK(read_last_metric(train("float32", "epochs = 3\n"), "validation/accuracy") > 0.75);
+  CHECK(read_last_metric(train("bf16", "epochs = 3\nprecision = \"bf16\"\n"), "validation/accuracy") > 0.75);
+}
+
+TEST_CASE("a run with an exported model resumes bit for bit, in two processes with accumulation") {
+  const fs::path folder = make_empty_folder("resumed");
+  const std::string prefix = "env TMPDIR=" + make_empty_folder("temporary").string() + " ";
+  const fs::path run_file = write_run_file(folder, "steps = 1000\naccumulate = 2\n");
+  const Outcome outcome = run_host(
+      {"verify-resume", "--config", run_file.string(), "--processes", "2", "--steps", "12", "--kills", "1"}, prefix);
+  CAPTURE(outcome.errors);
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.output.find("IDENTICAL: bit for bit the same with and without 1 kill") != std::string::npos);
+}
+
+TEST_CASE("a file that is not an archive ends the run with the exit code of data errors") {
+  const fs::path folder = make_empty_folder("wrong");
+  const fs::path run_file = write_run_file(folder, "steps = 1\n");
+  const Outcome outcome =
+      run_host({"--config", run_file.string(), "--set", "model.params.path=\"" + run_file.string() + "\""});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 4);
+  CHECK(outcome.errors.find("exported.toml: is not a .pt2 archive of torch.export") != std::string::npos);
+}
