@@ -15,9 +15,8 @@ using support::ErrorKind;
 
 namespace {
 
-// An evaluation lists the training data as validation data, under the same name.
 bool is_training(const config::RunPlan& plan, const config::NamedDataset& dataset) {
-  return &dataset == &plan.data.train;
+  return dataset.name == plan.data.train.name;
 }
 
 LoaderOptions make_loader_options(const config::RunPlan& plan, const config::NamedDataset& dataset,

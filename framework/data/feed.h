@@ -28,10 +28,10 @@ std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>
 // Not movable, because its members point to each other.
 class Feed {
  public:
-  // `dataset` is one of the plan's datasets: plan.data.train itself is read as training data, each other one as
-  // validation data. Throws Error(configuration) for a subset without samples, and for a
-  // sampler that needs data that the dataset does not provide. Also throws as plugins::Dataset, ClassNumbers and Loader
-  // do. `numbering`: of the classes; null: the plan's.
+  // `dataset` is one of the plan's datasets. It is read as training data if it has the name of plan.data.train. Throws
+  // Error(configuration) for a subset without samples, and for a sampler that needs data that the dataset does not
+  // provide. Also throws as plugins::Dataset, ClassNumbers and Loader do. `numbering`: of the classes; null: the
+  // plan's.
   Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
        const Share& share = {}, const Numbering* numbering = nullptr);
 

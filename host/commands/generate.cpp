@@ -67,7 +67,7 @@ Json write_texts(Generation& generation, const GenerationMethod& method, const G
                  bool is_json, bool has_headings) {
   TextStream stream;
   if (!is_json && has_headings && method.samples == 1)
-    reporting::write_output("[%lld]\n", static_cast<long long>(number + 1));
+    reporting::write_output("[%lld]\n", static_cast<long long>(number) + 1);
   const bool streams = !is_json && !method.beams && method.samples == 1;
   const std::vector<GeneratedSequence> sequences =
       generate_texts(generation, method, start, number, [&](const std::vector<int64_t>& tokens) {
@@ -80,7 +80,7 @@ Json write_texts(Generation& generation, const GenerationMethod& method, const G
       texts.push_back(to_json(sequences[i], text));
       continue;
     }
-    if (method.samples > 1) reporting::write_output("[%lld.%zu]\n", static_cast<long long>(number + 1), i + 1);
+    if (method.samples > 1) reporting::write_output("[%lld.%zu]\n", static_cast<long long>(number) + 1, i + 1);
     stream.finish(text);
     stream = {};
   }

@@ -13,8 +13,10 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "host/command_line/command.h"
+#include "host/predict/mask_folder.h"
 #include "host/predict/predicted_rows.h"
 #include "host/predict/prediction_columns.h"
+#include "host/predict/prediction_page.h"
 #include "host/process/signals.h"
 #include "host/training/open_evaluation.h"
 
@@ -27,9 +29,23 @@ struct Columns {
   std::vector<PredictionColumn> all;
   std::optional<PredictionColumn> scores = {};  // the output of --top-k
   int64_t top_k = 0;
-  bool guesses_top = false;  // write the best class in place of the scores if these have class names
-  bool has_names = false;    // of samples
+  bool guesses_top = false;                   // write the best class in place of the scores if these have class names
+  bool has_names = false;                     // of samples
+  std::optional<PredictionColumn> mask = {};  // the output of --masks
+  size_t fields_left = 0;                     // samples with fields for the page, of this process
 };
+
+void add_fields(const pipeline::Prediction& prediction, Columns& columns, const pipeline::BoundDataset& data,
+                PredictedRows& rows) {
+  if (columns.fields_left == 0) return;
+  columns.fields_left -= std::min(columns.fields_left, prediction.indices.size());
+  const std::vector<plugins::SampleField>& fields = data.transforms.fields();
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const at::Tensor& field = prediction.batch_tensors.fields[i];
+    const bool is_half = field.scalar_type() == at::kHalf || field.scalar_type() == at::kBFloat16;
+    rows.fields.emplace_back(fields[i].name, (is_half ? field.to(at::kFloat) : field).cpu().contiguous());
+  }
+}
 
 PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns, const pipeline::BoundDataset& data) {
   PredictedRows rows;
@@ -59,6 +75,8 @@ PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns
     const config::ClassNames names = name_columns({*columns.scores}, prediction.batch_tensors, data.feed.class_names());
     if (!names.empty()) rows.class_names["top"] = names.begin()->second;
   }
+  if (columns.mask) rows.mask = find_pixel_classes(columns.mask->name, columns.mask->read(prediction.batch_tensors));
+  add_fields(prediction, columns, data, rows);
   if (columns.has_names)
     for (const int64_t index : prediction.indices) rows.names.push_back(dataset.name_sample(index));
   return rows;
@@ -73,6 +91,9 @@ po::options_description make_predict_options() {
       "unlabelled data to read in place of the dataset's: a folder of images, an image, or a CSV file with paths; "
       "may be repeated");
   add("output", po::value<std::string>()->value_name("FILE"), "output file: .csv, .jsonl or .safetensors");
+  add("masks", po::value<std::string>()->value_name("FOLDER"),
+      "write the class of each pixel as a grey PNG picture for each sample");
+  add("page", po::value<std::string>()->value_name("FILE"), "write an HTML page with the first samples");
   add("top-k", po::value<int64_t>()->value_name("K"), "write the K most probable classes in place of their scores");
   add("outputs", po::value<std::string>()->value_name("NAME,..."), "model outputs to write, or none; default: all");
   add("fields", po::value<std::string>()->value_name("NAME,..."), "dataset fields to write next to the outputs");
@@ -99,7 +120,27 @@ ColumnChoice choose(const Arguments& arguments) {
   return choice;
 }
 
-// --top-k replaces the only output that is written. With --input alone, the best class is the most useful result.
+// --masks replaces the only output with classes of pixels, or their scores.
+void choose_mask(const Arguments& arguments, const plugins::Model& model, Columns& columns) {
+  const auto holds_pixels = [&](const PredictionColumn& column) {
+    if (column.kind != pipeline::Source::Kind::output) return false;
+    const plugins::Port& port = model.outputs()[column.index];
+    const size_t dimensions = port.shape.extents.size();
+    const bool holds_classes = dimensions == 3 && port.dtypes == TENON_DTYPE_BIT(TENON_INT64);
+    return !port.shape.any && !port.shape.open_ended && (dimensions == 4 || holds_classes) &&
+           column.apply == PredictionColumn::Apply::nothing;
+  };
+  const auto found = std::ranges::find_if(columns.all, holds_pixels);
+  if (std::ranges::count_if(columns.all, holds_pixels) != 1)
+    arguments.refuse("--masks is given, and " + std::to_string(std::ranges::count_if(columns.all, holds_pixels)) +
+                         " outputs hold scores of pixels [N, C, H, W] or their classes [N, H, W], without --apply",
+                     "one such output: choose it with --outputs");
+  columns.mask = *found;
+  columns.all.erase(found);
+}
+
+// --top-k replaces the only output that is written. With --input or --page alone, the best class is the most useful
+// result.
 Columns choose_all(const Arguments& arguments, const plugins::Model& model, const pipeline::BoundDataset& data,
                    bool holds_text) {
   const ColumnChoice choice = choose(arguments);
@@ -107,6 +148,8 @@ Columns choose_all(const Arguments& arguments, const plugins::Model& model, cons
   Columns columns{choose_columns(choice, model, data.transforms.fields(), {dataset.tokenizer(), holds_text})};
   columns.has_names = holds_text && dataset.names_samples();
   columns.top_k = arguments.count("top-k", 1);
+  if (arguments.has("masks")) choose_mask(arguments, model, columns);
+  if (arguments.has("page")) columns.fields_left = PredictionPage::kMost;
   const auto outputs = std::ranges::count(columns.all, pipeline::Source::Kind::output, &PredictionColumn::kind);
   if (columns.top_k > 0) {
     if (outputs != 1 || columns.all.front().apply != PredictionColumn::Apply::nothing)
@@ -115,7 +158,7 @@ Columns choose_all(const Arguments& arguments, const plugins::Model& model, cons
                        "one output without --apply: choose the scores of classes with --outputs");
     columns.scores = columns.all.front();
     columns.all.erase(columns.all.begin());
-  } else if (arguments.has("input") && outputs == 1) {
+  } else if (outputs == 1 && (arguments.has("input") || !arguments.has("output"))) {
     columns.guesses_top = !choice.outputs && choice.apply.empty() && choice.fields.empty();
   }
   for (const PredictionColumn& column : columns.all)
@@ -125,39 +168,68 @@ Columns choose_all(const Arguments& arguments, const plugins::Model& model, cons
   return columns;
 }
 
+// The files and folders to write, on the first process.
+class Writers {
+ public:
+  Writers(const Arguments& arguments, const pipeline::BoundDataset& data) : data_name_(data.name()) {
+    const std::string output = arguments.text("output"), masks = arguments.text("masks"), page = arguments.text("page");
+    if (!output.empty()) file_ = reporting::PredictionFile::make(output, data.feed.sampler().size());
+    if (!masks.empty()) masks_.emplace(masks);
+    if (!page.empty()) page_.emplace(page, data.feed.class_names());
+    for (const std::string& path : {output, masks, page})
+      if (!path.empty()) paths_ += (paths_.empty() ? "" : ", ") + path;
+  }
+
+  void write(const PredictedRows& rows) {
+    if (file_ && samples_ == 0) file_->name_classes(rows.class_names);
+    if (file_) file_->append(view_rows(rows));
+    if (masks_) masks_->write(rows.mask, rows.names, rows.tensors.front().second);
+    if (page_) page_->add(rows);
+    samples_ += rows.tensors.front().second.size(0);
+  }
+
+  void commit(const Evaluation& evaluation) {
+    if (samples_ == 0)
+      throw support::Error(support::ErrorKind::data, data_name_ +
+                                                         ": none of its samples could be read (see the log); "
+                                                         "expected at least one: fix the data");
+    if (file_) file_->commit();
+    if (page_) page_->commit(data_name_);
+    reporting::write_output("weights %s\n%s: %lld samples in %s\n", evaluation.describe_weights().c_str(),
+                            data_name_.c_str(), static_cast<long long>(samples_), paths_.c_str());
+  }
+
+ private:
+  std::string data_name_;
+  std::string paths_;
+  std::unique_ptr<reporting::PredictionFile> file_;
+  std::optional<MaskFolder> masks_;
+  std::optional<PredictionPage> page_;
+  int64_t samples_ = 0;
+};
+
 int write_predictions(Evaluation& evaluation, const Arguments& arguments) {
-  const std::string output = arguments.text("output");
   distributed::ProcessGroup* const group = evaluation.parts().group;
-  const bool is_first = !group || group->rank() == 0;
   pipeline::BoundDataset& data = *evaluation.parts().validation.front();
-  std::unique_ptr<reporting::PredictionFile> file;
-  if (is_first) file = reporting::PredictionFile::make(output, data.feed.sampler().size());
-  Columns columns =
-      choose_all(arguments, evaluation.parts().model, data, reporting::PredictionFile::holds_text(output));
+  const std::string output = arguments.text("output");
+  Columns columns = choose_all(arguments, evaluation.parts().model, data,
+                               output.empty() || reporting::PredictionFile::holds_text(output));
+  std::optional<Writers> writers;
+  if (!group || group->rank() == 0) writers.emplace(arguments, data);
   catch_stop_signals();
-  int64_t samples = 0;
   const auto take = [&](const pipeline::Prediction& prediction) {
     const std::vector<PredictedRows> collected = collect_rows(make_rows(prediction, columns, data), group);
-    for (const PredictedRows& rows : collected) {
-      if (!is_first || rows.is_empty()) continue;
-      if (samples == 0) file->name_classes(rows.class_names);
-      file->append(view_rows(rows));
-      samples += rows.tensors.front().second.size(0);
-    }
+    for (const PredictedRows& rows : collected)
+      if (writers && !rows.is_empty()) writers->write(rows);
     return !collected.front().is_stopped;
   };
   if (!pipeline::predict(evaluation.parts(), data, evaluation.context(), take)) {
-    if (is_first) reporting::write_output("stopped; nothing was written\n");
+    if (writers)
+      reporting::write_output(arguments.has("masks") ? "stopped; only some masks were written\n"
+                                                     : "stopped; nothing was written\n");
     return 128 + stop_signal();
   }
-  if (!is_first) return 0;
-  if (samples == 0)
-    throw support::Error(support::ErrorKind::data, data.name() +
-                                                       ": none of its samples could be read (see the log); "
-                                                       "expected at least one: fix the data");
-  file->commit();
-  reporting::write_output("weights %s\n%s: %lld samples in %s\n", evaluation.describe_weights().c_str(),
-                          data.name().c_str(), static_cast<long long>(samples), output.c_str());
+  if (writers) writers->commit(evaluation);
   return 0;
 }
 
@@ -166,6 +238,8 @@ int predict(const Arguments& arguments) {
   options.choice.inputs = arguments.texts("input");
   if (options.choice.inputs.empty() && !arguments.has("data"))
     arguments.refuse("neither --data nor --input is given", "the data to predict");
+  if (!arguments.has("output") && !arguments.has("masks") && !arguments.has("page"))
+    arguments.refuse("none of --output, --masks and --page is given", "what to write");
   return evaluate_in_processes(options,
                                [&](Evaluation& evaluation) { return write_predictions(evaluation, arguments); });
 }
@@ -175,11 +249,11 @@ int predict(const Arguments& arguments) {
 extern const Command predict_command{
     .name = "predict",
     .arguments = "",
-    .needed = "--config FILE --output FILE",
+    .needed = "--config FILE",
     .purpose = "write the outputs of trained weights for each sample",
     .details =
         "Writes the model's outputs for each sample of a dataset, or of unlabelled files, to a CSV, JSON lines or "
-        "safetensors file.",
+        "safetensors file, as pictures of masks or as a page.",
     .page = "evaluate_and_predict.md",
     .make_options = make_predict_options,
     .run = predict};

@@ -16,21 +16,49 @@ namespace {
 
 using nlohmann::json;
 
+// What a tensor of a message is.
+enum class Part { column, top_classes, top_probabilities, mask, field };
+
+struct PackedTensor {
+  Part part;
+  std::string name;
+  at::Tensor tensor;
+};
+
+std::vector<PackedTensor> list_tensors(const PredictedRows& rows) {
+  std::vector<PackedTensor> all;
+  for (const auto& [name, tensor] : rows.tensors) all.push_back({Part::column, name, tensor});
+  if (rows.top) {
+    all.push_back({Part::top_classes, "", rows.top->classes});
+    all.push_back({Part::top_probabilities, "", rows.top->probabilities});
+  }
+  if (rows.mask.defined()) all.push_back({Part::mask, "", rows.mask});
+  for (const auto& [name, tensor] : rows.fields) all.push_back({Part::field, name, tensor});
+  return all;
+}
+
+void take_tensor(PackedTensor given, PredictedRows& rows) {
+  switch (given.part) {
+    case Part::column: rows.tensors.emplace_back(std::move(given.name), std::move(given.tensor)); return;
+    case Part::top_classes: rows.top.emplace().classes = std::move(given.tensor); return;
+    case Part::top_probabilities: rows.top->probabilities = std::move(given.tensor); return;
+    case Part::mask: rows.mask = std::move(given.tensor); return;
+    case Part::field: rows.fields.emplace_back(std::move(given.name), std::move(given.tensor)); return;
+  }
+}
+
 // A message is the length of its header, the header as JSON, and the elements of the tensors.
 std::string pack_rows(const PredictedRows& rows) {
-  json header{{"names", rows.names}, {"is_stopped", rows.is_stopped}, {"has_top", rows.top.has_value()}};
+  json header{{"names", rows.names}, {"is_stopped", rows.is_stopped}};
   header["class_names"] = rows.class_names;
   header["texts"] = json::array();
   for (const reporting::TextColumn& column : rows.texts) header["texts"].push_back({column.name, column.rows});
-  auto tensors = rows.tensors;
-  if (rows.top) {
-    tensors.emplace_back("top.class", rows.top->classes);
-    tensors.emplace_back("top.probability", rows.top->probabilities);
-  }
   std::string elements;
   header["tensors"] = json::array();
-  for (const auto& [name, tensor] : tensors) {
-    header["tensors"].push_back({name, static_cast<int>(tensor.scalar_type()), tensor.sizes().vec()});
+  for (const PackedTensor& packed : list_tensors(rows)) {
+    const at::Tensor& tensor = packed.tensor;
+    header["tensors"].push_back(
+        {static_cast<int>(packed.part), packed.name, static_cast<int>(tensor.scalar_type()), tensor.sizes().vec()});
     elements.append(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
   }
   const std::string text = header.dump();
@@ -53,16 +81,10 @@ PredictedRows unpack_rows(std::string_view message) {
     rows.texts.push_back({column[0].get<std::string>(), column[1].get<std::vector<std::string>>()});
   for (const json& described : header["tensors"]) {
     at::Tensor tensor =
-        at::empty(described[2].get<std::vector<int64_t>>(), static_cast<at::ScalarType>(described[1].get<int>()));
+        at::empty(described[3].get<std::vector<int64_t>>(), static_cast<at::ScalarType>(described[2].get<int>()));
     std::memcpy(tensor.mutable_data_ptr(), data, tensor.nbytes());
     data += tensor.nbytes();
-    rows.tensors.emplace_back(described[0].get<std::string>(), std::move(tensor));
-  }
-  if (header["has_top"].get<bool>()) {
-    const at::Tensor probabilities = rows.tensors.back().second;
-    rows.tensors.pop_back();
-    rows.top = {rows.tensors.back().second, probabilities};
-    rows.tensors.pop_back();
+    take_tensor({static_cast<Part>(described[0].get<int>()), described[1].get<std::string>(), std::move(tensor)}, rows);
   }
   return rows;
 }

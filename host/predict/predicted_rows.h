@@ -25,6 +25,9 @@ struct PredictedRows {
   std::vector<reporting::TextColumn> texts;
   std::vector<std::string> names;  // of the samples; may be empty
   std::optional<TopColumns> top;
+  at::Tensor mask = {};  // uint8 [N, H, W], or undefined
+  // The dataset's fields for the page; may be empty.
+  std::vector<std::pair<std::string, at::Tensor>> fields = {};
   config::ClassNames class_names;  // of the columns
   bool is_stopped = false;         // by a signal
 

@@ -57,6 +57,7 @@ OpenedRun choose(OpenedRun run, const Evaluation::Choice& choice, Evaluation::Of
     choose_data(run.plan, choice.dataset);
   else
     choose_inputs(run, choice);
+  run.plan.data.train.name.clear();  // All data are read as validation data, also those of the name "train".
   if (of == Evaluation::Of::outputs) {
     run.plan.losses.clear();
     run.plan.metrics.clear();

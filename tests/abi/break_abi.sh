@@ -6,8 +6,7 @@
 # detected each breakage. Fails if an expected check misses it, if a breakage cannot be applied, or if the original
 # files do not pass. The checks:
 #   asserts   the assertions in the headers (TENON_FREEZE, frozen structs)
-#   layout    layout_{1_0,sample_order,index_inputs,capture,device_stream,prepare,tied_weights,usual_sources,
-#             class_names,decoding,parameter_roles,preprocessing,sample_names,tokenizer}.c, as C and as C++
+#   layout    layouts/*.c, as C and as C++
 #   abidiff   check_abidiff.sh
 #   target    check_target_abi.sh
 #   sizes     plugin_sizes_test.cpp, linked with a new build of framework/plugins/loading/check_plugin.cpp
@@ -55,9 +54,9 @@ compile_headers() { # INCLUDE
 check_asserts() { compile_headers "$tree/include"; }
 
 check_layout() {
-  local layouts=("$here"/layout_{1_0,sample_order,index_inputs,capture,device_stream,prepare,tied_weights,usual_sources,class_names,decoding,parameter_roles,preprocessing,sample_names,tokenizer})
-  "$cc" -std=c11 -I "$tree/silent" -fsyntax-only "${layouts[@]/%/.c}" &&
-    "$cxx" -std=c++17 -I "$tree/silent" -fsyntax-only "${layouts[@]/%/.cpp}"
+  local layouts=("$here"/layouts/*.c)
+  "$cc" -std=c11 -I "$tree/silent" -fsyntax-only "${layouts[@]}" &&
+    "$cxx" -std=c++17 -I "$tree/silent" -fsyntax-only "${layouts[@]/%.c/.cpp}"
 }
 
 check_abidiff() { "$here/check_abidiff.sh" "$cc" "$tree/silent" "$work/abidiff"; }

@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <regex>
 #include <set>
 #include <sstream>
 #include <vector>
 
+#include "framework/artifacts/drawing/encode_png.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/end_to_end/judge_run_file.h"
 
@@ -94,6 +96,7 @@ class Workplace {
     fs::copy(fs::path(TENON_SOURCE_DIR) / "configs", folder_ / "configs", fs::copy_options::recursive);
     write_texts();
     write_photos();
+    write_masks();
     const std::string run_file =
         std::regex_replace(read_file(fs::path(TENON_SOURCE_DIR) / "configs" / "digits_mlp.toml"),
                            std::regex("epochs = [0-9]+"), "epochs = 1");
@@ -102,7 +105,7 @@ class Workplace {
     fs::create_directory(folder_ / "functions_of_zsh");
     fs::create_directory(folder_ / "build");
     fs::create_directory_symlink(TENON_BINARY_DIR, folder_ / "build" / "release");
-    for (const std::string run : {"gpt", "text_pairs", "image_folder"})
+    for (const std::string run : {"gpt", "text_pairs", "image_folder", "segmentation"})
       REQUIRE_MESSAGE(execute("host --config configs/" + run + ".toml --set train.epochs=1") == 0, printed());
     for (const std::string run : {"digits", "digits_mlp"}) {
       REQUIRE(execute("host --config configs/" + run + ".toml --set train.epochs=2") == 0);
@@ -145,6 +148,27 @@ class Workplace {
       }
     write_file(folder_ / "data" / "jargon" / "jargon.txt", text);
     write_file(folder_ / "data" / "dates" / "dates.tsv", pairs);
+  }
+
+  // Pictures with masks for configs/segmentation.toml.
+  void write_masks() const {
+    const fs::path shapes = folder_ / "data" / "shapes";
+    fs::create_directories(shapes / "images");
+    fs::create_directories(shapes / "masks");
+    constexpr int kSide = 16;
+    for (int i = 0; i < 40; ++i) {
+      std::string picture = "P6 16 16 255\n";
+      std::vector<std::byte> classes, png;
+      for (int pixel = 0; pixel < kSide * kSide; ++pixel) {
+        const int kind = (pixel / kSide + i) / 8 % 4;
+        picture += std::string(3, static_cast<char>(30 * kind));
+        classes.push_back(static_cast<std::byte>(kind));
+      }
+      tenon::artifacts::encode_png(classes, kSide, kSide, 1, png);
+      write_file(shapes / "images" / (std::to_string(i) + ".ppm"), picture);
+      write_file(shapes / "masks" / (std::to_string(i) + ".png"),
+                 std::string(reinterpret_cast<const char*>(png.data()), png.size()));
+    }
   }
 
   // Photos of one colour per class for configs/image_folder.toml, and some without a class.
