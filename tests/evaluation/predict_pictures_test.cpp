@@ -131,7 +131,7 @@ TEST_CASE("the page of predict shows pictures, names, classes and probabilities"
   const fs::path page = make_empty_folder("page") / "page.html";
   predict(config, {"--data", "validation", "--page", page.string()});
   const std::string with_masks = read_file(page);
-  CHECK(count(with_masks, "<figure>") == 6);
+  CHECK(count(with_masks, "<figcaption>") == 6);
   CHECK(with_masks.find("deep/0.ppm") != std::string::npos);
   const fs::path photos = make_empty_folder("photos"), run = make_empty_folder("run");
   for (const std::string kind : {"<dark>", "light"})
@@ -165,7 +165,7 @@ TEST_CASE("the page of predict shows pictures, names, classes and probabilities"
     wrong += count(line, is_dark ? "light" : "light") != (is_dark ? 0U : 3U);
   }
   const std::string text = read_file(page);
-  CHECK(count(text, "<figure>") == 8);
+  CHECK(count(text, "<figcaption>") == 8);
   CHECK(count(text, "data:image/png;base64,") == 8);
   CHECK(count(text, " (wrong)") == wrong);
   CHECK(count(text, "&lt;dark&gt;/") == 4);
