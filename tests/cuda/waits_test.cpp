@@ -159,7 +159,10 @@ void check_waits(ComponentKind kind, const WaitCases& cases, const BuildStep& bu
   }
   const Catalogue bundled = open_bundled();
   const std::vector<std::string> ids = bundled.component_ids(kind);
-  for (const std::string& id : ids) CHECK_MESSAGE(cases.contains(id), id, " has no case in this test");
+  for (const std::string& id : ids) {
+    const bool needs_file = id == "exported";  // the operators are those of its archive
+    CHECK_MESSAGE((cases.contains(id) || needs_file), id, " has no case in this test");
+  }
   for (const auto& entry : cases) {
     const std::string& id = entry.first;
     const WaitCase& given = entry.second;

@@ -100,7 +100,7 @@ TEST_CASE("host lr-find and host overfit report settings that make their results
 }
 
 TEST_CASE("an error that every process finds is printed once") {
-  const auto check_once = [](std::vector<std::string> settings, int exit_code, const std::string& message) {
+  const auto check_once = [](const std::vector<std::string>& settings, int exit_code, const std::string& message) {
     std::vector<std::string> arguments = arguments_with(settings);
     arguments.push_back("--processes=3");
     const Outcome outcome = run_host(arguments);

@@ -291,7 +291,7 @@ TEST_CASE("wrong arguments of evaluate and predict are refused with the expected
   check_refused("predict", {"--data", "validation", "--output", "refused.txt"}, 2,
                 "--output is \"refused.txt\"; expected a name that ends in .csv, .jsonl or .safetensors");
   check_refused("predict", {"--data", "validaton", "--output", "refused.csv"}, 2, "did you mean \"validation\"?");
-  check_refused("predict", {"--data", "validation"}, 2, "predict has no --output");
+  check_refused("predict", {"--data", "validation"}, 2, "none of --output, --masks and --page is given");
   check_refused("evaluate", {"--data", "test"}, 2, "--data is \"test\"");
   CHECK(run_host({"evaluate"}).errors.find("evaluate has no --config") != std::string::npos);
   CHECK(run_host({"evalute", "--config", kDigits}).errors.find("did you mean host evaluate?") != std::string::npos);

@@ -108,7 +108,8 @@ void mutate(json& whole, std::mt19937& random) {
     case 0: target = make_value(random); break;
     case 1: target = json(*values[random() % values.size()]); break;
     case 2:
-      if (target.is_structured() && !target.empty()) target.erase(std::next(target.begin(), random() % target.size()));
+      if (target.is_structured() && !target.empty())
+        target.erase(std::next(target.begin(), static_cast<ptrdiff_t>(random() % target.size())));
       break;
     case 3:
       if (target.is_array() && !target.empty()) target.push_back(json(target[random() % target.size()]));

@@ -104,7 +104,7 @@ void list_leaves(const Json& tree, const std::string& prefix, std::vector<std::s
 std::vector<std::string> read_output_names(const Json& module) {
   std::vector<std::string> names;
   for (const Json& entry : elements(field(module, "module_call_graph"))) {
-    if (text(field(entry, "fqn")) != "" || !field(entry, "signature").is_object()) continue;
+    if (!text(field(entry, "fqn")).empty() || !field(entry, "signature").is_object()) continue;
     const Json spec = parse_json(text(field(field(entry, "signature"), "out_spec")));
     if (elements(spec).size() == 2) list_leaves(spec[1], "", names);
   }
