@@ -243,8 +243,9 @@ class TorchModule {
 
 // An absent tensor is undefined.
 inline std::vector<torch::Tensor> unwrap_all(tenon_tensor* const* handles, uint64_t count) {
-  std::vector<torch::Tensor> tensors(handles ? count : 0);
-  for (size_t i = 0; i < tensors.size(); ++i)
+  if (!handles) return {};
+  std::vector<torch::Tensor> tensors(count);
+  for (uint64_t i = 0; i < count; ++i)
     if (handles[i]) tensors[i] = unwrap(handles[i]);
   return tensors;
 }
