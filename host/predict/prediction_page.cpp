@@ -30,9 +30,10 @@ void PredictionPage::add(const PredictedRows& rows) {
       add_field(sample, "predicted", rows.top->classes, row);
       add_field(sample, "probability", rows.top->probabilities, row);
     }
-    for (const auto& [name, tensor] : rows.tensors) {
-      const bool is_shown = std::ranges::any_of(rows.fields, [&](const auto& field) { return field.first == name; });
-      if (name != "index" && !is_shown) add_field(sample, name, tensor, row);
+    for (const auto& column : rows.tensors) {
+      const bool is_shown =
+          std::ranges::any_of(rows.fields, [&](const auto& field) { return field.first == column.first; });
+      if (column.first != "index" && !is_shown) add_field(sample, column.first, column.second, row);
     }
     samples_.push_back(std::move(sample));
   }
