@@ -105,7 +105,10 @@ void print_memory(const ModelProfile& profile) {
   reporting::write_output("%s\n", table.print("  ").c_str());
 }
 
-void print_latency(const ModelProfile& profile) {
+// The time of a training step in each memory format, by the syntax of the run file; empty unless requested.
+using StepTimes = std::vector<std::pair<std::string, profiling::Latency>>;
+
+void print_latency(const ModelProfile& profile, const StepTimes& by_format) {
   using Align = reporting::TextTable::Align;
   reporting::TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
   table.add({"", "median", "10 %", "90 %", "best", "samples/s"});
@@ -115,6 +118,7 @@ void print_latency(const ModelProfile& profile) {
   };
   add("forward in evaluation", profile.evaluation);
   add("training step", profile.step);
+  for (const auto& [format, latency] : by_format) add(("training step, " + format).c_str(), latency);
   reporting::write_output("%s", table.print("  ").c_str());
 }
 
@@ -122,7 +126,7 @@ std::string describe_device(const support::ComputeDevice& device) {
   return device.is_cuda() ? device.name : "the CPU, " + std::to_string(at::get_num_threads()) + " threads";
 }
 
-void print_text(const ModelProfile& profile, const OpenedRun& opened, int64_t depth) {
+void print_text(const ModelProfile& profile, const StepTimes& by_format, const OpenedRun& opened, int64_t depth) {
   std::string inputs;
   for (const auto& [name, shape] : profile.inputs) {
     inputs += (inputs.empty() ? "" : ", ") + name + " [";
@@ -135,7 +139,7 @@ void print_text(const ModelProfile& profile, const OpenedRun& opened, int64_t de
   print_modules(profile, depth);
   print_counts(profile);
   print_memory(profile);
-  print_latency(profile);
+  print_latency(profile, by_format);
 }
 
 Json to_json(const ModuleProfile& module) {
@@ -153,7 +157,7 @@ Json to_json(const profiling::Latency& latency) {
           {"least", latency.least}};
 }
 
-void print_json(const ModelProfile& profile, const OpenedRun& opened) {
+void print_json(const ModelProfile& profile, const StepTimes& by_format, const OpenedRun& opened) {
   Json json{{"model", opened.plan.model.use},
             {"device", describe_device(opened.device.device)},
             {"precision", to_string(opened.plan.train.precision)},
@@ -173,6 +177,7 @@ void print_json(const ModelProfile& profile, const OpenedRun& opened) {
             {"evaluation_seconds", to_json(profile.evaluation)},
             {"step_seconds", to_json(profile.step)},
             {"modules", Json::array()}};
+  for (const auto& [format, latency] : by_format) json["step_seconds_by_memory_format"][format] = to_json(latency);
   for (const auto& [name, shape] : profile.inputs) json["inputs"][name] = shape;
   for (const ModuleProfile& module : profile.modules) json["modules"].push_back(to_json(module));
   reporting::write_output_json(json);
@@ -197,19 +202,36 @@ po::options_description make_profile_options() {
   add("repeats", po::value<int64_t>()->value_name("N")->default_value(20), "number of timed steps and evaluations");
   add("depth", po::value<int64_t>()->value_name("N"),
       "depth of the module tree to show: the number of parts of a module's name");
+  add("memory-formats", "also time training steps with each train.memory_format");
   add_json_option(options);
   return options;
+}
+
+ModelProfile build_and_profile(const OpenedRun& opened, int64_t repeats) {
+  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
+  return profiling::profile_model(training, repeats);
+}
+
+StepTimes time_memory_formats(OpenedRun& opened, int64_t repeats) {
+  using config::MemoryFormat;
+  StepTimes times;
+  for (const MemoryFormat format : {MemoryFormat::contiguous, MemoryFormat::channels_last}) {
+    opened.plan.train.memory_format = format;
+    times.emplace_back(to_string(format), build_and_profile(opened, repeats).step);
+  }
+  return times;
 }
 
 int profile(const Arguments& arguments) {
   OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
   prepare_profile(opened.plan, arguments.count("batch-size", 1));
-  pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
-  const ModelProfile profile = profiling::profile_model(training, arguments.count("repeats", 1));
+  const int64_t repeats = arguments.count("repeats", 1);
+  const ModelProfile profile = build_and_profile(opened, repeats);
+  const StepTimes by_format = arguments.has("memory-formats") ? time_memory_formats(opened, repeats) : StepTimes{};
   if (arguments.wants_json())
-    print_json(profile, opened);
+    print_json(profile, by_format, opened);
   else
-    print_text(profile, opened, arguments.count("depth", 1));
+    print_text(profile, by_format, opened, arguments.count("depth", 1));
   return 0;
 }
 

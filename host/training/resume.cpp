@@ -10,6 +10,7 @@
 #include "framework/config/plan/compare_plans.h"
 #include "framework/config/plan/print_run_plan.h"
 #include "framework/pipeline/build/best_metrics.h"
+#include "framework/pipeline/loop/training_state.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "framework/support/read_file.h"
@@ -78,7 +79,7 @@ void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catal
 std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
                                           distributed::ProcessGroup* group) {
   if (what.empty() && attempt == 0) return std::nullopt;
-  const config::RunPlan& plan = opened.plan;
+  config::RunPlan plan = opened.plan;
   CheckpointReader reader;
   const auto find = [&](const std::string& where) {
     return artifacts::find_checkpoint(where, plan.run.output_dir, plan.run.name, reader.reading());
@@ -95,12 +96,15 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
                          found ? artifacts::print_checkpoint_manifest(found->manifest) : std::string());
   }
   if (!found) return std::nullopt;
-  Resumption resumption{std::move(*found), {}};
+  Resumption resumption{std::move(*found), {}, plan.train.memory_format};
   resumption.checkpoint = {reader.take_model(), {resumption.from.manifest.state, {}}};
   for (optimization::NamedTensor& one : reader.take_training())
     resumption.checkpoint.state.tensors[one.name] = std::move(one.tensor);
   // The new run folder has no copies of the previous best checkpoints.
   if (!resumption.from.is_newest) pipeline::BestMetrics::forget(resumption.checkpoint.state);
+  if (resumption.memory_format == config::MemoryFormat::automatic)
+    resumption.memory_format = pipeline::saved_memory_format(resumption.checkpoint.state);
+  plan.train.memory_format = resumption.memory_format;
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
   check_plan(resumption.from, plan, within_epoch);
   check_world(resumption.from, resumption.checkpoint.state, group ? group->size() : 1, within_epoch);

@@ -152,11 +152,13 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, group);
   config::RunPlan plan = opened.plan;
   if (resumption) {
+    plan.train.memory_format = resumption->memory_format;
     plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
     use_class_names(plan, resumption->from.manifest.class_names, resumption->from.folder.string());
   }
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
   config::RunPlan recorded = opened.plan;
+  recorded.train.memory_format = training.memory_format;
   add_class_names(recorded, training.train->feed.class_names());
   if (!group || group->world().is_first()) compare_class_names(plan.model.weights, training.train->feed.class_names());
   // Every rank checks, because every rank has to stop at an error.

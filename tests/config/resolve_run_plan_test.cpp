@@ -33,7 +33,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.run.device == DeviceChoice{DeviceChoice::Kind::automatic});
   CHECK(plan.train.cudnn_benchmark == CudnnBenchmark::automatic);
   CHECK(plan.train.cuda_graph == CudaGraph::automatic);
-  CHECK(plan.train.memory_format == MemoryFormat::contiguous);
+  CHECK(plan.train.memory_format == MemoryFormat::automatic);
   CHECK_FALSE(plan.train.activation_checkpointing);
   CHECK_FALSE(plan.train.average.has_value());
   CHECK(plan.run.threads == 0);

@@ -162,7 +162,7 @@ enum class NonFinite { stop, skip };
 
 // The memory format of images and of the weights of convolutions.
 enum class MemoryFormat {
-  automatic,  // the faster one on the first batch; contiguous for deterministic runs
+  automatic,  // by the model, the device and the precision
   contiguous,
   channels_last
 };
@@ -219,7 +219,7 @@ struct TrainSection {
   double clip_value = 0;             // maximum absolute value of a gradient element; 0: no clipping
   NonFinite non_finite = NonFinite::stop;
   int64_t max_skipped_steps = 10;  // number of skipped steps in a row before the run ends
-  MemoryFormat memory_format = MemoryFormat::contiguous;
+  MemoryFormat memory_format = MemoryFormat::automatic;
   CudnnBenchmark cudnn_benchmark = CudnnBenchmark::automatic;
   CudaGraph cuda_graph = CudaGraph::automatic;
   bool activation_checkpointing = false;

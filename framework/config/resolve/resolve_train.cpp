@@ -119,7 +119,7 @@ TrainSection resolve_train(const TrainConfig& config, Determinism deterministic,
   train.clip_value = config.clip_value.value_or(0);
   train.non_finite = config.non_finite.value_or("stop") == "skip" ? NonFinite::skip : NonFinite::stop;
   train.max_skipped_steps = config.max_skipped_steps.value_or(10);
-  train.memory_format = to_memory_format(config.memory_format.value_or("contiguous"));
+  train.memory_format = to_memory_format(config.memory_format.value_or("auto"));
   train.cuda_graph = to_cuda_graph(config.cuda_graph.value_or("auto"));
   train.cudnn_benchmark = resolve_cudnn_benchmark(config.cudnn_benchmark, deterministic, diagnostics);
   train.activation_checkpointing = config.activation_checkpointing.value_or(false);

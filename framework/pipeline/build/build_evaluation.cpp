@@ -9,6 +9,7 @@
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/check_storable.h"
 #include "framework/pipeline/build/load_weights.h"
+#include "framework/pipeline/build/memory_format.h"
 #include "framework/pipeline/build/require_threads.h"
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/plugins/tensors/tensor_handles.h"
@@ -77,10 +78,10 @@ void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
 }
 
 // The tensor objects stay the same for all holders; only their memory changes.
-void convert(const std::vector<plugins::NamedTensor>& tensors, const config::TrainSection& plan,
+void convert(const std::vector<plugins::NamedTensor>& tensors, config::Precision precision, config::MemoryFormat format,
              const c10::Device& device) {
-  const bool is_bf16 = plan.precision == config::Precision::bf16_true;
-  const bool is_channels_last = plan.memory_format == config::MemoryFormat::channels_last;
+  const bool is_bf16 = precision == config::Precision::bf16_true;
+  const bool is_channels_last = format == config::MemoryFormat::channels_last;
   for (const plugins::NamedTensor& named : tensors) {
     at::Tensor tensor = named.tensor;
     at::Tensor converted = tensor.detach().to(device);
@@ -103,7 +104,7 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
     tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
     load_weights(plan.model.weights, std::move(tensors), {plan.model.weights_match, plan.model.weights_exclude});
   }
-  convert(model.tensors(), plan.train, device);
+  convert(model.tensors(), plan.train.precision, choose_memory_format(plan.train, model.tensors(), device), device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
   // ranks; so far all ranks used the same seed.
   torch::manual_seed(torch_seed(plan.run.seed + static_cast<uint64_t>(rank), support::StreamPurpose::training));
@@ -177,8 +178,7 @@ Evaluation build_components(const config::RunPlan& plan, const plugins::Catalogu
   Evaluation evaluation{&plan, build_model(plan, catalogue, device, group ? group->rank() : 0)};
   evaluation.device = device;
   evaluation.precision = plan.train.precision;
-  if (plan.train.memory_format == config::MemoryFormat::channels_last)
-    evaluation.memory_format = config::MemoryFormat::channels_last;
+  evaluation.memory_format = choose_memory_format(plan.train, evaluation.model.tensors(), device);
   evaluation.group = group;
   evaluation.numbering = {plan.data.class_names, plan.data.class_names_source};
   for (const config::LossPlan& loss : plan.losses)

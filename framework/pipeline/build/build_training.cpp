@@ -70,6 +70,13 @@ void check_synchronizable(const config::RunPlan& plan) {
         "accumulate = 1");
 }
 
+// Null if the plan has no average.
+std::unique_ptr<optimization::WeightAverage> make_average(const config::RunPlan& plan, const plugins::Model& model) {
+  if (!plan.train.average) return nullptr;
+  return std::make_unique<optimization::WeightAverage>(*plan.train.average,
+                                                       select_tensors(model, /*only_trainable=*/false));
+}
+
 }  // namespace
 
 void Training::use_data_of_epoch(int64_t epoch) {
@@ -114,12 +121,6 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   training.awaited_metrics = check_monitored_metrics(training, directions);
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
-}
-
-std::unique_ptr<optimization::WeightAverage> make_average(const config::RunPlan& plan, const plugins::Model& model) {
-  if (!plan.train.average) return nullptr;
-  return std::make_unique<optimization::WeightAverage>(*plan.train.average,
-                                                       select_tensors(model, /*only_trainable=*/false));
 }
 
 }  // namespace tenon::pipeline

@@ -65,7 +65,4 @@ struct Training : Evaluation {
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                         const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
 
-// An average of the model's tensors in their current memory, still empty; null if the plan has no average.
-std::unique_ptr<optimization::WeightAverage> make_average(const config::RunPlan& plan, const plugins::Model& model);
-
 }  // namespace tenon::pipeline

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "framework/pipeline/build/memory_format.h"
+
 namespace tenon::pipeline {
 
 namespace {
@@ -12,12 +14,6 @@ using config::Precision;
 // Padding a small dimension, such as ten classes, costs more than it saves.
 constexpr int64_t kSmall = 256;
 constexpr int64_t kMultiple = 8;
-
-bool has_convolutions(const Training& training) {
-  return std::ranges::any_of(training.model.tensors(), [](const plugins::NamedTensor& named) {
-    return named.trainable && named.tensor.dim() == 4;
-  });
-}
 
 // Returns "the second dimension of head.weight is 50257" for the first matrix with an unfavourable dimension.
 std::optional<std::string> find_odd_matrix(const Training& training) {
@@ -43,8 +39,7 @@ std::vector<std::string> advise_device(const Training& training, const support::
     advice.push_back(std::string("fp32 does not use the tensor cores: try train.precision = ") +
                      (has_bf16 ? "\"bf16\", or \"tf32\", which rounds less" : "\"fp16\""));
   const bool is_half = precision != Precision::fp32 && precision != Precision::tf32;
-  if (is_half && training.memory_format == config::MemoryFormat::contiguous &&
-      training.plan->train.memory_format != config::MemoryFormat::automatic && has_convolutions(training))
+  if (is_half && training.memory_format == config::MemoryFormat::contiguous && has_convolutions(training.model.tensors()))
     advice.push_back("convolutions in 16 bits are faster with train.memory_format = \"channels_last\"");
   if (is_half)
     if (const auto odd = find_odd_matrix(training))

@@ -7,7 +7,6 @@
 #include "framework/pipeline/checks/check_class_counts.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_ranks.h"
-#include "framework/pipeline/checks/choose_memory_format.h"
 #include "framework/pipeline/checks/first_loss_check.h"
 #include "framework/pipeline/checks/self_check.h"
 #include "framework/pipeline/device/count_waits.h"
@@ -105,7 +104,6 @@ class Loop {
           support::log_warning(warning);
         first_loss_check_.start(data, batch_tensors, losses, context());
       });
-    choose_memory_format(training_);
     check_precision(training_);
     if (!training_.plan->validation.at_start) return;
     validate();

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "framework/pipeline/checks/choose_memory_format.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/error.h"
 
@@ -78,12 +77,13 @@ void save_training(const Training& training, const RankState& given, SavedState&
   }
 }
 
+config::MemoryFormat saved_memory_format(const SavedState& saved) {
+  const bool is_channels_last = saved.numbers.contains(kChannelsLast) && saved.count(kChannelsLast) != 0;
+  return is_channels_last ? config::MemoryFormat::channels_last : config::MemoryFormat::contiguous;
+}
+
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                         const SavedState& saved) {
-  // For identical bits, use the format that the original run chose.
-  const bool is_open = training.plan->train.memory_format == config::MemoryFormat::automatic;
-  if (is_open && saved.numbers.contains(kChannelsLast) && saved.count(kChannelsLast) != 0)
-    set_memory_format(training, config::MemoryFormat::channels_last);
   {
     if (training.average) training.average->set_count(saved.count("average.count"));
     optimization::WeightAverage::InPlace averaged(training.average.get());

@@ -25,6 +25,9 @@ void save_training(const Training& training, const RankState& states, SavedState
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                         const SavedState& saved);
 
+// The memory format of the run that saved this state.
+config::MemoryFormat saved_memory_format(const SavedState& saved);
+
 // Copies the tensors of a checkpoint's model into this one. Throws Error(checkpoint) naming what does not match.
 void put_weights(const plugins::Model& model, const std::vector<optimization::NamedTensor>& stored);
 

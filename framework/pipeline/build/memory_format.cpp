@@ -1,0 +1,28 @@
+#include "framework/pipeline/build/memory_format.h"
+
+#include <algorithm>
+
+namespace tenon::pipeline {
+
+using config::MemoryFormat;
+using config::Precision;
+
+namespace {
+
+constexpr int64_t kDimensions = 4;  // output channels, input channels, height, width
+
+}  // namespace
+
+bool has_convolutions(const std::vector<plugins::NamedTensor>& tensors) {
+  return std::ranges::any_of(tensors, [](const auto& named) { return named.tensor.dim() == kDimensions; });
+}
+
+MemoryFormat choose_memory_format(const config::TrainSection& plan, const std::vector<plugins::NamedTensor>& tensors,
+                                  const c10::Device& device) {
+  if (plan.memory_format != MemoryFormat::automatic) return plan.memory_format;
+  const bool is_wide = plan.precision == Precision::fp32 || plan.precision == Precision::tf32;
+  if (!has_convolutions(tensors) || (!device.is_cpu() && is_wide)) return MemoryFormat::contiguous;
+  return MemoryFormat::channels_last;
+}
+
+}  // namespace tenon::pipeline
