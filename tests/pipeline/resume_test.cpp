@@ -92,6 +92,10 @@ void check_every_checkpoint(const Case& one, size_t stride = 1) {
   }
 }
 
+// One with sums and one that keeps a row for each sample.
+const std::string kTrainMetrics =
+    "metric=[{use=\"accuracy\",on=[\"train\",\"validation\"]},{use=\"roc_auc\",params={classes=10},on=[\"train\"]}]";
+
 const std::string kStopping = "[[callback]]\nuse = \"early_stopping\"\nparams = { patience = 6, min_delta = 10.0 }\n";
 
 }  // namespace
@@ -110,6 +114,7 @@ TEST_CASE("a run resumes exactly from any of its checkpoints") {
        {"schedule={use=\"reduce_on_plateau\",monitor=\"validation/loss\",patience=0,threshold=0.5}"}});
   check_every_checkpoint({"the mean of weights from the second epoch on, clipped",
                           {"train.clip_norm=0.5", "train.average={use=\"swa\",start=\"1 epoch\",every=\"1 step\"}"}});
+  check_every_checkpoint({"metrics over the training data", {kTrainMetrics}});
 }
 
 TEST_CASE("a resumed run leaves out the same samples") {

@@ -195,6 +195,7 @@ MetricConfig read_metric(TableReader table) {
   read_component(table, metric);
   read_inputs(table, metric);
   table.read("name", metric.name);
+  table.read("on", metric.on, {"train", "validation"}).on_resume(ResumePolicy::fixed_within_epoch);
   table.reject_unknown_keys();
   return metric;
 }

@@ -88,6 +88,7 @@ struct LossConfig : ComponentConfig {
 
 struct MetricConfig : ComponentConfig {
   Setting<std::string> name;
+  Setting<std::vector<std::string>> on;
 };
 
 struct AverageConfig {

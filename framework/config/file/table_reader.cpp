@@ -100,8 +100,9 @@ KeyDeclaration TableReader::read(const std::string& key, Setting<std::string>& s
   return read_as(key, setting, parse_param_schema("key", ParamType::string, "", "", choices, ""));
 }
 
-KeyDeclaration TableReader::read(const std::string& key, Setting<std::vector<std::string>>& setting) {
-  return read_as(key, setting, schema_of(ParamType::strings));
+KeyDeclaration TableReader::read(const std::string& key, Setting<std::vector<std::string>>& setting,
+                                 const std::vector<std::string>& choices) {
+  return read_as(key, setting, parse_param_schema("key", ParamType::strings, "", "", choices, ""));
 }
 
 KeyDeclaration TableReader::read(const std::string& key, Setting<Period>& setting) {

@@ -63,7 +63,9 @@ class TableReader {
   KeyDeclaration read(const std::string& key, Setting<int64_t>& setting, const char* range);
   KeyDeclaration read(const std::string& key, Setting<double>& setting, const char* range);
   KeyDeclaration read(const std::string& key, Setting<std::string>& setting);
-  KeyDeclaration read(const std::string& key, Setting<std::vector<std::string>>& setting);
+  // Requires each element to be one of the choices, if there are any.
+  KeyDeclaration read(const std::string& key, Setting<std::vector<std::string>>& setting,
+                      const std::vector<std::string>& choices = {});
   // Requires one of the choices.
   KeyDeclaration read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices);
   KeyDeclaration read(const std::string& key, Setting<Period>& setting);

@@ -119,6 +119,10 @@ void write_components(PlanWriter& writer, const RunPlan& plan) {
     writer.list_table("metric");
     writer.component(metric);
     writer.key("name", metric.name);
+    std::vector<std::string> on;
+    if (metric.on_train) on.emplace_back("train");
+    if (metric.on_validation) on.emplace_back("validation");
+    writer.key("on", on);
   }
   for (const CallbackPlan& callback : plan.callbacks) {
     const EventFilter& filter = callback.filter;

@@ -144,6 +144,8 @@ struct LossPlan : ComponentPlan {
 
 struct MetricPlan : ComponentPlan {
   std::string name;  // default: its id; unique
+  bool on_train = false;
+  bool on_validation = true;
 };
 
 // The precision of forward and the losses. Weights and optimizer are float32, except with bf16_true.

@@ -221,13 +221,16 @@ std::vector<MetricPlan> resolve_metrics(const Resolving& resolving) {
   for (const MetricConfig& config : resolving.config.metrics) {
     MetricPlan metric{resolve_component(config, ComponentKind::metric, resolving), {}};
     metric.name = resolve_name(config.name, metric.use, config.path + ".name", resolving.diagnostics);
+    const std::vector<std::string> on = config.on.value_or({"validation"});
+    metric.on_train = std::ranges::count(on, "train") > 0;
+    metric.on_validation = std::ranges::count(on, "validation") > 0;
+    if (on.empty())
+      resolving.diagnostics.add(config.on.place, config.path + ".on is []; expected \"train\", \"validation\" or both");
+    if (metric.on_validation && resolving.config.data.validation.empty())
+      resolving.diagnostics.add(config.place, config.path +
+                                                  " is a metric, but there is no [data.validation] to compute it on; "
+                                                  "add [data.validation], or set on = [\"train\"]");
     metrics.push_back(std::move(metric));
-    if (resolving.config.data.validation.empty()) {
-      resolving.diagnostics.add(config.place,
-                                config.path +
-                                    " is a metric, but there is no [data.validation] to compute it on; add "
-                                    "[data.validation], or remove the metric");
-    }
   }
   return metrics;
 }

@@ -111,42 +111,6 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
   return model;
 }
 
-// The names of a metric's values in the history: the value's name, or the name that the run file gives to the metric.
-std::vector<std::vector<std::string>> name_metrics(const config::RunPlan& plan,
-                                                   const std::vector<plugins::Loss>& losses,
-                                                   const std::vector<plugins::Metric>& metrics) {
-  std::vector<std::vector<std::string>> names;
-  std::map<std::string, std::string> places{{"loss", "the sum of losses"},      {"learning_rate", "the optimizer"},
-                                            {"skipped_samples", "the data"},    {"gradient_norm", "the optimizer step"},
-                                            {"loss_scale", "train.precision"},  {"skipped_steps", "train.non_finite"},
-                                            {"device_memory_mib", "run.device"}};
-  if (plan.losses.size() > 1)
-    for (const config::LossPlan& loss : plan.losses)
-      if (!places.emplace(loss.name, "the loss at " + loss.place).second)
-        throw Error(ErrorKind::configuration, loss.place + ": the name " + loss.name + " is already used by " +
-                                                  places.at(loss.name) +
-                                                  "; give the loss another name: name = \"...\"");
-  for (size_t i = 0; i < losses.size(); ++i)
-    for (const std::string& part : losses[i].part_names())
-      places.emplace(losses[i].name() + "." + part, "a part of the loss at " + plan.losses[i].place);
-  for (size_t i = 0; i < metrics.size(); ++i) {
-    const bool renamed = metrics[i].name() != plan.metrics[i].use;
-    names.emplace_back();
-    for (const plugins::Metric::MetricValue& metric_value : metrics[i].values()) {
-      std::string name = metric_value.name;
-      if (renamed)
-        name = metrics[i].values().size() == 1 ? metrics[i].name() : metrics[i].name() + "." + metric_value.name;
-      const auto [place, inserted] = places.emplace(name, plan.metrics[i].place);
-      if (!inserted)
-        throw Error(ErrorKind::configuration, plan.metrics[i].place + ": the metric " + name +
-                                                  " is already reported by " + place->second +
-                                                  "; give one of them another name");
-      names.back().push_back(std::move(name));
-    }
-  }
-  return names;
-}
-
 // Downloads, unpacks and indexes files where a dataset needs it. One process of each machine does it.
 void prepare_data(const config::DataSection& data, const plugins::Catalogue& catalogue,
                   distributed::ProcessGroup* group, bool trains) {
@@ -183,9 +147,7 @@ Evaluation build_components(const config::RunPlan& plan, const plugins::Catalogu
   evaluation.numbering = {plan.data.class_names, plan.data.class_names_source};
   for (const config::LossPlan& loss : plan.losses)
     evaluation.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
-  for (const config::MetricPlan& metric : plan.metrics)
-    evaluation.metrics.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric, device);
-  evaluation.metric_names = name_metrics(plan, evaluation.losses, evaluation.metrics);
+  evaluation.metrics = MetricSet(MetricSet::Data::validation, plan, catalogue, evaluation.losses, device);
   return evaluation;
 }
 
@@ -197,7 +159,7 @@ void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugi
 }
 
 std::unique_ptr<BoundDataset> build_data(const Evaluation& evaluation, const plugins::Catalogue& catalogue,
-                                         const config::NamedDataset& dataset) {
+                                         const config::NamedDataset& dataset, const MetricSet& metrics) {
   const config::RunPlan& plan = *evaluation.plan;
   const data::Share share =
       evaluation.group ? data::Share{evaluation.group->rank(), evaluation.group->size()} : data::Share{};
@@ -208,9 +170,10 @@ std::unique_ptr<BoundDataset> build_data(const Evaluation& evaluation, const plu
   for (size_t i = 0; i < evaluation.losses.size(); ++i)
     batch_tensors->losses.push_back(connect(evaluation.losses[i].inputs(), evaluation.losses[i].component().describe(),
                                             plan.losses[i], evaluation.model, fields));
+  batch_tensors->metrics = metrics.connect_all(evaluation.model, fields);
   if (plan.data.batch_transforms.empty()) {
     batch_tensors->is_read.resize(fields.size());
-    for (const auto* wirings : {&batch_tensors->model, &batch_tensors->losses})
+    for (const auto* wirings : {&batch_tensors->model, &batch_tensors->losses, &batch_tensors->metrics})
       for (const Wiring& wiring : *wirings)
         for (const Source& source : wiring.sources())
           if (source.kind == Source::Kind::field) batch_tensors->is_read[source.index] = true;
@@ -219,12 +182,8 @@ std::unique_ptr<BoundDataset> build_data(const Evaluation& evaluation, const plu
 }
 
 void build_validation_data(Evaluation& evaluation, const plugins::Catalogue& catalogue) {
-  for (const config::NamedDataset& dataset : evaluation.plan->data.validation) {
-    BoundDataset& data = *evaluation.validation.emplace_back(build_data(evaluation, catalogue, dataset));
-    for (size_t i = 0; i < evaluation.metrics.size(); ++i)
-      data.metrics.push_back(connect(evaluation.metrics[i].inputs(), evaluation.metrics[i].component().describe(),
-                                     evaluation.plan->metrics[i], evaluation.model, data.transforms.fields()));
-  }
+  for (const config::NamedDataset& dataset : evaluation.plan->data.validation)
+    evaluation.validation.push_back(build_data(evaluation, catalogue, dataset, evaluation.metrics));
 }
 
 void BoundDataset::add_skipped(NamedMetrics& metric_values, int64_t skipped) const {

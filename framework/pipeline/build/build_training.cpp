@@ -48,10 +48,10 @@ void require_same_size(const data::Feed& later, const data::Feed& first, const s
 }
 
 std::vector<ScheduledData> build_scheduled_data(const Evaluation& evaluation, const plugins::Catalogue& catalogue,
-                                                const data::Feed& first) {
+                                                const MetricSet& metrics, const data::Feed& first) {
   std::vector<ScheduledData> scheduled;
   for (const config::ScheduledDataset& later : evaluation.plan->data.scheduled_train) {
-    scheduled.push_back({later.at_epoch, build_data(evaluation, catalogue, later)});
+    scheduled.push_back({later.at_epoch, build_data(evaluation, catalogue, later, metrics)});
     require_same_size(scheduled.back().batch_tensors->feed, first, later.place);
   }
   return scheduled;
@@ -93,11 +93,12 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
   std::vector<plugins::Callback> callbacks;
   for (const config::ComponentPlan& callback : plan.callbacks)
     callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
-  std::unique_ptr<BoundDataset> train = build_data(evaluation, catalogue, plan.data.train);
+  MetricSet train_metrics(MetricSet::Data::train, plan, catalogue, evaluation.losses, evaluation.device);
+  std::unique_ptr<BoundDataset> train = build_data(evaluation, catalogue, plan.data.train, train_metrics);
   data::require_class_fields(plan.data.class_names, plan.data.class_names_source, train->feed.dataset());
   evaluation.numbering.names = train->feed.class_names();
   if (plan.data.class_names.empty()) evaluation.numbering.source = "the training data";
-  std::vector<ScheduledData> scheduled_train = build_scheduled_data(evaluation, catalogue, train->feed);
+  std::vector<ScheduledData> scheduled_train = build_scheduled_data(evaluation, catalogue, train_metrics, train->feed);
   build_validation_data(evaluation, catalogue);
   if (device.is_cuda()) choose_cudnn_benchmark(plan, train->feed.dataset().fields());
   if (group && plan.distributed.synchronize_batch_norm) check_synchronizable(plan);
@@ -114,6 +115,7 @@ Training build_training(const config::RunPlan& plan, const plugins::Catalogue& c
                     optimization::Schedule::make(plan.schedule, plan.optimizer.lr, {total_steps, steps_per_epoch}),
                     device.make_graph};
   if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(training.device);
+  training.train_metrics = std::move(train_metrics);
   training.average = make_average(plan, training.model);
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric())

@@ -11,17 +11,15 @@
 #include "framework/distributed/process_group.h"
 #include "framework/pipeline/build/batch_transforms.h"
 #include "framework/pipeline/build/connections.h"
+#include "framework/pipeline/build/metric_set.h"
 #include "framework/pipeline/device/field_copies.h"
 #include "framework/pipeline/device/readback.h"
 #include "framework/plugins/components/loss.h"
-#include "framework/plugins/components/metric.h"
 #include "framework/plugins/components/model.h"
 #include "framework/plugins/loading/catalogue.h"
 #include "framework/support/compute_device.h"
 
 namespace tenon::pipeline {
-
-using NamedMetrics = std::vector<std::pair<std::string, double>>;
 
 // A dataset of the run and the connections of its fields.
 struct BoundDataset {
@@ -47,7 +45,7 @@ struct BoundDataset {
   std::vector<bool> is_read;  // in training, by field; empty: all fields
   std::vector<Wiring> model;  // one element
   std::vector<Wiring> losses;
-  std::vector<Wiring> metrics;  // empty for the training data
+  std::vector<Wiring> metrics;
 };
 
 // What evaluate() and predict() need.
@@ -55,8 +53,7 @@ struct Evaluation {
   const config::RunPlan* plan;
   plugins::Model model;
   std::vector<plugins::Loss> losses = {};
-  std::vector<plugins::Metric> metrics = {};
-  std::vector<std::vector<std::string>> metric_names = {};  // of each metric's values, without the data's name
+  MetricSet metrics = {};  // of the validation
   std::vector<std::unique_ptr<BoundDataset>> validation = {};
   c10::Device device = c10::Device(c10::kCPU);
   config::Precision precision = config::Precision::fp32;                  // for computing batches: the plan's

@@ -25,12 +25,11 @@ Directions find_directions(const Training& training) {
   if (!training.device.is_cpu()) directions["train/device_memory_mib"] = -1;
   const LossSums losses(training.losses);
   add_losses(losses, "train/", directions);
+  directions.merge(training.train_metrics.directions("train/"));
   for (const auto& data : training.validation) {
     add_losses(losses, data->name() + "/", directions);
     if (data->feed.may_skip()) directions[data->name() + "/skipped_samples"] = -1;
-    for (size_t i = 0; i < training.metrics.size(); ++i)
-      for (size_t k = 0; k < training.metric_names[i].size(); ++k)
-        directions[data->name() + "/" + training.metric_names[i][k]] = training.metrics[i].values()[k].direction;
+    directions.merge(training.metrics.directions(data->name() + "/"));
   }
   return directions;
 }

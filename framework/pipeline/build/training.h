@@ -49,6 +49,7 @@ struct Training : Evaluation {
   std::optional<precision::LossScaler> scaler = {};                        // only for fp16
   std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
   std::vector<AwaitedMetric> awaited_metrics = {};  // names in callbacks that are checked after the first validation
+  MetricSet train_metrics = {};                     // over the batches of an epoch, in training mode
   std::optional<Monitor> monitor = {};              // none: only the newest checkpoints are kept
   StageTimes times = {};                            // measured by train()
 

@@ -7,7 +7,6 @@
 
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/device/readback.h"
-#include "framework/pipeline/evaluation/combine_metrics.h"
 #include "framework/pipeline/losses/loss_sums.h"
 
 namespace tenon::pipeline {
@@ -27,8 +26,7 @@ void evaluate_batch(Evaluation& evaluation, BoundDataset& data, const data::Batc
     sums.add(losses, values, context);
   });
   readback.deliver_arrived();
-  for (size_t i = 0; i < evaluation.metrics.size(); ++i)
-    evaluation.metrics[i].update(context, data.metrics[i].gather(batch_tensors));
+  evaluation.metrics.update(context, data.metrics, batch_tensors);
 }
 
 // Combines the ranks' separate results. Returns false if any rank was interrupted.
@@ -42,7 +40,7 @@ bool combine(Evaluation& evaluation, bool is_whole, LossSums& sums, int64_t& ski
   evaluation.group->reduce(distributed::Reduction::sum, all);
   elements = {all.const_data_ptr<double>(), elements.size()};
   sums.set(elements);
-  for (plugins::Metric& metric : evaluation.metrics) combine_states(metric, *evaluation.group);
+  evaluation.metrics.combine(*evaluation.group);
   evaluation.group->wait_for_device(evaluation.device);
   return true;
 }
@@ -57,7 +55,7 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, BoundDataset& data,
   context.training = false;
   LossSums sums(evaluation.losses);
   Readback readback = make_readback(evaluation);
-  for (plugins::Metric& metric : evaluation.metrics) metric.reset();
+  evaluation.metrics.reset();
 
   int64_t done = 0;
   bool is_whole = true;
@@ -75,11 +73,7 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, BoundDataset& data,
   const std::string prefix = data.name() + "/";
   NamedMetrics metric_values{{prefix + "loss", sums.total()}};
   for (const auto& [name, value] : sums.parts()) metric_values.emplace_back(prefix + name, value);
-  for (size_t i = 0; i < evaluation.metrics.size(); ++i) {
-    const std::vector<double> values = evaluation.metrics[i].compute(context);
-    for (size_t k = 0; k < values.size(); ++k)
-      metric_values.emplace_back(prefix + evaluation.metric_names[i][k], values[k]);
-  }
+  for (auto& value : evaluation.metrics.compute(prefix, context)) metric_values.push_back(std::move(value));
   data.add_skipped(metric_values, skipped);
   return metric_values;
 }

@@ -30,6 +30,7 @@ SavedState save_run(const CheckpointedRun& run, bool is_stopping) {
   run.loop.save(saved);
   run.step.save(saved);
   RankState states{{kReason, run.requests.reason()}, {kSkipped, std::to_string(run.training.train->feed.skipped())}};
+  if (!run.loop.epoch_metrics) states.merge(run.training.train_metrics.save());
   visit_states(run.observers,
                [&](const std::string& name, Observer&, std::string bytes) { states[name] = std::move(bytes); });
   save_training(run.training, states, saved);
@@ -44,6 +45,7 @@ void load_run(const CheckpointedRun& run, const std::vector<optimization::NamedT
   run.requests.load(saved, run.loop.run.time_s, run.loop.run.rank == 0);
   if (states.empty()) return;  // a rank that the saved run did not have
   run.requests.load_reason(states.at(kReason));
+  if (!run.loop.epoch_metrics) run.training.train_metrics.load(states);
   run.loop.skipped_in_epoch = std::stoll(states.at(kSkipped));
   visit_states(run.observers, [&](const std::string& name, Observer& observer, const std::string&) {
     if (const auto found = states.find(name); found != states.end()) observer.load_state(found->second);

@@ -9,6 +9,7 @@ namespace tenon::pipeline {
 namespace {
 
 const std::string kMetricPrefix = "metric.";
+const std::string kEpochMetricPrefix = "epoch_metric.";
 
 }  // namespace
 
@@ -79,6 +80,8 @@ void LoopState::visit_counters(Self& self, Visit&& visit) {
 void LoopState::save(SavedState& saved) const {
   visit_counters(*this, [&](const char* name, auto value) { saved.numbers[name] = static_cast<double>(value); });
   for (const auto& [name, value] : run.metrics) saved.numbers[kMetricPrefix + name] = value;
+  if (epoch_metrics)
+    for (const auto& [name, value] : *epoch_metrics) saved.numbers[kEpochMetricPrefix + name] = value;
   log_due.save("log", saved);
   validation_due.save("validation", saved);
   if (average_due) average_due->save("average", saved);
@@ -91,6 +94,11 @@ void LoopState::load(const SavedState& saved) {
   visit_counters(*this, [&]<class T>(const char* name, T& value) { value = static_cast<T>(saved.number(name)); });
   for (const auto& [name, value] : saved.numbers)
     if (name.starts_with(kMetricPrefix)) run.metrics[name.substr(kMetricPrefix.size())] = value;
+  for (const auto& [name, value] : saved.numbers) {
+    if (!name.starts_with(kEpochMetricPrefix)) continue;
+    if (!epoch_metrics) epoch_metrics.emplace();
+    epoch_metrics->emplace_back(name.substr(kEpochMetricPrefix.size()), value);
+  }
   log_due.load("log", saved);
   validation_due.load("validation", saved);
   if (average_due) average_due->load("average", saved);

@@ -38,6 +38,7 @@ struct LoopState {
   LossSums step_losses;          // of the last step
   LossSums log_losses;           // since the last log
   LossSums epoch_losses;         // since the epoch started
+  std::optional<NamedMetrics> epoch_metrics;  // values of the training metrics, once the epoch is complete
   Due log_due;
   Due validation_due;
   std::optional<Due> average_due;

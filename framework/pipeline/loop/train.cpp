@@ -133,6 +133,8 @@ class Loop {
     loop_.has_epoch_ended = false;
     loop_.batches_in_epoch = 0;
     loop_.epoch_losses.reset();
+    loop_.epoch_metrics.reset();
+    training_.train_metrics.reset();
     use_what_epoch_has();
     dispatch(Event::epoch_start);
     training_.train->feed.start(state_.epoch);
@@ -434,10 +436,22 @@ class Loop {
 
   NamedMetrics epoch_metrics() {
     NamedMetrics metrics = loop_.metrics(loop_.epoch_losses);
+    for (const auto& value : training_metrics()) metrics.push_back(value);
     const data::Feed& feed = training_.train->feed;
     const bool is_of_all = !training_.group || !feed.may_skip();
     training_.train->add_skipped(metrics, is_of_all ? feed.skipped() : requests_.add_up(feed.skipped()));
     return metrics;
+  }
+
+  // Combining the states of all ranks changes them, so it is done once.
+  const NamedMetrics& training_metrics() {
+    if (loop_.epoch_metrics) return *loop_.epoch_metrics;
+    if (training_.group) {
+      training_.train_metrics.combine(*training_.group);
+      training_.group->wait_for_device(training_.device);
+    }
+    loop_.epoch_metrics = training_.train_metrics.compute("train/", context());
+    return *loop_.epoch_metrics;
   }
 
   // An interrupted epoch gets no line in the history: it would look like a complete one.

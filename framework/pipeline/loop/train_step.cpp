@@ -152,6 +152,7 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
   const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, batch_tensors, context);
   results_.push_back(detach(results));
   inspect(data, batch_tensors, results);
+  training_.train_metrics.update(context, data.metrics, batch_tensors);
   dispatch_(Event::loss_end);
   stage.next(Stage::backward);
   if (training_.group) {
@@ -181,6 +182,7 @@ void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const
   groups_.count(results, samples);
   results_.push_back(detach(results));
   inspect(data, batch_tensors, results);
+  training_.train_metrics.update(context, data.metrics, batch_tensors);
   for (const Event event : {Event::forward_end, Event::loss_end, Event::backward_end}) dispatch_(event);
 }
 

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <cmath>
+#include <cstring>
 
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
@@ -108,10 +109,50 @@ void Metric::combine(const Combine& combine) {
   }
 }
 
-std::vector<double> Metric::compute(const StepContext& context) const {
+std::vector<at::Tensor> Metric::states_with_rows() const {
   std::vector<at::Tensor> states;
   for (const State& state : states_)
-    states.push_back((state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts)).cpu());
+    states.push_back(state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts));
+  return states;
+}
+
+std::vector<std::string> Metric::save_states() const {
+  std::vector<std::string> saved;
+  for (const at::Tensor& state : states_with_rows()) {
+    const at::Tensor elements = state.cpu().contiguous();
+    saved.emplace_back(static_cast<const char*>(elements.const_data_ptr()), elements.nbytes());
+  }
+  return saved;
+}
+
+void Metric::load_states(const std::vector<std::string>& states) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::checkpoint, component().describe() + ": the checkpoint has " + what +
+                                           "; expected a checkpoint of a run with the same training metrics");
+  };
+  if (states.size() != states_.size()) refuse(std::to_string(states.size()) + " states of this metric");
+  for (size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    std::vector<int64_t> shape = state.tensor.sizes().vec();
+    size_t row = state.tensor.element_size();
+    if (state.reduction == TENON_REDUCE_CONCATENATE) {
+      for (size_t k = 1; k < shape.size(); ++k) row *= static_cast<size_t>(shape[k]);
+      shape[0] = row == 0 ? 0 : static_cast<int64_t>(states[i].size() / row);
+    }
+    at::Tensor elements = at::empty(shape, state.tensor.scalar_type());
+    if (elements.nbytes() != states[i].size())
+      refuse(std::to_string(states[i].size()) + " bytes of its state " + std::to_string(i));
+    if (elements.nbytes() > 0) std::memcpy(elements.mutable_data_ptr(), states[i].data(), states[i].size());
+    if (state.reduction == TENON_REDUCE_CONCATENATE)
+      state.rows.parts = {elements.to(state.tensor.device())};
+    else
+      state.tensor.copy_(elements);
+  }
+}
+
+std::vector<double> Metric::compute(const StepContext& context) const {
+  std::vector<at::Tensor> states = states_with_rows();
+  for (at::Tensor& state : states) state = state.cpu();
   const std::vector<tenon_tensor*> handles = to_handles(states);
   Frame frame(context, handles);
   std::vector<double> values(values_.size(), std::nan(""));

@@ -35,6 +35,10 @@ class Metric {
   // its rows, [n, ...].
   using Combine = std::function<at::Tensor(uint32_t reduction, double initial, const at::Tensor& state)>;
   void combine(const Combine& combine);
+  // The elements of each state as bytes, for a checkpoint.
+  std::vector<std::string> save_states() const;
+  // Throws Error(checkpoint) if the number of states or of their bytes is that of another metric.
+  void load_states(const std::vector<std::string>& states);
   // Returns the values in the order of values(). Synchronises with the device.
   std::vector<double> compute(const StepContext& context) const;
 
@@ -46,6 +50,7 @@ class Metric {
     AppendedRows rows;   // for TENON_REDUCE_CONCATENATE
   };
   void read_states(const c10::Device& device);
+  std::vector<at::Tensor> states_with_rows() const;
   void read_values();
 
   std::string name_;

@@ -1,0 +1,149 @@
+#include "framework/pipeline/build/metric_set.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+using config::ComponentKind;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+distributed::Reduction to_reduction(uint32_t reduction) {
+  switch (reduction) {
+    case TENON_REDUCE_MAX: return distributed::Reduction::maximum;
+    case TENON_REDUCE_MIN: return distributed::Reduction::minimum;
+    default: return distributed::Reduction::sum;
+  }
+}
+
+// Gloo does not support all integer dtypes.
+at::ScalarType carried_as(at::ScalarType dtype) {
+  return at::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : dtype;
+}
+
+void combine_states(plugins::Metric& metric, distributed::ProcessGroup& group) {
+  metric.combine([&group](uint32_t reduction, double initial, const at::Tensor& state) {
+    at::Tensor carried = state.to(carried_as(state.scalar_type()), /*non_blocking=*/false, /*copy=*/true);
+    if (reduction == TENON_REDUCE_CONCATENATE) return group.concatenate(carried).to(state.scalar_type());
+    // Every rank started with the initial value; the sum must contain it once.
+    if (reduction == TENON_REDUCE_SUM && initial != 0 && group.rank() > 0) carried.sub_(initial);
+    group.reduce(to_reduction(reduction), carried);
+    return carried.to(state.scalar_type());
+  });
+}
+
+std::string name_state(const plugins::Metric& metric, size_t number) {
+  return "train_metric." + metric.name() + "." + std::to_string(number);
+}
+
+}  // namespace
+
+MetricSet::MetricSet(Data data, const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                     const std::vector<plugins::Loss>& losses, const c10::Device& device) {
+  for (const config::MetricPlan& metric : plan.metrics) {
+    if (!(data == Data::train ? metric.on_train : metric.on_validation)) continue;
+    plans_.push_back(&metric);
+    metrics_.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric, device);
+  }
+  name_values(plan, losses);
+}
+
+// The name in the history is the value's name, or the name that the run file gives to the metric.
+void MetricSet::name_values(const config::RunPlan& plan, const std::vector<plugins::Loss>& losses) {
+  std::map<std::string, std::string> places{{"loss", "the sum of losses"},      {"learning_rate", "the optimizer"},
+                                            {"skipped_samples", "the data"},    {"gradient_norm", "the optimizer step"},
+                                            {"loss_scale", "train.precision"},  {"skipped_steps", "train.non_finite"},
+                                            {"device_memory_mib", "run.device"}};
+  if (plan.losses.size() > 1)
+    for (const config::LossPlan& loss : plan.losses)
+      if (!places.emplace(loss.name, "the loss at " + loss.place).second)
+        throw Error(ErrorKind::configuration, loss.place + ": the name " + loss.name + " is already used by " +
+                                                  places.at(loss.name) +
+                                                  "; give the loss another name: name = \"...\"");
+  for (size_t i = 0; i < losses.size(); ++i)
+    for (const std::string& part : losses[i].part_names())
+      places.emplace(losses[i].name() + "." + part, "a part of the loss at " + plan.losses[i].place);
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    const bool renamed = metrics_[i].name() != plans_[i]->use;
+    names_.emplace_back();
+    for (const plugins::Metric::MetricValue& value : metrics_[i].values()) {
+      std::string name = value.name;
+      if (renamed) name = metrics_[i].values().size() == 1 ? metrics_[i].name() : metrics_[i].name() + "." + value.name;
+      const auto [place, inserted] = places.emplace(name, plans_[i]->place);
+      if (!inserted)
+        throw Error(ErrorKind::configuration, plans_[i]->place + ": the metric " + name + " is already reported by " +
+                                                  place->second + "; give one of them another name");
+      names_.back().push_back(std::move(name));
+    }
+  }
+}
+
+std::vector<Wiring> MetricSet::connect_all(const plugins::Model& model,
+                                           const std::vector<plugins::SampleField>& fields) const {
+  std::vector<Wiring> wirings;
+  for (size_t i = 0; i < metrics_.size(); ++i)
+    wirings.push_back(connect(metrics_[i].inputs(), metrics_[i].component().describe(), *plans_[i], model, fields));
+  return wirings;
+}
+
+void MetricSet::reset() {
+  for (plugins::Metric& metric : metrics_) metric.reset();
+}
+
+void MetricSet::update(const plugins::StepContext& context, std::vector<Wiring>& wirings,
+                       const BatchTensors& batch_tensors) {
+  const torch::NoGradGuard no_grad;
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    std::vector<at::Tensor> inputs = wirings[i].gather(batch_tensors);
+    for (at::Tensor& input : inputs)
+      if (input.requires_grad()) input = input.detach();
+    metrics_[i].update(context, inputs);
+  }
+}
+
+void MetricSet::combine(distributed::ProcessGroup& group) {
+  for (plugins::Metric& metric : metrics_) combine_states(metric, group);
+}
+
+NamedMetrics MetricSet::compute(const std::string& prefix, const plugins::StepContext& context) const {
+  NamedMetrics values;
+  for (size_t i = 0; i < metrics_.size(); ++i) {
+    const std::vector<double> computed = metrics_[i].compute(context);
+    for (size_t k = 0; k < computed.size(); ++k) values.emplace_back(prefix + names_[i][k], computed[k]);
+  }
+  return values;
+}
+
+std::map<std::string, int32_t> MetricSet::directions(const std::string& prefix) const {
+  std::map<std::string, int32_t> directions;
+  for (size_t i = 0; i < metrics_.size(); ++i)
+    for (size_t k = 0; k < names_[i].size(); ++k)
+      directions[prefix + names_[i][k]] = metrics_[i].values()[k].direction;
+  return directions;
+}
+
+std::map<std::string, std::string> MetricSet::save() const {
+  std::map<std::string, std::string> saved;
+  for (const plugins::Metric& metric : metrics_) {
+    const std::vector<std::string> states = metric.save_states();
+    for (size_t k = 0; k < states.size(); ++k) saved[name_state(metric, k)] = states[k];
+  }
+  return saved;
+}
+
+void MetricSet::load(const std::map<std::string, std::string>& saved) {
+  for (plugins::Metric& metric : metrics_) {
+    std::vector<std::string> states;
+    for (auto found = saved.find(name_state(metric, 0)); found != saved.end();
+         found = saved.find(name_state(metric, states.size())))
+      states.push_back(found->second);
+    metric.load_states(states);
+  }
+}
+
+}  // namespace tenon::pipeline

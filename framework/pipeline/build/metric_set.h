@@ -1,0 +1,62 @@
+// The metrics that are computed over the training data or over the validation data.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/config/plan/run_plan.h"
+#include "framework/distributed/process_group.h"
+#include "framework/pipeline/build/connections.h"
+#include "framework/plugins/components/loss.h"
+#include "framework/plugins/components/metric.h"
+#include "framework/plugins/loading/catalogue.h"
+
+namespace tenon::pipeline {
+
+using NamedMetrics = std::vector<std::pair<std::string, double>>;
+
+class MetricSet {
+ public:
+  enum class Data { train, validation };
+
+  MetricSet() = default;
+  // The metrics with this data in their key `on`. Throws Error(configuration) if two of them, or one of them and a
+  // loss, have values of the same name.
+  MetricSet(Data data, const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+            const std::vector<plugins::Loss>& losses, const c10::Device& device);
+
+  bool empty() const { return metrics_.empty(); }
+
+  // The connections of the metrics' inputs to a dataset with these fields.
+  std::vector<Wiring> connect_all(const plugins::Model& model, const std::vector<plugins::SampleField>& fields) const;
+
+  void reset();
+
+  // Adds a batch. `wirings`: from connect_all(). The outputs of the model may require gradients.
+  void update(const plugins::StepContext& context, std::vector<Wiring>& wirings, const BatchTensors& batch_tensors);
+
+  // Replaces the states with those of all ranks combined, on each rank. Called by all ranks.
+  void combine(distributed::ProcessGroup& group);
+
+  // The values by their names, after `prefix`: "validation/" and "accuracy". Synchronises with the device.
+  NamedMetrics compute(const std::string& prefix, const plugins::StepContext& context) const;
+
+  // The directions of the values: 1 higher is better, -1 lower is better, 0 neither.
+  std::map<std::string, int32_t> directions(const std::string& prefix) const;
+
+  // The states of this rank, for a checkpoint within an epoch. load() ignores other entries. Throws Error(checkpoint)
+  // for states of other metrics.
+  std::map<std::string, std::string> save() const;
+  void load(const std::map<std::string, std::string>& saved);
+
+ private:
+  void name_values(const config::RunPlan& plan, const std::vector<plugins::Loss>& losses);
+
+  std::vector<const config::MetricPlan*> plans_;
+  std::vector<plugins::Metric> metrics_;
+  std::vector<std::vector<std::string>> names_;  // of each metric's values
+};
+
+}  // namespace tenon::pipeline
