@@ -7,6 +7,7 @@
 #include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/empty_like.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -29,7 +30,9 @@ void WeightAverage::update() {
     support::copy_values(averages_, weights_);
   } else {
     const bool is_ema = plan_.kind == config::AveragePlan::Kind::ema;
-    const double share = is_ema ? 1 - plan_.decay : 1 / static_cast<double>(count_ + 1);
+    const auto updates = static_cast<double>(count_);
+    const double decay = plan_.warm_up ? std::min(plan_.decay, (1 + updates) / (10 + updates)) : plan_.decay;
+    const double share = is_ema ? 1 - decay : 1 / (updates + 1);
     for (const support::TensorPairs& group : support::group_by_dtype(averages_, weights_))
       at::_foreach_lerp_(group.first, group.second, share);
   }

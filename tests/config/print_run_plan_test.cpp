@@ -99,6 +99,7 @@ weight = 1.0
 [[metric]]
 use = "accuracy"
 name = "accuracy"
+on = ["validation"]
 
 [train]
 epochs = 10
@@ -108,7 +109,7 @@ clip_norm = 0.0
 clip_value = 0.0
 non_finite = "stop"
 max_skipped_steps = 10
-memory_format = "contiguous"
+memory_format = "auto"
 cudnn_benchmark = "auto"
 cuda_graph = "auto"
 activation_checkpointing = false
@@ -282,6 +283,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "loss.0.inputs.logits=model.logits",
        "metric.0.name=b",
        "metric.0.inputs.logits=model.logits",
+       "metric.0.on=['train']",
        "callback.0.use=early_stopping",
        "callback=[{use='early_stopping', every='2 epochs'}]",
        "callback=[{use='early_stopping', after='2 epochs'}]",
@@ -299,7 +301,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "train.non_finite=skip",
        "train.max_skipped_steps=1",
        "train.memory_format=channels_last",
-       "train.memory_format=auto",
+       "train.memory_format=contiguous",
        "run.flush_denormal=true",
        "train.cudnn_benchmark=true",
        "train.cudnn_benchmark=false",
@@ -373,7 +375,7 @@ TEST_CASE("the printed plan has every key of a run file") {
       {"schedule.monitor=a", "schedule.mode=max", "schedule.factor=0.5", "schedule.patience=5",
        "schedule.threshold=0.5", "schedule.threshold_mode=abs", "schedule.cooldown=5", "schedule.min_lr=0.5",
        "schedule.eps=0.5"},
-      {"train.average.use=swa", "train.average.decay=0.5", "train.average.start='1 step'",
+      {"train.average.use=swa", "train.average.decay=0.5", "train.average.warm_up=true", "train.average.start='1 step'",
        "train.average.every='1 epoch'"},
       {"model.weights_match=partial", "model.weights_exclude=[\"head.*\"]"},
   };

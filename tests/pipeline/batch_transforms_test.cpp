@@ -68,6 +68,24 @@ std::string refusal_of(const Plans& plans, const std::vector<SampleField>& field
   return "accepted";
 }
 
+// Compares values and gradients with LibTorch's.
+void check_soft_cross_entropy(tenon::plugins::Loss& loss, double smoothing) {
+  at::manual_seed(3);
+  for (const int64_t samples : {1, 7, 64}) {
+    CAPTURE(samples);
+    at::Tensor logits = at::randn({samples, 10}, at::kDouble).mul_(4).requires_grad_();
+    at::Tensor same = logits.detach().clone().requires_grad_();
+    const at::Tensor target = at::softmax(at::randn({samples, 10}, at::kDouble), 1);
+    const auto result = loss.forward({}, {logits, target});
+    const at::Tensor expected = at::cross_entropy_loss(same, target, {}, at::Reduction::Mean, -100, smoothing);
+    CHECK(result.weight == static_cast<double>(samples));
+    CHECK(result.loss.item<double>() == doctest::Approx(expected.item<double>()).epsilon(1e-12));
+    result.loss.backward();
+    expected.backward();
+    CHECK(at::allclose(logits.grad(), same.grad(), 1e-12, 1e-15));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("normalize converts byte pixels to float channels") {
@@ -189,20 +207,11 @@ TEST_CASE("a label outside the classes is a data error") {
 }
 
 TEST_CASE("soft_cross_entropy is LibTorch's cross entropy over probabilities, with the batch as its weight") {
-  BuiltRun run({{"loss=[{use='soft_cross_entropy', inputs={target='data.mixed_label'}}]"},
-                "[[data.batch_transform]]\nuse = \"mix\"\nclasses = 10\n"});
-  at::manual_seed(3);
-  for (const int64_t samples : {1, 7, 64}) {
-    at::Tensor logits = at::randn({samples, 10}, at::kDouble).mul_(4).requires_grad_();
-    at::Tensor same = logits.detach().clone().requires_grad_();
-    const at::Tensor target = at::softmax(at::randn({samples, 10}, at::kDouble), 1);
-    const auto result = run.training->losses.at(0).forward({}, {logits, target});
-    const at::Tensor expected = at::cross_entropy_loss(same, target);
-    CHECK(result.weight == static_cast<double>(samples));
-    CHECK(result.loss.item<double>() == doctest::Approx(expected.item<double>()).epsilon(1e-12));
-    result.loss.backward();
-    expected.backward();
-    CHECK(at::allclose(logits.grad(), same.grad(), 1e-12, 1e-15));
+  for (const double smoothing : {0.0, 0.1}) {
+    BuiltRun run({{"loss=[{use='soft_cross_entropy', params={label_smoothing=" + std::to_string(smoothing) +
+                   "}, inputs={target='data.mixed_label'}}]"},
+                  "[[data.batch_transform]]\nuse = \"mix\"\nclasses = 10\n"});
+    check_soft_cross_entropy(run.training->losses.at(0), smoothing);
   }
 }
 

@@ -42,8 +42,9 @@ TEST_CASE("training metrics start again with each epoch") {
 }
 
 TEST_CASE("a metric is computed on the data that it names") {
-  BuiltRun run({{"train.epochs=1", "metric=[{use=\"accuracy\",on=[\"train\"]},"
-                                   "{use=\"roc_auc\",params={classes=10}}]"}});
+  BuiltRun run({{"train.epochs=1",
+                 "metric=[{use=\"accuracy\",on=[\"train\"]},"
+                 "{use=\"roc_auc\",params={classes=10}}]"}});
   run.train();
   const auto has = [&](LineKind kind, const std::string& wanted) {
     const RecordedLine line = run.recorder.of_kind(kind).front();

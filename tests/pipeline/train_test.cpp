@@ -264,16 +264,21 @@ TEST_CASE("averaged weights follow the update rule and are evaluated and saved")
     BuiltRun& run_;
     std::vector<at::Tensor> steps;
   };
-  for (const char* average :
-       {"{use=\"ema\",decay=0.75}", "{use=\"swa\",every=\"1 step\"}", "{use=\"ema\",decay=0.75,start=\"2 steps\"}"}) {
+  for (const char* average : {"{use=\"ema\",decay=0.75}", "{use=\"swa\",every=\"1 step\"}",
+                              "{use=\"ema\",decay=0.75,start=\"2 steps\"}", "{use=\"ema\",decay=0.25,warm_up=true}"}) {
     BuiltRun run({{"train={steps=5,average=" + std::string(average) + "}"}});
     Weights weights(run);
     run.train({&weights});
     const bool is_ema = std::string(average).find("ema") != std::string::npos;
+    const bool warms_up = std::string(average).find("warm_up") != std::string::npos;
     const size_t first = std::string(average).find("start") != std::string::npos ? 2 : 0;
     at::Tensor expected = weights.steps[first].clone();
-    for (size_t i = first + 1; i < 5; ++i)
-      expected = expected.lerp(weights.steps[i], is_ema ? 0.25 : 1 / static_cast<double>(i - first + 1));
+    for (size_t i = first + 1; i < 5; ++i) {
+      const auto updates = static_cast<double>(i - first);
+      double share = is_ema ? 0.25 : 1 / (updates + 1);
+      if (warms_up) share = 1 - std::min(0.25, (1 + updates) / (10 + updates));
+      expected = expected.lerp(weights.steps[i], share);
+    }
     CHECK(torch::equal(run.recorder.weights.at("layers.0.weight"), expected));
     CHECK_FALSE(torch::equal(run.recorder.weights.at("layers.0.weight"), weights.steps.back()));
     // Training continued with the unaveraged weights.

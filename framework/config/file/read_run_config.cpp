@@ -217,6 +217,7 @@ AverageConfig read_average(TableReader table) {
   AverageConfig average;
   table.read("use", average.use, {"ema", "swa"});
   table.read("decay", average.decay, "[0, 1)");
+  table.read("warm_up", average.warm_up);
   table.read("start", average.start);
   table.read("every", average.every);
   table.reject_unknown_keys();

@@ -94,6 +94,7 @@ struct MetricConfig : ComponentConfig {
 struct AverageConfig {
   Setting<std::string> use;
   Setting<double> decay;
+  Setting<bool> warm_up;
   Setting<Period> start;
   Setting<Period> every;
 };

@@ -156,7 +156,10 @@ void write_train(PlanWriter& writer, const TrainSection& train) {
   const AveragePlan& average = *train.average;
   writer.table("train.average");
   writer.key("use", average.kind == AveragePlan::Kind::ema ? "ema" : "swa");
-  if (average.kind == AveragePlan::Kind::ema) writer.key("decay", average.decay);
+  if (average.kind == AveragePlan::Kind::ema) {
+    writer.key("decay", average.decay);
+    writer.key("warm_up", average.warm_up);
+  }
   if (average.start.unit != Period::Unit::never) writer.key("start", to_string(average.start));
   writer.key("every", to_string(average.every));
 }

@@ -193,6 +193,7 @@ struct AveragePlan {
     swa   // Izmailov et al., "Averaging weights leads to wider optima", arXiv:1803.05407; equal weights
   } kind;
   double decay;  // for ema; default: 0.999
+  bool warm_up;  // for ema: the n-th update decays by min(decay, (1 + n) / (10 + n)); default: false
   Period start;  // when averaging starts; default: never, which means at the first step
   Period every;  // default: "1 step" for ema, "1 epoch" for swa
 };

@@ -37,6 +37,12 @@ AveragePlan resolve_average(const AverageConfig& config, Diagnostics& diagnostic
   const bool is_ema = *config.use.value == "ema";
   average.kind = is_ema ? AveragePlan::Kind::ema : AveragePlan::Kind::swa;
   average.decay = config.decay.value_or(0.999);
+  average.warm_up = config.warm_up.value_or(false);
+  if (!is_ema && average.warm_up) {
+    diagnostics.add(
+        config.warm_up.place,
+        "train.average.warm_up is true, but use = \"swa\" has no decay; set use = \"ema\", or remove warm_up");
+  }
   if (!is_ema && config.decay.value) {
     diagnostics.add(config.decay.place, "train.average.decay is " + to_toml(*config.decay.value) +
                                             ", but use = \"swa\" gives all weights the same share; "

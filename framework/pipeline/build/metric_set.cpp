@@ -122,8 +122,7 @@ NamedMetrics MetricSet::compute(const std::string& prefix, const plugins::StepCo
 std::map<std::string, int32_t> MetricSet::directions(const std::string& prefix) const {
   std::map<std::string, int32_t> directions;
   for (size_t i = 0; i < metrics_.size(); ++i)
-    for (size_t k = 0; k < names_[i].size(); ++k)
-      directions[prefix + names_[i][k]] = metrics_[i].values()[k].direction;
+    for (size_t k = 0; k < names_[i].size(); ++k) directions[prefix + names_[i][k]] = metrics_[i].values()[k].direction;
   return directions;
 }
 

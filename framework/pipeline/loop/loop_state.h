@@ -32,12 +32,12 @@ struct LoopState {
 
   const Training& training;
   RunState run;
-  int64_t batches_in_epoch = 0;  // batches read from the feed
-  int64_t skipped_in_epoch = 0;  // samples missing from these batches; set when a run is resumed
-  bool has_epoch_ended = false;  // epoch_end was dispatched
-  LossSums step_losses;          // of the last step
-  LossSums log_losses;           // since the last log
-  LossSums epoch_losses;         // since the epoch started
+  int64_t batches_in_epoch = 0;               // batches read from the feed
+  int64_t skipped_in_epoch = 0;               // samples missing from these batches; set when a run is resumed
+  bool has_epoch_ended = false;               // epoch_end was dispatched
+  LossSums step_losses;                       // of the last step
+  LossSums log_losses;                        // since the last log
+  LossSums epoch_losses;                      // since the epoch started
   std::optional<NamedMetrics> epoch_metrics;  // values of the training metrics, once the epoch is complete
   Due log_due;
   Due validation_due;
