@@ -88,7 +88,12 @@ Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& pla
 
 Feed::Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
            const Share& share, const Numbering* numbering)
-    : dataset_(catalogue.find(config::ComponentKind::dataset, dataset.use), dataset),
+    : Feed(plugins::Dataset(catalogue.find(config::ComponentKind::dataset, dataset.use), dataset), plan, dataset, share,
+           numbering) {}
+
+Feed::Feed(plugins::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset,
+           const Share& share, const Numbering* numbering)
+    : dataset_(std::move(opened)),
       samples_(dataset_, {dataset_, numbering ? *numbering : plan_numbering(plan), dataset.place}),
       share_(share),
       sampler_(make_sampler(dataset_, plan, dataset, share)),

@@ -34,6 +34,9 @@ class Feed {
   // plan's.
   Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
        const Share& share = {}, const Numbering* numbering = nullptr);
+  // With the plugin's dataset, which was created with the same plan.
+  Feed(plugins::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset, const Share& share,
+       const Numbering* numbering);
 
   const plugins::Dataset& dataset() const { return dataset_; }
   const Sampler& sampler() const { return sampler_; }

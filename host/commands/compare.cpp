@@ -34,6 +34,7 @@ namespace fs = std::filesystem;
 struct CompareOptions {
   std::vector<fs::path> configs;
   std::vector<std::string> varied;  // "train.precision=fp32,bf16"
+  std::vector<std::string> paired;  // "train.accumulate=1,2", together with the values of `varied`
   int64_t seeds;                    // runs of each variant
   fs::path output;                  // empty: a new folder in run.output_dir
   bool as_json;
@@ -74,7 +75,7 @@ class Comparison {
  public:
   explicit Comparison(const CompareOptions& options) : options_(options) {
     // All variants are checked before the first one runs, so that an error in the last one shows immediately.
-    for (const Variant& variant : list_variants(options.configs, options.varied))
+    for (const Variant& variant : list_variants(options.configs, options.varied, options.paired))
       planned_.push_back(plan_variant(options, variant));
     output_ = !options.output.empty() ? support::make_absolute(options.output)
                                       : planned_.front().output_dir / "compare" /
@@ -165,6 +166,8 @@ po::options_description make_compare_options() {
   auto add = options.add_options();
   add("vary", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
       "run each file with each of these values; may be repeated to run all combinations");
+  add("with", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
+      "change this key together with that of --vary, with as many values; may be repeated");
   add("seeds", po::value<int64_t>()->value_name("N")->default_value(1),
       "run each variant with N seeds, counting up from run.seed");
   add("output", po::value<std::string>()->value_name("DIR"),
@@ -178,8 +181,13 @@ po::options_description make_compare_options() {
 
 int compare(const Arguments& arguments) {
   const std::vector<std::string>& configs = arguments.positional();
-  const CompareOptions options{{configs.begin(), configs.end()}, arguments.texts("vary"), arguments.count("seeds", 1),
-                               arguments.text("output"),         arguments.wants_json(),  arguments.run_file(),
+  const CompareOptions options{{configs.begin(), configs.end()},
+                               arguments.texts("vary"),
+                               arguments.texts("with"),
+                               arguments.count("seeds", 1),
+                               arguments.text("output"),
+                               arguments.wants_json(),
+                               arguments.run_file(),
                                arguments.command_line().front()};
   Comparison comparison(options);
   comparison.run();

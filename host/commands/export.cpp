@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/export_metadata.h"
@@ -63,15 +65,19 @@ int export_safetensors(const Arguments& arguments, const std::filesystem::path& 
   config::RunPlan plan = opened.plan;
   const artifacts::FoundWeights weights =
       artifacts::find_weights(arguments.text("checkpoint"), plan.run.output_dir, plan.run.name);
+  pipeline::use_sizes_of_weights(plan, opened.catalogue, artifacts::read_model_sizes(weights.file));
+  const DescribingData data = open_describing_data(opened);
+  if (data.dataset) pipeline::use_sizes_of_data(plan, opened.catalogue, *data.dataset);
   plugins::Model model(opened.catalogue.find(config::ComponentKind::model, plan.model.use), plan.model);
   model.build();
   pipeline::load_weights(weights.file, model.tensors());
   if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
     plan.data.class_names = names;
-  const DescribingData data = open_describing_data(opened);
   const std::string metadata = pipeline::print_export_metadata(plan, model, data.dataset.get(), {});
+  const std::string sizes = artifacts::print_model_sizes(pipeline::list_model_sizes(plan.model, model.component()));
   const size_t count = pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan),
-                                              plan.data.class_names, {{pipeline::kExportMetadata, metadata}});
+                                              plan.data.class_names,
+                                              {{pipeline::kExportMetadata, metadata}, {artifacts::kModelSizes, sizes}});
   reporting::write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), output.c_str(), count,
                           support::print_bytes(support::read_file_size(output, kKind)).c_str());
   if (!data.dataset)

@@ -69,26 +69,45 @@ std::vector<std::vector<std::string>> combine(const std::vector<std::string>& va
   return combinations;
 }
 
+// The n-th value of each list belongs to the n-th variant.
+std::vector<std::vector<std::string>> pair_up(const std::vector<std::string>& varied,
+                                              const std::vector<std::string>& paired) {
+  if (varied.size() != 1)
+    refuse_variant("--with is given with " + std::to_string(varied.size()) + " times --vary",
+                   "one --vary, with the values that those of --with belong to");
+  std::vector<std::vector<std::string>> variants;
+  for (std::string& override : split_varied(varied.front())) variants.push_back({std::move(override)});
+  for (const std::string& text : paired) {
+    const std::vector<std::string> values = split_varied(text, "--with");
+    if (values.size() != variants.size())
+      refuse_variant("--with is \"" + text + "\", with " + std::to_string(values.size()) + " values",
+                     std::to_string(variants.size()) + " values, one for each value of --vary " + varied.front());
+    for (size_t i = 0; i < values.size(); ++i) variants[i].push_back(values[i]);
+  }
+  return variants;
+}
+
 }  // namespace
 
-std::vector<std::string> split_varied(const std::string& text) {
+std::vector<std::string> split_varied(const std::string& text, const std::string& option) {
   const size_t equals = text.find('=');
-  const std::string expected = "--vary KEY=VALUE,VALUE,... such as train.precision=fp32,bf16";
-  if (equals == text.npos || equals == 0) refuse_variant("--vary is \"" + text + "\"", expected);
+  const std::string expected = option + " KEY=VALUE,VALUE,... such as train.precision=fp32,bf16";
+  if (equals == text.npos || equals == 0) refuse_variant(option + " is \"" + text + "\"", expected);
   std::vector<std::string> overrides;
   for (const std::string& value : split_values(text.substr(equals + 1))) {
-    if (value.empty()) refuse_variant("--vary is \"" + text + "\", with an empty value", expected);
+    if (value.empty()) refuse_variant(option + " is \"" + text + "\", with an empty value", expected);
     overrides.push_back(text.substr(0, equals + 1) + value);
   }
   return overrides;
 }
 
 std::vector<Variant> list_variants(const std::vector<std::filesystem::path>& configs,
-                                   const std::vector<std::string>& varied) {
+                                   const std::vector<std::string>& varied, const std::vector<std::string>& paired) {
+  const auto combinations = paired.empty() ? combine(varied) : pair_up(varied, paired);
   const std::vector<std::string> files = name_files(configs);
   std::vector<Variant> variants;
   for (size_t i = 0; i < configs.size(); ++i)
-    for (const auto& overrides : combine(varied)) {
+    for (const auto& overrides : combinations) {
       std::string name = files[i];
       for (const std::string& override : overrides) name += (name.empty() ? "" : ", ") + shorten(override);
       if (name.empty()) name = configs[i].stem().string();

@@ -213,10 +213,12 @@ Json make_run_file_schema(const std::vector<config::ComponentSchema>& components
   put_choices(schema, "data.batch_transform[]", config::batch_transform_schemas(), "", describe_params);
   // Validation data is one dataset or a table of named datasets.
   Json& validation = find_table(schema, "data")["properties"]["validation"];
-  const Json dataset = validation;
-  validation = {{"if", {{"required", {"use"}}}},
-                {"then", dataset},
-                {"else", {{"type", "object"}, {"additionalProperties", dataset}}}};
+  Json dataset = validation;
+  const Json is_dataset{{"anyOf", {{{"required", {"use"}}}, {{"required", {"like"}}}}}};
+  dataset.erase("required");
+  dataset.update(is_dataset);
+  validation = {
+      {"if", is_dataset}, {"then", dataset}, {"else", {{"type", "object"}, {"additionalProperties", dataset}}}};
   return schema;
 }
 

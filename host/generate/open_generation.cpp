@@ -26,6 +26,7 @@ artifacts::FoundWeights use_weights(const std::string& checkpoint, config::RunPl
   plan.model.weights = weights.file;
   plan.model.weights_match = config::WeightsMatch::strict;
   plan.model.weights_exclude.clear();
+  plan.model.weights_rename.clear();
   return weights;
 }
 

@@ -72,6 +72,7 @@ artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::
   // model.weights_match applies only to the initial weights of a run. Here all tensors of the model must match.
   plan.model.weights_match = config::WeightsMatch::strict;
   plan.model.weights_exclude.clear();
+  plan.model.weights_rename.clear();
   use_class_names(plan, artifacts::read_class_names(weights.file), weights.file.string());
   return weights;
 }

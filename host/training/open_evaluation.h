@@ -38,7 +38,7 @@ class Evaluation {
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
-  const config::RunPlan& plan() const { return run_.plan; }
+  const config::RunPlan& plan() const { return *parts_.plan; }
   const artifacts::FoundWeights& weights() const { return weights_; }
   pipeline::Evaluation& parts() { return parts_; }
   // The position of the run when the weights were saved.

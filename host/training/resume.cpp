@@ -8,8 +8,10 @@
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/config/file/resume_policy.h"
 #include "framework/config/plan/compare_plans.h"
+#include "framework/config/plan/flatten_plan.h"
 #include "framework/config/plan/print_run_plan.h"
 #include "framework/pipeline/build/best_metrics.h"
+#include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/loop/training_state.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -51,6 +53,20 @@ void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& 
   if (!reported.empty()) support::log_warning("the run resumes with another run file:" + config::describe(reported));
 }
 
+// Sets the memory format and the sizes that the run file leaves out to those of the run.
+void complete_plan(Resumption& resumption, const plugins::Catalogue& catalogue) {
+  config::RunPlan& plan = resumption.plan;
+  if (plan.train.memory_format == config::MemoryFormat::automatic)
+    plan.train.memory_format = pipeline::saved_memory_format(resumption.checkpoint.state);
+  const fs::path file = resumption.from.folder / "plan.toml";
+  const std::vector<pipeline::OpenSize> open = pipeline::list_open_sizes(plan, catalogue);
+  if (open.empty()) return;
+  const auto values = config::flatten_plan(support::read_text(file), file.string());
+  for (const pipeline::OpenSize& size : open)
+    if (const auto found = values.find(size.key); found != values.end())
+      if (const auto* const value = std::get_if<int64_t>(&found->second.value)) pipeline::close(size, *value);
+}
+
 void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedState& state, int64_t size,
                  bool within_epoch) {
   const int64_t before = state.count("world_size");
@@ -79,10 +95,9 @@ void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catal
 std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
                                           distributed::ProcessGroup* group) {
   if (what.empty() && attempt == 0) return std::nullopt;
-  config::RunPlan plan = opened.plan;
   CheckpointReader reader;
   const auto find = [&](const std::string& where) {
-    return artifacts::find_checkpoint(where, plan.run.output_dir, plan.run.name, reader.reading());
+    return artifacts::find_checkpoint(where, opened.plan.run.output_dir, opened.plan.run.name, reader.reading());
   };
   std::optional<artifacts::FoundCheckpoint> found;
   if (!group || group->rank() == 0) {
@@ -96,17 +111,15 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
                          found ? artifacts::print_checkpoint_manifest(found->manifest) : std::string());
   }
   if (!found) return std::nullopt;
-  Resumption resumption{std::move(*found), {}, plan.train.memory_format};
+  Resumption resumption{std::move(*found), {}, opened.plan};
   resumption.checkpoint = {reader.take_model(), {resumption.from.manifest.state, {}}};
   for (optimization::NamedTensor& one : reader.take_training())
     resumption.checkpoint.state.tensors[one.name] = std::move(one.tensor);
   // The new run folder has no copies of the previous best checkpoints.
   if (!resumption.from.is_newest) pipeline::BestMetrics::forget(resumption.checkpoint.state);
-  if (resumption.memory_format == config::MemoryFormat::automatic)
-    resumption.memory_format = pipeline::saved_memory_format(resumption.checkpoint.state);
-  plan.train.memory_format = resumption.memory_format;
+  complete_plan(resumption, opened.catalogue);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
-  check_plan(resumption.from, plan, within_epoch);
+  check_plan(resumption.from, resumption.plan, within_epoch);
   check_world(resumption.from, resumption.checkpoint.state, group ? group->size() : 1, within_epoch);
   check_plugins(resumption.from, opened.catalogue);
   return resumption;

@@ -13,8 +13,8 @@ namespace tenon::host {
 
 struct Resumption {
   artifacts::FoundCheckpoint from;
-  pipeline::Checkpoint checkpoint;     // contents of `from`
-  config::MemoryFormat memory_format;  // of the plan, or if that leaves it open, of the checkpoint: for identical bits
+  pipeline::Checkpoint checkpoint;  // contents of `from`
+  config::RunPlan plan;             // with what the run file leaves open as in the checkpoint, for identical bits
 };
 
 // `what`: see find_checkpoint(); empty for a new run. `attempt`: number of restarts so far. From 1 on, the run resumes

@@ -9,6 +9,7 @@
 
 #include "framework/callbacks/make_observers.h"
 #include "framework/config/plan/print_run_plan.h"
+#include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/model_tensors.h"
 #include "framework/pipeline/checks/advise_device.h"
 #include "framework/pipeline/checks/check_run.h"
@@ -150,15 +151,15 @@ std::string describe_no_work(const Resumption& resumption) {
 int run_plan(const TrainOptions& options, reporting::RunOutput& output, const OpenedRun& opened, int64_t attempt,
              distributed::ProcessGroup* group) {
   const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, group);
-  config::RunPlan plan = opened.plan;
+  config::RunPlan plan = resumption ? resumption->plan : opened.plan;
   if (resumption) {
-    plan.train.memory_format = resumption->memory_format;
     plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
     use_class_names(plan, resumption->from.manifest.class_names, resumption->from.folder.string());
   }
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
   config::RunPlan recorded = opened.plan;
   recorded.train.memory_format = training.memory_format;
+  pipeline::copy_sizes(*training.plan, recorded);
   add_class_names(recorded, training.train->feed.class_names());
   if (!group || group->world().is_first()) compare_class_names(plan.model.weights, training.train->feed.class_names());
   // Every rank checks, because every rank has to stop at an error.

@@ -132,6 +132,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
       history_(open_history(folder_, resumed_from)),
       losses_(name_losses(plan)),
       class_names_(training.train->feed.class_names()),
+      model_sizes_(pipeline::list_model_sizes(training.plan->model, training.model.component())),
       checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
                    plan.checkpoint.asynchronous,
                    resumed_from && resumed_from->is_newest ? resumed_from->folder : std::filesystem::path()) {
@@ -191,6 +192,7 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
     if (state.validated_step == state.step || !name.starts_with("validation/"))
       contents.metrics.emplace_back(name, value);
   contents.class_names = class_names_;
+  contents.model_sizes = model_sizes_;
   contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
   if (!contents.state.empty()) {
     contents.state[kHistoryLines] = static_cast<double>(history_.lines());

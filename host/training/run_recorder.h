@@ -74,6 +74,7 @@ class RunRecorder final : public pipeline::Recorder {
   std::optional<artifacts::TensorboardEvents> events_;
   std::vector<std::string> losses_;  // names of the losses
   config::ClassNames class_names_;
+  artifacts::ModelSizes model_sizes_;
   bool has_png_plots_ = false;
   CheckpointWriter checkpoints_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -72,7 +73,6 @@ int64_t salt_of(const std::string& name) {
 }
 
 Evaluation make_evaluation(const Case& of, torch::Dtype dtype) {
-  static const tenon::config::RunPlan plan{};
   Model model = open_model(of.component, of.params);
   model.build();
   const torch::NoGradGuard no_gradient;
@@ -82,7 +82,7 @@ Evaluation make_evaluation(const Case& of, torch::Dtype dtype) {
     const bool is_bias = named.name.find("bias") != std::string::npos;
     named.tensor.set_data((is_scale ? values + 1 : values * (is_bias ? 0.1 : of.gain)).to(dtype));
   }
-  return {&plan, std::move(model)};
+  return {std::make_shared<const tenon::config::RunPlan>(), std::move(model)};
 }
 
 struct Expected {

@@ -377,7 +377,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "schedule.eps=0.5"},
       {"train.average.use=swa", "train.average.decay=0.5", "train.average.warm_up=true", "train.average.start='1 step'",
        "train.average.every='1 epoch'"},
-      {"model.weights_match=partial", "model.weights_exclude=[\"head.*\"]"},
+      {"model.weights_match=partial", "model.weights_exclude=[\"head.*\"]", "model.weights_rename={'a.*'='*'}"},
   };
   REQUIRE(changes.size() == bases.size());
   for (size_t i = 0; i < bases.size(); ++i) {

@@ -94,6 +94,24 @@ TEST_CASE("several files and values are combined in all ways") {
                                           "other, precision=fp32", "other, precision=bf16"});
 }
 
+TEST_CASE("--with changes a key together with that of --vary") {
+  const fs::path output = make_empty_folder("compare_pairs");
+  const Outcome outcome = compare(output, {"--vary", "data.batch_size=64,32", "--with", "train.accumulate=1,2", "--set",
+                                           "train.steps=2", "--json"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  std::vector<std::string> names;
+  for (const Json& variant : Json::parse(outcome.output)) names.push_back(variant["name"]);
+  CHECK(names == std::vector<std::string>{"batch_size=64, accumulate=1", "batch_size=32, accumulate=2"});
+  const auto refusal_of = [&](const std::vector<std::string>& arguments) { return compare(output, arguments).errors; };
+  CHECK(contains(refusal_of({"--vary", "run.threads=1,2", "--with", "data.workers=1,2,3"}),
+                 "--with is \"data.workers=1,2,3\", with 3 values; expected 2 values, one for each value of --vary"));
+  CHECK(
+      contains(refusal_of({"--with", "data.workers=1,2"}), "--with is given with 0 times --vary; expected one --vary"));
+  CHECK(contains(refusal_of({"--vary", "run.threads=1,2", "--with", "data.workers"}),
+                 "--with is \"data.workers\"; expected --with KEY=VALUE"));
+}
+
 TEST_CASE("a failed run is reported with its reason, and the other runs continue") {
   const fs::path output = make_empty_folder("compare_failing");
   const Outcome outcome = compare(output, {"--vary", "optimizer.lr=1e39,0.01", "--set", "schedule={use=\"constant\"}"});

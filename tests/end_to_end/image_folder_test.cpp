@@ -53,6 +53,62 @@ TEST_CASE("image_folder trains on PNG and JPEG files given by path") {
   CHECK(read_last_metric(find_run_folder(images.parent_path() / "runs", "image_folder"), "validation/accuracy") > 0.9);
 }
 
+TEST_CASE("a run has the classes and channels of its images, and its weights keep them") {
+  const fs::path images = make_images("sizes", 12);
+  const fs::path runs = images.parent_path() / "runs";
+  const Outcome outcome = train(images);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path run = find_run_folder(runs, "image_folder");
+  CHECK(read_file(run / "plan.toml").find("params = { channels = 3, classes = 3, ") != std::string::npos);
+  CHECK(read_file(run / "log.txt").find("from the data: model.params.channels = 3, model.params.classes = 3") !=
+        std::string::npos);
+
+  // A folder without one of the classes does not change the model of the weights.
+  fs::remove_all(images / "green");
+  const std::string path = ".params.path=\"" + images.string() + "\"";
+  const std::vector<std::string> settings{"--config", TENON_SOURCE_DIR "/configs/image_folder.toml",
+                                          "--set",    "data.train" + path,
+                                          "--set",    "data.validation" + path,
+                                          "--set",    "data.validation.params.split=\"all\"",
+                                          "--set",    "run.output_dir=\"" + runs.string() + "\""};
+  const auto command = [&](const std::string& name, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{name};
+    arguments.insert(arguments.end(), settings.begin(), settings.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return run_host(arguments);
+  };
+  const Outcome evaluated = command("evaluate", {});
+  CAPTURE(evaluated.errors);
+  REQUIRE(evaluated.exit_code == 0);
+  CHECK(evaluated.output.find("accuracy") != std::string::npos);
+  const fs::path exported = images.parent_path() / "exported.safetensors";
+  const Outcome written = command("export", {"--output", exported.string()});
+  CAPTURE(written.errors);
+  REQUIRE(written.exit_code == 0);
+  CHECK(read_file(exported).find(R"(\"classes\":3)") != std::string::npos);
+  const Outcome of_exported = command("evaluate", {"--checkpoint", exported.string()});
+  CAPTURE(of_exported.errors);
+  CHECK(of_exported.exit_code == 0);
+}
+
+TEST_CASE("a resumed run has the sizes of its checkpoint") {
+  const fs::path images = make_images("resumed_sizes", 12);
+  const Outcome outcome = train(images, {"--set", "train.epochs=2"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path run = find_run_folder(images.parent_path() / "runs", "image_folder");
+  // One class less: the data would have other sizes.
+  fs::remove_all(images / "red");
+  const Outcome resumed = train(images, {"--resume", run.string()});
+  CAPTURE(resumed.errors);
+  REQUIRE(resumed.exit_code == 0);
+  CHECK(resumed.errors.find("model.params") == std::string::npos);  // no difference is reported
+  for (const auto& each : fs::directory_iterator(run.parent_path()))
+    if (fs::exists(each.path() / "plan.toml"))
+      CHECK(read_file(each.path() / "plan.toml").find("classes = 3") != std::string::npos);
+}
+
 TEST_CASE("a corrupt image is reported by path, with the data exit code") {
   const fs::path images = make_images("corrupt", 12);
   const fs::path broken = images / "green" / "4.jpg";

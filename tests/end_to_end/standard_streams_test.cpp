@@ -101,7 +101,7 @@ TEST_CASE("a long value is shortened in a message, whether it is quoted or not")
       {"--config", with("use.toml", "use = \"mlp\"", "use = \"" + longest + "\"")},
       {"--config", with("section.toml", "[train]", "[" + longest + "]\n[train]")},
       {"--config", with("key.toml", "[train]", "[train]\n" + longest + " = 1")},
-      {"--config", with("parameter.toml", "inputs = 64", longest + " = 64")},
+      {"--config", with("parameter.toml", "hidden = [128]", longest + " = 64")},
       {"--config", with("port.toml", "use = \"mlp\"", "use = \"mlp\"\ninputs = { " + longest + " = \"data.image\" }")},
       {"--config", with("source.toml", "use = \"mlp\"", "use = \"mlp\"\ninputs = { image = \"" + longest + "\" }")},
       {"--config", with_data("cell.toml",

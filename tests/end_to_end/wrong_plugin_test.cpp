@@ -276,12 +276,12 @@ TEST_CASE("a failing loss is reported with its inputs and their sources") {
 
 TEST_CASE("a label that is not a class is reported with its dataset and sample") {
   // This dataset does not declare its classes, so only the samples show them.
-  const std::string data = "={use=\"synthetic\", params={samples=64, channels=1, height=8, width=8}}";
-  const Outcome outcome = train_with("counting", {"--set", "model={use=\"mlp\", params={classes=4}}", "--set",
-                                                  "data.train" + data, "--set", "data.validation" + data});
+  const std::string data = "={use=\"torn\"}";
+  const Outcome outcome = train_with("torn", {"--set", "model={use=\"mlp\", params={classes=4}}", "--set",
+                                              "data.train" + data, "--set", "data.validation" + data});
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 4);
-  CHECK(outcome.errors.find("dataset \"synthetic\" of plugin synthetic") != std::string::npos);
+  CHECK(outcome.errors.find("dataset \"torn\" of plugin torn") != std::string::npos);
   CHECK(outcome.errors.find("data.label holds ") != std::string::npos);
   CHECK(outcome.errors.find("; expected 0 to 3 or ignore_index (-100), because it is the input target of loss "
                             "\"cross_entropy\"") != std::string::npos);

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
 #include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -100,6 +102,20 @@ TEST_CASE("multi_task.toml trains on a class and a number, and weighs their loss
   CHECK(read_last_metric(run, "validation/mae") > 0);
   const double sum = read_last_metric(run, "validation/cross_entropy") + 10 * read_last_metric(run, "validation/mse");
   CHECK(read_last_metric(run, "validation/loss") == doctest::Approx(sum));
+}
+
+TEST_CASE("vit_recipe.toml trains with timm's recipe") {
+  // Images of four brightnesses.
+  const fs::path folder = make_empty_folder("data_of_vit_recipe");
+  cv::RNG random(3);
+  for (int i = 0; i < 360; ++i) {
+    const fs::path of_class = folder / std::to_string(i % 4);
+    fs::create_directories(of_class);
+    cv::Mat image(28, 28, CV_8UC3);
+    random.fill(image, cv::RNG::UNIFORM, 60 * (i % 4), 60 * (i % 4) + 60);
+    cv::imwrite((of_class / (std::to_string(i) + ".png")).string(), image);
+  }
+  check_falling(train("vit_recipe", folder));
 }
 
 TEST_CASE("gpt.toml trains on any text") {

@@ -126,16 +126,19 @@ TEST_CASE("parameters that change only the look of the samples do not hide that 
   train.name = "train";
   train.params = {{"path", "photos"}, {"split", "all"}, {"transforms", Texts{"flip()"}}};
   BuiltRun run(Setup{});
-  run.plan->data.train.use = train.use;
-  run.plan->data.train.params = train.params;
-  config::NamedDataset& validation = run.plan->data.validation.front();
+  config::RunPlan plan = *run.plan;
+  plan.data.train.use = train.use;
+  plan.data.train.params = train.params;
+  config::NamedDataset& validation = plan.data.validation.front();
   validation.use = train.use;
   validation.params = train.params;
   validation.params["transforms"] = Texts{"resize(8)"};
   validation.params["cache"] = "memory";
-  run.plan->data.train.params["cache"] = "none";
+  plan.data.train.params["cache"] = "none";
+  run.training->plan = std::make_shared<const config::RunPlan>(plan);
   CHECK(check_run(*run.training, true).size() == 1);
   validation.params["path"] = "others";
+  run.training->plan = std::make_shared<const config::RunPlan>(plan);
   CHECK(check_run(*run.training, true).empty());
 }
 
@@ -171,10 +174,13 @@ TEST_CASE("a model with fewer outputs than the data have classes is refused") {
 }
 
 TEST_CASE("validation data with more classes than the model has outputs are refused") {
-  // The classes of the training data are not declared.
-  const std::string train = "data.train={use='synthetic',params={samples=400,channels=1,height=8,width=8}}";
-  CHECK(error_of({{mlp(10), train}}) == "accepted");
-  const std::string message = error_of({{mlp(3), train}});
+  const auto data = [](const std::string& name, int classes) {
+    return "data." + name +
+           "={use='synthetic',params={samples=400,channels=1,height=8,width=8,classes=" + std::to_string(classes) +
+           "}}";
+  };
+  CHECK(error_of({{mlp(10), data("train", 3), data("validation", 10)}}) == "accepted");
+  const std::string message = error_of({{mlp(3), data("train", 3), data("validation", 10)}});
   CAPTURE(message);
   CHECK(message.find("has 3 classes, but the label of validation has 10, so the loss fails on the others") !=
         message.npos);

@@ -13,7 +13,8 @@ namespace {
 struct Sentences {
   explicit Sentences(const std::string& port_shape)
       : plan(plan_of(*run.plan)),
-        data(*run.catalogue, plan, plan.data.train, {}, c10::Device(c10::kCPU)),
+        data({run.catalogue->find(tenon::config::ComponentKind::dataset, plan.data.train.use), plan.data.train}, plan,
+             plan.data.train, {}, c10::Device(c10::kCPU)),
         wiring(connect({{"tokens", tenon::plugins::parse_shape(port_shape), TENON_DTYPE_BIT(TENON_INT64), ""}},
                        "the loss", {"odd_loss", {}, {}, "run.toml:3:1"}, run.training->model,
                        data.transforms.fields())) {

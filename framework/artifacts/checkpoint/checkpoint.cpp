@@ -109,8 +109,8 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     std::string digest = write_safetensors(path, tensors, metadata, kOfCheckpoints, SyncedBy::containing_folder);
     manifest.files.push_back({file, support::read_file_size(path, kOfCheckpoints), std::move(digest)});
   };
-  write_tensors(kModelFile, contents.model, make_weights_metadata(contents.class_names));
-  if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training, make_weights_metadata({}));
+  write_tensors(kModelFile, contents.model, make_weights_metadata(contents.class_names, contents.model_sizes));
+  if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training, make_weights_metadata());
   const auto write_text = [&folder](const std::string& file, const std::string& text) {
     write_file_durably(folder.temporary() / file, text, kOfCheckpoints, SyncedBy::containing_folder);
   };

@@ -17,6 +17,7 @@
 
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/config/values/class_names.h"
 
@@ -35,6 +36,7 @@ struct CheckpointContents {
   std::map<std::string, double> state = {};
   std::map<std::string, std::string> texts = {};  // additional files by name
   config::ClassNames class_names = {};            // in the manifest and in the metadata of model.safetensors
+  ModelSizes model_sizes = {};                    // in the metadata of model.safetensors
 };
 
 // Which checkpoints to keep.

@@ -32,9 +32,10 @@ config::ClassNames parse_class_names(std::string_view text) {
   return names;
 }
 
-Metadata make_weights_metadata(const config::ClassNames& names) {
+Metadata make_weights_metadata(const config::ClassNames& names, const ModelSizes& sizes) {
   Metadata metadata{{"format", "pt"}};  // expected by Python libraries
   if (!names.empty()) metadata.emplace(kClassNames, print_class_names(names));
+  if (!sizes.empty()) metadata.emplace(kModelSizes, print_model_sizes(sizes));
   return metadata;
 }
 

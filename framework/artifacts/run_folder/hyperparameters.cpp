@@ -24,7 +24,8 @@ constexpr std::array kIgnored{"run.name",
                               "distributed.timeout_s",
                               "metric[",
                               "model.weights_match",
-                              "model.weights_exclude"};
+                              "model.weights_exclude",
+                              "model.weights_rename"};
 
 Hyperparameter to_hyperparameter(const config::Node& node) {
   if (const bool* const truth = std::get_if<bool>(&node.value)) return *truth;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <optional>
 
+#include "framework/config/file/exclusive_keys.h"
 #include "framework/config/toml/toml_limits.h"
 #include "framework/config/toml/value.h"
 
@@ -87,6 +88,8 @@ void apply_override(const std::string& text, Node& document, Diagnostics& diagno
   if (!parts) return diagnostics.add({"--set " + text}, std::string("not a key and a value; ") + kHowToWrite);
   const std::string key = text.substr(0, equals);
   const SourceLocation place{"--set " + key};
+  if (key == "extends")
+    return diagnostics.add(place, "extends is applied only in a run file; write it into the file, or set its keys");
   if (parts->size() > kMostKeyParts) return diagnostics.add(place, describe_key_excess());
   auto value = parse_value(text.substr(equals + 1), place);
   if (!value) {
@@ -104,6 +107,7 @@ void apply_override(const std::string& text, Node& document, Diagnostics& diagno
   }
   value->key_place = node->key_place.source.empty() ? place : node->key_place;
   *node = std::move(*value);
+  drop_excluded_key(document, key);
 }
 
 }  // namespace tenon::config

@@ -2,27 +2,20 @@
 
 #include <algorithm>
 
+#include "framework/config/file/copy_training_data.h"
+#include "framework/config/file/extended_file.h"
 #include "framework/config/file/overrides.h"
 #include "framework/config/file/table_reader.h"
 #include "framework/config/file/usable_cores.h"
 #include "framework/config/toml/diagnostics.h"
-#include "framework/config/toml/toml_limits.h"
 #include "framework/support/files.h"
-#include "framework/support/nearest_path.h"
-#include "framework/support/read_file.h"
 
 namespace tenon::config {
 namespace {
 
-// The cost of parsing grows with the size, and a file of the wrong kind is mostly much larger than a run file. A pipe
-// is refused: each process of a run reads the file, and paths in it are relative to its folder.
-std::string read_run_file(const std::filesystem::path& file) {
-  const std::string expected = "a run file (TOML)" + support::suggest_path(file, support::is_file);
-  return support::read_file(file, {support::ErrorKind::configuration, expected, kMostTomlBytes});
-}
-
 // The upper bounds are far beyond practical values. They keep later conversions, products and system calls from
 // overflowing, which would fail far away from the location of the error.
+constexpr const char* kTrain = "train";
 constexpr const char* kBatchSizes = "[1, 1e9]";
 constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";       // resolve_run_plan() also compares with the machine
@@ -79,12 +72,18 @@ void read_model(TableReader table, ModelConfig& model) {
   table.read("weights", model.weights);
   table.read("weights_match", model.weights_match, {"strict", "partial"});
   table.read("weights_exclude", model.weights_exclude);
+  TableReader renames = table.table("weights_rename");
+  for (const std::string& pattern : renames.keys()) renames.read(pattern, model.weights_rename[pattern]);
   table.reject_unknown_keys();
 }
 
 NamedDatasetConfig read_dataset(TableReader table, std::string name) {
   NamedDatasetConfig dataset;
   dataset.name = std::move(name);
+  if (dataset.name != kTrain) {
+    Setting<std::string> applied;  // by copy_training_data()
+    table.read("like", applied, {kTrain});
+  }
   read_component(table, dataset);
   table.read("subset", dataset.subset);
   table.reject_unknown_keys();
@@ -105,7 +104,7 @@ void read_training_dataset(TableReader table, DataConfig& data) {
   table.on_resume(ResumePolicy::fixed_within_epoch);
   for (TableReader& change : table.tables("change"))
     data.train_changes.push_back(read_dataset_change(std::move(change)));
-  data.train = read_dataset(std::move(table), "train");
+  data.train = read_dataset(std::move(table), kTrain);
 }
 
 // Reads a single dataset or a table of named datasets.
@@ -285,6 +284,8 @@ void read_distributed(TableReader table, DistributedConfig& distributed) {
 }
 
 void read_document(TableReader table, RunConfig& config) {
+  Setting<std::string> applied;  // by read_extended_file()
+  table.read("extends", applied).on_resume(ResumePolicy::ignored);
   read_run(table.table("run"), config.run);
   read_plugins(table.table("plugins"), config);
   read_model(table.table("model"), config.model);
@@ -307,10 +308,13 @@ void read_document(TableReader table, RunConfig& config) {
 
 RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
                           const std::vector<std::filesystem::path>& plugin_directories) {
-  Node document = parse_toml(read_run_file(file), file.string());
+  ExtendedFile read = read_extended_file(file);
+  Node& document = read.document;
   Diagnostics diagnostics;
   for (const std::string& text : overrides) apply_override(text, document, diagnostics);
+  copy_training_data(document, diagnostics);
   RunConfig config;
+  config.folders = std::move(read.folders);
   config.file = file;
   config.folder = support::make_absolute(file).lexically_normal().parent_path();
   config.working_folder = support::find_working_folder(support::ErrorKind::configuration);

@@ -48,6 +48,7 @@ struct ModelConfig : ComponentConfig {
   Setting<std::string> weights;
   Setting<std::string> weights_match;  // "strict" or "partial"
   Setting<std::vector<std::string>> weights_exclude;
+  std::map<std::string, Setting<std::string>> weights_rename;  // by pattern of the file's names
 };
 
 struct NamedDatasetConfig : ComponentConfig {
@@ -175,7 +176,8 @@ struct DistributedConfig {
 
 struct RunConfig {
   std::filesystem::path file;                             // as the user named it
-  std::filesystem::path folder;                           // absolute folder of the file; base of relative paths
+  std::filesystem::path folder;                           // absolute folder of the file
+  std::map<std::string, std::filesystem::path> folders;   // absolute, of it and the files that it extends, by source
   std::filesystem::path working_folder;                   // absolute; base of run.output_dir
   std::vector<std::filesystem::path> plugin_directories;  // from --plugin-dir, absolute
   RunSettings run;
@@ -193,6 +195,12 @@ struct RunConfig {
   CheckpointConfig checkpoint;
   LogConfig log;
   DistributedConfig distributed;
+
+  // The base of relative paths at this location: the folder of the file that has it, or for --set that of the run file.
+  const std::filesystem::path& folder_of(const SourceLocation& place) const {
+    const auto found = folders.find(place.source);
+    return found == folders.end() ? folder : found->second;
+  }
 };
 
 }  // namespace tenon::config

@@ -36,6 +36,7 @@ void write_model(PlanWriter& writer, const ModelSection& model) {
   writer.key("weights", model.weights.string());
   writer.key("weights_match", model.weights_match == WeightsMatch::partial ? "partial" : "strict");
   if (!model.weights_exclude.empty()) writer.key("weights_exclude", model.weights_exclude);
+  writer.inline_table("weights_rename", model.weights_rename);
 }
 
 // The table of "validation/<name>" is [data.validation.<name>].

@@ -29,6 +29,8 @@ struct ComponentPlan {
   // Input -> source ("model.logits", "data.label"), as set in the run file. The pipeline connects the other inputs.
   std::map<std::string, std::string> inputs;
   std::string place;  // "configs/digits.toml:12:7", for messages about the component
+  std::vector<std::string> left_out =
+      {};  // the parameters that the run file leaves out, with their defaults in `params`
 };
 
 // How to handle operators with nondeterministic results.
@@ -66,6 +68,8 @@ struct ModelSection : ComponentPlan {
   std::filesystem::path weights;                      // safetensors file; empty: initialise from the seed
   WeightsMatch weights_match = WeightsMatch::strict;  // how to match `weights`
   std::vector<std::string> weights_exclude = {};      // patterns of tensors that are not loaded
+  // Names in the file by pattern, and the names of the model, with at most one * in both.
+  std::map<std::string, std::string> weights_rename = {};
 };
 
 struct NamedDataset : ComponentPlan {
@@ -104,7 +108,7 @@ struct MixBatch {
   std::string image;                 // default: "image"
   std::string label;                 // default: "label"
   std::string target;                // name of the added field; default: "mixed_label"
-  int64_t classes;                   // at least 1
+  int64_t classes;                   // at least 1; 0: that of the label, until the data are known
   std::vector<std::string> methods;  // "mix_up", "cut_mix" or both; default: both
   double alpha;                      // parameter of the beta distribution; default: 1
   double p;                          // probability that a batch is mixed; default: 1

@@ -12,8 +12,8 @@ std::optional<Values> resolve_choice(const ComponentConfig& config, const std::s
   for (const BuiltInSchema& schema : schemas) {
     ids.push_back(schema.id);
     if (schema.id != id) continue;
-    Values values = resolve_params(
-        {id, schema.params, config.params, config.path, config.place, resolving.config.folder}, resolving.diagnostics);
+    Values values = resolve_params({id, schema.params, config.params, config.path, config.place, resolving.config},
+                                   resolving.diagnostics);
     const bool is_complete = values.size() == schema.params.size();
     return is_complete ? std::optional(std::move(values)) : std::nullopt;
   }

@@ -62,8 +62,10 @@ ComponentPlan resolve_component(const ComponentConfig& config, ComponentKind kin
   const ComponentSchema* schema = find_schema(config, kind, resolving);
   if (schema == nullptr) return plan;
   plan.use = schema->id;
+  for (const ParamSchema& param : schema->params)
+    if (!config.params.contains(param.name)) plan.left_out.push_back(param.name);
   plan.params = resolve_params(
-      {schema->id, schema->params, config.params, config.path + ".params", config.place, resolving.config.folder},
+      {schema->id, schema->params, config.params, config.path + ".params", config.place, resolving.config},
       resolving.diagnostics);
   return plan;
 }

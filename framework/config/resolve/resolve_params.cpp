@@ -51,7 +51,8 @@ Values resolve_params(const ParamsRequest& question, Diagnostics& diagnostics) {
     } else if (!value) {
       diagnostics.add(question.place, key + " is missing; expected " + describe_expected(param));
     }
-    if (value) values[param.name] = make_absolute(std::move(*value), param, question.folder);
+    const SourceLocation& place = given != question.given.end() ? given->second.place : question.place;
+    if (value) values[param.name] = make_absolute(std::move(*value), param, question.config.folder_of(place));
   }
   return values;
 }

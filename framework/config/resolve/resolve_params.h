@@ -20,7 +20,7 @@ struct ParamsRequest {
   const Node::Table& given;                // parameters in the run file
   std::string path;                        // key path: "model.params", "optimizer"
   SourceLocation place;                    // location of the table, for missing parameters
-  std::filesystem::path folder;            // folder of the run file
+  const RunConfig& config;                 // for relative paths
 };
 
 // Returns a value for every parameter of the schema. Unknown, missing and wrong parameters add errors; the values are

@@ -62,9 +62,23 @@ RunSection resolve_run(const RunConfig& config, Diagnostics& diagnostics) {
 ModelSection resolve_model(const Resolving& resolving) {
   const ModelConfig& config = resolving.config.model;
   ModelSection model{resolve_component(config, ComponentKind::model, resolving), {}};
-  model.weights = resolve_path(config.weights.value_or(""), resolving.config.folder);
+  model.weights = resolve_path(config.weights.value_or(""), resolving.config.folder_of(config.weights.place));
   if (config.weights_match.value_or("strict") == "partial") model.weights_match = WeightsMatch::partial;
   model.weights_exclude = config.weights_exclude.value_or({});
+  for (const auto& [pattern, name] : config.weights_rename) {
+    if (!name.value) continue;
+    model.weights_rename[pattern] = *name.value;
+    if (std::ranges::count(pattern, '*') > 1 ||
+        std::ranges::count(pattern, '*') != std::ranges::count(*name.value, '*'))
+      resolving.diagnostics.add(name.place, "model.weights_rename." + to_toml_key(pattern) + " is " +
+                                                to_toml(*name.value) +
+                                                "; expected one * in both names, or none: \"backbone.*\" = \"*\"");
+    else if (model.weights.empty())
+      resolving.diagnostics.add(
+          name.place,
+          "model.weights_rename is set, but model.weights is missing; set model.weights to a file "
+          "of weights, or remove model.weights_rename");
+  }
   if (config.weights_exclude.value && model.weights.empty())
     resolving.diagnostics.add(
         config.weights_exclude.place,
@@ -104,9 +118,9 @@ ScheduledDataset resolve_change(const DatasetChangeConfig& config, const NamedDa
   for (ParamSchema& param : params)
     if (const auto value = before.params.find(param.name); value != before.params.end())
       param.default_value = value->second;
-  later.params = resolve_params(
-      {schema->id, params, config.params, config.path + ".params", config.place, resolving.config.folder},
-      resolving.diagnostics);
+  later.params =
+      resolve_params({schema->id, params, config.params, config.path + ".params", config.place, resolving.config},
+                     resolving.diagnostics);
   for (const auto& [name, value] : later.params)
     if (config.params.contains(name)) later.changed[name] = value;
   return later;
@@ -347,7 +361,8 @@ LogSection resolve_log(const LogConfig& config, Diagnostics& diagnostics) {
 
 std::vector<std::filesystem::path> resolve_plugin_paths(const RunConfig& config) {
   std::vector<std::filesystem::path> paths;
-  for (const std::string& path : config.plugin_paths.value_or({})) paths.push_back(resolve_path(path, config.folder));
+  for (const std::string& path : config.plugin_paths.value_or({}))
+    paths.push_back(resolve_path(path, config.folder_of(config.plugin_paths.place)));
   return paths;
 }
 

@@ -109,8 +109,7 @@ std::string to_string(Precision precision) {
 TrainSection resolve_train(const TrainConfig& config, Determinism deterministic, Diagnostics& diagnostics) {
   if (config.epochs.value && config.steps.value) {
     diagnostics.add(std::max(config.epochs.place, config.steps.place),
-                    "train.epochs and train.steps are both set; expected one of them "
-                    "(--set 'train={steps=100}' replaces the whole [train] table)");
+                    "train.epochs and train.steps are both set; expected one of them");
   } else if (!config.epochs.value && !config.steps.value) {
     diagnostics.add(config.epochs.place, "train.epochs is missing; expected epochs or steps, such as epochs = 10");
   }

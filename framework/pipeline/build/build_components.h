@@ -13,8 +13,8 @@ Evaluation build_components(const config::RunPlan& plan, const plugins::Catalogu
                             const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
                             bool trains);
 
-// Builds a dataset and connects it to the model, the losses and the metrics.
-std::unique_ptr<BoundDataset> build_data(const Evaluation& evaluation, const plugins::Catalogue& catalogue,
+// Builds a dataset and connects it to the model, the losses and the metrics. The first one may be opened already.
+std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const plugins::Catalogue& catalogue,
                                          const config::NamedDataset& dataset, const MetricSet& metrics);
 
 void build_validation_data(Evaluation& evaluation, const plugins::Catalogue& catalogue);

@@ -4,10 +4,14 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <memory>
+#include <utility>
 
+#include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/config/file/usable_cores.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/check_storable.h"
+#include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/build/memory_format.h"
 #include "framework/pipeline/build/require_threads.h"
@@ -102,7 +106,8 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
   if (!plan.model.weights.empty()) {
     std::vector<plugins::NamedTensor> tensors = model.tensors();
     tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
-    load_weights(plan.model.weights, std::move(tensors), {plan.model.weights_match, plan.model.weights_exclude});
+    load_weights(plan.model.weights, std::move(tensors),
+                 {plan.model.weights_match, plan.model.weights_exclude, plan.model.weights_rename});
   }
   convert(model.tensors(), plan.train.precision, choose_memory_format(plan.train, model.tensors(), device), device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
@@ -129,17 +134,50 @@ void prepare_data(const config::DataSection& data, const plugins::Catalogue& cat
   group ? group->first_on_machine(prepare) : prepare();
 }
 
+void log_sizes(const std::vector<std::string>& sizes, const std::string& source) {
+  std::string list;
+  for (const std::string& size : sizes) list += (list.empty() ? "" : ", ") + size;
+  if (!list.empty()) support::log_info("from " + source + ": " + list);
+}
+
+// The plan with the sizes that the run file leaves out. A training has those of its data, because weights may be from
+// other data. `opened`: the dataset, if it was opened.
+config::RunPlan complete_sizes(config::RunPlan plan, const plugins::Catalogue& catalogue, bool trains, bool logs,
+                               std::unique_ptr<plugins::Dataset>& opened) {
+  if (list_open_sizes(plan, catalogue).empty()) return plan;
+  const auto use_weights = [&] {
+    if (plan.model.weights.empty()) return;
+    const auto set = use_sizes_of_weights(plan, catalogue, artifacts::read_model_sizes(plan.model.weights));
+    if (logs) log_sizes(set, plan.model.weights.string());
+  };
+  if (!trains) use_weights();
+  const config::NamedDataset* dataset = trains ? &plan.data.train : nullptr;
+  if (!trains && !plan.data.validation.empty()) dataset = &plan.data.validation.front();
+  if (dataset && !list_open_sizes(plan, catalogue).empty()) {
+    opened = std::make_unique<plugins::Dataset>(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
+    const auto set = use_sizes_of_data(plan, catalogue, *opened);
+    if (logs) log_sizes(set, "the data");
+  }
+  if (trains) use_weights();
+  return plan;
+}
+
 }  // namespace
 
-Evaluation build_components(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+Evaluation build_components(const config::RunPlan& given, const plugins::Catalogue& catalogue,
                             const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
                             bool trains) {
-  prepare_libtorch(plan.run, group ? group->world().local_size : 1);
-  precision::require_supported(plan.train.precision, compute_device, plan.train.precision_place);
-  if (compute_device.is_cuda()) prepare_cuda(plan);
+  prepare_libtorch(given.run, group ? group->world().local_size : 1);
+  precision::require_supported(given.train.precision, compute_device, given.train.precision_place);
+  if (compute_device.is_cuda()) prepare_cuda(given);
   const c10::Device device = to_device(compute_device);
-  prepare_data(plan.data, catalogue, group, trains);
-  Evaluation evaluation{&plan, build_model(plan, catalogue, device, group ? group->rank() : 0)};
+  prepare_data(given.data, catalogue, group, trains);
+  std::unique_ptr<plugins::Dataset> opened;
+  const auto completed = std::make_shared<const config::RunPlan>(
+      complete_sizes(given, catalogue, trains, !group || group->rank() == 0, opened));
+  const config::RunPlan& plan = *completed;
+  Evaluation evaluation{completed, build_model(plan, catalogue, device, group ? group->rank() : 0)};
+  evaluation.opened = std::move(opened);
   evaluation.device = device;
   evaluation.precision = plan.train.precision;
   evaluation.memory_format = choose_memory_format(plan.train, evaluation.model.tensors(), device);
@@ -158,13 +196,17 @@ void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugi
   at::globalContext().setBenchmarkCuDNN(!varies && plan.run.deterministic == config::Determinism::off);
 }
 
-std::unique_ptr<BoundDataset> build_data(const Evaluation& evaluation, const plugins::Catalogue& catalogue,
+std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const plugins::Catalogue& catalogue,
                                          const config::NamedDataset& dataset, const MetricSet& metrics) {
   const config::RunPlan& plan = *evaluation.plan;
   const data::Share share =
       evaluation.group ? data::Share{evaluation.group->rank(), evaluation.group->size()} : data::Share{};
+  plugins::Dataset opened = evaluation.opened
+                                ? std::move(*evaluation.opened)
+                                : plugins::Dataset(catalogue.find(ComponentKind::dataset, dataset.use), dataset);
+  evaluation.opened.reset();
   auto batch_tensors =
-      std::make_unique<BoundDataset>(catalogue, plan, dataset, share, evaluation.device, &evaluation.numbering);
+      std::make_unique<BoundDataset>(std::move(opened), plan, dataset, share, evaluation.device, &evaluation.numbering);
   const auto& fields = batch_tensors->transforms.fields();
   batch_tensors->model.push_back(connect_model(evaluation.model, plan.model, batch_tensors->name(), fields));
   for (size_t i = 0; i < evaluation.losses.size(); ++i)

@@ -47,7 +47,7 @@ void require_same_size(const data::Feed& later, const data::Feed& first, const s
                                             "look like, not which samples there are");
 }
 
-std::vector<ScheduledData> build_scheduled_data(const Evaluation& evaluation, const plugins::Catalogue& catalogue,
+std::vector<ScheduledData> build_scheduled_data(Evaluation& evaluation, const plugins::Catalogue& catalogue,
                                                 const MetricSet& metrics, const data::Feed& first) {
   std::vector<ScheduledData> scheduled;
   for (const config::ScheduledDataset& later : evaluation.plan->data.scheduled_train) {
@@ -86,9 +86,10 @@ void Training::use_data_of_epoch(int64_t epoch) {
   }
 }
 
-Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+Training build_training(const config::RunPlan& given, const plugins::Catalogue& catalogue,
                         const support::ComputeDevice& device, distributed::ProcessGroup* group) {
-  Evaluation evaluation = build_components(plan, catalogue, device, group, /*trains=*/true);
+  Evaluation evaluation = build_components(given, catalogue, device, group, /*trains=*/true);
+  const config::RunPlan& plan = *evaluation.plan;
   auto optimizer = optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, evaluation.model));
   std::vector<plugins::Callback> callbacks;
   for (const config::ComponentPlan& callback : plan.callbacks)

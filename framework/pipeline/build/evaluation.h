@@ -23,9 +23,9 @@ namespace tenon::pipeline {
 
 // A dataset of the run and the connections of its fields.
 struct BoundDataset {
-  BoundDataset(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+  BoundDataset(plugins::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset,
                const data::Share& share, const c10::Device& device, const data::Numbering* numbering = nullptr)
-      : feed(catalogue, plan, dataset, share, numbering),
+      : feed(std::move(opened), plan, dataset, share, numbering),
         transforms(plan.data.batch_transforms, feed.dataset().fields(), device),
         copies(device) {}
 
@@ -50,7 +50,7 @@ struct BoundDataset {
 
 // What evaluate() and predict() need.
 struct Evaluation {
-  const config::RunPlan* plan;
+  std::shared_ptr<const config::RunPlan> plan;  // with the sizes that the run file leaves out
   plugins::Model model;
   std::vector<plugins::Loss> losses = {};
   MetricSet metrics = {};  // of the validation
@@ -60,13 +60,15 @@ struct Evaluation {
   config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights and therefore of the inputs
   distributed::ProcessGroup* group = nullptr;                             // null: single process
   size_t readback_lag = 0;                                                // for tests, see Readback
+  std::unique_ptr<plugins::Dataset> opened =
+      {};                          // the first dataset, if it was opened for its sizes, until it is built
   data::Numbering numbering = {};  // of classes, in every dataset: the plan's, and that of the training data
 };
 
-// Creates and connects the components, in the order: model -> losses, metrics -> validation data. The plan and the
-// catalogue must outlive the result. Sets LibTorch's seed, determinism and threads as in the plan. `device`: from
-// cuda::open_device(). `group`: the processes that share the data, which must outlive the result; null: a single
-// process.
+// Creates and connects the components, in the order: model -> losses, metrics -> validation data. Sizes that the run
+// file leaves out are those of the weights, or else of the first validation data. The catalogue must outlive the
+// result. Sets LibTorch's seed, determinism and threads as in the plan. `device`: from cuda::open_device(). `group`:
+// the processes that share the data, which must outlive the result; null: a single process.
 Evaluation build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                             const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
 

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/match_weights.h"
-#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/pipeline/build/weights_file.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
@@ -154,6 +158,45 @@ bool is_excluded(std::string_view name, const std::string& pattern) {
   return false;
 }
 
+// The new name of a tensor; nothing if the pattern does not match it.
+std::optional<std::string> rename_by(const std::string& pattern, const std::string& to, const std::string& name) {
+  const size_t star = pattern.find('*');
+  if (star == pattern.npos) return name == pattern ? std::optional(to) : std::nullopt;
+  const std::string end = pattern.substr(star + 1);
+  if (name.size() < pattern.size() - 1 || !name.starts_with(pattern.substr(0, star)) || !name.ends_with(end))
+    return std::nullopt;
+  std::string renamed = to;
+  return renamed.replace(to.find('*'), 1, name.substr(star, name.size() - pattern.size() + 1));
+}
+
+void rename(std::vector<TensorView>& stored, const std::map<std::string, std::string>& renames,
+            const std::string& file) {
+  std::vector<std::pair<std::string, std::string>> by_length(renames.begin(), renames.end());
+  std::ranges::stable_sort(by_length, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  std::set<std::string> used;
+  std::map<std::string, std::string> origins;
+  for (TensorView& tensor : stored) {
+    const std::string before = tensor.name;
+    for (const auto& [pattern, to] : by_length) {
+      const auto renamed = rename_by(pattern, to, before);
+      if (!renamed) continue;
+      tensor.name = *renamed;
+      used.insert(pattern);
+      break;
+    }
+    const auto [first, is_new] = origins.emplace(tensor.name, before);
+    if (!is_new)
+      throw support::Error(support::ErrorKind::configuration,
+                           "model.weights_rename: gives the tensors " + first->second + " and " + before + " of " +
+                               file + " the same name, " + tensor.name + "; expected a different name for each");
+  }
+  for (const auto& [pattern, to] : renames)
+    if (!used.contains(pattern))
+      throw support::Error(support::ErrorKind::configuration, "model.weights_rename: \"" + pattern +
+                                                                  "\" matches no tensor of " + file +
+                                                                  "; remove it, or correct it: * matches anything");
+}
+
 // Throws if the match does not allow loading.
 void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, config::WeightsMatch match,
            const std::string& file) {
@@ -177,8 +220,9 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
 
 void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> tensors, const WeightsRequest& request) {
   artifacts::verify_checkpoint_file(path);
-  const artifacts::SafetensorsFile file(path);
+  const WeightsFile file(path);
   std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());
+  rename(stored, request.rename, path.string());
   for (const std::string& pattern : request.exclude) {
     const auto matches = [&](const auto& tensor) { return is_excluded(tensor.name, pattern); };
     const size_t removed = std::erase_if(tensors, matches) + std::erase_if(stored, matches);

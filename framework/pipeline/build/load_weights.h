@@ -1,7 +1,8 @@
-// Loads weights from a safetensors file into a model.
+// Loads weights from a file into a model, see WeightsFile.
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,13 @@ namespace tenon::pipeline {
 // Strict: throws Error(checkpoint) naming the file and every tensor that is missing, unexpected, or has another dtype
 // or shape. Partial: loads what fits and warns about the rest; throws Error(checkpoint) if nothing fits, or if the
 // largest tensor of the model does not. Both refuse transposed matrices by name. `exclude`: patterns of tensor names,
-// where `*` matches anything; such tensors keep their values in the model and are ignored in the file. If it throws,
-// the model is unchanged.
+// where `*` matches anything; such tensors keep their values in the model and are ignored in the file. `rename`: new
+// names of the file's tensors by pattern, such as "backbone.*" = "*". The longest pattern that matches applies. If it
+// throws, the model is unchanged.
 struct WeightsRequest {
   config::WeightsMatch match = config::WeightsMatch::strict;
   std::vector<std::string> exclude = {};
+  std::map<std::string, std::string> rename = {};
 };
 void load_weights(const std::filesystem::path& file, std::vector<plugins::NamedTensor> tensors,
                   const WeightsRequest& request = {});

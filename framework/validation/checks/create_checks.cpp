@@ -16,6 +16,7 @@
 #include <tenon/tokenizer.h>
 #include <tenon/usual_sources.h>
 
+#include "framework/plugins/components/parameter_roles.h"
 #include "framework/support/error.h"
 #include "framework/validation/session/session.h"
 
@@ -154,6 +155,16 @@ void check_table(Instance& instance, const char* id, const char* type, uint64_t 
     throw Failed("the table of " + std::string(id) + " lacks a function (null); expected all of " + type);
 }
 
+void check_roles(const plugins::Component& component) {
+  try {
+    plugins::list_metric_parameters(component);
+    plugins::list_size_parameters(component);
+    plugins::find_unlabelled_parameter(component);
+  } catch (const support::Error& error) {
+    throw Failed(error.what());
+  }
+}
+
 void check_extensions(Session& session) {
   if (!session.component.get_extension) throw Skipped("it has no get_extension");
   Instance one(session);
@@ -166,6 +177,7 @@ void check_extensions(Session& session) {
               &tenon_saved_state::save, &tenon_saved_state::load);
   check_table(one, TENON_PARAMETER_ROLES, "tenon_parameter_roles", TENON_SIZE_TO(tenon_parameter_roles, roles),
               &tenon_parameter_roles::roles);
+  check_roles(session.component);
   const ComponentKind kind = session.component.schema.kind;
   if (kind == ComponentKind::model || kind == ComponentKind::loss)
     check_table(one, TENON_CAPTURE, "tenon_capture", TENON_SIZE_TO(tenon_capture, is_capturable),

@@ -74,12 +74,10 @@ config::ComponentPlan plan_of(const plugins::Component& component, const std::ve
   plan.place = option;
   const config::SourceLocation place{option, 0, 0};
   config::Diagnostics diagnostics;
-  const config::ParamsRequest question{component.schema.id,
-                                       component.schema.params,
-                                       table ? *table : kNothing,
-                                       "params",
-                                       place,
-                                       support::find_working_folder(ErrorKind::configuration)};
+  config::RunConfig run;
+  run.folder = support::find_working_folder(ErrorKind::configuration);
+  const config::ParamsRequest question{
+      component.schema.id, component.schema.params, table ? *table : kNothing, "params", place, run};
   plan.params = config::resolve_params(question, diagnostics);
   diagnostics.throw_if_any();
   return plan;

@@ -22,6 +22,7 @@
 #include "detail/component_extensions.hpp"
 #include "index_inputs.hpp"
 #include "loss.h"
+#include "parameter_roles.hpp"
 #include "tensor.hpp"
 #include "usual_sources.hpp"
 
@@ -131,7 +132,7 @@ Component loss(std::string id, std::string doc) {
           detail::schema_of<T>(),
           &Table::table,
           detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
-                             detail::UsualSourcesExtension<T>>::function()};
+                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

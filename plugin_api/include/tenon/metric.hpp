@@ -24,6 +24,7 @@
 #include "detail/component_extensions.hpp"
 #include "index_inputs.hpp"
 #include "metric.h"
+#include "parameter_roles.hpp"
 #include "tensor.hpp"
 #include "usual_sources.hpp"
 
@@ -176,7 +177,7 @@ Component metric(std::string id, std::string doc) {
           detail::schema_of<T>(),
           &detail::MetricTable<T>::table,
           detail::Extensions<detail::IndexInputsExtension<T, detail::MetricTable<T>>,
-                             detail::UsualSourcesExtension<T>>::function()};
+                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

@@ -29,6 +29,7 @@
 #include "detail/component_extensions.hpp"
 #include "index_inputs.hpp"
 #include "model.h"
+#include "parameter_roles.hpp"
 #include "tensor.hpp"
 #include "tied_weights.hpp"
 #include "usual_sources.hpp"
@@ -210,7 +211,7 @@ Component model(std::string id, std::string doc) {
           &Table::table,
           detail::Extensions<detail::CaptureExtension<T, Table>, detail::DecodingExtension<T, Table>,
                              detail::IndexInputsExtension<T, Table>, detail::TiedWeightsExtension<T>,
-                             detail::UsualSourcesExtension<T>>::function()};
+                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

@@ -16,6 +16,19 @@ extern "C" {
  * validation. An empty string names no metric. */
 #define TENON_ROLE_METRIC 1u
 
+/* Of a model, a loss or a metric, an integer: a size that the data know. If the run file leaves the parameter out, the
+ * host replaces its default by the size of the data, or of the weights that the model loads, if that is known and
+ * within the parameter's range.
+ *
+ * CLASSES     the number of classes of the targets, see class_names.h
+ * CHANNELS    the first extent of an image [channels, height, width]
+ * FEATURES    the number of values of an input in one sample, over all its dimensions
+ * VOCABULARY  the number of tokens of the dataset's tokenizer, see tokenizer.h */
+#define TENON_ROLE_CLASSES 2u
+#define TENON_ROLE_CHANNELS 3u
+#define TENON_ROLE_FEATURES 4u
+#define TENON_ROLE_VOCABULARY 5u
+
 /* Of a dataset, a list of strings: paths of folders or files. If it is not empty, the samples are these inputs in place
  * of those that the other parameters describe, in this order, and read in the same way. fields() leaves out the fields
  * that come from labels. The default is an empty list. `host predict --input` sets it; relative paths start from the

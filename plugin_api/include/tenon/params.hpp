@@ -131,17 +131,18 @@ class Param {
 
   // Declares that the value is the name of a metric in the history, or a list of these. The host refuses a name that
   // the run does not have, see parameter_roles.h. REQUIRES: a string or a list of strings.
-  Param& names_metric() {
-    role_ = TENON_ROLE_METRIC;
-    return *this;
-  }
+  Param& names_metric() { return with_role(TENON_ROLE_METRIC); }
 
   // Declares that the value lists folders and files to read in place of labelled data, see parameter_roles.h. REQUIRES:
   // a list of strings of a dataset, empty by default.
-  Param& lists_unlabelled() {
-    role_ = TENON_ROLE_UNLABELLED;
-    return *this;
-  }
+  Param& lists_unlabelled() { return with_role(TENON_ROLE_UNLABELLED); }
+
+  // Declares that the value is a size of the data, see parameter_roles.h. The host finds it if the run file leaves it
+  // out. REQUIRES: an integer of a model, a loss or a metric, with a default.
+  Param& counts_classes() { return with_role(TENON_ROLE_CLASSES); }
+  Param& counts_channels() { return with_role(TENON_ROLE_CHANNELS); }
+  Param& counts_features() { return with_role(TENON_ROLE_FEATURES); }
+  Param& counts_vocabulary() { return with_role(TENON_ROLE_VOCABULARY); }
 
   const std::string& name() const { return name_; }
   uint32_t role() const { return role_; }  // TENON_ROLE_...; 0: none
@@ -162,6 +163,11 @@ class Param {
   }
 
  private:
+  Param& with_role(uint32_t role) {
+    role_ = role;
+    return *this;
+  }
+
   std::string name_;
   uint32_t type_;
   std::string default_;

@@ -35,6 +35,7 @@
 
 #include "checkpointing.hpp"
 #include "native_torch.h"
+#include "parameter_roles.hpp"
 #include "plugin.hpp"
 #include "usual_sources.hpp"
 
@@ -437,7 +438,8 @@ Component torch_model(std::string id, std::string doc) {
           detail::schema_of<T>(),
           &Table::table,
           detail::Extensions<detail::CaptureExtension<T, Table>, detail::DecodingExtension<T, Table>,
-                             detail::IndexInputsExtension<T, Table>, detail::UsualSourcesExtension<T>>::function()};
+                             detail::IndexInputsExtension<T, Table>, detail::ParameterRolesExtension<T>,
+                             detail::UsualSourcesExtension<T>>::function()};
 }
 
 // Registers T, a class over LibTorch tensors, as the loss `id`.
@@ -450,7 +452,7 @@ Component torch_loss(std::string id, std::string doc) {
           detail::schema_of<T>(),
           &Table::table,
           detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
-                             detail::UsualSourcesExtension<T>>::function()};
+                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
 }
 
 }  // namespace tenon

@@ -58,6 +58,8 @@ class Synthetic final {
 
   int64_t size() const { return samples_; }
 
+  std::vector<tenon::ClassNames> class_names() const { return {{"label", {}, classes_}}; }
+
   void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
     const int64_t label = sample.index % classes_;
     const int level = static_cast<int>(static_cast<double>(label) / static_cast<double>(classes_) * kNoiseLevels);

@@ -58,7 +58,7 @@ class ConfusionCounts {
 
  protected:
   static Param classes_param(const char* range) {
-    return required<int64_t>("classes").range(range).doc("number of classes");
+    return param("classes", 2).range(range).counts_classes().doc("number of classes; left out: that of the data");
   }
 
   explicit ConfusionCounts(const Params& params)

@@ -81,7 +81,11 @@ template <class Kind>
 class ClassRanking final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::required<int64_t>("classes").range("[2, 4096]").doc("number of classes"), ignore_index_param(),
+    return {tenon::param("classes", 2)
+                .range("[2, 4096]")
+                .counts_classes()
+                .doc("number of classes; left out: that of the data"),
+            ignore_index_param(),
             tenon::param("per_class", false)
                 .doc(std::string("also report one value per class: ") + Kind::kName + "_0, " + Kind::kName +
                      "_1 and so on")};

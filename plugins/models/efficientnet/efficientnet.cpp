@@ -151,8 +151,14 @@ class EfficientNet final {
     std::vector<std::string> names;
     for (const Variant& variant : kVariants) names.emplace_back(variant.name);
     return {tenon::param("variant", "b0").choices(names).doc("model size, for images of 224 to 600 pixels"),
-            tenon::param("channels", 3).range("[1, 1e9]").doc("channels of the image"),
-            tenon::param("classes", 1000).range("[1, 1e9]").doc("number of classes"),
+            tenon::param("channels", 3)
+                .range("[1, 1e9]")
+                .counts_channels()
+                .doc("channels of the image; left out: those of the data"),
+            tenon::param("classes", 1000)
+                .range("[1, 1e9]")
+                .counts_classes()
+                .doc("number of classes; left out: that of the data"),
             tenon::param("dropout", -1.0)
                 .range("[-1, 1)")
                 .doc("dropout probability before the classifier; negative: the default of the variant, 0.2 to 0.5"),

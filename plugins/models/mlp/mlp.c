@@ -143,10 +143,24 @@ static tenon_status is_capturable(void* self, uint32_t* result) {
   return TENON_OK;
 }
 
+/* ---- Sizes of the data ------------------------------------------------------------------------------------------- */
+
+static tenon_status roles(const tenon_parameter_role** given, uint64_t* count) {
+  static const tenon_parameter_role sizes[] = {{.parameter = TENON_STRING("inputs"), .role = TENON_ROLE_FEATURES},
+                                               {.parameter = TENON_STRING("classes"), .role = TENON_ROLE_CLASSES}};
+  *given = sizes;
+  *count = sizeof sizes / sizeof sizes[0];
+  return TENON_OK;
+}
+
+static int is_same(tenon_string a, tenon_string b) { return a.size == b.size && memcmp(a.data, b.data, a.size) == 0; }
+
 static const void* get_extension(tenon_string id) {
   static const tenon_capture capture = {.size = sizeof capture, .is_capturable = is_capturable};
-  const tenon_string known = TENON_STRING(TENON_CAPTURE);
-  return id.size == known.size && memcmp(id.data, known.data, known.size) == 0 ? &capture : NULL;
+  static const tenon_parameter_roles parameters = {.size = sizeof parameters, .roles = roles};
+  if (is_same(id, (tenon_string)TENON_STRING(TENON_CAPTURE))) return &capture;
+  if (is_same(id, (tenon_string)TENON_STRING(TENON_PARAMETER_ROLES))) return &parameters;
+  return NULL;
 }
 
 /* ---- Plugin description ------------------------------------------------------------------------------------------ */
@@ -156,7 +170,7 @@ static const tenon_param kInputs = {.size = sizeof kInputs,
                                     .type = TENON_PARAM_INT,
                                     .default_value = TENON_STRING("64"),
                                     .range = TENON_STRING("[1, 1e9]"),
-                                    .doc = TENON_STRING("values in a sample, flattened")};
+                                    .doc = TENON_STRING("values in a sample, flattened; left out: those of the data")};
 static const tenon_param kHidden = {.size = sizeof kHidden,
                                     .name = TENON_STRING("hidden"),
                                     .type = TENON_PARAM_INTS,
@@ -168,7 +182,7 @@ static const tenon_param kClasses = {.size = sizeof kClasses,
                                      .type = TENON_PARAM_INT,
                                      .default_value = TENON_STRING("10"),
                                      .range = TENON_STRING("[1, 1e9]"),
-                                     .doc = TENON_STRING("number of classes")};
+                                     .doc = TENON_STRING("number of classes; left out: that of the data")};
 static const tenon_param* const kParams[] = {&kInputs, &kHidden, &kClasses};
 
 static const tenon_model kTable = {

@@ -99,8 +99,14 @@ class ResNet final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::param("depth", 18).range("[18, 152]").doc("layers with weights: 18, 34, 50, 101 or 152"),
-            tenon::param("channels", 3).range("[1, 1e9]").doc("channels of the image"),
-            tenon::param("classes", 1000).range("[1, 1e9]").doc("number of classes"),
+            tenon::param("channels", 3)
+                .range("[1, 1e9]")
+                .counts_channels()
+                .doc("channels of the image; left out: those of the data"),
+            tenon::param("classes", 1000)
+                .range("[1, 1e9]")
+                .counts_classes()
+                .doc("number of classes; left out: that of the data"),
             tenon::param("stem", "imagenet")
                 .choices({"imagenet", "cifar"})
                 .doc("imagenet: 7 x 7 convolution and pooling, which reduce height and width to a quarter; cifar: 3 x "

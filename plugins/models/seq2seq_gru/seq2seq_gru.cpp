@@ -47,7 +47,9 @@ class Seq2SeqGru final {
   static std::vector<tenon::Param> schema() {
     return {tenon::param("vocabulary_size", 8000)
                 .range("[2, 1e9]")
-                .doc("size of the vocabulary; tokens of source and target must be smaller"),
+                .counts_vocabulary()
+                .doc("size of the vocabulary; tokens of source and target must be smaller; left out: that of the "
+                     "data's tokenizer"),
             tenon::param("pad_id", 0).range("[0, 1e9]").doc("padding token of the source, which is masked"),
             tenon::param("width", 256).range("[2, 1e9]").doc("values per token and state, an even number"),
             tenon::param("encoder_layers", 1)

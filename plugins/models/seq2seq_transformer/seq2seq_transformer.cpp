@@ -40,7 +40,9 @@ class Seq2SeqTransformer final : public nn::Module {
     return {
         tenon::param("vocabulary_size", 8000)
             .range("[2, 1e9]")
-            .doc("size of the vocabulary; tokens of source and target must be smaller"),
+            .counts_vocabulary()
+            .doc("size of the vocabulary; tokens of source and target must be smaller; left out: that of the data's "
+                 "tokenizer"),
         tenon::param("pad_id", 0).range("[0, 1e9]").doc("padding token of the source, which is masked"),
         tenon::param("width", 256).range("[1, 1e9]").doc("values per token, a multiple of heads"),
         tenon::param("heads", 4).range("[1, 1e9]").doc("number of attention heads"),

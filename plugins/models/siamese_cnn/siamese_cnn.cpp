@@ -16,7 +16,10 @@ namespace nn = torch::nn;
 class SiameseCnn final : public nn::Module {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("channels", 3).range("[1, 1e9]").doc("channels of both images"),
+    return {tenon::param("channels", 3)
+                .range("[1, 1e9]")
+                .counts_channels()
+                .doc("channels of both images; left out: those of the data"),
             tenon::param("width", 32)
                 .range("[1, 1e9]")
                 .doc("channels of the first convolution; the others have 2, 4 and 4 times as many"),

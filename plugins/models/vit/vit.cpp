@@ -151,8 +151,14 @@ class VisionTransformer final {
         tenon::param("image_size", 224)
             .range("[1, 65536]")
             .doc("height and width of an image, a multiple of patch_size"),
-        tenon::param("channels", 3).range("[1, 1e9]").doc("channels of the image"),
-        tenon::param("classes", 1000).range("[1, 1e9]").doc("number of classes"),
+        tenon::param("channels", 3)
+            .range("[1, 1e9]")
+            .counts_channels()
+            .doc("channels of the image; left out: those of the data"),
+        tenon::param("classes", 1000)
+            .range("[1, 1e9]")
+            .counts_classes()
+            .doc("number of classes; left out: that of the data"),
         tenon::param("patch_size", 0)
             .range("[0, 65536]")
             .doc("height and width of a patch; 0: the default of the variant"),

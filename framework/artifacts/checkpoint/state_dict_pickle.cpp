@@ -1,0 +1,440 @@
+#include "framework/artifacts/checkpoint/state_dict_pickle.h"
+
+#include <tenon/abi.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/support/error.h"
+
+namespace tenon::artifacts {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+// Far more than any state_dict has. They bound the memory that a damaged file can request.
+constexpr size_t kMostBytes = size_t{64} << 20;
+constexpr size_t kMostValues = size_t{4} << 20;
+constexpr size_t kMostDimensions = 64;
+constexpr int kFirstProtocol = 2, kLastProtocol = 5;
+
+struct StorageType {
+  std::string_view name;
+  int32_t dtype;
+};
+constexpr std::array kStorageTypes{
+    StorageType{"torch.FloatStorage", TENON_FLOAT32}, StorageType{"torch.DoubleStorage", TENON_FLOAT64},
+    StorageType{"torch.HalfStorage", TENON_FLOAT16},  StorageType{"torch.BFloat16Storage", TENON_BFLOAT16},
+    StorageType{"torch.LongStorage", TENON_INT64},    StorageType{"torch.IntStorage", TENON_INT32},
+    StorageType{"torch.ShortStorage", TENON_INT16},   StorageType{"torch.CharStorage", TENON_INT8},
+    StorageType{"torch.ByteStorage", TENON_UINT8},    StorageType{"torch.BoolStorage", TENON_BOOL}};
+
+constexpr std::string_view kOrderedDict = "collections.OrderedDict";
+constexpr std::string_view kRebuildTensor = "torch._utils._rebuild_tensor_v2";
+constexpr std::string_view kRebuildParameter = "torch._utils._rebuild_parameter";
+constexpr std::string_view kSize = "torch.Size";
+
+// In the order in which they are preferred.
+constexpr std::array<std::string_view, 4> kStateDictKeys{"state_dict", "model_state_dict", "model", "model_ema"};
+
+bool is_known_global(std::string_view name) {
+  return name == kOrderedDict || name == kRebuildTensor || name == kRebuildParameter || name == kSize ||
+         std::ranges::find(kStorageTypes, name, &StorageType::name) != kStorageTypes.end();
+}
+
+using Id = uint32_t;  // of a value
+
+struct Value {
+  enum class Kind { mark, none, number, text, list, dict, global, storage, tensor } kind;
+  int64_t number = 0;          // integers and booleans; floating-point numbers are not needed
+  std::string text = {};       // a string, the name of a global, or the record of a storage
+  std::vector<Id> items = {};  // elements of a list or tuple; alternating keys and values of a dictionary
+  int32_t dtype = 0;           // of a storage or tensor
+  uint64_t elements = 0;       // of a storage
+  PickledTensor tensor = {};
+};
+
+using Kind = Value::Kind;
+
+// A machine with a stack, as pickle defines it. It only builds values of the kinds above.
+class PickleMachine {
+ public:
+  PickleMachine(std::string_view pickle, const std::string& file) : left_(pickle), size_(pickle.size()), file_(file) {}
+
+  const Value& run() {
+    if (left_.size() > kMostBytes) refuse("has " + std::to_string(left_.size()) + " bytes", "at most 64 MiB");
+    while (!is_done_) step();
+    return values_[top()];
+  }
+
+  const Value& at(Id id) const { return values_[id]; }
+
+  [[noreturn]] void refuse(const std::string& found, const std::string& expected) const {
+    throw Error(ErrorKind::checkpoint, file_ + ": its pickle " + found + "; expected " + expected);
+  }
+
+ private:
+  [[noreturn]] void refuse_damage(const std::string& what) const {
+    refuse(what + " at byte " + std::to_string(size_ - left_.size()),
+           "a state_dict that torch.save wrote: the file may be damaged");
+  }
+
+  [[noreturn]] void refuse_global(const std::string& name) const {
+    throw Error(ErrorKind::checkpoint,
+                file_ + ": holds a Python object of " + quote_name(name) +
+                    ", which is not created; expected tensors, numbers, strings, lists and dictionaries: save only the "
+                    "weights, torch.save(model.state_dict(), FILE), or use safetensors.torch.save_file");
+  }
+
+  std::string_view take(uint64_t bytes) {
+    if (bytes > left_.size()) refuse_damage("ends early");
+    const std::string_view taken = left_.substr(0, bytes);
+    left_.remove_prefix(bytes);
+    return taken;
+  }
+
+  // A little-endian number.
+  uint64_t take_number(size_t bytes) {
+    uint64_t number = 0;
+    const std::string_view taken = take(bytes);
+    for (size_t i = 0; i < bytes; ++i) number |= uint64_t{static_cast<unsigned char>(taken[i])} << (8 * i);
+    return number;
+  }
+
+  std::string take_line() {
+    const size_t end = left_.find('\n');
+    if (end == left_.npos) refuse_damage("ends within a name");
+    std::string line(take(end));
+    take(1);
+    return line;
+  }
+
+  void push(Value value) {
+    if (values_.size() >= kMostValues) refuse("has more than 4 million values", "a state_dict");
+    values_.push_back(std::move(value));
+    stack_.push_back(static_cast<Id>(values_.size() - 1));
+  }
+
+  void push_number(int64_t number) { push({Kind::number, number}); }
+  void push_text(std::string_view text) { push({.kind = Kind::text, .text = std::string(text)}); }
+
+  Id top() const {
+    if (stack_.empty() || values_[stack_.back()].kind == Kind::mark) refuse_damage("takes a value that is not there");
+    return stack_.back();
+  }
+
+  Id pop() {
+    const Id id = top();
+    stack_.pop_back();
+    return id;
+  }
+
+  // The values above the last mark, which are removed with it.
+  std::vector<Id> pop_to_mark() {
+    size_t at = stack_.size();
+    while (at > 0 && values_[stack_[at - 1]].kind != Kind::mark) --at;
+    if (at == 0) refuse_damage("has no mark");
+    std::vector<Id> ids(stack_.begin() + static_cast<std::ptrdiff_t>(at), stack_.end());
+    stack_.resize(at - 1);
+    return ids;
+  }
+
+  void push_tuple(size_t count) {
+    Value tuple{Kind::list};
+    tuple.items.resize(count);
+    for (size_t i = count; i > 0; --i) tuple.items[i - 1] = pop();
+    push(std::move(tuple));
+  }
+
+  void push_list(std::vector<Id> items) {
+    Value list{Kind::list};
+    list.items = std::move(items);
+    push(std::move(list));
+  }
+
+  void add_items(Kind kind, const std::vector<Id>& items) {
+    Value& target = values_[top()];
+    if (target.kind != kind) refuse_damage("adds elements to another value");
+    if (kind == Kind::dict && items.size() % 2 != 0) refuse_damage("has a key without a value");
+    target.items.insert(target.items.end(), items.begin(), items.end());
+  }
+
+  void add_last(Kind kind, size_t count) {
+    std::vector<Id> items(count);
+    for (size_t i = count; i > 0; --i) items[i - 1] = pop();
+    add_items(kind, items);
+  }
+
+  void remember(uint64_t place) {
+    if (place >= kMostValues) refuse_damage("has a memo of more than 4 million values");
+    if (place >= memo_.size()) memo_.resize(place + 1, kNothing);
+    memo_[place] = top();
+  }
+
+  void recall(uint64_t place) {
+    if (place >= memo_.size() || memo_[place] == kNothing) refuse_damage("reads an empty place of its memo");
+    stack_.push_back(memo_[place]);
+  }
+
+  void push_global(const std::string& name) {
+    if (!is_known_global(name)) refuse_global(name);
+    push({.kind = Kind::global, .text = name});
+  }
+
+  const std::string& text_of(Id id) const {
+    if (values_[id].kind != Kind::text) refuse_damage("has another value in place of a string");
+    return values_[id].text;
+  }
+
+  int64_t number_of(Id id) const {
+    if (values_[id].kind != Kind::number) refuse_damage("has another value in place of an integer");
+    return values_[id].number;
+  }
+
+  uint64_t count_of(Id id) const {
+    if (number_of(id) < 0) refuse_damage("has a negative count");
+    return static_cast<uint64_t>(number_of(id));
+  }
+
+  const std::vector<Id>& items_of(Id id) const {
+    if (values_[id].kind != Kind::list) refuse_damage("has another value in place of a tuple");
+    return values_[id].items;
+  }
+
+  // ("storage", type, record, device, number of elements)
+  void push_storage() {
+    const std::vector<Id> parts = items_of(pop());
+    if (parts.size() != 5 || text_of(parts[0]) != "storage" || values_[parts[1]].kind != Kind::global)
+      refuse_damage("has a reference that is no storage");
+    const auto type = std::ranges::find(kStorageTypes, values_[parts[1]].text, &StorageType::name);
+    if (type == kStorageTypes.end()) refuse_global(values_[parts[1]].text);
+    Value storage{Kind::storage};
+    storage.text = text_of(parts[2]);
+    storage.dtype = type->dtype;
+    storage.elements = count_of(parts[4]);
+    push(std::move(storage));
+  }
+
+  std::vector<int64_t> extents_of(Id id) const {
+    std::vector<int64_t> extents;
+    for (const Id item : items_of(id)) extents.push_back(static_cast<int64_t>(count_of(item)));
+    if (extents.size() > kMostDimensions) refuse_damage("has a tensor with more than 64 dimensions");
+    return extents;
+  }
+
+  // (storage, offset, shape, strides, ...)
+  void push_tensor(const std::vector<Id>& arguments) {
+    if (arguments.size() < 4 || values_[arguments[0]].kind != Kind::storage) refuse_damage("has an incomplete tensor");
+    const Value& storage = values_[arguments[0]];
+    Value tensor{Kind::tensor};
+    tensor.tensor = {{},
+                     storage.dtype,
+                     storage.text,
+                     storage.elements,
+                     count_of(arguments[1]),
+                     extents_of(arguments[2]),
+                     extents_of(arguments[3])};
+    if (!is_within(tensor.tensor)) refuse_damage("has a tensor outside of its storage");
+    push(std::move(tensor));
+  }
+
+  static bool is_within(const PickledTensor& tensor) {
+    if (tensor.shape.size() != tensor.strides.size()) return false;
+    if (std::ranges::find(tensor.shape, 0) != tensor.shape.end()) return count_bytes(tensor.shape, 8).has_value();
+    uint64_t last = tensor.offset;
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
+      uint64_t step = 0;
+      if (__builtin_mul_overflow(static_cast<uint64_t>(tensor.shape[i] - 1), static_cast<uint64_t>(tensor.strides[i]),
+                                 &step) ||
+          __builtin_add_overflow(last, step, &last))
+        return false;
+    }
+    // A stride of 0 repeats elements. Such a tensor may be larger than its storage, but not by much in a state_dict.
+    const auto bytes = count_bytes(tensor.shape, 1);
+    return last < tensor.storage_elements && bytes && *bytes <= tensor.storage_elements;
+  }
+
+  void call(const std::string& name, const std::vector<Id>& arguments) {
+    if (name == kRebuildTensor) return push_tensor(arguments);
+    if (name == kRebuildParameter || name == kSize) {
+      const Kind expected = name == kSize ? Kind::list : Kind::tensor;
+      if (arguments.empty() || values_[arguments[0]].kind != expected) refuse_damage("has an incomplete " + name);
+      stack_.push_back(arguments[0]);
+      return;
+    }
+    if (name != kOrderedDict) refuse_damage("calls " + name);
+    Value dict{Kind::dict};
+    if (!arguments.empty())
+      for (const Id pair : items_of(arguments[0])) {
+        const std::vector<Id>& parts = items_of(pair);
+        if (parts.size() != 2) refuse_damage("has a key without a value");
+        dict.items.insert(dict.items.end(), parts.begin(), parts.end());
+      }
+    push(std::move(dict));
+  }
+
+  void reduce() {
+    const std::vector<Id> arguments = items_of(pop());
+    const Value& callee = values_[pop()];
+    if (callee.kind != Kind::global) refuse_damage("calls a value that is no function");
+    call(std::string(callee.text), arguments);
+  }
+
+  // Attributes, such as _metadata of a state_dict, are left out.
+  void build() {
+    pop();
+    if (values_[top()].kind != Kind::dict) refuse_damage("sets attributes of another value than a dictionary");
+  }
+
+  void step() {
+    const auto code = static_cast<unsigned char>(take(1)[0]);
+    switch (code) {
+      case 0x80: {  // PROTO
+        const auto protocol = static_cast<int>(take_number(1));
+        if (protocol < kFirstProtocol || protocol > kLastProtocol)
+          refuse("has protocol " + std::to_string(protocol), "2 to 5");
+        return;
+      }
+      case 0x95: take(8); return;  // FRAME
+      case '.':
+        is_done_ = true;
+        top();
+        return;
+      case '(': push({Kind::mark}); return;
+      case 'N': push({Kind::none}); return;
+      case 0x88: push_number(1); return;
+      case 0x89: push_number(0); return;
+      case 'J': push_number(static_cast<int32_t>(take_number(4))); return;
+      case 'K': push_number(static_cast<int64_t>(take_number(1))); return;
+      case 'M': push_number(static_cast<int64_t>(take_number(2))); return;
+      case 0x8a: return push_long(take_number(1));
+      case 'G':
+        take(8);
+        push({Kind::none});
+        return;  // a floating-point number
+      case 'X': return push_text(take(take_number(4)));
+      case 0x8c: return push_text(take(take_number(1)));
+      case 0x8d: return push_text(take(take_number(8)));
+      case '}': push({Kind::dict}); return;
+      case ']':
+      case ')': push({Kind::list}); return;
+      case 't': return push_list(pop_to_mark());
+      case 0x85:
+      case 0x86:
+      case 0x87: return push_tuple(code - 0x84u);
+      case 'a': return add_last(Kind::list, 1);
+      case 's': return add_last(Kind::dict, 2);
+      case 'e': return add_items(Kind::list, pop_to_mark());
+      case 'u': return add_items(Kind::dict, pop_to_mark());
+      case 'q': return remember(take_number(1));
+      case 'r': return remember(take_number(4));
+      case 0x94: return remember(memo_.size());
+      case 'h': return recall(take_number(1));
+      case 'j': return recall(take_number(4));
+      case 'c': {
+        const std::string module = take_line();
+        return push_global(module + "." + take_line());
+      }
+      case 0x93: {
+        const std::string name = text_of(pop());
+        return push_global(text_of(pop()) + "." + name);
+      }
+      case 'R': return reduce();
+      case 'b': return build();
+      case 'Q': return push_storage();
+      default: refuse_damage("has the operation " + std::to_string(code) + ", which no state_dict needs,");
+    }
+  }
+
+  // A little-endian integer of any length. Numbers beyond 64 bits are no sizes.
+  void push_long(uint64_t bytes) {
+    if (bytes > 8) refuse_damage("has an integer of more than 64 bits");
+    uint64_t number = take_number(bytes);
+    const bool is_negative = bytes > 0 && bytes < 8 && (number >> (8 * bytes - 1)) != 0;
+    if (is_negative) number |= ~uint64_t{0} << (8 * bytes);
+    push_number(std::bit_cast<int64_t>(number));
+  }
+
+  static constexpr Id kNothing = ~Id{0};
+
+  std::string_view left_;
+  size_t size_;
+  const std::string& file_;
+  std::vector<Value> values_;
+  std::vector<Id> stack_;
+  std::vector<Id> memo_;
+  bool is_done_ = false;
+};
+
+bool has_tensors(const PickleMachine& machine, const Value& dict) {
+  for (size_t i = 0; i < dict.items.size(); i += 2)
+    if (machine.at(dict.items[i]).kind == Kind::text && machine.at(dict.items[i + 1]).kind == Kind::tensor) return true;
+  return false;
+}
+
+const Value* find_entry(const PickleMachine& machine, const Value& dict, std::string_view key) {
+  for (size_t i = 0; i < dict.items.size(); i += 2) {
+    const Value& name = machine.at(dict.items[i]);
+    if (name.kind == Kind::text && name.text == key) return &machine.at(dict.items[i + 1]);
+  }
+  return nullptr;
+}
+
+std::string list_keys(const PickleMachine& machine, const Value& dict) {
+  constexpr size_t kShown = 12;
+  std::string list;
+  size_t shown = 0;
+  for (size_t i = 0; i < dict.items.size(); i += 2) {
+    const Value& name = machine.at(dict.items[i]);
+    if (name.kind != Kind::text) continue;
+    if (++shown > kShown) return list + ", ...";
+    list += (list.empty() ? "" : ", ") + quote_name(name.text);
+  }
+  return list.empty() ? "no keys" : "the keys " + list;
+}
+
+}  // namespace
+
+PickledStateDict parse_state_dict(std::string_view pickle, const std::string& file) {
+  PickleMachine machine(pickle, file);
+  const Value* dict = &machine.run();
+  PickledStateDict parsed;
+  if (dict->kind != Kind::dict) machine.refuse("has no dictionary", "a state_dict");
+  if (!has_tensors(machine, *dict)) {
+    const Value* found = nullptr;
+    for (const std::string_view key : kStateDictKeys) {
+      const Value* const entry = find_entry(machine, *dict, key);
+      if (found || !entry || entry->kind != Kind::dict || !has_tensors(machine, *entry)) continue;
+      found = entry;
+      parsed.key = key;
+    }
+    if (!found)
+      machine.refuse("has a dictionary without tensors, with " + list_keys(machine, *dict),
+                     "a state_dict, or one at \"state_dict\", \"model_state_dict\", \"model\" or \"model_ema\"");
+    dict = found;
+  }
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < dict->items.size(); i += 2) {
+    const Value& name = machine.at(dict->items[i]);
+    const Value& value = machine.at(dict->items[i + 1]);
+    if (value.kind != Kind::tensor) continue;
+    if (name.kind != Kind::text) machine.refuse("has a tensor with a key that is no string", "names");
+    if (const auto fault = find_name_error(name.text))
+      machine.refuse("has the tensor " + quote_name(name.text) + ": " + *fault, "names of tensors");
+    if (!names.insert(name.text).second)
+      machine.refuse("has the tensor " + quote_name(name.text) + " twice", "each name once");
+    parsed.tensors.push_back(value.tensor);
+    parsed.tensors.back().name = name.text;
+  }
+  return parsed;
+}
+
+}  // namespace tenon::artifacts

@@ -1,0 +1,242 @@
+#include "framework/pipeline/build/weights_file.h"
+
+#include <caffe2/serialize/inline_container.h>
+#include <torch/types.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "framework/artifacts/checkpoint/archive_sums.h"
+#include "framework/artifacts/checkpoint/state_dict_pickle.h"
+#include "framework/plugins/calls/ports.h"
+#include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/log.h"
+#include "framework/support/read_file.h"
+
+namespace tenon::pipeline {
+
+namespace fs = std::filesystem;
+using artifacts::PickledTensor;
+using artifacts::TensorView;
+using caffe2::serialize::PyTorchStreamReader;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+constexpr const char* kIndexEnding = ".safetensors.index.json";
+constexpr const char* kIndexName = "model.safetensors.index.json";
+constexpr const char* kModelName = "model.safetensors";
+constexpr size_t kMostIndexBytes = size_t{64} << 20;
+constexpr const char* kHowToConvert =
+    "; expected safetensors, or a state_dict of PyTorch 1.6 or later: torch.save(torch.load(FILE, weights_only=True), "
+    "FILE)";
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw Error(ErrorKind::checkpoint, file.string() + ": " + what);
+}
+
+std::string read_start(const fs::path& file) {
+  std::string start(8, '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<size_t>(std::max<std::streamsize>(stream.gcount(), 0)));
+  return start;
+}
+
+// A safetensors file begins with the length of its header, which may have the same first bytes as a pickle. The length
+// is then larger than the file.
+bool is_pickle(const std::string& start, uint64_t file_bytes) {
+  uint64_t length = 0;
+  if (start.size() < sizeof length) return false;
+  std::memcpy(&length, start.data(), sizeof length);
+  return start[0] == '\x80' && start[1] >= 1 && start[1] <= 5 && length > file_bytes;
+}
+
+// The contents of a folder of Hugging Face.
+fs::path find_in_folder(const fs::path& folder) {
+  for (const char* name : {kIndexName, kModelName})
+    if (support::is_file(folder / name)) return folder / name;
+  refuse(folder, std::string("is a folder without ") + kIndexName + " and without " + kModelName +
+                     "; expected one of them, or a file of weights");
+}
+
+// The name of the file for each tensor.
+std::map<std::string, std::string> read_weight_map(const fs::path& index) {
+  using nlohmann::json;
+  const std::string text =
+      support::read_file(index, {ErrorKind::checkpoint, "an index of safetensors files", kMostIndexBytes});
+  const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto refuse_form = [&] {
+    refuse(index, "is not an index of safetensors files; expected JSON with \"weight_map\": {tensor: file}");
+  };
+  if (!document.is_object() || !document.contains("weight_map") || !document["weight_map"].is_object()) refuse_form();
+  std::map<std::string, std::string> files;
+  for (const auto& [tensor, file] : document["weight_map"].items()) {
+    if (!file.is_string()) refuse_form();
+    files[tensor] = file.get<std::string>();
+    if (fs::path(files[tensor]).filename() != files[tensor] || files[tensor] == "..")
+      refuse(index, "names the file " + artifacts::quote_name(files[tensor]) + "; expected a name without folders");
+  }
+  return files;
+}
+
+// The elements of one tensor in row-major order.
+void copy_elements(const PickledTensor& tensor, const std::byte* storage, size_t element, std::byte* out) {
+  std::vector<int64_t> at(tensor.shape.size(), 0);
+  uint64_t place = tensor.offset;
+  while (true) {
+    std::memcpy(out, storage + place * element, element);
+    out += element;
+    size_t dimension = at.size();
+    while (dimension > 0) {
+      --dimension;
+      place += static_cast<uint64_t>(tensor.strides[dimension]);
+      if (++at[dimension] < tensor.shape[dimension]) break;
+      place -= static_cast<uint64_t>(tensor.strides[dimension]) * static_cast<uint64_t>(tensor.shape[dimension]);
+      at[dimension] = 0;
+      if (dimension == 0) return;
+    }
+    if (at.empty()) return;
+  }
+}
+
+// Throws Error(checkpoint) with the reason of PyTorch's reader, such as a wrong checksum.
+template <class Read>
+auto read_zip(const fs::path& file, const Read& read) {
+  try {
+    return read();
+  } catch (const c10::Error& error) {
+    refuse(file, "cannot be read as an archive of torch.save: " + std::string(error.what_without_backtrace()) +
+                     kHowToConvert);
+  }
+}
+
+// The records of an archive, compared with their checksums.
+class Records {
+ public:
+  explicit Records(const fs::path& file) : file_(file), reader_(file.string()), sums_(read_sums(file)) {}
+
+  bool has(const std::string& name) { return reader_.hasRecord(name); }
+
+  std::pair<at::DataPtr, size_t> read(const std::string& name) {
+    auto [data, bytes] = reader_.getRecord(name);
+    const auto sum = sums_.find(name);
+    if (sum == sums_.end() || ::crc32_z(0, static_cast<const Bytef*>(data.get()), bytes) != sum->second)
+      refuse(file_, "the checksum of the record " + artifacts::quote_name(name) +
+                        " does not match its contents; the file is damaged: copy or download it again");
+    return {std::move(data), bytes};
+  }
+
+ private:
+  static std::map<std::string, uint32_t> read_sums(const fs::path& file) {
+    const uint64_t size = support::read_file_size(file, ErrorKind::checkpoint);
+    const uint64_t bytes = std::min(size, artifacts::kArchiveEndBytes);
+    std::vector<std::byte> end(bytes);
+    std::ifstream stream(file, std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(size - bytes));
+    stream.read(reinterpret_cast<char*>(end.data()), static_cast<std::streamsize>(bytes));
+    if (!stream) refuse(file, "cannot be read; expected a file of weights");
+    return artifacts::read_archive_sums(end, size - bytes, file.string());
+  }
+
+  const fs::path& file_;
+  PyTorchStreamReader reader_;
+  std::map<std::string, uint32_t> sums_;
+};
+
+void check_kind(Records& reader, const fs::path& file) {
+  if (reader.has("data.pkl") && !reader.has("constants.pkl")) return;
+  if (reader.has("constants.pkl"))
+    refuse(file, "is a TorchScript model; expected weights: torch.save(model.state_dict(), FILE)");
+  refuse(file, std::string("has no record data.pkl, so torch.save did not write it") + kHowToConvert);
+}
+
+}  // namespace
+
+WeightsFile::WeightsFile(const fs::path& path) {
+  const fs::path file = support::is_folder(path) ? find_in_folder(path) : path;
+  const std::string start = read_start(file);
+  if (file.string().ends_with(kIndexEnding)) {
+    open_index(file);
+  } else if (start.starts_with("PK\x03\x04")) {
+    open_archive(file);
+  } else {
+    if (is_pickle(start, support::read_file_size(file, ErrorKind::checkpoint)))
+      refuse(file, std::string("is a pickle, as torch.save wrote it before PyTorch 1.6") + kHowToConvert);
+    files_.push_back(std::make_unique<artifacts::SafetensorsFile>(file));
+    tensors_ = files_.back()->tensors();
+  }
+}
+
+void WeightsFile::open_index(const fs::path& index) {
+  const std::map<std::string, std::string> map = read_weight_map(index);
+  std::set<std::string> names;
+  for (const auto& [tensor, file] : map) names.insert(file);
+  std::set<std::string> found;
+  for (const std::string& name : names) {
+    const fs::path file = index.parent_path() / name;
+    files_.push_back(std::make_unique<artifacts::SafetensorsFile>(file));
+    for (const TensorView& tensor : files_.back()->tensors()) {
+      const auto listed = map.find(tensor.name);
+      if (listed == map.end() || listed->second != name)
+        refuse(index, "does not list the tensor " + artifacts::quote_name(tensor.name) + " of " + name +
+                          "; expected the files that belong to the index");
+      found.insert(tensor.name);
+      tensors_.push_back(tensor);
+    }
+  }
+  for (const auto& [tensor, file] : map)
+    if (!found.contains(tensor))
+      refuse(index, "lists the tensor " + artifacts::quote_name(tensor) + " in " + file +
+                        ", which lacks it; expected the files that belong to the index");
+}
+
+void WeightsFile::open_archive(const fs::path& file) {
+  read_zip(file, [&] {
+    Records reader(file);
+    check_kind(reader, file);
+    if (reader.has("byteorder")) {
+      const auto [order, bytes] = reader.read("byteorder");
+      if (std::string_view(static_cast<const char*>(order.get()), bytes) != "little")
+        refuse(file, std::string("was written on a big-endian machine") + kHowToConvert);
+    }
+    const auto [pickle, pickle_bytes] = reader.read("data.pkl");
+    const artifacts::PickledStateDict parsed =
+        artifacts::parse_state_dict({static_cast<const char*>(pickle.get()), pickle_bytes}, file.string());
+    if (!parsed.key.empty()) support::log_info(file.string() + ": the weights are at \"" + parsed.key + "\"");
+    std::map<std::string, std::pair<at::DataPtr, size_t>> storages;
+    for (const PickledTensor& tensor : parsed.tensors) {
+      const uint64_t element = plugins::dtype_bytes(tensor.dtype);
+      auto storage = storages.find(tensor.storage);
+      if (storage == storages.end()) {
+        const std::string record = "data/" + tensor.storage;
+        if (!reader.has(record))
+          refuse(file, "lacks the record " + artifacts::quote_name(record) + " of the tensor " +
+                           artifacts::quote_name(tensor.name) + "; the file may be damaged");
+        auto [data, bytes] = reader.read(record);
+        storage = storages.emplace(tensor.storage, std::pair(std::move(data), bytes)).first;
+      }
+      if (storage->second.second / element < tensor.storage_elements)
+        refuse(file, "has " + std::to_string(storage->second.second) + " bytes for the storage of the tensor " +
+                         artifacts::quote_name(tensor.name) + "; expected " +
+                         std::to_string(tensor.storage_elements * element) + ": the file may be damaged");
+      const uint64_t bytes = artifacts::count_bytes(tensor.shape, element).value_or(0);
+      std::vector<std::byte>& copy = copies_.emplace_back(bytes);
+      if (bytes > 0)
+        copy_elements(tensor, static_cast<const std::byte*>(storage->second.first.get()), element, copy.data());
+      tensors_.push_back({tensor.name, tensor.dtype, tensor.shape, copy.data(), bytes});
+    }
+    return 0;
+  });
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,187 @@
+// Files of torch.save and safetensors in several files. tests/parity/make_state_dicts.py wrote the references.
+#include "framework/pipeline/build/weights_file.h"
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/pipeline/build/load_weights.h"
+#include "framework/support/error.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/test_folder.h"
+
+using namespace tenon::pipeline;
+using tenon::artifacts::TensorView;
+using tenon::support::Error;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kReferences = TENON_SOURCE_DIR "/tests/parity/reference/state_dicts";
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+fs::path write(const std::string& name, const std::string& bytes) {
+  const fs::path file = tenon::test_folder() / name;
+  std::ofstream(file, std::ios::binary) << bytes;
+  return file;
+}
+
+std::string refusal_of(const fs::path& file) {
+  try {
+    const WeightsFile opened(file);
+  } catch (const Error& error) {
+    CHECK(error.kind() == tenon::support::ErrorKind::checkpoint);
+    return error.what();
+  }
+  return "accepted";
+}
+
+bool is_same(const TensorView& a, const TensorView& b) {
+  return a.dtype == b.dtype && a.shape == b.shape && a.bytes == b.bytes &&
+         (a.bytes == 0 || std::memcmp(a.data, b.data, a.bytes) == 0);
+}
+
+void check_same(const std::vector<TensorView>& found, const std::vector<TensorView>& expected) {
+  REQUIRE(found.size() == expected.size());
+  for (const TensorView& tensor : found) {
+    CAPTURE(tensor.name);
+    const auto same = std::ranges::find(expected, tensor.name, &TensorView::name);
+    REQUIRE(same != expected.end());
+    CHECK(is_same(tensor, *same));
+  }
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+// Mutates the file and opens it. It is refused, or has the same tensors: the archive has checksums.
+void check_mutations(const std::string& name, int count) {
+  const std::string whole = read(kReferences / (name + ".pth"));
+  const WeightsFile expected(kReferences / (name + ".pth"));
+  std::mt19937 random(11);
+  int refused = 0;
+  for (int i = 0; i < count; ++i) {
+    CAPTURE(i);
+    std::string bytes = whole;
+    for (int change = 0; change <= static_cast<int>(random() % 4); ++change) {
+      const size_t at = random() % bytes.size();
+      switch (random() % 4) {
+        case 0: bytes[at] = static_cast<char>(random()); break;
+        case 1: bytes[at] = static_cast<char>(bytes[at] ^ (1 << (random() % 8))); break;
+        case 2: bytes.erase(at, random() % 64); break;
+        default: bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 64)); break;
+      }
+      if (bytes.empty()) bytes = "P";
+    }
+    const fs::path file = write("mutated.pth", bytes);
+    try {
+      const WeightsFile opened(file);
+      check_same(opened.tensors(), expected.tensors());
+    } catch (const Error&) {
+      ++refused;
+    }
+  }
+  CHECK(refused > count / 4);
+}
+
+}  // namespace
+
+TEST_CASE("state_dicts of torch.save have the tensors that PyTorch saved") {
+  for (const char* name : {"plain", "protocol_4", "protocol_5", "training", "parameters"}) {
+    CAPTURE(name);
+    const WeightsFile found(kReferences / (std::string(name) + ".pth"));
+    const tenon::artifacts::SafetensorsFile expected(kReferences / (std::string(name) + ".safetensors"));
+    check_same(found.tensors(), expected.tensors());
+  }
+}
+
+TEST_CASE("a model's weights are loaded from a state_dict") {
+  const at::Tensor weight = torch::zeros({2, 3, 4}), bias = torch::zeros({2}).to(torch::kDouble);
+  load_weights(kReferences / "plain.pth", {{"model.weight", weight, true}, {"model.bias", bias, true}},
+               {tenon::config::WeightsMatch::partial, {}, {{"a.*", "model.*"}}});
+  CHECK(torch::equal(weight, torch::arange(24, torch::kFloat).view({2, 3, 4}) / 7));
+  CHECK(bias[1].item<double>() == -2.25);
+}
+
+TEST_CASE("renamed tensors need a pattern that matches, and different names") {
+  const auto load = [](const std::map<std::string, std::string>& rename) {
+    try {
+      load_weights(kReferences / "parameters.pth", {{"0.weight", torch::zeros({2, 3}), true}},
+                   {tenon::config::WeightsMatch::partial, {}, rename});
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("loaded");
+  };
+  CHECK(load({}) == "loaded");
+  CHECK(has(load({{"backbone.*", "*"}}), "model.weights_rename: \"backbone.*\" matches no tensor of "));
+  CHECK(has(load({{"0.weight", "1.weight"}}), "gives the tensors 0.weight and 1.weight of "));
+  CHECK(load({{"1.*", "2.*"}, {"1.weight", "3.weight"}}) == "loaded");
+}
+
+TEST_CASE("a file that would execute code is refused by the name of its function") {
+  const std::string refusal = refusal_of(kReferences / "command.pth");
+  CHECK(has(refusal, "command.pth: holds a Python object of \"posix.system\", which is not created; expected tensors"));
+  CHECK_FALSE(fs::exists("executed"));
+  CHECK(has(refusal_of(kReferences / "module.pth"),
+            "holds a Python object of \"torch.nn.modules.container.Sequential\""));
+}
+
+TEST_CASE("other files of PyTorch are refused with what to do") {
+  CHECK(has(refusal_of(kReferences / "legacy.pth"),
+            "is a pickle, as torch.save wrote it before PyTorch 1.6; expected safetensors, or a state_dict"));
+  CHECK(has(refusal_of(kReferences / "script.pth"), "is a TorchScript model; expected weights"));
+  CHECK(has(refusal_of(kReferences / "no_tensors.pth"),
+            "has a dictionary without tensors, with the keys \"epoch\", \"weights\"; expected a state_dict"));
+  CHECK(has(refusal_of(write("zip.pth", "PK\x03\x04nothing")), "cannot be read as an archive of torch.save"));
+}
+
+TEST_CASE("a mutated file is refused or has the same tensors") {
+  check_mutations("plain", 150);
+  check_mutations("training", 150);
+}
+
+TEST_CASE("two thousand mutated files are refused or have the same tensors" * doctest::test_suite("soak") *
+          doctest::skip()) {
+  check_mutations("plain", 1000);
+  check_mutations("training", 1000);
+}
+
+TEST_CASE("an index names the file of each tensor") {
+  const auto write_part = [](const std::string& name, const std::vector<std::string>& tensors) {
+    static const std::vector<float> kElements{1, 2};
+    std::vector<TensorView> views;
+    for (const std::string& tensor : tensors)
+      views.push_back({tensor, TENON_FLOAT32, {2}, reinterpret_cast<const std::byte*>(kElements.data()), 8});
+    tenon::artifacts::write_safetensors(tenon::test_folder() / name, views, {}, tenon::support::ErrorKind::checkpoint);
+  };
+  write_part("model-1.safetensors", {"a", "b"});
+  write_part("model-2.safetensors", {"c"});
+  const auto write_index = [](const std::string& map) {
+    return write("model.safetensors.index.json", R"({"metadata": {"total_size": 24}, "weight_map": )" + map + "}");
+  };
+  const fs::path index =
+      write_index(R"({"a": "model-1.safetensors", "b": "model-1.safetensors", "c": "model-2.safetensors"})");
+  const WeightsFile opened(index);
+  CHECK(opened.tensors().size() == 3);
+  const WeightsFile of_folder(tenon::test_folder());
+  CHECK(of_folder.tensors().size() == 3);
+
+  CHECK(has(refusal_of(write_index(R"({"a": "model-1.safetensors"})")), "does not list the tensor \"b\""));
+  CHECK(has(refusal_of(write_index(R"({"a": "model-1.safetensors", "b": "model-1.safetensors",
+                                       "d": "model-2.safetensors"})")),
+            "does not list the tensor \"c\""));
+  CHECK(has(refusal_of(write_index(R"({"c": "model-2.safetensors", "e": "model-2.safetensors"})")),
+            "lists the tensor \"e\" in model-2.safetensors, which lacks it"));
+  CHECK(has(refusal_of(write_index(R"({"c": "../model-2.safetensors"})")), "expected a name without folders"));
+  CHECK(has(refusal_of(write_index(R"({"c": "model-3.safetensors"})")), "model-3.safetensors"));
+  CHECK(has(refusal_of(write_index("[1]")), "is not an index of safetensors files"));
+  fs::remove(index);
+  CHECK(has(refusal_of(tenon::test_folder()), "is a folder without model.safetensors.index.json"));
+}
