@@ -285,6 +285,8 @@ def make_wheel(contents, scratch, out):
     scripts.mkdir(parents=True)
     for name in ("tenon", "host"):
         run("cc", "-O2", "-s", "-Wall", "-Wextra", "-o", scripts / name, HERE / "launcher.c")
+    # The only program in Python: it describes a model and needs torch, as a package of Python.
+    shutil.copy(ROOT / "scripts/export_model.py", package / "tenon/export_model.py")
     # man searches share/man next to the folder of a command. The shells do not, so their files stay in the package.
     (data / "share").mkdir(parents=True)
     shutil.move(package / "tenon/share/man", data / "share/man")
@@ -299,6 +301,7 @@ def make_wheel(contents, scratch, out):
         f"Requires-Python: >=3.10\nRequires-Dist: torch=={contents.torch_version}\n"
         "Description-Content-Type: text/markdown\n\n" + (HERE / "wheel.md").read_text())
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tenon\nRoot-Is-Purelib: false\nTag: {tag}\n")
+    (info / "entry_points.txt").write_text("[console_scripts]\ntenon-export = tenon.export_model:main\n")
     copy_tree(package / "tenon/share/doc/tenon", info / "licenses")
     shutil.rmtree(package / "tenon/share/doc")
     # pip removes a folder with all of its sub-folders only if it also has a file.

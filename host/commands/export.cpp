@@ -1,7 +1,9 @@
 // `host export`: writes trained weights, or the model as TorchScript.
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "framework/artifacts/checkpoint/class_names.h"
@@ -12,6 +14,7 @@
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/export_metadata.h"
+#include "framework/pipeline/tools/save_archive.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/pipeline/tools/trace_model.h"
 #include "framework/plugins/components/prepare_dataset.h"
@@ -59,10 +62,26 @@ DescribingData open_describing_data(const OpenedRun& opened) {
   }
 }
 
-// Builds only the model.
-int export_safetensors(const Arguments& arguments, const std::filesystem::path& output) {
+// The archive that describes the model of the run file.
+std::filesystem::path find_archive(const OpenedRun& opened) {
+  const config::ModelSection& model = opened.plan.model;
+  for (const config::ParamSchema& param :
+       opened.catalogue.find(config::ComponentKind::model, model.use).schema.params) {
+    const auto value = model.params.find(param.name);
+    if (param.type != config::ParamType::path || value == model.params.end()) continue;
+    std::filesystem::path path = std::get<std::string>(value->second);
+    if (path.extension() == ".pt2") return path;
+  }
+  refuse_export("--output names a .pt2 archive, but the model " + model.use +
+                " does not come from one; expected a name that ends in .safetensors or .pt");
+}
+
+// Builds only the model. Writes safetensors, or a copy of the archive of the model.
+int export_tensors(const Arguments& arguments, const std::filesystem::path& output) {
   const OpenedRun opened = open_run(arguments.run_file(), Computes::no);
   config::RunPlan plan = opened.plan;
+  const bool is_archive = output.extension() == ".pt2";
+  const std::filesystem::path archive = is_archive ? find_archive(opened) : "";
   const artifacts::FoundWeights weights =
       artifacts::find_weights(arguments.text("checkpoint"), plan.run.output_dir, plan.run.name);
   pipeline::use_sizes_of_weights(plan, opened.catalogue, artifacts::read_model_sizes(weights.file));
@@ -73,11 +92,19 @@ int export_safetensors(const Arguments& arguments, const std::filesystem::path& 
   pipeline::load_weights(weights.file, model.tensors());
   if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
     plan.data.class_names = names;
-  const std::string metadata = pipeline::print_export_metadata(plan, model, data.dataset.get(), {});
-  const std::string sizes = artifacts::print_model_sizes(pipeline::list_model_sizes(plan.model, model.component()));
-  const size_t count = pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan),
-                                              plan.data.class_names,
-                                              {{pipeline::kExportMetadata, metadata}, {artifacts::kModelSizes, sizes}});
+  const std::map<std::string, std::string> more = {
+      {pipeline::kExportMetadata, pipeline::print_export_metadata(plan, model, data.dataset.get(), {})},
+      {artifacts::kModelSizes,
+       artifacts::print_model_sizes(pipeline::list_model_sizes(plan.model, model.component()))}};
+  size_t count = 0;
+  if (is_archive) {
+    std::vector<plugins::NamedTensor> tensors = model.tensors();
+    tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
+    count = pipeline::save_archive(archive, output, tensors, more);
+  } else {
+    count = pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan),
+                                   plan.data.class_names, more);
+  }
   reporting::write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), output.c_str(), count,
                           support::print_bytes(support::read_file_size(output, kKind)).c_str());
   if (!data.dataset)
@@ -137,7 +164,9 @@ po::options_description make_export_options() {
   add_checkpoint_option(options);
   auto add = options.add_options();
   add("output", po::value<std::string>()->value_name("FILE"),
-      "output file: .safetensors for the weights, .pt for the model as TorchScript");
+      "output file: .safetensors for the weights, .pt for the model as TorchScript, .pt2 for the archive of an "
+      "exported "
+      "model");
   add("dtype", po::value<std::string>()->value_name("DTYPE"),
       "dtype of the floating-point tensors: fp32, fp16 or bf16");
   add("data", po::value<std::string>()->value_name("NAME"),
@@ -148,12 +177,15 @@ po::options_description make_export_options() {
 int export_weights(const Arguments& arguments) {
   const std::filesystem::path output = arguments.text("output");
   arguments.choice("dtype", {"fp32", "fp16", "bf16"});
-  if (output.extension() == ".pt") return export_torchscript(arguments, output);
-  if (output.extension() != ".safetensors")
-    refuse_export("--output is \"" + output.string() + "\"; expected a name that ends in .safetensors or .pt");
+  const std::string extension = output.extension();
+  if (extension == ".pt") return export_torchscript(arguments, output);
+  if (extension != ".safetensors" && extension != ".pt2")
+    refuse_export("--output is \"" + output.string() + "\"; expected a name that ends in .safetensors, .pt or .pt2");
   if (arguments.has("data"))
     refuse_export("--data works only for TorchScript, which is traced with it; weights need no data: omit it");
-  return export_safetensors(arguments, output);
+  if (extension == ".pt2" && arguments.has("dtype"))
+    refuse_export("--dtype works only for .safetensors; the graph of an archive fixes its dtypes: omit it");
+  return export_tensors(arguments, output);
 }
 
 }  // namespace
@@ -163,7 +195,7 @@ extern const Command export_command{
     .arguments = "",
     .needed = "--config FILE --output FILE",
     .purpose = "export trained weights or the model for Python",
-    .details = "Writes the weights as safetensors, or the model with its weights as TorchScript.",
+    .details = "Writes the weights as safetensors, or the model with its weights as TorchScript or a .pt2 archive.",
     .page = "checkpoint_tools.md",
     .make_options = make_export_options,
     .run = export_weights,

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "framework/config/plan/print_run_plan.h"
 #include "framework/support/error.h"
 #include "tests/config/run_file.h"
 #include "tests/test_folder.h"
@@ -128,6 +129,17 @@ TEST_CASE("environment variables are replaced in strings") {
   CHECK(has(refusal("${TENON_TEST_NAME"), "where ${ has no }"));
 }
 
+TEST_CASE("a printed plan is read again without replacing variables") {
+  ::setenv("TENON_TEST_NAME", "a${b}", 1);
+  for (const char* name : {"$${TENON_TEST_NAME}", "${TENON_TEST_NAME}", "a$${b", "$x{}"}) {
+    CAPTURE(name);
+    const RunPlan plan = plan_of(std::string(kShortRunFile) + "[model.inputs]\nimage = \"data." + name + "\"\n");
+    const RunPlan again = plan_of(print_run_plan(plan));
+    CHECK(again.model.inputs.at("image") == plan.model.inputs.at("image"));
+    CHECK(print_run_plan(again) == print_run_plan(plan));
+  }
+}
+
 TEST_CASE("validation data like the training data have its parameters, except those that they set") {
   const std::string text =
       "model = { use = \"small_cnn\" }\nloss = [{ use = \"cross_entropy\" }]\ntrain = { steps = 5 }\n"
@@ -148,6 +160,9 @@ TEST_CASE("validation data like the training data have its parameters, except th
   // Overrides of the training data apply to both.
   const RunPlan overridden = plan_of(text + "[data.validation]\nlike = \"train\"\n", {"data.train.params.split=test"});
   CHECK(std::get<std::string>(overridden.data.validation.at(0).params.at("split")) == "test");
+  CHECK(has(error_of(text + "[data.validation]\nlike = \"train\"\nuse = \"table\"\n"),
+            "data.validation.like is \"train\", but data.validation.use is \"table\" and data.train.use is "
+            "\"digits\"; expected the same component"));
   CHECK(has(error_of(text + "[data.validation]\nlike = \"test\"\n"),
             "data.validation.like is \"test\"; expected \"train\""));
 }

@@ -76,7 +76,7 @@ TEST_CASE("exported weights equal those of the checkpoint and give the same metr
   const fs::path run = find_run_folder(trained_output(), "digits_mlp");
   CHECK(run_host({"checkpoint", "diff", file.string(), run.string()}).exit_code == 0);
   const tenon::artifacts::Metadata metadata = SafetensorsFile(file).metadata();
-  CHECK(metadata.size() == 2);
+  CHECK(metadata.size() == 3);
   CHECK(metadata.at("format") == "pt");
   CHECK(metadata.at("tenon.json").find("\"preprocessing\":[{\"name\":\"normalize\",\"divide_by\":16,") !=
         std::string::npos);
@@ -124,7 +124,9 @@ TEST_CASE("a model is exported as TorchScript, an archive that torch.jit.load re
 }
 
 TEST_CASE("wrong arguments of export are refused with the expected ones") {
-  check_refused({}, "refused.onnx", "expected a name that ends in .safetensors or .pt");
+  check_refused({}, "refused.onnx", "expected a name that ends in .safetensors, .pt or .pt2");
+  check_refused({}, "refused.pt2", "the model mlp does not come from one");
+  check_refused({"--dtype", "fp32"}, "refused.pt2", "the graph of an archive fixes its dtypes");
   check_refused({"--dtype", "fp8"}, "refused.safetensors", "--dtype is \"fp8\"");
   check_refused({"--dtype", "bf16"}, "refused.pt", "--dtype works only for .safetensors");
   check_refused({"--data", "train"}, "refused.safetensors", "--data works only for TorchScript");

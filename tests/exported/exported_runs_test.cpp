@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,37 @@ TEST_CASE("a run with an exported model resumes bit for bit, in two processes wi
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("IDENTICAL: bit for bit the same with and without 1 kill") != std::string::npos);
+}
+
+TEST_CASE("trained weights are exported into a copy of the archive, which another run starts from") {
+  const fs::path run = train("exported_again", "epochs = 2\n");
+  const fs::path folder = run.parent_path().parent_path().parent_path();
+  const fs::path copy = folder / "trained.pt2";
+  const std::vector<std::string> settings{"--config", (folder / "exported.toml").string(), "--set",
+                                          "run.output_dir=\"" + (folder / "runs").string() + "\""};
+  std::vector<std::string> arguments{"export"};
+  arguments.insert(arguments.end(), settings.begin(), settings.end());
+  arguments.insert(arguments.end(), {"--output", copy.string()});
+  const Outcome exported = run_host(arguments);
+  CAPTURE(exported.errors);
+  REQUIRE(exported.exit_code == 0);
+
+  arguments = settings;
+  arguments.insert(arguments.end(), {"--set", "run.name=second", "--set", "model.params.path=\"" + copy.string() + "\"",
+                                     "--set", "validation.at_start=true", "--set", "train.steps=1"});
+  const Outcome started = run_host(arguments);
+  CAPTURE(started.errors);
+  REQUIRE(started.exit_code == 0);
+  // The first validation is before the first step.
+  std::istringstream history(read_file(find_run_folder(folder / "runs", "second") / "history.jsonl"));
+  for (std::string line; std::getline(history, line);) {
+    const auto metrics = nlohmann::json::parse(line);
+    if (metrics.at("event") != "validation") continue;
+    CHECK(metrics.at("step") == 0);
+    CHECK(metrics.at("validation/loss") == read_last_metric(run, "validation/loss"));
+    return;
+  }
+  FAIL("no validation");
 }
 
 TEST_CASE("a file that is not an archive ends the run with the exit code of data errors") {

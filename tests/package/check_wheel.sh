@@ -57,6 +57,10 @@ prefix=$work/moved/tenon
 help=$(run "$bin/tenon" --help)
 grep -q '^Usage: tenon --config FILE' <<<"$help" || fail 'the help of tenon names another program'
 
+# tenon-export prints its help without PyTorch.
+exported=$(run PYTHONPATH="$work/moved" "$python" "$bin/tenon-export" --help) || fail 'tenon-export does not start'
+grep -q '^usage: tenon-export' <<<"$exported" || fail "the help of tenon-export names another program: $exported"
+
 # Every library is in the package, or every Linux system or LibTorch has it.
 find "$prefix" -type f \( -name '*.so*' -o -path '*/bin/*' \) | while IFS= read -r file; do
   paths=$(readelf -d "$file" | sed -nE 's/.*\(R(UN)?PATH\).*\[(.*)\]/\2/p')

@@ -29,8 +29,19 @@ void complete(Node::Table& dataset, const Node::Table* train, const std::string&
                                             "; expected \"train\", for the parameters of [data.train]");
     return;
   }
+  const Node place = like->second;
   dataset.erase(like);
   add_missing(dataset, *train, "use");
+  const auto use = dataset.find("use");
+  const auto of_train = train->find("use");
+  const bool is_same = use != dataset.end() && of_train != train->end() && use->second.as_string() &&
+                       of_train->second.as_string() && *use->second.as_string() == *of_train->second.as_string();
+  if (use != dataset.end() && of_train != train->end() && !is_same) {
+    diagnostics.add(place.place, path + ".like is \"train\", but " + path + ".use is " + describe(use->second) +
+                                     " and data.train.use is " + describe(of_train->second) +
+                                     "; expected the same component: remove like, or use");
+    return;
+  }
   const auto params = train->find("params");
   if (params == train->end() || !params->second.as_table()) return;
   const auto [given, is_new] = dataset.emplace("params", params->second);

@@ -59,6 +59,16 @@ std::string expand_variables(const std::string& text, const SourceLocation& plac
   return expanded + text.substr(done);
 }
 
+std::string escape_variables(const std::string& text) {
+  std::string escaped;
+  size_t done = 0;
+  for (size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, done)) {
+    escaped += text.substr(done, at - done) + "$" + kBegin;
+    done = at + kBegin.size();
+  }
+  return escaped + text.substr(done);
+}
+
 void expand_variables(Node& node, const std::string& key) {
   if (auto* const text = std::get_if<std::string>(&node.value)) *text = expand_variables(*text, node.place, key);
   if (Node::Array* const array = node.as_array())

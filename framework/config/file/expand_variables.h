@@ -12,6 +12,9 @@ namespace tenon::config {
 // variable that is not set and has no text, for a name that is not one, and if `}` is missing.
 std::string expand_variables(const std::string& text, const SourceLocation& place, const std::string& key);
 
+// Replaces `${` by `$${`, so that expand_variables() returns the text.
+std::string escape_variables(const std::string& text);
+
 // Replaces them in all strings of the node.
 void expand_variables(Node& node, const std::string& key);
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/config/file/expand_variables.h"
 #include "framework/config/plan/run_plan.h"
 
 namespace tenon::config {
@@ -14,7 +15,7 @@ class PlanWriter {
  public:
   void table(const std::string& name) { text_ += "\n[" + name + "]\n"; }
   void list_table(const std::string& name) { text_ += "\n[[" + name + "]]\n"; }
-  void key(const std::string& name, const Value& value) { text_ += name + " = " + to_toml(value) + "\n"; }
+  void key(const std::string& name, const Value& value) { text_ += name + " = " + print(value) + "\n"; }
 
   void list(const std::string& name, const std::vector<ScheduleLength>& lengths) {
     std::string inside;
@@ -27,7 +28,7 @@ class PlanWriter {
   void inline_table(const std::string& name, const std::map<std::string, T>& entries) {
     std::string inside;
     for (const auto& [entry, value] : entries) {
-      inside += (inside.empty() ? " " : ", ") + to_toml_key(entry) + " = " + to_toml(value);
+      inside += (inside.empty() ? " " : ", ") + to_toml_key(entry) + " = " + print(value);
     }
     if (!inside.empty()) text_ += name + " = {" + inside + " }\n";
   }
@@ -41,6 +42,9 @@ class PlanWriter {
   std::string take() { return std::move(text_); }
 
  private:
+  // A plan that is read again must not replace variables a second time.
+  static std::string print(const Value& value) { return escape_variables(to_toml(value)); }
+
   std::string text_ = "# The complete plan of a run, with all defaults written out. It can be run again unchanged.\n";
 };
 

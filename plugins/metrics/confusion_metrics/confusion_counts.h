@@ -58,7 +58,7 @@ class ConfusionCounts {
 
  protected:
   static Param classes_param(const char* range) {
-    return param("classes", 2).range(range).counts_classes().doc("number of classes; left out: that of the data");
+    return param("classes", 2).range(range).counts_classes().doc("number of classes; if left out, that of the data");
   }
 
   explicit ConfusionCounts(const Params& params)

@@ -84,7 +84,7 @@ class ClassRanking final {
     return {tenon::param("classes", 2)
                 .range("[2, 4096]")
                 .counts_classes()
-                .doc("number of classes; left out: that of the data"),
+                .doc("number of classes; if left out, that of the data"),
             ignore_index_param(),
             tenon::param("per_class", false)
                 .doc(std::string("also report one value per class: ") + Kind::kName + "_0, " + Kind::kName +

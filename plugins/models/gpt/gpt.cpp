@@ -125,7 +125,7 @@ class Gpt final {
         tenon::param("vocabulary_size", 256)
             .range("[2, 1e9]")
             .counts_vocabulary()
-            .doc("size of the vocabulary; tokens must be smaller; left out: that of the data's tokenizer"),
+            .doc("size of the vocabulary; tokens must be smaller; if left out, that of the data's tokenizer"),
         tenon::param("context", 128).range("[1, 1e9]").doc("number of positions, which is the maximum input length"),
         tenon::param("layers", 4).range("[1, 256]").doc("number of layers, each with attention and feed-forward"),
         tenon::param("heads", 4).range("[1, 1e9]").doc("number of attention heads"),

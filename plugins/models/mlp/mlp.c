@@ -170,7 +170,7 @@ static const tenon_param kInputs = {.size = sizeof kInputs,
                                     .type = TENON_PARAM_INT,
                                     .default_value = TENON_STRING("64"),
                                     .range = TENON_STRING("[1, 1e9]"),
-                                    .doc = TENON_STRING("values in a sample, flattened; left out: those of the data")};
+                                    .doc = TENON_STRING("values in a sample, flattened; if left out, those of the data")};
 static const tenon_param kHidden = {.size = sizeof kHidden,
                                     .name = TENON_STRING("hidden"),
                                     .type = TENON_PARAM_INTS,
@@ -182,7 +182,7 @@ static const tenon_param kClasses = {.size = sizeof kClasses,
                                      .type = TENON_PARAM_INT,
                                      .default_value = TENON_STRING("10"),
                                      .range = TENON_STRING("[1, 1e9]"),
-                                     .doc = TENON_STRING("number of classes; left out: that of the data")};
+                                     .doc = TENON_STRING("number of classes; if left out, that of the data")};
 static const tenon_param* const kParams[] = {&kInputs, &kHidden, &kClasses};
 
 static const tenon_model kTable = {

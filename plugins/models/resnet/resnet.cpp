@@ -102,11 +102,11 @@ class ResNet final {
             tenon::param("channels", 3)
                 .range("[1, 1e9]")
                 .counts_channels()
-                .doc("channels of the image; left out: those of the data"),
+                .doc("channels of the image; if left out, those of the data"),
             tenon::param("classes", 1000)
                 .range("[1, 1e9]")
                 .counts_classes()
-                .doc("number of classes; left out: that of the data"),
+                .doc("number of classes; if left out, that of the data"),
             tenon::param("stem", "imagenet")
                 .choices({"imagenet", "cifar"})
                 .doc("imagenet: 7 x 7 convolution and pooling, which reduce height and width to a quarter; cifar: 3 x "

@@ -48,7 +48,7 @@ class Seq2SeqGru final {
     return {tenon::param("vocabulary_size", 8000)
                 .range("[2, 1e9]")
                 .counts_vocabulary()
-                .doc("size of the vocabulary; tokens of source and target must be smaller; left out: that of the "
+                .doc("size of the vocabulary; tokens of source and target must be smaller; if left out, that of the "
                      "data's tokenizer"),
             tenon::param("pad_id", 0).range("[0, 1e9]").doc("padding token of the source, which is masked"),
             tenon::param("width", 256).range("[2, 1e9]").doc("values per token and state, an even number"),

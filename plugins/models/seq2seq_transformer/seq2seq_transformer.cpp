@@ -41,7 +41,7 @@ class Seq2SeqTransformer final : public nn::Module {
         tenon::param("vocabulary_size", 8000)
             .range("[2, 1e9]")
             .counts_vocabulary()
-            .doc("size of the vocabulary; tokens of source and target must be smaller; left out: that of the data's "
+            .doc("size of the vocabulary; tokens of source and target must be smaller; if left out, that of the data's "
                  "tokenizer"),
         tenon::param("pad_id", 0).range("[0, 1e9]").doc("padding token of the source, which is masked"),
         tenon::param("width", 256).range("[1, 1e9]").doc("values per token, a multiple of heads"),

@@ -19,7 +19,7 @@ class SiameseCnn final : public nn::Module {
     return {tenon::param("channels", 3)
                 .range("[1, 1e9]")
                 .counts_channels()
-                .doc("channels of both images; left out: those of the data"),
+                .doc("channels of both images; if left out, those of the data"),
             tenon::param("width", 32)
                 .range("[1, 1e9]")
                 .doc("channels of the first convolution; the others have 2, 4 and 4 times as many"),

@@ -18,11 +18,11 @@ class SmallCnn final : public nn::Module {
         tenon::param("channels", 1)
             .range("[1, 1e9]")
             .counts_channels()
-            .doc("channels of the image; left out: those of the data"),
+            .doc("channels of the image; if left out, those of the data"),
         tenon::param("classes", 10)
             .range("[1, 1e9]")
             .counts_classes()
-            .doc("number of classes; left out: that of the data"),
+            .doc("number of classes; if left out, that of the data"),
         tenon::param("width", 32).range("[1, 1e9]").doc("channels of the first two convolutions"),
         tenon::param("stages", 1)
             .range("[1, 6]")

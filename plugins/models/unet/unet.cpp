@@ -17,11 +17,11 @@ class UNet final : public nn::Module {
     return {tenon::param("channels", 3)
                 .range("[1, 1e9]")
                 .counts_channels()
-                .doc("channels of the image; left out: those of the data"),
+                .doc("channels of the image; if left out, those of the data"),
             tenon::param("classes", 2)
                 .range("[1, 1e9]")
                 .counts_classes()
-                .doc("number of classes; left out: that of the data"),
+                .doc("number of classes; if left out, that of the data"),
             tenon::param("depth", 4).range("[1, 6]").doc("how often the image is halved; 4 in the paper"),
             tenon::param("width", 32)
                 .range("[1, 128]")

@@ -154,11 +154,11 @@ class VisionTransformer final {
         tenon::param("channels", 3)
             .range("[1, 1e9]")
             .counts_channels()
-            .doc("channels of the image; left out: those of the data"),
+            .doc("channels of the image; if left out, those of the data"),
         tenon::param("classes", 1000)
             .range("[1, 1e9]")
             .counts_classes()
-            .doc("number of classes; left out: that of the data"),
+            .doc("number of classes; if left out, that of the data"),
         tenon::param("patch_size", 0)
             .range("[0, 65536]")
             .doc("height and width of a patch; 0: the default of the variant"),
