@@ -165,12 +165,13 @@ static const void* get_extension(tenon_string id) {
 
 /* ---- Plugin description ------------------------------------------------------------------------------------------ */
 
-static const tenon_param kInputs = {.size = sizeof kInputs,
-                                    .name = TENON_STRING("inputs"),
-                                    .type = TENON_PARAM_INT,
-                                    .default_value = TENON_STRING("64"),
-                                    .range = TENON_STRING("[1, 1e9]"),
-                                    .doc = TENON_STRING("values in a sample, flattened; if left out, those of the data")};
+static const tenon_param kInputs = {
+    .size = sizeof kInputs,
+    .name = TENON_STRING("inputs"),
+    .type = TENON_PARAM_INT,
+    .default_value = TENON_STRING("64"),
+    .range = TENON_STRING("[1, 1e9]"),
+    .doc = TENON_STRING("values in a sample, flattened; if left out, those of the data")};
 static const tenon_param kHidden = {.size = sizeof kHidden,
                                     .name = TENON_STRING("hidden"),
                                     .type = TENON_PARAM_INTS,
