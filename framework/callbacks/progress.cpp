@@ -181,6 +181,9 @@ void Progress::print_epoch(const RunState& state) {
   EpochRow row{std::to_string(state.epoch) + "/" + std::to_string(state.total_epochs), {}};
   if (const auto loss = state.metrics.find("train/loss"); loss != state.metrics.end())
     row.cells.push_back({loss->first, format_metric(loss->second)});
+  for (const std::string& name : state.epoch_metrics)
+    if (const auto metric = state.metrics.find(name); metric != state.metrics.end())
+      row.cells.push_back({name, format_metric(metric->second), best_.add(name, metric->second, state.directions)});
   if (state.validated_step == state.step)
     for (const auto& [name, value] : state.metrics)
       if (name.starts_with("validation/"))

@@ -31,6 +31,7 @@ LoopState::LoopState(const Training& of)
   run.total_epochs = (of.total_steps + of.steps_per_epoch - 1) / of.steps_per_epoch;
   run.learning_rate = of.schedule.rates(0).learning_rate;
   run.directions = find_directions(of);
+  for (const auto& [name, direction] : of.train_metrics.directions("train/")) run.epoch_metrics.push_back(name);
 }
 
 void LoopState::take(const StepMetrics& metrics) {
