@@ -59,7 +59,7 @@ int64_t launches_of_gradients(int64_t parameters) {
 int64_t launches_of_average(int64_t parameters) {
   std::vector<NamedTensor> list = make_parameters(parameters);
   for (NamedTensor& one : list) one.tensor = one.tensor.detach();
-  optimization::WeightAverage average({config::AveragePlan::Kind::ema, 0.5, {}, {}}, list);
+  optimization::WeightAverage average({config::AveragePlan::Kind::ema, 0.5, false, {}, {}}, list);
   average.update();
   return launches_of([&] {
     average.update();

@@ -71,7 +71,10 @@ train() {
     return 1
   fi
   results=("$folder"/runs/*/*)
-  { cat "${results[0]}/checkpoints/latest/model.safetensors" &&
+  # The header, with its length in the first eight bytes, also has the parameters of the model.
+  local weights=${results[0]}/checkpoints/latest/model.safetensors header
+  header=$(od -An -t u8 -N 8 "$weights")
+  { tail -c "+$((header + 9))" "$weights" &&
     sed -E 's/"time_s": [^,}]*//' "${results[0]}/history.jsonl"; } | sha256sum | cut -c 1-16
 }
 

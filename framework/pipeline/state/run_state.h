@@ -41,7 +41,7 @@ struct RunState {
   std::map<std::string, int32_t>
       directions;  // of all metrics that the host computes: 1 higher is better, -1 lower is better, 0 neither
   std::vector<std::string> epoch_metrics = {};  // names of the metrics over the training data, computed for each epoch
-  int64_t validated_step = -1;  // the step of the latest validation metrics; -1: none yet
+  int64_t validated_step = -1;                  // the step of the latest validation metrics; -1: none yet
 
   // Set during a validation.
   std::string validation_name;   // "validation", or "validation/<name>"
