@@ -75,6 +75,30 @@ TEST_CASE("the table has a row for each module and the costs of a batch") {
   CHECK(whole.output.find("layer1.0") == std::string::npos);
 }
 
+TEST_CASE("commands without validation accept a run with a callback that monitors one") {
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"profile", "--repeats", "1"},
+                                             {"lr-find", "--steps", "5"},
+                                             {"overfit", "--steps", "1", "--threshold", "100"}}) {
+    CAPTURE(command.front());
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--config", kDigits, "--set", "callback=[{use=\"early_stopping\"}]"});
+    const Outcome outcome = run_host(arguments);
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+  }
+}
+
+TEST_CASE("both memory formats are timed on request") {
+  const Outcome outcome = run_host(
+      {"profile", "--config", TENON_SOURCE_DIR "/configs/digits.toml", "--repeats", "1", "--memory-formats", "--json"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const Json found = Json::parse(outcome.output);
+  CHECK(found["step_seconds_by_memory_format"]["contiguous"]["median"] > 0);
+  CHECK(found["step_seconds_by_memory_format"]["channels_last"]["median"] > 0);
+}
+
 TEST_CASE("invalid arguments of profile are refused") {
   for (const char* option : {"--batch-size", "--repeats", "--depth"}) {
     const Outcome outcome = run_host({"profile", "--config", kDigits, option, "0"});
