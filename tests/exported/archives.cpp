@@ -9,9 +9,9 @@ namespace tenon::exported {
 
 namespace fs = std::filesystem;
 
-fs::path archive_path(const std::string& name) {
-  return fs::path(TENON_SOURCE_DIR "/tests/parity/reference/exported") / (name + ".pt2");
-}
+fs::path archive_folder() { return TENON_SOURCE_DIR "/tests/parity/reference/exported"; }
+
+fs::path archive_path(const std::string& name) { return archive_folder() / (name + ".pt2"); }
 
 plugins::Model open_archive(const fs::path& path, const config::Values& params) {
   config::Values all = params;

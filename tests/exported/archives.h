@@ -9,6 +9,8 @@
 
 namespace tenon::exported {
 
+// The folder of archives that tests/parity/make_exported.py wrote.
+std::filesystem::path archive_folder();
 std::filesystem::path archive_path(const std::string& name);
 
 // Opens an archive with the component `exported`, and builds it.

@@ -2,16 +2,13 @@
 #include <torch/types.h>
 
 #include <map>
-#include <set>
 
-#include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
+#include "tests/exported/reference.h"
 
 using namespace tenon::exported;
-using tenon::artifacts::SafetensorsFile;
 using tenon::plugins::Model;
 using tenon::plugins::NamedTensor;
 
@@ -19,92 +16,11 @@ namespace {
 
 const bool kHasOneThread = (at::set_num_threads(1), true);
 
-constexpr int64_t kBatches = 4;
 const std::string kModels[] = {"mlp", "cnn", "residual", "encoder", "pair", "counter"};
 
-class Reference {
- public:
-  explicit Reference(std::string name)
-      : name_(std::move(name)), file_(archive_path("exported").replace_extension(".safetensors")) {}
+constexpr double kLimit = 1e-5;
 
-  bool has(const std::string& key) const { return file_.find(name_ + "." + key) != nullptr; }
-  at::Tensor operator[](const std::string& key) const {
-    const tenon::artifacts::TensorView* const found = file_.find(name_ + "." + key);
-    REQUIRE_MESSAGE(found, "the reference has no " << name_ << "." << key);
-    return tenon::pipeline::copy_stored(*found);
-  }
-  std::vector<at::Tensor> inputs(int64_t step) const {
-    std::vector<at::Tensor> inputs;
-    for (size_t i = 0; has(key(i, step)); ++i) inputs.push_back((*this)[key(i, step)]);
-    return inputs;
-  }
-  // The names of state_dict().
-  std::set<std::string> weights() const {
-    const std::string prefix = name_ + ".final.";
-    std::set<std::string> names;
-    for (const auto& tensor : file_.tensors())
-      if (tensor.name.starts_with(prefix)) names.insert(tensor.name.substr(prefix.size()));
-    return names;
-  }
-
- private:
-  static std::string key(size_t i, int64_t step) {
-    return "input." + std::to_string(i) + "." + std::to_string(step % kBatches);
-  }
-
-  const std::string name_;
-  const SafetensorsFile file_;
-};
-
-double distance(const at::Tensor& found, const at::Tensor& expected) {
-  REQUIRE(found.sizes() == expected.sizes());
-  REQUIRE(found.scalar_type() == expected.scalar_type());
-  if (found.numel() == 0) return 0;
-  return (found.to(torch::kDouble) - expected.to(torch::kDouble)).abs().max().item<double>();
-}
-
-// Trains like train() of make_exported.py and returns the losses.
-at::Tensor train(const Model& model, const Reference& reference) {
-  std::map<std::string, at::Tensor> momenta;
-  std::vector<at::Tensor> losses;
-  const int64_t steps = reference["losses"].size(0);
-  for (int64_t step = 0; step < steps; ++step) {
-    at::Tensor loss = torch::zeros({});
-    for (const at::Tensor& output : model.forward({.training = true, .step = step}, reference.inputs(step)))
-      loss = loss + (output - 0.1).square().mean();
-    loss.backward();
-    losses.push_back(loss.detach());
-    const torch::NoGradGuard no_gradient;
-    for (const NamedTensor& named : model.tensors()) {
-      at::Tensor tensor = named.tensor;
-      if (!named.trainable || !tensor.grad().defined()) continue;
-      at::Tensor& momentum = momenta[named.name];
-      momentum = momentum.defined() ? momentum * 0.9 + tensor.grad() : tensor.grad().clone();
-      tensor.sub_(momentum, 0.05);
-      tensor.mutable_grad().reset();
-    }
-  }
-  return torch::stack(losses);
-}
-
-void check_weights(const Model& model, const Reference& reference) {
-  std::set<std::string> names;
-  const auto check = [&](const NamedTensor& named) {
-    CAPTURE(named.name);
-    names.insert(named.name);
-    CHECK(distance(named.tensor.detach(), reference["final." + named.name]) < 1e-5);
-  };
-  for (const NamedTensor& named : model.tensors()) check(named);
-  for (const NamedTensor& tied : model.tied_tensors()) check(tied);
-  CHECK(names == reference.weights());
-}
-
-void check_evaluation(const Model& model, const Reference& reference) {
-  const torch::NoGradGuard no_gradient;
-  const std::vector<at::Tensor> outputs = model.forward({.training = false}, reference.inputs(0));
-  for (size_t i = 0; i < outputs.size(); ++i)
-    CHECK(distance(outputs[i], reference["evaluated." + std::to_string(i)]) < 1e-5);
-}
+Reference reference_of(const std::string& name) { return Reference(archive_folder(), name); }
 
 std::map<std::string, at::Tensor> copy_weights(const Model& model) {
   std::map<std::string, at::Tensor> copies;
@@ -117,31 +33,31 @@ std::map<std::string, at::Tensor> copy_weights(const Model& model) {
 TEST_CASE("exported models have PyTorch's losses, weights, buffers and outputs after training") {
   for (const std::string& name : kModels) {
     CAPTURE(name);
-    const Reference reference(name);
+    const Reference reference = reference_of(name);
     const Model model = open_archive(archive_path(name));
-    CHECK(distance(train(model, reference), reference["losses"]) < 1e-5);
-    check_weights(model, reference);
-    check_evaluation(model, reference);
+    CHECK(distance(train(model, reference), reference.losses()) < kLimit);
+    check_weights(model, reference, kLimit);
+    check_evaluation(model, reference, kLimit);
   }
 }
 
 TEST_CASE("a graph of train() alone trains the same, and its batch norm and dropout follow the mode") {
-  const Reference reference("cnn");
+  const Reference reference = reference_of("cnn");
   const Model model = open_archive(archive_path("cnn_train"));
-  CHECK(distance(train(model, reference), reference["losses"]) < 1e-5);
-  check_weights(model, reference);
+  CHECK(distance(train(model, reference), reference.losses()) < kLimit);
+  check_weights(model, reference, kLimit);
   const auto before = copy_weights(model);
-  check_evaluation(model, reference);
+  check_evaluation(model, reference, kLimit);
   for (const auto& [key, tensor] : copy_weights(model)) CHECK(torch::equal(tensor, before.at(key)));
 }
 
 TEST_CASE("a graph of eval() alone is switched to training") {
   Records records = read_records(archive_path("cnn"));
   records.erase("models/train.json");
-  const Reference reference("cnn");
+  const Reference reference = reference_of("cnn");
   const Model model = open_archive(write_records(records, "cnn_eval"));
-  CHECK(distance(train(model, reference), reference["losses"]) < 1e-5);
-  check_evaluation(model, reference);
+  CHECK(distance(train(model, reference), reference.losses()) < kLimit);
+  check_evaluation(model, reference, kLimit);
 }
 
 TEST_CASE("a graph of train() alone that changes a buffer through a view is refused with its line of Python") {

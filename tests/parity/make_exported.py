@@ -185,7 +185,8 @@ def trim(content):
     for node in model["graph_module"]["graph"]["nodes"]:
         trace = node["metadata"].get("stack_trace", "")
         frames = re.sub(r'File "[^"]*?((?:torch/nn/[^"]*/)?[^"/]+)"', r'File "\1"', trace)
-        node["metadata"] = {"stack_trace": frames} if frames else {}
+        kept = {"stack_trace": frames, "nn_module_stack": node["metadata"].get("nn_module_stack")}
+        node["metadata"] = {key: value for key, value in kept.items() if value}
     return json.dumps(model).encode()
 
 
@@ -203,6 +204,28 @@ def train(model, inputs):
     return torch.stack(losses)
 
 
+def write_reference(tensors, name, model, inputs, out):
+    """Exports the model as NAME.pt2, trains it, and adds to `tensors` what exported.safetensors has of it."""
+    graphs = {mode: export_graph(torch, model, inputs[0], mode == "train") for mode in ("train", "eval")}
+    write_archive(torch, graphs, out / "written.pt2")
+    compress((out / "written.pt2").read_bytes(), out / f"{name}.pt2")
+    (out / "written.pt2").unlink()
+    if name in ("cnn", "counter"):
+        buffer = io.BytesIO()
+        torch.export.save(graphs["train"], buffer)
+        compress(buffer.getvalue(), out / f"{name}_train.pt2")
+    for batch, values in enumerate(inputs):
+        for index, value in enumerate(values.values()):
+            tensors[f"{name}.input.{index}.{batch}"] = value
+    tensors[f"{name}.losses"] = train(model, inputs)
+    for key, value in model.state_dict().items():
+        tensors[f"{name}.final.{key}"] = value.clone()
+    model.eval()
+    with torch.no_grad():
+        for index, output in enumerate(list_outputs(model(**inputs[0]))):
+            tensors[f"{name}.evaluated.{index}"] = output.contiguous()
+
+
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(exist_ok=True)
@@ -213,24 +236,7 @@ def main():
         torch.manual_seed(sum(map(ord, name)))
         model = make()
         inputs = [{key: make_input(key, shape) for key, shape in shapes.items()} for _ in range(BATCHES)]
-        graphs = {mode: export_graph(torch, model, inputs[0], mode == "train") for mode in ("train", "eval")}
-        write_archive(torch, graphs, out / "written.pt2")
-        compress((out / "written.pt2").read_bytes(), out / f"{name}.pt2")
-        (out / "written.pt2").unlink()
-        if name in ("cnn", "counter"):
-            buffer = io.BytesIO()
-            torch.export.save(graphs["train"], buffer)
-            compress(buffer.getvalue(), out / f"{name}_train.pt2")
-        for batch, values in enumerate(inputs):
-            for index, value in enumerate(values.values()):
-                tensors[f"{name}.input.{index}.{batch}"] = value
-        tensors[f"{name}.losses"] = train(model, inputs)
-        for key, value in model.state_dict().items():
-            tensors[f"{name}.final.{key}"] = value.clone()
-        model.eval()
-        with torch.no_grad():
-            for index, output in enumerate(list_outputs(model(**inputs[0]))):
-                tensors[f"{name}.evaluated.{index}"] = output.contiguous()
+        write_reference(tensors, name, model, inputs, out)
     save_file(tensors, out / "exported.safetensors")
 
 

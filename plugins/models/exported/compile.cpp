@@ -18,13 +18,17 @@ constexpr int64_t kSchemaMajor = 8;
 constexpr std::string_view kOperators = "torch.ops.aten.", kHigherOrder = "torch.ops.higher_order.";
 constexpr std::string_view kUncounted = "num_batches_tracked";
 
-// The line of Python outside of PyTorch that the node is from: `net.py, line 12, in forward: x = self.conv(x)`.
-std::string find_place(const Json& node) {
+// Metadata of a node; empty if it has none with this name.
+std::string find_metadata(const Json& node, const char* name) {
   const auto metadata = node.find("metadata");
   if (metadata == node.end() || !metadata->is_object()) return {};
-  const auto entry = metadata->find("stack_trace");
-  if (entry == metadata->end() || !entry->is_string()) return {};
-  const std::string& trace = entry->get_ref<const std::string&>();
+  const auto entry = metadata->find(name);
+  return entry != metadata->end() && entry->is_string() ? entry->get<std::string>() : std::string();
+}
+
+// The line of Python outside of PyTorch that the node is from: `net.py, line 12, in forward: x = self.conv(x)`.
+std::string find_place(const Json& node) {
+  const std::string trace = find_metadata(node, "stack_trace");
   std::string place;
   for (size_t begin = trace.find("File \""); begin != std::string::npos;) {
     const size_t next = trace.find("File \"", begin + 1);
@@ -130,6 +134,7 @@ class Compiler {
       const auto name = node.find("name");
       if (name != node.end() && name->is_string()) instruction.name = name->get<std::string>();
       instruction.place = find_place(node);
+      instruction.modules = find_metadata(node, "nn_module_stack");
       instruction.settings = settings;
       const std::string described = instruction.describe();
       try {

@@ -1,5 +1,9 @@
 // A model that torch.export has described: its graph runs through LibTorch's dispatcher, without Python.
+#include <tenon/capture.h>
+#include <tenon/checkpointing.hpp>
 #include <tenon/torch.hpp>
+
+#include <ATen/core/enum_tag.h>
 
 #include <algorithm>
 #include <memory>
@@ -13,6 +17,7 @@
 #include "plugins/models/exported/mode.h"
 #include "plugins/models/exported/ports.h"
 #include "plugins/models/exported/run.h"
+#include "plugins/models/exported/segments.h"
 #include "plugins/models/exported/stored_tensors.h"
 
 namespace {
@@ -20,6 +25,7 @@ namespace {
 using exported::Json;
 using exported::Mode;
 using exported::Program;
+using exported::Segment;
 using exported::StoredTensor;
 using exported::StoredTensors;
 using tenon::Port;
@@ -87,6 +93,14 @@ std::vector<std::string> order_names(const Json& model, const StoredTensors& sto
   return names;
 }
 
+void wrap_outputs(const std::vector<at::Tensor>& tensors, const tenon_frame* frame, tenon_tensor** outputs,
+                  uint64_t output_count) {
+  if (tensors.size() != output_count)
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "forward has " + std::to_string(tensors.size()) + " outputs; expected " +
+                                                   std::to_string(output_count));
+  for (size_t i = 0; i < tensors.size(); ++i) outputs[i] = tenon::detail::wrap_in_frame(tensors[i], frame);
+}
+
 class ExportedModel {
  public:
   static std::vector<tenon::Param> schema() {
@@ -123,6 +137,72 @@ class ExportedModel {
   }
 
   std::vector<at::Tensor> forward(const tenon_frame* frame, const std::vector<at::Tensor>& inputs) {
+    const size_t which = frame->training ? 0 : 1;
+    exported::CallSegment call_segment;
+    if (frame->training)
+      call_segment = [&](const Segment& segment, const std::vector<c10::IValue>& values) {
+        return checkpoint(frame, segment, values, inputs.at(0).device());
+      };
+    return within_path(
+        [&] { return exported::run(programs_[which], *constants_[which], weights_of(frame), inputs, call_segment); });
+  }
+
+  std::vector<at::Tensor> forward_segment(const tenon_frame* frame, const Segment& segment,
+                                          const std::vector<c10::IValue>& inputs, c10::Device device) {
+    return within_path([&] {
+      return exported::run_segment(programs_[0], segment, *constants_[0], weights_of(frame), inputs, device);
+    });
+  }
+
+  // Whether training calls the same operators with the same sizes in each step.
+  bool is_capturable() const {
+    return std::ranges::none_of(programs_[0].instructions, [](const exported::Instruction& instruction) {
+      return instruction.op && (instruction.op->hasTag(at::Tag::data_dependent_output) ||
+                                instruction.op->hasTag(at::Tag::dynamic_output_shape));
+    });
+  }
+
+ private:
+  // A segment in a forward, with its inputs. The tensors among them are passed to the host, and returned by it.
+  struct SegmentCall {
+    ExportedModel* model;  // outlives every backward
+    const Segment* segment;
+    std::vector<c10::IValue> inputs;
+    c10::Device device;
+
+    static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+                                tenon_tensor** outputs, uint64_t output_count) {
+      return tenon::detail::guard_torch([&] {
+        const SegmentCall& call = *static_cast<SegmentCall*>(self);
+        const std::vector<at::Tensor> tensors = tenon::detail::unwrap_all(inputs, input_count);
+        std::vector<c10::IValue> values = call.inputs;
+        auto next = tensors.begin();
+        for (c10::IValue& value : values)
+          if (value.isTensor()) value = *next++;
+        wrap_outputs(call.model->forward_segment(frame, *call.segment, values, call.device), frame, outputs,
+                     output_count);
+      });
+    }
+    static void release(void* self) { delete static_cast<SegmentCall*>(self); }
+
+    static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &release};
+  };
+
+  std::vector<at::Tensor> checkpoint(const tenon_frame* frame, const Segment& segment, std::vector<c10::IValue> inputs,
+                                     c10::Device device) {
+    std::vector<tenon_tensor*> handles, outputs(segment.outputs.size(), nullptr);
+    for (c10::IValue& value : inputs) {
+      if (!value.isTensor()) continue;
+      handles.push_back(tenon::detail::wrap_in_frame(value.toTensor(), frame));
+      value = at::Tensor();  // the host keeps it
+    }
+    const auto call = new SegmentCall{this, &segment, std::move(inputs), device};
+    tenon::detail::check(tenon::detail::checkpointing().run(frame, &SegmentCall::table, call, handles.data(),
+                                                            handles.size(), outputs.data(), outputs.size()));
+    return tenon::detail::unwrap_all(outputs.data(), outputs.size());
+  }
+
+  std::vector<at::Tensor> weights_of(const tenon_frame* frame) const {
     std::vector<at::Tensor> weights;
     weights.reserve(frame_index_.size());
     for (const uint64_t index : frame_index_) {
@@ -130,15 +210,20 @@ class ExportedModel {
         throw tenon::Error(TENON_INVALID_ARGUMENT, "the frame lacks tensors of build()");
       weights.push_back(tenon::detail::unwrap(frame->tensors[index]));
     }
-    const size_t which = frame->training ? 0 : 1;
+    return weights;
+  }
+
+  template <class Body>
+  std::vector<at::Tensor> within_path(Body&& body) const {
     try {
-      return exported::run(programs_[which], *constants_[which], weights, inputs);
+      return body();
     } catch (const tenon::Error& error) {
-      throw tenon::Error(error.status(), path_ + ": " + error.what());
+      // An error within a segment has the path already.
+      const std::string message = error.what();
+      throw tenon::Error(error.status(), message.starts_with(path_) ? message : path_ + ": " + message);
     }
   }
 
- private:
   void read_weights(exported::Archive& archive, const std::vector<Graph>& graphs) {
     const std::string config = "data/weights/" + graphs[0].name + "_weights_config.json";
     const StoredTensors stored = exported::read_tensors(archive, config, "data/weights/");
@@ -184,6 +269,7 @@ class ExportedModel {
       add(graphs[0], found == Mode::training ? Mode::evaluation : Mode::training);
       if (found == Mode::evaluation) std::swap(programs_[0], programs_[1]);
     }
+    programs_[0].segments = exported::find_segments(programs_[0]);
     for (const Program& program : programs_)
       constants_.push_back(std::make_unique<exported::Constants>(program.constants));
   }
@@ -221,11 +307,8 @@ struct ExportedTable {
   static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
                               tenon_tensor** outputs, uint64_t output_count) {
     return tenon::detail::guard_torch([&] {
-      const std::vector<at::Tensor> given =
-          instance(self).forward(frame, tenon::detail::unwrap_all(inputs, input_count));
-      if (given.size() != output_count)
-        throw tenon::Error(TENON_INVALID_ARGUMENT, "forward has " + std::to_string(given.size()) + " outputs");
-      for (size_t i = 0; i < given.size(); ++i) outputs[i] = tenon::detail::wrap_in_frame(given[i], frame);
+      wrap_outputs(instance(self).forward(frame, tenon::detail::unwrap_all(inputs, input_count)), frame, outputs,
+                   output_count);
     });
   }
 
@@ -236,9 +319,17 @@ struct ExportedTable {
     return TENON_OK;
   }
 
+  static tenon_status is_capturable(void* self, uint32_t* result) {
+    *result = instance(self).is_capturable() ? 1 : 0;
+    return TENON_OK;
+  }
+
   static const void* get_extension(tenon_string id) {
     static constexpr tenon_tied_weights tied = {sizeof(tenon_tied_weights), &tied_weights};
-    return tenon::detail::copy(id) == TENON_TIED_WEIGHTS ? &tied : nullptr;
+    static constexpr tenon_capture capture = {sizeof(tenon_capture), &is_capturable};
+    const std::string name = tenon::detail::copy(id);
+    if (name == TENON_TIED_WEIGHTS) return &tied;
+    return name == TENON_CAPTURE ? &capture : nullptr;
   }
 };
 

@@ -53,9 +53,10 @@ struct Settings {
 };
 
 struct Instruction {
-  std::string name;    // of the node: `conv2d_1`
-  std::string target;  // `torch.ops.aten.conv2d.default`
-  std::string place;   // the line of Python that the node is from; empty if unknown
+  std::string name;          // of the node: `conv2d_1`
+  std::string target;        // `torch.ops.aten.conv2d.default`
+  std::string place;         // the line of Python that the node is from; empty if unknown
+  std::string modules = {};  // in which the node is: `call,path,type;call,path,type`; empty if unknown
   std::optional<c10::OperatorHandle> op = std::nullopt;
   SymbolicFunction symbolic = nullptr;
   std::vector<Operand> operands = {};
@@ -83,11 +84,22 @@ struct ProgramOutput {
   Slot slot;
 };
 
+// Instructions that backward may repeat instead of keeping what they computed. Between them and the others pass only
+// `inputs` and `outputs`.
+struct Segment {
+  size_t begin, end;                 // instructions
+  std::vector<ProgramInput> stored;  // the weights and constants that they read
+  std::vector<Slot> inputs;          // tensors and numbers
+  std::vector<Slot> outputs;         // tensors
+  std::vector<size_t> numbers;       // instructions for numbers that others read: they run outside of the segment, too
+};
+
 struct Program {
   size_t slot_count = 0;
   std::vector<ProgramInput> inputs;
   std::vector<Instruction> instructions;
   std::vector<ProgramOutput> outputs;
+  std::vector<Segment> segments = {};  // for training, in order
   std::vector<std::string> constant_names;
   std::vector<at::Tensor> constants;
 };

@@ -56,12 +56,28 @@ class Run {
 
   c10::IValue& operator[](Slot slot) { return slots_[slot]; }
 
+  // Throws tenon::Error that names the node.
   void execute(const Instruction& instruction) {
+    try {
+      call(instruction);
+    } catch (const c10::Error& error) {
+      throw tenon::Error(instruction.describe() + ": " + error.what_without_backtrace());
+    } catch (const std::exception& error) {
+      throw tenon::Error(instruction.describe() + ": " + error.what());
+    }
+  }
+
+  void release(const Instruction& instruction) {
+    for (const Slot slot : instruction.released) slots_[slot] = c10::IValue();
+  }
+
+ private:
+  void call(const Instruction& instruction) {
     std::vector<c10::IValue> stack;
     stack.reserve(instruction.operands.size());
     for (const Operand& operand : instruction.operands) stack.push_back(evaluate(operand));
     // The stack then holds the last reference, which the operator releases.
-    for (const Slot slot : instruction.released) slots_[slot] = c10::IValue();
+    release(instruction);
     if (instruction.symbolic) {
       stack = {instruction.symbolic(stack)};
     } else if (instruction.settings.gradients || instruction.settings.autocast) {
@@ -73,7 +89,6 @@ class Run {
     store(instruction, std::move(stack));
   }
 
- private:
   c10::IValue evaluate(const Operand& operand) const {
     switch (operand.kind) {
       case Operand::Kind::constant: return operand.constant;
@@ -171,6 +186,16 @@ std::vector<Unchanged> set_inputs(const Program& program, Constants& constants, 
   return unchanged;
 }
 
+void call_segment_with_slots(const Program& program, const Segment& segment, const CallSegment& call_segment,
+                             Run& run) {
+  std::vector<c10::IValue> inputs;
+  for (const Slot slot : segment.inputs) inputs.push_back(run[slot]);
+  std::vector<at::Tensor> outputs = call_segment(segment, inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) run[segment.outputs[i]] = std::move(outputs[i]);
+  for (const size_t number : segment.numbers) run.execute(program.instructions[number]);
+  for (size_t i = segment.begin; i < segment.end; ++i) run.release(program.instructions[i]);
+}
+
 }  // namespace
 
 std::vector<at::Tensor> Constants::on(c10::Device device) {
@@ -182,16 +207,16 @@ std::vector<at::Tensor> Constants::on(c10::Device device) {
 }
 
 std::vector<at::Tensor> run(const Program& program, Constants& constants, const std::vector<at::Tensor>& weights,
-                            const std::vector<at::Tensor>& inputs) {
+                            const std::vector<at::Tensor>& inputs, const CallSegment& call_segment) {
   Run run(program, inputs.at(0).device());
   const std::vector<Unchanged> unchanged = set_inputs(program, constants, weights, inputs, run);
-  for (const Instruction& instruction : program.instructions) {
-    try {
-      run.execute(instruction);
-    } catch (const c10::Error& error) {
-      throw tenon::Error(instruction.describe() + ": " + error.what_without_backtrace());
-    } catch (const std::exception& error) {
-      throw tenon::Error(instruction.describe() + ": " + error.what());
+  auto segment = call_segment ? program.segments.begin() : program.segments.end();
+  for (size_t i = 0; i < program.instructions.size();) {
+    if (segment != program.segments.end() && segment->begin == i) {
+      call_segment_with_slots(program, *segment, call_segment, run);
+      i = (segment++)->end;
+    } else {
+      run.execute(program.instructions[i++]);
     }
   }
   for (const Unchanged& tensor : unchanged) tensor.check();
@@ -207,6 +232,20 @@ std::vector<at::Tensor> run(const Program& program, Constants& constants, const 
       weights.at(output.index).copy_(value.toTensor());
     }
   }
+  return outputs;
+}
+
+std::vector<at::Tensor> run_segment(const Program& program, const Segment& segment, Constants& constants,
+                                    const std::vector<at::Tensor>& weights, const std::vector<c10::IValue>& inputs,
+                                    c10::Device device) {
+  Run run(program, device);
+  const std::vector<at::Tensor> moved = constants.on(device);
+  for (const ProgramInput& stored : segment.stored)
+    run[stored.slot] = stored.kind == ProgramInput::Kind::weight ? weights.at(stored.index) : moved.at(stored.index);
+  for (size_t i = 0; i < inputs.size(); ++i) run[segment.inputs[i]] = inputs[i];
+  for (size_t i = segment.begin; i < segment.end; ++i) run.execute(program.instructions[i]);
+  std::vector<at::Tensor> outputs;
+  for (const Slot slot : segment.outputs) outputs.push_back(run[slot].toTensor());
   return outputs;
 }
 

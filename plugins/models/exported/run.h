@@ -2,7 +2,9 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,9 +27,18 @@ class Constants {
       [](c10::Device a, c10::Device b) { return a.str() < b.str(); }};
 };
 
-// Returns the outputs for the user. `weights` are the tensors of the frame; `inputs` has at least one tensor. Throws
-// tenon::Error that names the node and its line of Python.
+// Runs a segment of the program: returns its outputs.
+using CallSegment =
+    std::function<std::vector<at::Tensor>(const Segment& segment, const std::vector<c10::IValue>& inputs)>;
+
+// Returns the outputs for the user. `weights` are the tensors of the frame; `inputs` has at least one tensor. Passes
+// each segment to `call_segment` if that is not empty. Throws tenon::Error that names the node and its line of Python.
 std::vector<at::Tensor> run(const Program& program, Constants& constants, const std::vector<at::Tensor>& weights,
-                            const std::vector<at::Tensor>& inputs);
+                            const std::vector<at::Tensor>& inputs, const CallSegment& call_segment = {});
+
+// Runs the instructions of a segment on a device. Throws like run().
+std::vector<at::Tensor> run_segment(const Program& program, const Segment& segment, Constants& constants,
+                                    const std::vector<at::Tensor>& weights, const std::vector<c10::IValue>& inputs,
+                                    c10::Device device);
 
 }  // namespace exported

@@ -1,0 +1,71 @@
+// The segments of activation checkpointing in the reference archives.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "plugins/models/exported/archive.h"
+#include "plugins/models/exported/compile.h"
+#include "plugins/models/exported/segments.h"
+#include "plugins/models/exported/stored_tensors.h"
+#include "tests/exported/archives.h"
+
+using namespace exported;
+
+namespace {
+
+std::filesystem::path path_of(const std::string& name) {
+  return tenon::exported::archive_folder().parent_path() / "exported_architectures" / (name + ".pt2");
+}
+
+Program compile_training(const std::filesystem::path& path) {
+  Archive archive(path.string());
+  Weights weights;
+  for (const auto& [name, tensor] : read_tensors(archive, "data/weights/train_weights_config.json", "data/weights/")) {
+    weights.index.emplace(name, weights.names.size());
+    weights.names.push_back(name);
+  }
+  const StoredTensors constants =
+      read_tensors(archive, "data/constants/train_constants_config.json", "data/constants/");
+  return compile(archive.read_json("models/train.json"), weights, constants, Mode::as_exported);
+}
+
+// The innermost module that contains all instructions of a segment.
+std::string module_of(const Program& program, const Segment& segment) {
+  std::string common = program.instructions[segment.begin].modules;
+  for (size_t i = segment.begin; i < segment.end; ++i) {
+    const std::string& modules = program.instructions[i].modules;
+    const auto [end, other] = std::ranges::mismatch(common, modules);
+    const bool is_whole = end == common.end() && (other == modules.end() || *other == ';');
+    if (!is_whole) common.resize(common.rfind(';', static_cast<size_t>(end - common.begin())));
+  }
+  const size_t begin = common.find(',', common.rfind(';')) + 1;
+  return common.substr(begin, common.find(',', begin) - begin);
+}
+
+std::vector<std::string> list_segments(const std::filesystem::path& path) {
+  const Program program = compile_training(path);
+  std::vector<std::string> names;
+  for (const Segment& segment : find_segments(program)) names.push_back(module_of(program, segment));
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("the segments are the repeated blocks of a model") {
+  CHECK(list_segments(path_of("resnet")) == Names{"layer1.0", "layer1.1", "layer2.0", "layer3.0", "layer4.0"});
+  CHECK(list_segments(path_of("vit")) == Names{"encoder.layers.encoder_layer_0", "encoder.layers.encoder_layer_1"});
+  CHECK(list_segments(path_of("gpt2")) == Names{"transformer.h.0", "transformer.h.1"});
+  CHECK(list_segments(path_of("llama")) == Names{"model.layers.0", "model.layers.1"});
+  CHECK(list_segments(path_of("whisper")) ==
+        Names{"model.encoder.layers.0", "model.encoder.layers.1", "model.decoder.layers.0", "model.decoder.layers.1"});
+}
+
+TEST_CASE("a model without repeated blocks has no segments") {
+  CHECK(list_segments(tenon::exported::archive_path("mlp")).empty());
+  CHECK(list_segments(tenon::exported::archive_path("pair")).empty());
+}
