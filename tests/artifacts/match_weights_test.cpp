@@ -103,12 +103,31 @@ TEST_CASE("a tensor with two names may be in the file under either of them") {
                                                make_expected("head.weight", 0)};
     const MatchedWeights matched = match_weights(stored, expected);
     CHECK(matched.is_complete());
-    CHECK(matched.count(WeightStatus::other_name) == 1);
+    CHECK(matched.count() == 2);
+    CHECK(matched.count(WeightStatus::loaded) == 2);
   }
   const std::vector<TensorView> stored{view("bias")};
   const std::vector<ExpectedTensor> expected{make_expected("embedding.weight", 0), make_expected("bias", 1),
                                              make_expected("head.weight", 0)};
-  CHECK(match_weights(stored, expected).count(WeightStatus::missing) == 2);
+  const MatchedWeights matched = match_weights(stored, expected);
+  CHECK(matched.count(WeightStatus::missing) == 1);
+  CHECK(matched.matches[0].expected == 0);
+}
+
+TEST_CASE("a tensor of another shape under a further name is not missing under its first") {
+  const std::vector<TensorView> stored{view("bn1.running_mean"), view("head.weight", {3})};
+  const std::vector<ExpectedTensor> expected{make_expected("features.mean", 0),
+                                             make_expected("features.num_batches_tracked", 1, {}, TENON_INT64),
+                                             make_expected("classifier.weight", 2),
+                                             make_expected("bn1.running_mean", 0),
+                                             make_expected("bn1.num_batches_tracked", 1, {}, TENON_INT64),
+                                             make_expected("head.weight", 2)};
+  const MatchedWeights matched = match_weights(stored, expected);
+  CHECK(matched.count() == 3);
+  CHECK(matched.count(WeightStatus::loaded) == 1);
+  CHECK(matched.count(WeightStatus::older_batch) == 1);
+  CHECK(matched.count(WeightStatus::other_shape) == 1);
+  CHECK(matched.count(WeightStatus::missing) == 0);
 }
 
 TEST_CASE("batch norms of older files have no counter, and missing counters of other modules are errors") {

@@ -14,9 +14,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A run file for the digits with an exported convolutional network, which has batch norm and dropout.
-fs::path write_run_file(const fs::path& folder, const std::string& train) {
-  const std::string archive = TENON_SOURCE_DIR "/tests/parity/reference/exported/cnn.pt2";
+// A run file for the digits with an exported convolutional network that has batch norm: `cnn` has dropout, too, and
+// `residual` has repeated blocks.
+fs::path write_run_file(const fs::path& folder, const std::string& train, const std::string& model = "cnn") {
+  const std::string archive = TENON_SOURCE_DIR "/tests/parity/reference/exported/" + model + ".pt2";
   return write_file(folder / "exported.toml", "[model]\nuse = \"exported\"\nparams = { path = \"" + archive +
                                                   "\", outputs = [\"logits\"] }\n" + R"(
 [data]
@@ -57,16 +58,28 @@ TEST_CASE("an exported model learns the digits in float32 and in bf16") {
   CHECK(read_last_metric(train("bf16", "epochs = 3\nprecision = \"bf16\"\n"), "validation/accuracy") > 0.75);
 }
 
-TEST_CASE("a run with an exported model resumes bit for bit, in two processes with accumulation") {
-  const fs::path folder = make_empty_folder("resumed");
+namespace {
+
+void check_resume(const std::string& model, const std::string& train) {
+  const fs::path folder = make_empty_folder("resumed_" + model);
   const std::string prefix = "env TMPDIR=" + make_empty_folder("temporary").string() + " ";
-  const fs::path run_file = write_run_file(folder, "steps = 1000\naccumulate = 2\n");
+  const fs::path run_file = write_run_file(folder, train, model);
   const Outcome outcome = run_host(
       {"verify-resume", "--config", run_file.string(), "--processes", "2", "--steps", "12", "--kills", "1"}, prefix);
   CAPTURE(outcome.errors);
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("IDENTICAL: bit for bit the same with and without 1 kill") != std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("a run with an exported model resumes bit for bit, in two processes with accumulation") {
+  check_resume("cnn", "steps = 1000\naccumulate = 2\n");
+}
+
+TEST_CASE("it also does in bf16 with activation checkpointing") {
+  check_resume("residual", "steps = 1000\naccumulate = 2\nprecision = \"bf16\"\nactivation_checkpointing = true\n");
 }
 
 TEST_CASE("trained weights are exported into a copy of the archive, which another run starts from") {

@@ -2,8 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugins/models/exported/archive.h"
@@ -13,6 +14,9 @@
 #include "tests/exported/archives.h"
 
 using namespace exported;
+using tenon::exported::read_records;
+using tenon::exported::Records;
+using tenon::exported::write_records;
 
 namespace {
 
@@ -63,6 +67,24 @@ TEST_CASE("the segments are the repeated blocks of a model") {
   CHECK(list_segments(path_of("llama")) == Names{"model.layers.0", "model.layers.1"});
   CHECK(list_segments(path_of("whisper")) ==
         Names{"model.encoder.layers.0", "model.encoder.layers.1", "model.decoder.layers.0", "model.decoder.layers.1"});
+}
+
+TEST_CASE("a block that changes a tensor in place within itself is a segment") {
+  CHECK(list_segments(tenon::exported::archive_path("residual")) == Names{"blocks.0", "blocks.1"});
+}
+
+TEST_CASE("a block that changes its input in place is not a segment") {
+  Records records = read_records(tenon::exported::archive_path("residual"));
+  nlohmann::json model = nlohmann::json::parse(records.at("models/train.json"));
+  // The second block ends in relu_: its input is the sum that the first block computes in place.
+  auto& nodes = model["graph_module"]["graph"]["nodes"];
+  for (auto& node : nodes) {
+    const std::string modules = node["metadata"].value("nn_module_stack", "");
+    if (modules.find("blocks.1") == std::string::npos || node["target"] != "torch.ops.aten.add_.Tensor") continue;
+    if (node["inputs"][1]["arg"].contains("as_tensor")) std::swap(node["inputs"][0]["arg"], node["inputs"][1]["arg"]);
+  }
+  records["models/train.json"] = model.dump();
+  CHECK(list_segments(write_records(records, "changed")) == Names{"blocks.0"});
 }
 
 TEST_CASE("a model without repeated blocks has no segments") {

@@ -73,7 +73,7 @@ class Residual(nn.Module):
         super().__init__()
         self.stem = nn.Conv2d(1, 4, 1)
         self.blocks = nn.Sequential(Block(), Block())
-        self.head = nn.Linear(4, 3)
+        self.head = nn.Linear(4, 10)
 
     def forward(self, image):
         return self.head(self.blocks(self.stem(image)).mean((2, 3)))
@@ -147,7 +147,7 @@ class Counter(nn.Module):
 MODELS = {
     "mlp": (Mlp, {"x": (6,)}),
     "cnn": (Cnn, {"image": (1, 8, 8)}),
-    "residual": (Residual, {"image": (1, 6, 6)}),
+    "residual": (Residual, {"image": (1, 8, 8)}),
     "encoder": (Encoder, {"tokens": (5,)}),
     "pair": (Pair, {"left": (4,), "right": (3,)}),
     "counter": (Counter, {"x": (4,)}),

@@ -3,7 +3,7 @@
 
     python3 make_exported_architectures.py OUTDIR        (OUTDIR: reference/exported_architectures)
 
-Made with torch 2.11, torchvision 0.26, timm 1.0, transformers 5.24, peft 0.21 and safetensors. OUTDIR has the files that
+Made with torch 2.11, torchvision 0.26, timm 1.0, transformers 5.24 and peft 0.21. OUTDIR has the files that
 make_exported.py describes, with smaller dtypes: see shrink(). The models are the classes of the libraries, with few and
 narrow layers. They train in float64, so that the different rounding of processors cannot add up over the steps.
 """

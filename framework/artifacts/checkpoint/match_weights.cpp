@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace tenon::artifacts {
@@ -34,6 +35,27 @@ bool is_older_batch_norm(const ExpectedTensor& expected, const Places& places, s
   return sibling != places.end() && matches[sibling->second].stored;
 }
 
+// Whether `one` has more of their tensor than `other`.
+bool is_better(const WeightMatch& one, const WeightMatch& other) {
+  const auto rank = [](const WeightMatch& match) {
+    return match.stored ? 2 : match.status == WeightStatus::older_batch ? 1 : 0;
+  };
+  return rank(one) > rank(other) || (rank(one) == rank(other) && one.expected < other.expected);
+}
+
+// Of a tensor with several names, those in the file are kept; without any, the first.
+std::vector<WeightMatch> keep_found_names(const std::vector<WeightMatch>& matches) {
+  std::map<size_t, const WeightMatch*> best;  // by tensor
+  for (const WeightMatch& match : matches) {
+    const auto [found, is_new] = best.emplace(match.tensor, &match);
+    if (!is_new && is_better(match, *found->second)) found->second = &match;
+  }
+  std::vector<WeightMatch> kept;
+  for (const WeightMatch& match : matches)
+    if (match.stored || best.at(match.tensor) == &match) kept.push_back(match);
+  return kept;
+}
+
 }  // namespace
 
 bool remove_wrapper_prefix(std::string_view& name) {
@@ -47,13 +69,21 @@ bool remove_wrapper_prefix(std::string_view& name) {
 
 bool MatchedWeights::is_complete() const {
   return unexpected.empty() && std::ranges::all_of(matches, [](const WeightMatch& match) {
-           return match.status == WeightStatus::loaded || match.status == WeightStatus::other_name ||
-                  match.status == WeightStatus::older_batch;
+           return match.status == WeightStatus::loaded || match.status == WeightStatus::older_batch;
          });
 }
 
+size_t MatchedWeights::count() const {
+  std::set<size_t> tensors;
+  for (const WeightMatch& match : matches) tensors.insert(match.tensor);
+  return tensors.size();
+}
+
 size_t MatchedWeights::count(WeightStatus status) const {
-  return static_cast<size_t>(std::ranges::count(matches, status, &WeightMatch::status));
+  std::set<size_t> tensors;
+  for (const WeightMatch& match : matches)
+    if (match.status == status) tensors.insert(match.tensor);
+  return tensors.size();
 }
 
 MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const ExpectedTensor> expected) {
@@ -61,7 +91,7 @@ MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const
   Places places;
   for (size_t i = 0; i < expected.size(); ++i) {
     places.emplace(expected[i].name, i);
-    matched.matches.push_back({i, nullptr, WeightStatus::missing});
+    matched.matches.push_back({i, expected[i].first_place, nullptr, WeightStatus::missing});
   }
   // An exact name has precedence over names with prefixes in the file.
   for (const TensorView& tensor : stored)
@@ -77,17 +107,10 @@ MatchedWeights match_weights(std::span<const TensorView> stored, std::span<const
   }
   for (WeightMatch& match : matched.matches)
     if (match.stored) match.status = check(*match.stored, expected[match.expected]);
-  for (WeightMatch& match : matched.matches) {
-    if (match.stored) continue;
-    const size_t first = expected[match.expected].first_place;
-    const bool has_other = std::ranges::any_of(matched.matches, [&](const WeightMatch& other) {
-      return other.status == WeightStatus::loaded && expected[other.expected].first_place == first;
-    });
-    if (has_other)
-      match.status = WeightStatus::other_name;
-    else if (is_older_batch_norm(expected[match.expected], places, matched.matches))
+  for (WeightMatch& match : matched.matches)
+    if (!match.stored && is_older_batch_norm(expected[match.expected], places, matched.matches))
       match.status = WeightStatus::older_batch;
-  }
+  matched.matches = keep_found_names(matched.matches);
   return matched;
 }
 

@@ -23,7 +23,6 @@ struct ExpectedTensor {
 
 enum class WeightStatus {
   loaded,       // from `stored`, with a conversion between floating-point dtypes
-  other_name,   // not in the file, but the tensor is loaded under another name: tied weights, stored once
   older_batch,  // num_batches_tracked, missing in files of PyTorch before 0.4.1; the model keeps its value
   missing,      // not in the file
   other_shape,  // `stored` has another shape
@@ -32,15 +31,18 @@ enum class WeightStatus {
 
 struct WeightMatch {
   size_t expected;           // index among the requested tensors
+  size_t tensor;             // index of the same tensor under its first name
   const TensorView* stored;  // null: not in the file
   WeightStatus status;
 };
 
 struct MatchedWeights {
-  std::vector<WeightMatch> matches;  // one for each requested tensor, in order
+  // For each requested tensor, in order, one match, or one for each of its names in the file.
+  std::vector<WeightMatch> matches;
   std::vector<const TensorView*> unexpected;
 
   bool is_complete() const;  // no tensor is missing, unexpected or of another shape or dtype
+  size_t count() const;      // of the tensors, each with all of its names
   size_t count(WeightStatus status) const;
 };
 

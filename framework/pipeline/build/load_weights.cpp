@@ -61,7 +61,6 @@ std::string describe_mismatches(const MatchedWeights& matched, const std::vector
 const char* to_string(WeightStatus status) {
   switch (status) {
     case WeightStatus::loaded: return "loaded";
-    case WeightStatus::other_name: return "loaded under another name";
     case WeightStatus::older_batch: return "not in older files";
     case WeightStatus::missing: return "missing";
     case WeightStatus::other_shape: return "another shape";
@@ -74,7 +73,7 @@ const char* to_string(WeightStatus status) {
 std::string describe_matches(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
   std::vector<std::array<std::string, 3>> rows;
   for (const WeightMatch& match : matched.matches) {
-    const NamedTensor& named = tensors[match.expected];
+    const NamedTensor& named = tensors[match.tensor];
     std::string what = plugins::describe(named.tensor);
     if (match.stored && describe_stored(*match.stored) != what) what += " from " + describe_stored(*match.stored);
     if (match.stored && match.stored->name != named.name) what += ", in the file " + match.stored->name;
@@ -95,9 +94,9 @@ std::string describe_matches(const MatchedWeights& matched, const std::vector<Na
 }
 
 std::string describe_counts(const MatchedWeights& matched) {
-  const auto loaded = matched.count(WeightStatus::loaded) + matched.count(WeightStatus::other_name);
+  const auto loaded = matched.count(WeightStatus::loaded);
   const auto different = matched.count(WeightStatus::other_shape) + matched.count(WeightStatus::other_dtype);
-  return std::to_string(loaded) + " of " + std::to_string(matched.matches.size()) + " tensors of the model loaded, " +
+  return std::to_string(loaded) + " of " + std::to_string(matched.count()) + " tensors of the model loaded, " +
          std::to_string(matched.count(WeightStatus::missing)) + " missing, " + std::to_string(different) +
          " of another shape or dtype, " + std::to_string(matched.unexpected.size()) + " unexpected";
 }
@@ -127,8 +126,7 @@ void check_partial(const MatchedWeights& matched, const std::vector<NamedTensor>
   for (const NamedTensor& named : tensors) largest = std::max(largest, named.tensor.numel());
   for (const WeightMatch& match : matched.matches) {
     const NamedTensor& named = tensors[match.expected];
-    const bool is_loaded = match.status == WeightStatus::loaded || match.status == WeightStatus::other_name;
-    if (!is_loaded && named.tensor.numel() == largest)
+    if (match.status != WeightStatus::loaded && named.tensor.numel() == largest)
       throw support::Error(support::ErrorKind::checkpoint,
                            file + ": " + named.name +
                                " is not loaded, which is the largest tensor of the model; if it is "
@@ -138,11 +136,11 @@ void check_partial(const MatchedWeights& matched, const std::vector<NamedTensor>
 }
 
 // Tied tensors may be in the file several times, with equal values.
-void check_ties(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, const std::string& file) {
+void check_ties(const MatchedWeights& matched, const std::string& file) {
   for (const WeightMatch& one : matched.matches)
     for (const WeightMatch& other : matched.matches) {
-      if (one.expected >= other.expected || one.status != WeightStatus::loaded ||
-          other.status != WeightStatus::loaded || !tensors[one.expected].tensor.is_same(tensors[other.expected].tensor))
+      if (one.tensor != other.tensor || one.expected >= other.expected || one.status != WeightStatus::loaded ||
+          other.status != WeightStatus::loaded)
         continue;
       if (!copy_stored(*one.stored).equal(copy_stored(*other.stored)))
         throw support::Error(support::ErrorKind::checkpoint,
@@ -208,7 +206,7 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
     if (matched.is_complete()) return;
     reject_transposed(matched, tensors, file);
     if (loaded == 0) refuse(": does not fit the model:");
-    refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(tensors.size()) +
+    refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(matched.count()) +
            " tensors fit; load only these with model.weights_match = \"partial\":");
   }
   reject_transposed(matched, tensors, file);
@@ -234,7 +232,7 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   const std::vector<artifacts::ExpectedTensor> expected = list_expected(tensors);
   const MatchedWeights matched = artifacts::match_weights(stored, expected);
   check(matched, tensors, request.match, path.string());
-  check_ties(matched, tensors, path.string());
+  check_ties(matched, path.string());
 
   const at::NoGradGuard no_grad;
   for (const WeightMatch& one : matched.matches)

@@ -5,7 +5,7 @@
 //   std::vector<tenon::Port> ports() const;         // inputs and outputs, in forward's order
 //   void build(tenon::Builder& builder);            // declares weights: weight_ = builder.parameter(...)
 //   tenon::Tensor forward(const tenon::Frame& frame, const tenon::Inputs& inputs) const;
-//   static std::vector<std::pair<std::string, std::string>> tied_weights();   // optional, see tied_weights.hpp
+//   std::vector<std::pair<std::string, std::string>> tied_weights() const;    // optional, see tied_weights.hpp
 //   static std::vector<std::pair<std::string, std::string>> usual_sources();  // optional, see usual_sources.hpp
 //   std::vector<tenon::IndexInput> index_inputs() const;  // optional: inputs that hold indices, see index_inputs.hpp
 //   bool is_capturable() const { return true; }     // optional: a CUDA graph can replay it, see capture.hpp
@@ -127,12 +127,16 @@ struct TENON_HIDDEN ModelTable {
     const Table<Port> ports;
     const Table<IndexInput> index_inputs;
     const DecodingInfo decoding;
+    std::unique_ptr<const NamePairs<tenon_tied_weight>> tied_weights = nullptr;
   };
 
   static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
   static const T& component(void* self) { return instance(self).model; }
   static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
   static const DecodingInfo& decoding(void* self) { return instance(self).decoding; }
+  static std::unique_ptr<const NamePairs<tenon_tied_weight>>& tied_weights(void* self) {
+    return instance(self).tied_weights;
+  }
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
     return guard([&] { *self = new Instance(params); });
@@ -210,7 +214,7 @@ Component model(std::string id, std::string doc) {
           detail::schema_of<T>(),
           &Table::table,
           detail::Extensions<detail::CaptureExtension<T, Table>, detail::DecodingExtension<T, Table>,
-                             detail::IndexInputsExtension<T, Table>, detail::TiedWeightsExtension<T>,
+                             detail::IndexInputsExtension<T, Table>, detail::TiedWeightsExtension<T, Table>,
                              detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
 }
 

@@ -1,5 +1,6 @@
 /* Further names of a model's tensors, as an extension of a model (tenon_component.get_extension). In PyTorch a tied
- * tensor has several names in the state_dict, and safetensors stores it under one of them. A host that does not know an
+ * tensor has several names in the state_dict, and safetensors stores it under one of them. Another library may have the
+ * same architecture with other names: its files load if the model lists these. A host that does not know an
  * extension never requests it. */
 #ifndef TENON_TIED_WEIGHTS_H
 #define TENON_TIED_WEIGHTS_H

@@ -1,11 +1,13 @@
 // EfficientNet: Tan and Le, "EfficientNet: rethinking model scaling for convolutional neural networks",
-// arXiv:1905.11946. Names and structure are those of torchvision, so that torchvision's weights load.
+// arXiv:1905.11946. Names and structure are those of torchvision, so that its weights load; so do timm's, by their
+// names.
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
 
 #include <cmath>
 
 #include "plugins/models/stochastic_depth.h"
+#include "plugins/models/weight_names.h"
 
 namespace {
 
@@ -200,6 +202,37 @@ class EfficientNet final {
 
   bool is_capturable() const { return true; }
 
+  // The names of timm's EfficientNet.
+  std::vector<std::pair<std::string, std::string>> tied_weights() const {
+    using tenon::plugins::add_names;
+    std::vector<std::pair<std::string, std::string>> names;
+    const auto add_convolution = [&](const std::string& convolution, const std::string& norm, const std::string& name) {
+      add_names(names, convolution, name + ".0.", {"weight"});
+      add_names(names, norm, name + ".1.", {"weight", "bias", "running_mean", "running_var", "num_batches_tracked"});
+    };
+    add_convolution("conv_stem.", "bn1.", "features.0");
+    for (size_t stage = 0; stage < std::size(kStages); ++stage) {
+      for (int64_t i = 0; i < scale_depth(kStages[stage].blocks); ++i) {
+        const std::string timm = "blocks." + std::to_string(stage) + "." + std::to_string(i) + ".";
+        const std::string name = "features." + std::to_string(stage + 1) + "." + std::to_string(i) + ".block.";
+        // A block that does not expand its channels has three parts instead of four.
+        const bool expands = kStages[stage].expansion != 1;
+        int part = 0, norm = 1;
+        const auto next_norm = [&] { return timm + "bn" + std::to_string(norm++) + "."; };
+        const auto next_part = [&] { return name + std::to_string(part++); };
+        if (expands) add_convolution(timm + "conv_pw.", next_norm(), next_part());
+        add_convolution(timm + "conv_dw.", next_norm(), next_part());
+        const std::string weigh = next_part();
+        add_names(names, timm + "se.conv_reduce.", weigh + ".fc1.", {"weight", "bias"});
+        add_names(names, timm + "se.conv_expand.", weigh + ".fc2.", {"weight", "bias"});
+        add_convolution(timm + (expands ? "conv_pwl." : "conv_pw."), next_norm(), next_part());
+      }
+    }
+    add_convolution("conv_head.", "bn2.", "features." + std::to_string(std::size(kStages) + 1));
+    add_names(names, "classifier.", "classifier.1.", {"weight", "bias"});
+    return names;
+  }
+
   Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
     Tensor x = tenon::checkpoint(
         frame, [this](const Frame&, const Tensor& image) { return silu((*stem_)(image)); }, inputs["image"]);
@@ -250,10 +283,10 @@ class EfficientNet final {
 
 }  // namespace
 
-TENON_PLUGIN("efficientnet", "0.1.0", "Apache-2.0", "EfficientNets for image classification.",
-             tenon::model<EfficientNet>("efficientnet",
-                                        "EfficientNet B0 to B7 for image classification; loads torchvision's weights"),
-             tenon::operators({"aten::adaptive_avg_pool2d", "aten::add_.Scalar", "aten::add_.Tensor",
-                               "aten::batch_norm", "aten::conv2d", "aten::dropout", "aten::flatten.using_ints",
-                               "aten::linear", "aten::mul.Tensor", "aten::mul_.Tensor", "aten::new_ones",
-                               "aten::sigmoid", "aten::silu"}))
+TENON_PLUGIN(
+    "efficientnet", "0.1.0", "Apache-2.0", "EfficientNets for image classification.",
+    tenon::model<EfficientNet>(
+        "efficientnet", "EfficientNet B0 to B7 for image classification; loads the weights of torchvision and timm"),
+    tenon::operators({"aten::adaptive_avg_pool2d", "aten::add_.Scalar", "aten::add_.Tensor", "aten::batch_norm",
+                      "aten::conv2d", "aten::dropout", "aten::flatten.using_ints", "aten::linear", "aten::mul.Tensor",
+                      "aten::mul_.Tensor", "aten::new_ones", "aten::sigmoid", "aten::silu"}))

@@ -1,11 +1,13 @@
 // Vision transformers: Dosovitskiy et al., "An image is worth 16x16 words: transformers for image recognition at
-// scale", arXiv:2010.11929. Names and structure are those of torchvision, so that torchvision's weights load.
+// scale", arXiv:2010.11929. Names and structure are those of torchvision, so that its weights load; so do timm's, by
+// their names.
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
 
 #include <cmath>
 
 #include "plugins/models/stochastic_depth.h"
+#include "plugins/models/weight_names.h"
 
 namespace {
 
@@ -211,6 +213,29 @@ class VisionTransformer final {
 
   bool is_capturable() const { return true; }
 
+  // The names of timm's VisionTransformer.
+  std::vector<std::pair<std::string, std::string>> tied_weights() const {
+    std::vector<std::pair<std::string, std::string>> names{{"cls_token", "class_token"},
+                                                           {"pos_embed", "encoder.pos_embedding"}};
+    const auto add = [&](const std::string& timm, const std::string& name) {
+      tenon::plugins::add_names(names, timm, name, {"weight", "bias"});
+    };
+    add("patch_embed.proj.", "conv_proj.");
+    for (int64_t i = 0; i < variant_.depth; ++i) {
+      const std::string timm = "blocks." + std::to_string(i) + ".";
+      const std::string name = "encoder.layers.encoder_layer_" + std::to_string(i) + ".";
+      add(timm + "norm1.", name + "ln_1.");
+      add(timm + "attn.qkv.", name + "self_attention.in_proj_");
+      add(timm + "attn.proj.", name + "self_attention.out_proj.");
+      add(timm + "norm2.", name + "ln_2.");
+      add(timm + "mlp.fc1.", name + "mlp.0.");
+      add(timm + "mlp.fc2.", name + "mlp.3.");
+    }
+    add("norm.", "encoder.ln.");
+    add("head.", "heads.head.");
+    return names;
+  }
+
   Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
     Tensor x = tenon::checkpoint(
         frame, [this](const Frame& within, const Tensor& image) { return embed(within, image); }, inputs["image"]);
@@ -256,10 +281,11 @@ class VisionTransformer final {
 
 }  // namespace
 
-TENON_PLUGIN(
-    "vit", "0.1.0", "Apache-2.0", "Vision transformers for image classification.",
-    tenon::model<VisionTransformer>("vit", "vision transformer for image classification; loads torchvision's weights"),
-    tenon::operators({"aten::add.Tensor", "aten::cat", "aten::chunk", "aten::conv2d", "aten::dropout",
-                      "aten::expand_as", "aten::flatten.using_ints", "aten::gelu", "aten::layer_norm", "aten::linear",
-                      "aten::mul_.Tensor", "aten::new_ones", "aten::reshape", "aten::scaled_dot_product_attention",
-                      "aten::select.int", "aten::slice.Tensor", "aten::transpose.int"}))
+TENON_PLUGIN("vit", "0.1.0", "Apache-2.0", "Vision transformers for image classification.",
+             tenon::model<VisionTransformer>(
+                 "vit", "vision transformer for image classification; loads the weights of torchvision and timm"),
+             tenon::operators({"aten::add.Tensor", "aten::cat", "aten::chunk", "aten::conv2d", "aten::dropout",
+                               "aten::expand_as", "aten::flatten.using_ints", "aten::gelu", "aten::layer_norm",
+                               "aten::linear", "aten::mul_.Tensor", "aten::new_ones", "aten::reshape",
+                               "aten::scaled_dot_product_attention", "aten::select.int", "aten::slice.Tensor",
+                               "aten::transpose.int"}))
