@@ -55,7 +55,11 @@ TEST_CASE("weights with timm's names and another number of classes are loaded ex
   Values params = kVit;
   params["classes"] = int64_t{7};
   CHECK_THROWS_WITH_AS(load("vit", params), doctest::Contains("30 of its 32 tensors fit"), tenon::support::Error);
-  const Model model = load("vit", params, {tenon::config::WeightsMatch::partial, {}, {}});
-  for (const NamedTensor& named : model.tensors())
-    if (named.name == "heads.head.weight") CHECK(named.tensor.abs().max().item<float>() == 0);
+  const auto check_classifier = [](const Model& model) {
+    for (const NamedTensor& named : model.tensors())
+      if (named.name == "heads.head.weight") CHECK(named.tensor.abs().max().item<float>() == 0);
+  };
+  check_classifier(load("vit", params, {tenon::config::WeightsMatch::partial, {}, {}}));
+  for (const char* const pattern : {"head.*", "heads.*"})
+    check_classifier(load("vit", params, {tenon::config::WeightsMatch::strict, {pattern}, {}}));
 }

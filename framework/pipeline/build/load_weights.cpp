@@ -156,6 +156,26 @@ bool is_excluded(std::string_view name, const std::string& pattern) {
   return false;
 }
 
+// Removes the tensors with a matching name, under all of their names. Returns whether there are any.
+bool exclude(const std::string& pattern, std::vector<NamedTensor>& tensors, std::vector<TensorView>& stored) {
+  std::vector<at::Tensor> excluded;
+  for (const NamedTensor& named : tensors)
+    if (is_excluded(named.name, pattern)) excluded.push_back(named.tensor);
+  std::vector<std::string> patterns{pattern};
+  const size_t removed = std::erase_if(tensors, [&](const NamedTensor& named) {
+    const bool is_removed =
+        std::ranges::any_of(excluded, [&](const at::Tensor& tensor) { return tensor.is_same(named.tensor); });
+    if (is_removed) patterns.push_back(named.name);
+    return is_removed;
+  });
+  return removed + std::erase_if(stored,
+                                 [&](const TensorView& tensor) {
+                                   return std::ranges::any_of(
+                                       patterns, [&](const auto& each) { return is_excluded(tensor.name, each); });
+                                 }) >
+         0;
+}
+
 // The new name of a tensor; nothing if the pattern does not match it.
 std::optional<std::string> rename_by(const std::string& pattern, const std::string& to, const std::string& name) {
   const size_t star = pattern.find('*');
@@ -222,9 +242,7 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());
   rename(stored, request.rename, path.string());
   for (const std::string& pattern : request.exclude) {
-    const auto matches = [&](const auto& tensor) { return is_excluded(tensor.name, pattern); };
-    const size_t removed = std::erase_if(tensors, matches) + std::erase_if(stored, matches);
-    if (removed == 0)
+    if (!exclude(pattern, tensors, stored))
       throw support::Error(support::ErrorKind::configuration,
                            "model.weights_exclude: \"" + pattern + "\" matches no tensor of the model or of " +
                                path.string() + "; remove it, or correct it: * matches anything");
