@@ -199,7 +199,9 @@ int expected_code(const std::string& command) {
 TEST_CASE("every command of the documentation succeeds") {
   const Workplace workplace;
   size_t executed = 0;
-  for (const Block& block : read_all_blocks({"sh", "console"}))
+  for (const Block& block : read_all_blocks({"sh", "console"})) {
+    // tests/exported/check_timm_guide.py follows this page, which needs Python.
+    if (block.place.starts_with("docs/train_a_timm_model.md")) continue;
     for (const std::string& command : list_commands(block.text)) {
       INFO(block.place << ": " << command);
       const int code = workplace.execute(command);
@@ -207,6 +209,7 @@ TEST_CASE("every command of the documentation succeeds") {
       CHECK(code == expected_code(command));
       ++executed;
     }
+  }
   CHECK(executed >= 25);
 }
 

@@ -207,27 +207,30 @@ TEST_CASE("graphs for training and evaluation with different inputs are refused"
                 "the graphs for training and evaluation differ: x [N,6], an output [N,3] and x [N,7]");
 }
 
-TEST_CASE("three hundred archives with changed graphs and tables are refused or run") {
+namespace {
+
+// Returns how many of the archives are refused.
+int refuse_changed_graphs(int count) {
   std::mt19937 random(7);
   int refused = 0;
-  for (int i = 0; i < 300; ++i) {
-    Records records = read_records(archive_path(std::array{"mlp", "cnn", "encoder", "pair", "counter"}[random() % 5]));
+  for (int i = 0; i < count; ++i) {
+    Records records =
+        read_records(archive_path(std::array{"mlp", "cnn", "encoder", "pair", "counter", "residual"}[random() % 6]));
     const char* const name = std::array{kTrain, kTrain, "models/eval.json", kWeights}[random() % 4];
     json value = json::parse(records.at(name));
     for (uint32_t k = 0; k <= random() % 3; ++k) mutate(value, random);
     records[name] = value.dump();
     refused += opens(write_records(records, "mutated")) ? 0 : 1;
   }
-  CHECK(refused > 50);
-  CHECK(refused < 300);
+  return refused;
 }
 
-TEST_CASE("three hundred archives with changed or missing bytes are refused or run") {
+int refuse_changed_bytes(int count) {
   std::mt19937 random(8);
   std::ifstream stream(archive_path("mlp"), std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(stream), {}};
   int refused = 0;
-  for (int i = 0; i < 300; ++i) {
+  for (int i = 0; i < count; ++i) {
     std::string bytes = whole;
     if (i % 10 == 0) bytes.resize(random() % bytes.size());
     for (uint32_t k = 0; k <= random() % 4 && !bytes.empty(); ++k)
@@ -236,5 +239,23 @@ TEST_CASE("three hundred archives with changed or missing bytes are refused or r
     std::ofstream(path, std::ios::binary) << bytes;
     refused += opens(path) ? 0 : 1;
   }
+  return refused;
+}
+
+}  // namespace
+
+TEST_CASE("three hundred archives with changed graphs and tables are refused or run") {
+  const int refused = refuse_changed_graphs(300);
+  CHECK(refused > 50);
+  CHECK(refused < 300);
+}
+
+TEST_CASE("three hundred archives with changed or missing bytes are refused or run") {
+  const int refused = refuse_changed_bytes(300);
   CHECK(refused > 150);
+}
+
+TEST_CASE("five thousand changed archives are refused or run" * doctest::test_suite("soak") * doctest::skip()) {
+  CHECK(refuse_changed_graphs(2500) > 400);
+  CHECK(refuse_changed_bytes(2500) > 1250);
 }
