@@ -62,6 +62,7 @@ at::Tensor train(const plugins::Model& model, const Reference& reference, bool c
   for (int64_t step = 0; step < steps; ++step) {
     plugins::StepContext context{.training = true, .step = step};
     context.checkpoints_activations = checkpoints_activations;
+    torch::manual_seed(static_cast<uint64_t>(step));
     at::Tensor loss = torch::zeros({});
     for (const at::Tensor& output : model.forward(context, reference.inputs(step)))
       loss = loss + (output - 0.1).square().mean();

@@ -16,7 +16,7 @@ namespace {
 
 const bool kHasOneThread = (at::set_num_threads(1), true);
 
-const std::string kModels[] = {"mlp", "cnn", "residual", "encoder", "pair", "counter"};
+const std::string kModels[] = {"mlp", "cnn", "residual", "encoder", "pair", "counter", "dropped"};
 
 constexpr double kLimit = 1e-5;
 

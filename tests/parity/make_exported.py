@@ -143,6 +143,24 @@ class Counter(nn.Module):
         return self.out(x - self.average[0])
 
 
+class Dropped(nn.Module):
+    """Draws random numbers in training: dropout, and a branch that samples skip (stochastic depth)."""
+
+    def __init__(self):
+        super().__init__()
+        self.hidden = nn.Linear(6, 8)
+        self.dropout = nn.Dropout(0.3)
+        self.branch = nn.Linear(8, 8)
+        self.out = nn.Linear(8, 3)
+
+    def forward(self, x):
+        x = self.dropout(torch.relu(self.hidden(x)))
+        branch = self.branch(x)
+        if self.training:
+            branch = branch * torch.empty(x.shape[0], 1, dtype=x.dtype, device=x.device).bernoulli_(0.6) / 0.6
+        return self.out(x + branch)
+
+
 # Shapes of the inputs, with the batch size first; integers are token ids.
 MODELS = {
     "mlp": (Mlp, {"x": (6,)}),
@@ -151,6 +169,7 @@ MODELS = {
     "encoder": (Encoder, {"tokens": (5,)}),
     "pair": (Pair, {"left": (4,), "right": (3,)}),
     "counter": (Counter, {"x": (4,)}),
+    "dropped": (Dropped, {"x": (6,)}),
 }
 
 
@@ -195,6 +214,7 @@ def train(model, inputs):
     losses = []
     model.train()
     for step in range(STEPS):
+        torch.manual_seed(step)
         outputs = list_outputs(model(**inputs[step % BATCHES]))
         loss = sum((output - 0.1).square().mean() for output in outputs)
         optimizer.zero_grad()
