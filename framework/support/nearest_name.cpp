@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 
 namespace tenon::support {
 namespace {
@@ -33,6 +34,41 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row[b.size()];
 }
 
+// The words of "precision_recall_f1" or "lr-find".
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char letter : text)
+    if (letter != '_' && letter != '-')
+      words.back() += letter;
+    else
+      words.emplace_back();
+  return words;
+}
+
+// Whether the texts differ in at most two letters, or a third of them, and have something in common.
+bool is_near(size_t distance, const std::string& name, const std::string& known) {
+  return distance <= std::max<size_t>(2, known.size() / 3) && distance < std::max(name.size(), known.size());
+}
+
+// Twice the number of edits. For one word of a longer name, one more. None if they are too many.
+std::optional<size_t> rate(const std::string& name, const std::string& known) {
+  // An abbreviation counts as one edit.
+  const bool is_abbreviated = name.size() >= 3 && known.size() > name.size() && known.starts_with(name);
+  const size_t distance = is_abbreviated ? 1 : edit_distance(name, known);
+  std::optional<size_t> best;
+  if (is_near(distance, name, known)) best = 2 * distance;
+  const std::vector<std::string> words = split_words(known);
+  if (words.size() == 1) return best;
+  constexpr size_t kLongWord = 5;  // shorter words are similar by chance
+  for (const std::string& word : words) {
+    const size_t edits = edit_distance(name, word);
+    const bool is_same = edits == 0 && name.size() >= 2;
+    if (is_same || (name.size() >= kLongWord && edits <= 2 && is_near(edits, name, word)))
+      best = std::min(best.value_or(SIZE_MAX), 2 * edits + 1);
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
@@ -40,15 +76,10 @@ std::optional<std::string> nearest_name(std::string_view name, const std::vector
   std::optional<std::string> nearest;
   size_t smallest = 0;
   for (const std::string& candidate : candidates) {
-    const std::string known = lower_case(candidate);
-    // An abbreviation counts as one edit.
-    const bool is_abbreviated = expected.size() >= 3 && known.size() > expected.size() && known.starts_with(expected);
-    const size_t distance = is_abbreviated ? 1 : edit_distance(expected, known);
-    const bool is_near =
-        distance <= std::max<size_t>(2, known.size() / 3) && distance < std::max(expected.size(), known.size());
-    if (is_near && (!nearest || distance < smallest)) {
+    const std::optional<size_t> rating = rate(expected, lower_case(candidate));
+    if (rating && (!nearest || *rating < smallest)) {
       nearest = candidate;
-      smallest = distance;
+      smallest = *rating;
     }
   }
   return nearest;

@@ -63,7 +63,9 @@ std::vector<std::string> option_names(const po::options_description& options) {
 // file, or a command.
 std::string guess_meaning(const Command& command, const std::string& argument, bool has_config) {
   if (*command.name) return "";
-  if (const auto word = support::nearest_name(argument, command_words())) return "; did you mean host " + *word + "?";
+  std::vector<std::string> words = command_words();
+  words.emplace_back(kTrain);
+  if (const auto word = support::nearest_name(argument, words)) return "; did you mean host " + *word + "?";
   const bool is_setting = argument.find('=') != argument.npos;
   if (!is_setting && (has_config || argument.empty() || argument[0] == '-')) return "";
   return std::string("; did you mean ") + (is_setting ? "--set " : "--config ") + argument + "?";
@@ -80,6 +82,16 @@ void require_arguments(const Command& command, const std::vector<std::string>& g
     const std::string missing = name_argument(split_words(command.arguments)[given.size()]);
     refuse_command_line(&command, std::string(command.name) + " has " + (given.empty() ? "no " : "one ") + missing);
   }
+}
+
+// `host run.toml` and `host profile run.toml`: a run file needs no --config.
+void take_run_file(const Command& command, std::vector<std::string>& arguments, po::variables_map& given) {
+  const std::vector<std::string> needed = split_words(command.needed);
+  if (given.count("config") > 0 || std::ranges::find(needed, "--config") == needed.end()) return;
+  const size_t place = count_arguments(command).most;
+  if (arguments.size() <= place || !arguments[place].ends_with(".toml")) return;
+  given.insert({"config", po::variable_value(arguments[place], /*defaulted=*/false)});
+  arguments.erase(arguments.begin() + static_cast<ptrdiff_t>(place));
 }
 
 void require_options(const Command& command, const po::variables_map& given) {
@@ -121,8 +133,9 @@ Arguments parse_arguments(const Command& command, const std::vector<std::string>
   } catch (const po::error& error) {
     refuse_command_line(&command, error.what());
   }
-  const auto arguments =
+  auto arguments =
       given.count(kPositional) ? given[kPositional].as<std::vector<std::string>>() : std::vector<std::string>();
+  take_run_file(command, arguments, given);
   require_arguments(command, arguments, given.count("config") > 0);
   require_options(command, given);
   return {command, std::move(given), arguments, std::move(command_line)};

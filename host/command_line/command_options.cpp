@@ -15,7 +15,8 @@ void add_plugin_directory_option(po::options_description& options) {
 po::options_description run_file_options() {
   po::options_description options = no_options();
   auto add = options.add_options();
-  add("config", po::value<std::string>()->value_name("FILE"), "run file (TOML); see configs/ for examples");
+  add("config", po::value<std::string>()->value_name("FILE"),
+      "run file (TOML); see configs/ for examples; the word --config may be left out");
   add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
       "override a key of the run file, e.g. --set train.epochs=3; may be repeated");
   add_plugin_directory_option(options);

@@ -23,7 +23,9 @@ const std::vector<const Command*>& commands();
 // Commands that other commands start. They are neither in the groups nor in commands().
 const std::vector<const Command*>& internal_commands();
 
-// Training: `host` without a command.
+inline constexpr const char* kTrain = "train";
+
+// Training: `host` without a command, or `host train`.
 const Command& default_command();
 
 // Returns the command with the name at the start of the words after `host`, or null if there is none.

@@ -93,7 +93,10 @@ int run_one(const Command& command, const Words& words, const Words& command_lin
 }  // namespace
 
 int run_command(int argc, const char* const* argv) {
-  const Words command_line(argv, argv + argc), words(argv + std::min(argc, 1), argv + argc);
+  const Words command_line(argv, argv + argc);
+  Words words(argv + std::min(argc, 1), argv + argc);
+  // Training is the default; it may be named.
+  if (!words.empty() && words.front() == kTrain) words.erase(words.begin());
   bool is_training = false;
   int exit_code = 0;
   if (requests_help(words)) {

@@ -215,7 +215,8 @@ params = { label_smoothing = "much" }
 )");
   CHECK(message ==
         "digits.toml:1:1: optimizer.lr is missing; expected a number above 0\n"
-        "digits.toml:4:7: model.use is \"cnn\"; expected the id of a model; known: mlp, small_cnn (searched: plugins)\n"
+        "digits.toml:4:7: model.use is \"cnn\"; expected the id of a model; did you mean \"small_cnn\"? (searched: "
+        "plugins)\n"
         "digits.toml:5:20: model.inputs.image is \"image\"; expected \"data.<field>\"\n"
         "digits.toml:6:1: train.epochs is missing; expected epochs or steps, such as epochs = 10\n"
         "digits.toml:7:1: data.batch_size is missing; expected the number of samples in a batch, such as 64\n"

@@ -24,9 +24,21 @@ TEST_CASE("a dry run runs one step, one validation and one checkpoint, and keeps
   const Outcome outcome = run_host(with(output, {"--dry-run", "--set", "train.accumulate=2"}));
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 0);
-  CHECK(outcome.output.find("finished after 1 steps") != std::string::npos);
+  CHECK(outcome.output.find("finished after 1 step in") != std::string::npos);
   CHECK(outcome.output.find("dry run: one step, its validation and a checkpoint succeeded") != std::string::npos);
   CHECK(fs::is_empty(output));
+}
+
+TEST_CASE("a run file needs no --config, and train may be named") {
+  const std::string setting = "run.output_dir=\"" + make_empty_folder("short").string() + "\"";
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{kDigits}, {"train", kDigits}, {"train", "--config", kDigits}}) {
+    std::vector<std::string> arguments = words;
+    arguments.insert(arguments.end(), {"--dry-run", "--set", setting});
+    CHECK(run_host(arguments).exit_code == 0);
+  }
+  CHECK(run_host({"overfit", kDigits, "--set", setting, "--set", "train.steps=0"}).errors.find("train.steps") !=
+        std::string::npos);
 }
 
 TEST_CASE("a dry run fails as the run would") {

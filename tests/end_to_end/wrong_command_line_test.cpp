@@ -18,7 +18,10 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
 TEST_CASE("errors on the command line end with code 2 and a suggestion") {
   check_refused({}, "command line: --config is missing; expected host --config FILE");
   check_refused({"--confg", "run.toml"}, "unknown option --confg; did you mean \"--config\"?");
-  check_refused({"run.toml"}, "command line: unexpected argument \"run.toml\"; did you mean --config run.toml?");
+  check_refused({"configs"}, "command line: unexpected argument \"configs\"; did you mean --config configs?");
+  check_refused({"nowhere.toml"}, "nowhere.toml: cannot be read");
+  check_refused({"train"}, "command line: --config is missing; expected host --config FILE");
+  check_refused({"trian"}, "unexpected argument \"trian\"; did you mean host train?");
   check_refused({"descibe", "mlp"}, "unexpected argument \"descibe\"; did you mean host describe?");
   check_refused({"--config", "run.toml", "train.epochs=3"},
                 "unexpected argument \"train.epochs=3\"; did you mean --set train.epochs=3?");

@@ -22,6 +22,14 @@ TEST_CASE("an abbreviation is near, however much of the name it omits") {
   CHECK(nearest_name("accum", {"accumulate", "adam"}) == "accumulate");
 }
 
+TEST_CASE("a word of a longer name is nearer than another name that differs in a letter") {
+  CHECK(nearest_name("f1", {"l1", "precision_recall_f1"}) == "precision_recall_f1");
+  CHECK(nearest_name("precison", {"average_recall", "precision_recall_f1"}) == "precision_recall_f1");
+  CHECK(nearest_name("entropy", {"sgd", "cross_entropy", "soft_cross_entropy"}) == "cross_entropy");
+  CHECK(nearest_name("l1", {"l1", "smooth_l1"}) == "l1");
+  CHECK_FALSE(nearest_name("ab", {"cd_ac"}));
+}
+
 TEST_CASE("case is ignored") { CHECK(nearest_name("SGD", {"adamw", "sgd"}) == "sgd"); }
 
 TEST_CASE("up to a third of the letters may differ, and at least two") {
