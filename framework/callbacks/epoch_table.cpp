@@ -1,15 +1,14 @@
 #include "framework/callbacks/epoch_table.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tenon::callbacks {
 namespace {
 
 constexpr const char* kBest = " *";
 constexpr size_t kGap = 2;
-constexpr size_t kEpochWidth = 9;
-constexpr size_t kNarrowest = 8;
+constexpr size_t kNarrowest = 7;        // of a number with four digits
+constexpr size_t kRowsBelowNames = 20;  // so that the names are still on the screen
 
 std::string pad_left(const std::string& text, size_t width) {
   return std::string(width > text.size() ? width - text.size() : 0, ' ') + text;
@@ -24,60 +23,83 @@ std::string without_blanks_at_end(std::string line) {
   return line + "\n";
 }
 
-}  // namespace
-
-bool BestSoFar::add(const std::string& metric, double value, const std::map<std::string, int32_t>& directions) {
-  const auto direction = directions.find(metric);
-  if (direction == directions.end() || direction->second == 0 || std::isnan(value)) return false;
-  const auto [best, is_first] = best_.emplace(metric, value);
-  if (!is_first && !((value - best->second) * direction->second > 0)) return false;
-  best->second = value;
-  return true;
+// The text in less than `width` columns.
+std::string shorten(const std::string& text, size_t width) {
+  constexpr size_t kDots = 3;
+  return text.size() < width ? text : width <= kDots ? "" : text.substr(0, width - 1 - kDots) + "...";
 }
 
+}  // namespace
+
 void EpochTable::widen_columns(const EpochRow& row) {
+  if (row.epoch.size() > epoch_width_) has_names_ = false;
+  epoch_width_ = std::max(epoch_width_, row.epoch.size());
   auto next = columns_.begin();  // position for a cell without a column: after the previous cell's
   for (const EpochRow::Cell& cell : row.cells) {
     const size_t needed = std::max({kNarrowest, cell.name.size(), cell.text.size()});
-    auto column = std::ranges::find(columns_, cell.name, &std::pair<std::string, size_t>::first);
-    if (column == columns_.end() || column->second < needed) has_names_ = false;
-    if (column == columns_.end()) column = columns_.emplace(next, cell.name, needed);
-    column->second = std::max(column->second, needed);
+    auto column = std::ranges::find(columns_, cell.name, &Column::name);
+    if (column == columns_.end()) column = columns_.insert(next, {cell.name, 0, cell.importance, false, false});
+    if (column->width < needed || (cell.is_best && !column->has_mark)) has_names_ = false;
+    column->width = std::max(column->width, needed);
+    column->has_mark = column->has_mark || cell.is_best;
     next = column + 1;
+  }
+}
+
+// Shows the most important columns that fit.
+void EpochTable::select_columns(size_t width) {
+  std::vector<Column*> by_importance;
+  for (Column& column : columns_) by_importance.push_back(&column);
+  std::ranges::stable_sort(by_importance, {}, &Column::importance);
+  size_t used = epoch_width_ + 1;  // one column stays free because some terminals would wrap
+  for (Column* const column : by_importance) {
+    const size_t needed = kGap + column->width + (column->has_mark ? 2 : 0);
+    const bool fits = used + needed <= width;
+    if (fits) used += needed;
+    if (fits != column->is_shown) has_names_ = false;
+    column->is_shown = fits;
   }
 }
 
 std::string EpochTable::add(const EpochRow& row, size_t width) {
   widen_columns(row);
-  if (this->width() > width) {
-    has_names_ = false;
-    return print_line(row);
-  }
-  std::string names = pad_right("epoch", kEpochWidth), line = pad_right(row.epoch, kEpochWidth);
-  for (const auto& [name, column_width] : columns_) {
-    names += std::string(kGap, ' ') + pad_left(name, column_width) + "  ";
-    const auto cell = std::ranges::find(row.cells, name, &EpochRow::Cell::name);
-    const bool is_there = cell != row.cells.end();
-    line += std::string(kGap, ' ') + pad_left(is_there ? cell->text : "", column_width) +
-            (is_there && cell->is_best ? kBest : "  ");
-  }
-  const std::string above = has_names_ ? "" : without_blanks_at_end(names);
+  select_columns(width);
+  const bool needs_names = !has_names_ || rows_ >= kRowsBelowNames;
+  rows_ = needs_names ? 1 : rows_ + 1;
   has_names_ = true;
-  return above + without_blanks_at_end(line);
+  return (needs_names ? print_names(width) : "") + print_values(row);
 }
 
-size_t EpochTable::width() const {
-  size_t width = kEpochWidth;
-  for (const auto& column : columns_) width += kGap + column.second + 2;
-  return width;
+std::string EpochTable::print_names(size_t width) const {
+  std::string names = pad_right("epoch", epoch_width_), hidden;
+  for (const Column& column : columns_) {
+    if (column.is_shown)
+      names += std::string(kGap, ' ') + pad_left(column.name, column.width) + (column.has_mark ? "  " : "");
+    else
+      hidden += (hidden.empty() ? "" : ", ") + column.name;
+  }
+  const std::string note = hidden.empty() ? "" : shorten("(too narrow for " + hidden + ")", width) + "\n";
+  return note + without_blanks_at_end(names);
+}
+
+std::string EpochTable::print_values(const EpochRow& row) const {
+  std::string line = pad_right(row.epoch, epoch_width_);
+  for (const Column& column : columns_) {
+    if (!column.is_shown) continue;
+    const auto cell = std::ranges::find(row.cells, column.name, &EpochRow::Cell::name);
+    const bool is_there = cell != row.cells.end();
+    line += std::string(kGap, ' ') + pad_left(is_there ? cell->text : "", column.width);
+    if (column.has_mark) line += is_there && cell->is_best ? kBest : "  ";
+  }
+  return without_blanks_at_end(line);
 }
 
 std::string print_line(const EpochRow& row) {
   std::string line = "epoch " + row.epoch;
   for (const EpochRow::Cell& cell : row.cells) {
-    // Speed and remaining time read better after the number.
-    const bool is_unit = cell.name == "samples/s" || cell.name == "left";
-    line += "  " + (is_unit ? cell.text + " " + cell.name : cell.name + " " + cell.text) + (cell.is_best ? kBest : "");
+    // Speed reads better after the number.
+    line += "  " + (cell.name == "samples/s" ? cell.text + " " + cell.name : cell.name + " " + cell.text) +
+            (cell.is_best ? kBest : "");
   }
   return line + "\n";
 }

@@ -1,13 +1,16 @@
 #include "framework/callbacks/progress.h"
 
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
+#include "framework/support/print_bytes.h"
 #include "framework/support/printable.h"
 
 namespace tenon::callbacks {
@@ -17,6 +20,7 @@ using pipeline::RunState;
 
 namespace {
 
+constexpr size_t kShortBar = 8;
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 
 bool locale_is_utf8() {
@@ -55,10 +59,35 @@ std::string metrics_of(const RunState& state, const std::string& prefix) {
   return text;
 }
 
-// "  data 12 %": the share of time that training waited for batches; "" if it is small.
+// In bytes, of this process.
+uint64_t read_peak_memory() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+// "data 12 %": the share of time that training waited for batches; "" if it is small.
 std::string data_share_of(const RunState& state) {
   const double share = state.time_s > 0 ? state.data_wait_s / state.time_s : 0;
-  return share < 0.05 ? "" : "  data " + std::to_string(std::llround(100 * share)) + " %";
+  return share < 0.05 ? "" : "data " + std::to_string(std::llround(100 * share)) + " %";
+}
+
+// "  train/loss 0.25  0:30 left": the most important parts that fit, in their order.
+std::string select_parts(const std::vector<Progress::BarPart>& parts, size_t width) {
+  std::vector<const Progress::BarPart*> by_importance;
+  for (const Progress::BarPart& part : parts) by_importance.push_back(&part);
+  std::ranges::stable_sort(by_importance, {}, &Progress::BarPart::importance);
+  std::set<const Progress::BarPart*> selected;
+  size_t used = 0;
+  for (const Progress::BarPart* const part : by_importance) {
+    if (used + 2 + part->text.size() > width) continue;
+    used += 2 + part->text.size();
+    selected.insert(part);
+  }
+  std::string text;
+  for (const Progress::BarPart& part : parts)
+    if (selected.contains(&part)) text += "  " + part.text;
+  return text;
 }
 
 }  // namespace
@@ -112,6 +141,7 @@ void Progress::on_event(Event event, const RunState& state, pipeline::CallbackRe
 }
 
 void Progress::start_epoch(const RunState& state) {
+  epoch_start_s_ = state.time_s;
   training_since_s_ = state.time_s;
   trained_s_ = 0;
 }
@@ -137,27 +167,34 @@ void Progress::draw_training(const RunState& state) {
   if (!is_time_to_draw()) return;
   const double seconds_per_step = state.step > 0 ? state.time_s / static_cast<double>(state.step) : 0;
   const double left_s = seconds_per_step * static_cast<double>(state.total_steps - state.step);
-  draw(count_of("epoch", state.epoch, state.total_epochs), state.step_in_epoch, state.steps_per_epoch,
-       "  train/loss " + format_metric(state.read_epoch_loss()) + "  lr " + format_metric(state.learning_rate) + "  " +
-           with_separators(samples_per_second(state)) + " samples/s" + data_share_of(state) + "  " +
-           format_duration(left_s) + " left");
+  std::vector<BarPart> parts{{"train/loss " + format_metric(state.read_epoch_loss()), 0}};
+  if (const auto metric = state.metrics.find(monitor_); metric != state.metrics.end())
+    parts.push_back({metric->first + " " + format_metric(metric->second), 3});
+  parts.push_back({"lr " + format_metric(state.learning_rate), 4});
+  parts.push_back({with_separators(samples_per_second(state)) + " samples/s", 2});
+  if (const std::string share = data_share_of(state); !share.empty()) parts.push_back({share, 2});
+  parts.push_back({support::print_bytes(read_peak_memory()), 5});
+  parts.push_back({format_duration(left_s) + " left", 1});
+  draw(count_of("epoch", state.epoch, state.total_epochs), state.step_in_epoch, state.steps_per_epoch, parts);
 }
 
 void Progress::draw_validation(const RunState& state) {
-  if (is_time_to_draw()) draw(state.validation_name, state.validation_batch, state.validation_batches, "");
+  if (is_time_to_draw()) draw(state.validation_name, state.validation_batch, state.validation_batches, {});
 }
 
-void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::string& metrics) {
-  const size_t width = terminal_width(stream_);
-  // All text is ASCII, so bytes equal columns. One column stays free because some terminals would wrap.
-  const std::string tail = " " + std::to_string(done) + "/" + std::to_string(total) + metrics;
-  const size_t text_width = label.size() + tail.size() + 2;
-  const size_t bar_width = width > text_width + 5 ? std::min<size_t>(30, width - text_width) : 0;
+// All text is ASCII, so bytes equal columns.
+void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::vector<BarPart>& parts) {
+  const size_t width = terminal_width(stream_) - 1;  // some terminals would wrap
+  const std::string count = " " + std::to_string(done) + "/" + std::to_string(total);
+  const size_t fixed = label.size() + count.size();
+  const std::string details = select_parts(parts, width > fixed + kShortBar + 1 ? width - fixed - kShortBar - 1 : 0);
+  const size_t text_width = fixed + details.size() + 1;
+  const size_t bar_width = width >= text_width + kShortBar ? std::min<size_t>(30, width - text_width) : 0;
   const auto filled = static_cast<size_t>(static_cast<double>(bar_width) * static_cast<double>(done) /
                                           static_cast<double>(std::max<int64_t>(total, 1)));
   const std::string bar =
       repeat(has_unicode_ ? "█" : "#", filled) + repeat(has_unicode_ ? "░" : ".", bar_width - filled);
-  const std::string line = bar.empty() ? (label + tail).substr(0, width - 1) : label + " " + bar + tail;
+  const std::string line = bar.empty() ? (label + count).substr(0, width) : label + " " + bar + count + details;
   std::fprintf(stream_, "\r\033[K%s", support::escape_control_characters(line).c_str());
   std::fflush(stream_);
   is_shown_ = true;
@@ -176,27 +213,41 @@ void Progress::print_log_line(const RunState& state) {
 }
 
 void Progress::print_epoch(const RunState& state) {
-  const double left_s = state.time_s / static_cast<double>(std::max<int64_t>(state.step, 1)) *
-                        static_cast<double>(state.total_steps - state.step);
+  // The monitored metric comes first, then loss and time.
+  enum Importance { kMonitored, kLoss, kTime, kValidationLoss, kValidation, kTraining, kLearningRate, kSpeed };
   EpochRow row{std::to_string(state.epoch) + "/" + std::to_string(state.total_epochs), {}};
+  const auto add = [&](const std::string& name, double value, Importance importance) {
+    row.cells.push_back(
+        {name, format_metric(value), name == monitor_ ? kMonitored : importance, update_best(name, value)});
+  };
   if (const auto loss = state.metrics.find("train/loss"); loss != state.metrics.end())
-    row.cells.push_back({loss->first, format_metric(loss->second)});
+    add(loss->first, loss->second, kLoss);
   for (const std::string& name : state.epoch_metrics)
     if (const auto metric = state.metrics.find(name); metric != state.metrics.end())
-      row.cells.push_back({name, format_metric(metric->second), best_.add(name, metric->second, state.directions)});
+      add(name, metric->second, kTraining);
   if (state.validated_step == state.step)
     for (const auto& [name, value] : state.metrics)
-      if (name.starts_with("validation/"))
-        row.cells.push_back({name, format_metric(value), best_.add(name, value, state.directions)});
-  row.cells.push_back({"lr", format_metric(state.learning_rate)});
-  row.cells.push_back({"samples/s", with_separators(samples_per_second(state))});
-  row.cells.push_back({"left", format_duration(left_s)});
+      if (name.starts_with("validation/")) add(name, value, name.ends_with("/loss") ? kValidationLoss : kValidation);
+  add("lr", state.learning_rate, kLearningRate);
+  row.cells.push_back({"samples/s", with_separators(samples_per_second(state)), kSpeed});
+  row.cells.push_back({"time", format_duration(state.time_s - epoch_start_s_), kTime});
   print(is_terminal_ ? epochs_.add(row, terminal_width(stream_)) : callbacks::print_line(row));
 }
 
-void Progress::add_earlier(const pipeline::MetricValues& metrics, const std::map<std::string, int32_t>& directions) {
-  for (const auto& [name, value] : metrics)
-    if (name.starts_with("validation/")) best_.add(name, value, directions);
+bool Progress::update_best(const std::string& name, double value) {
+  if (name != monitor_ || std::isnan(value)) return false;
+  if (best_ && !(is_larger_better_ ? value > *best_ : value < *best_)) return false;
+  best_ = value;
+  return true;
+}
+
+void Progress::set_monitor(const std::string& metric, bool is_larger_better) {
+  monitor_ = metric;
+  is_larger_better_ = is_larger_better;
+}
+
+void Progress::add_earlier(const pipeline::MetricValues& metrics) {
+  if (const auto metric = metrics.find(monitor_); metric != metrics.end()) update_best(monitor_, metric->second);
 }
 
 void Progress::print(const std::string& lines) {

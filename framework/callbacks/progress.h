@@ -3,8 +3,9 @@
 
 #include <chrono>
 #include <cstdio>
-#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "framework/callbacks/epoch_table.h"
 #include "framework/pipeline/state/events.h"
@@ -13,11 +14,19 @@ namespace tenon::callbacks {
 
 class Progress final : public pipeline::Observer {
  public:
+  // A text next to the bar. If the terminal is too narrow, parts with larger values are left out first.
+  struct BarPart {
+    std::string text;
+    int importance;
+  };
+
   // If `stream` is a terminal (isatty), draws a bar with the terminal's current width.
   explicit Progress(std::FILE* stream);
 
+  // Marks the best values of this metric. `metric` is the one that selects the best checkpoint.
+  void set_monitor(const std::string& metric, bool is_larger_better);
   // Adds metrics of an earlier part of the run. Later values are only marked as best if they are better.
-  void add_earlier(const pipeline::MetricValues& metrics, const std::map<std::string, int32_t>& directions);
+  void add_earlier(const pipeline::MetricValues& metrics);
 
   bool subscribes(pipeline::Event event) const override;
   std::string name() const override { return "progress"; }
@@ -34,19 +43,23 @@ class Progress final : public pipeline::Observer {
   void print_log_line(const pipeline::RunState& state);
   void print_epoch(const pipeline::RunState& state);
   bool is_time_to_draw();
-  void draw(const std::string& label, int64_t done, int64_t total, const std::string& metrics);
+  void draw(const std::string& label, int64_t done, int64_t total, const std::vector<BarPart>& parts);
   void print(const std::string& lines);
   void erase();
   double samples_per_second(const pipeline::RunState& state) const;
+  bool update_best(const std::string& name, double value);
 
   std::FILE* stream_;
-  BestSoFar best_;
+  std::string monitor_;  // empty: none
+  bool is_larger_better_ = false;
+  std::optional<double> best_;  // of the monitored metric so far
   EpochTable epochs_;
   bool is_terminal_;
   bool has_unicode_;
   bool is_shown_ = false;
   bool has_first_loss_ = false;  // the initial loss was printed
   std::chrono::steady_clock::time_point last_shown_{};
+  double epoch_start_s_ = 0;
   double trained_s_ = 0;  // in this epoch up to training_since_s_, without validation
   double training_since_s_ = 0;
 };

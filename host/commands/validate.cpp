@@ -8,6 +8,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/quote_for_shell.h"
 #include "framework/validation/validate.h"
 #include "host/command_line/command.h"
 
@@ -47,18 +48,13 @@ validation::ValidationRequest make_request(const ValidateOptions& options) {
   return request;
 }
 
-std::string quote(const std::string& text) {
-  std::string quoted = "'";
-  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
-}
-
 // Returns the command that repeats only this check.
 std::string describe_repeat(const CheckResult& result, const ValidateOptions& options) {
-  std::string command = "host validate " + options.file.string() + " --check " + result.check->name + " --component " +
-                        result.component + " --seed " + std::to_string(options.seed);
+  std::string command = "host validate " + support::quote_for_shell(options.file.string()) + " --check " +
+                        result.check->name + " --component " + result.component + " --seed " +
+                        std::to_string(options.seed);
   for (const std::string& given : options.params)
-    if (given.starts_with(result.component + "=")) command += " --params " + quote(given);
+    if (given.starts_with(result.component + "=")) command += " --params " + support::quote_for_shell(given);
   return command;
 }
 

@@ -120,7 +120,9 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   complete_plan(resumption, opened.catalogue);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
   check_plan(resumption.from, resumption.plan, within_epoch);
-  check_world(resumption.from, resumption.checkpoint.state, group ? group->size() : 1, within_epoch);
+  // --check is one process, whatever the number that the run would have.
+  const int64_t processes = group ? group->size() : opened.plan.distributed.processes;
+  check_world(resumption.from, resumption.checkpoint.state, processes, within_epoch);
   check_plugins(resumption.from, opened.catalogue);
   return resumption;
 }

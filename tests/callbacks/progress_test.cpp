@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <sstream>
 #include <vector>
 
 using namespace tenon::callbacks;
@@ -102,7 +103,8 @@ TEST_CASE("a terminal shows a bar with step, loss, learning rate, speed and time
   const std::string drawn = terminal.read_all();
   CAPTURE(drawn);
   CHECK(drawn.find("epoch 2/3 ███████████████░░░░░░░░░░░░░░░ 5/10") != std::string::npos);
-  CHECK(drawn.find("train/loss 0.25  lr 0.001  160 samples/s  0:30 left") != std::string::npos);
+  CHECK(drawn.find("5/10  train/loss 0.25  lr 0.001  160 samples/s  ") != std::string::npos);
+  CHECK(drawn.ends_with("iB  0:30 left"));
   CHECK(drawn.find('\n') == std::string::npos);
 }
 
@@ -112,6 +114,28 @@ TEST_CASE("a terminal without UTF-8 gets a bar of ASCII") {
   Progress progress(terminal.stream());
   send(progress, Event::step_end, middle_of_training());
   CHECK(terminal.read_all().find(" ###############............... 5/10") != std::string::npos);
+}
+
+TEST_CASE("a narrow terminal shows the loss and the time left next to a short bar") {
+  setenv("LC_ALL", "C", 1);
+  Terminal terminal(60);
+  Progress progress(terminal.stream());
+  progress.set_monitor("validation/accuracy", true);
+  send(progress, Event::step_end, middle_of_training());
+  CHECK(terminal.read_all() == "\r\033[Kepoch 2/3 ########........ 5/10  train/loss 0.25  0:30 left");
+}
+
+TEST_CASE("a wide terminal also shows the monitored metric and the wait for data") {
+  Terminal terminal(160);
+  Progress progress(terminal.stream());
+  progress.set_monitor("validation/accuracy", true);
+  RunState state = middle_of_training();
+  state.data_wait_s = 15;
+  send(progress, Event::step_end, state);
+  const std::string drawn = terminal.read_all();
+  CAPTURE(drawn);
+  CHECK(drawn.find("train/loss 0.25  validation/accuracy 0.975  lr 0.001") != std::string::npos);
+  CHECK(drawn.find("samples/s  data 50 %") != std::string::npos);
 }
 
 TEST_CASE("the bar never takes more than the terminal's width") {
@@ -135,26 +159,63 @@ TEST_CASE("the line of an epoch replaces the bar") {
   send(progress, Event::epoch_end, middle_of_training());
   const std::string drawn = terminal.read_all();
   CAPTURE(drawn);
-  CHECK(drawn.starts_with("\r\033[Kepoch      train/loss    validation/accuracy          lr"));
-  CHECK(drawn.find("\n2/3               0.5                  0.975       0.001") != std::string::npos);
+  CHECK(drawn.starts_with("\r\033[Kepoch  train/loss  validation/accuracy       lr  samples/s     time\r\n"));
+  CHECK(drawn.find("\n2/3           0.5                0.975    0.001") != std::string::npos);
   CHECK(drawn.ends_with("\n"));
 }
 
-TEST_CASE("if the table is too wide, an epoch is a plain line") {
+TEST_CASE("a narrow terminal shows the most important columns and names the others") {
+  for (const unsigned short columns : {20, 30, 40, 60, 80, 140}) {
+    CAPTURE(columns);
+    Terminal terminal(columns);
+    Progress progress(terminal.stream());
+    progress.set_monitor("validation/accuracy", true);
+    RunState state = middle_of_training();
+    state.metrics["validation/loss"] = 0.3;
+    state.metrics["validation/precision_recall_f1.f1"] = 0.9;
+    send(progress, Event::epoch_end, state);
+    std::istringstream lines(terminal.read_all());
+    for (std::string line; std::getline(lines, line);) CHECK(width_of(line) < columns);
+  }
   Terminal terminal(60);
   Progress progress(terminal.stream());
+  progress.set_monitor("validation/accuracy", true);
   send(progress, Event::epoch_end, middle_of_training());
-  CHECK(terminal.read_all().starts_with("epoch 2/3  train/loss 0.5  validation/accuracy 0.975  lr 0.001"));
+  CHECK(terminal.read_all() ==
+        "(too narrow for samples/s)\r\n"
+        "epoch  train/loss  validation/accuracy         lr     time\r\n"
+        "2/3           0.5                0.975 *    0.001     0:30\r\n");
 }
 
-TEST_CASE("the best metrics so far are marked") {
+TEST_CASE("the column names are repeated after twenty rows, and when the columns change") {
+  Terminal terminal(120);
+  Progress progress(terminal.stream());
+  RunState state = middle_of_training();
+  const auto count_names = [&] {
+    const std::string text = terminal.read_all();
+    size_t count = 0;
+    for (size_t at = text.find("epoch  "); at != std::string::npos; at = text.find("epoch  ", at + 1)) ++count;
+    return count;
+  };
+  for (int epoch = 0; epoch < 20; ++epoch) send(progress, Event::epoch_end, state);
+  CHECK(count_names() == 1);
+  send(progress, Event::epoch_end, state);
+  CHECK(count_names() == 1);
+  send(progress, Event::epoch_end, state);
+  CHECK(count_names() == 0);
+  state.metrics["validation/loss"] = 0.3;
+  send(progress, Event::epoch_end, state);
+  CHECK(count_names() == 1);
+}
+
+TEST_CASE("the best values of the monitored metric are marked, and of no other") {
   std::FILE* const file = std::tmpfile();
   Progress progress(file);
+  progress.set_monitor("validation/loss", false);
   RunState state = middle_of_training();
-  state.directions = {{"train/loss", -1}, {"validation/accuracy", 1}, {"validation/loss", -1}};
-  progress.add_earlier({{"validation/loss", 0.3}}, state.directions);
+  progress.add_earlier({{"validation/accuracy", 0.1}, {"validation/loss", 0.3}});
   const std::vector<std::pair<double, double>> epochs = {
-      {0.4, 0.9}, {0.2, 0.8}, {0.1, 0.8}, {std::numeric_limits<double>::quiet_NaN(), 0.95}};
+      {0.4, 0.9}, {0.2, 0.8}, {0.2, 0.8}, {0.1, 0.8}, {std::numeric_limits<double>::quiet_NaN(), 0.95}};
   for (const auto& [loss, accuracy] : epochs) {
     state.metrics["validation/loss"] = loss;
     state.metrics["validation/accuracy"] = accuracy;
@@ -165,10 +226,22 @@ TEST_CASE("the best metrics so far are marked") {
   text.resize(std::fread(text.data(), 1, text.size(), file));
   std::fclose(file);
   CAPTURE(text);
-  CHECK(text.find("accuracy 0.9 *  validation/loss 0.4  lr") != std::string::npos);
+  CHECK(text.find("accuracy 0.9  validation/loss 0.4  lr") != std::string::npos);
   CHECK(text.find("accuracy 0.8  validation/loss 0.2 *  lr") != std::string::npos);
+  CHECK(text.find("accuracy 0.8  validation/loss 0.2  lr") != std::string::npos);
   CHECK(text.find("accuracy 0.8  validation/loss 0.1 *  lr") != std::string::npos);
-  CHECK(text.find("accuracy 0.95 *  validation/loss nan  lr") != std::string::npos);
+  CHECK(text.find("accuracy 0.95  validation/loss nan  lr") != std::string::npos);
+}
+
+TEST_CASE("the line of an epoch has its duration") {
+  Terminal terminal(120);
+  Progress progress(terminal.stream());
+  RunState state = middle_of_training();
+  state.time_s = 20;
+  send(progress, Event::epoch_start, state);
+  state.time_s = 85;
+  send(progress, Event::epoch_end, state);
+  CHECK(terminal.read_all().ends_with("1:05\r\n"));
 }
 
 TEST_CASE("a stream that is not a terminal gets whole lines without escape sequences") {

@@ -1,8 +1,12 @@
 #include <doctest/doctest.h>
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "tests/end_to_end/hosted_run.h"
@@ -105,6 +109,25 @@ TEST_CASE("early stopping ends the run and reports the reason") {
   CHECK(nlohmann::json::parse(read_file(find_run_folder(output, "early") / "run.json"))["status"] == "stopped");
 }
 
+namespace {
+
+// Checks that the command that continues the run is valid.
+void check_continuation(const std::string& output) {
+  CAPTURE(output);
+  const std::string before = "continue with\n  host ";
+  const size_t found = output.find(before);
+  REQUIRE(found != std::string::npos);
+  const size_t begin = found + before.size();
+  std::istringstream line(output.substr(begin, output.find('\n', begin) - begin));
+  std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
+  words.emplace_back("--check");
+  const Outcome checked = run_host(words);
+  CAPTURE(checked.errors);
+  CHECK(checked.exit_code == 0);
+}
+
+}  // namespace
+
 TEST_CASE("a stop request ends the run with a checkpoint and the exit code of the signal") {
   struct Request {
     std::string signal;
@@ -126,6 +149,7 @@ TEST_CASE("a stop request ends the run with a checkpoint and the exit code of th
     const fs::path run = find_run_folder(output, "digits");
     CHECK(nlohmann::json::parse(read_file(run / "run.json"))["status"] == "stopped");
     CHECK_NOTHROW(tenon::artifacts::verify_checkpoint(run / "checkpoints/latest"));
+    check_continuation(outcome.output);
   }
 }
 

@@ -3,26 +3,18 @@
 #include <string>
 
 #include "framework/support/files.h"
+#include "framework/support/quote_for_shell.h"
 
 namespace tenon::reporting {
 
 namespace {
-
-// Quotes a text as one shell word.
-std::string quote(const std::string& word) {
-  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
-  if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
-}
 
 std::string print_command_line(const ReadRun& run) {
   std::string text;
   const auto words = run.record().find("command_line");
   if (words == run.record().end() || !words->is_array()) return text;
   for (const auto& word : *words)
-    if (word.is_string()) text += (text.empty() ? "" : " ") + quote(word.get<std::string>());
+    if (word.is_string()) text += (text.empty() ? "" : " ") + support::quote_for_shell(word.get<std::string>());
   return text;
 }
 
@@ -40,15 +32,15 @@ std::string describe_commit(const ReadRun& run) {
 std::string describe_run_again(const ReadRun& run) {
   const std::string host = "host";
   const std::string folder = support::find_canonical_or_absolute(run.folder().root).string();
-  const std::string plan = quote(folder + "/plan.toml");
+  const std::string plan = support::quote_for_shell(folder + "/plan.toml");
   std::string text = "# repeat the run, from any folder: the plan has all defaults and absolute paths\n" + host +
                      " --config " + plan + "\n";
   if (run.state() != "finished")
-    text +=
-        "\n# resume from the newest checkpoint\n" + host + " --config " + plan + " --resume " + quote(folder) + "\n";
+    text += "\n# resume from the newest checkpoint\n" + host + " --config " + plan + " --resume " +
+            support::quote_for_shell(folder) + "\n";
   const std::string checkpoint = run.monitor().empty() ? "latest" : "best";
   text += "\n# compute the metrics of the " + checkpoint + " weights\n" + host + " evaluate --config " + plan +
-          " --checkpoint " + quote(folder + "/checkpoints/" + checkpoint) + "\n";
+          " --checkpoint " + support::quote_for_shell(folder + "/checkpoints/" + checkpoint) + "\n";
   if (const std::string typed = print_command_line(run); !typed.empty())
     text +=
         "\n# the original command, in " + run.text("working_directory") + describe_commit(run) + "\n" + typed + "\n";

@@ -2,26 +2,37 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
+#include <system_error>
 
 #include "framework/artifacts/run_folder/machine.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/callbacks/progress.h"
-#include "framework/pipeline/build/metric_directions.h"
 #include "framework/pipeline/build/model_summary.h"
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/reporting/runs/read_history.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/print_bytes.h"
+#include "framework/support/print_count.h"
+#include "framework/support/quote_for_shell.h"
 
 namespace tenon::reporting {
 
 namespace {
 
+// The path from the current folder, if it is below that.
+std::string show_path(const std::filesystem::path& path) {
+  std::error_code failed;
+  const std::filesystem::path relative = path.lexically_relative(std::filesystem::current_path(failed));
+  return failed || relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
+}
+
 void print_data(const std::string& label, const pipeline::BoundDataset& data) {
-  write_output("  %-12s %s: %lld samples, %lld batches of %lld\n", label.c_str(),
-               data.feed.dataset().component().schema.id.c_str(), static_cast<long long>(data.feed.sampler().size()),
-               static_cast<long long>(data.feed.batches()), static_cast<long long>(data.feed.batch_size()));
+  write_output("  %-12s %s: %s, %s of %lld\n", label.c_str(), data.feed.dataset().component().schema.id.c_str(),
+               support::print_count(data.feed.sampler().size(), "sample").c_str(),
+               support::print_count(data.feed.batches(), "batch", "batches").c_str(),
+               static_cast<long long>(data.feed.batch_size()));
 }
 
 void print_change(const config::ScheduledDataset& later) {
@@ -40,7 +51,7 @@ void print_opening(const pipeline::Training& training, const RecordedRun& record
   print_data("train", *training.train);
   for (const config::ScheduledDataset& later : training.plan->data.scheduled_train) print_change(later);
   for (const auto& data : training.validation) print_data(data->name(), *data);
-  write_output("run folder %s\n", recorded.folder.c_str());
+  write_output("run folder %s\n", show_path(recorded.folder).c_str());
   if (resumed_from)
     write_output("resumed from %s (epoch %lld, step %lld)%s\n", resumed_from->folder.c_str(),
                  static_cast<long long>(resumed_from->manifest.epoch),
@@ -82,20 +93,26 @@ void print_costs(const pipeline::RunReport& report, const pipeline::Training& tr
 
 void print_closing(const pipeline::RunReport& report, const pipeline::Training& training, const RecordedRun& recorded) {
   const bool finished = report.end == pipeline::RunReport::End::finished;
-  write_output("%s after %lld steps in %s", finished ? "finished" : "stopped",
-               static_cast<long long>(report.state.step), callbacks::format_duration(report.state.time_s).c_str());
+  write_output("%s after %s in %s", finished ? "finished" : "stopped",
+               support::print_count(report.state.step, "step").c_str(),
+               callbacks::format_duration(report.state.time_s).c_str());
   if (!finished) write_output(" (%s)", report.reason.c_str());
   for (const auto& [name, value] : report.state.metrics)
     if (report.state.validated_step == report.state.step && name.starts_with("validation/"))
       write_output("  %s %s", name.c_str(), callbacks::format_metric(value).c_str());
   write_output("\n");
   print_costs(report, training);
-  write_output("weights in %s\n", (recorded.last_checkpoint / artifacts::kModelFile).c_str());
+  write_output("weights in %s\n", show_path(recorded.last_checkpoint / artifacts::kModelFile).c_str());
   if (report.best)
     write_output(
-        "best %s %s, after step %lld, in %s\n", training.monitor->metric.c_str(),
+        "best %s %s, after step %lld, in\n  %s\n", training.monitor->metric.c_str(),
         callbacks::format_metric(report.best->value).c_str(), static_cast<long long>(report.best->step),
-        (artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest / artifacts::kModelFile).c_str());
+        show_path(artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest / artifacts::kModelFile)
+            .c_str());
+  if (report.signal != 0)
+    write_output("the checkpoint is saved; continue with\n  host %s --resume %s\n",
+                 support::quote_for_shell(show_path(recorded.folder / "plan.toml")).c_str(),
+                 support::quote_for_shell(show_path(recorded.folder)).c_str());
 }
 
 class TextOutput final : public RunOutput {
@@ -103,7 +120,8 @@ class TextOutput final : public RunOutput {
   void open(const pipeline::Training& training, const RecordedRun& recorded,
             const artifacts::FoundCheckpoint* resumed_from) override {
     print_opening(training, recorded, resumed_from);
-    if (resumed_from) add_earlier(training, recorded);
+    if (training.monitor) progress_.set_monitor(training.monitor->metric, training.monitor->is_larger_better);
+    if (resumed_from) add_earlier(recorded);
   }
   void say(const std::string& sentence) override { write_output("%s\n", sentence.c_str()); }
   pipeline::Observer* observer() override { return &progress_; }
@@ -113,12 +131,11 @@ class TextOutput final : public RunOutput {
   }
 
  private:
-  void add_earlier(const pipeline::Training& training, const RecordedRun& recorded) {
-    const pipeline::Directions directions = pipeline::find_directions(training);
+  void add_earlier(const RecordedRun& recorded) {
     if (recorded.lines == 0) return;  // it was interrupted before the first metric
     for (const artifacts::HistoryLine& line : read_history(artifacts::RunFolder{recorded.folder}.history_jsonl()))
       if (line.event == artifacts::HistoryEvent::validation)
-        progress_.add_earlier({line.metrics.begin(), line.metrics.end()}, directions);
+        progress_.add_earlier({line.metrics.begin(), line.metrics.end()});
   }
 
   callbacks::Progress progress_{stdout};
