@@ -47,6 +47,7 @@ ArgumentCount count_arguments(const Command& command) {
 std::string name_argument(const std::string& placeholder) {
   if (placeholder.find('|') != placeholder.npos) return "shell";
   if (placeholder == "A" || placeholder == "B") return "path";
+  if (placeholder == "DIR") return "folder";
   std::string name = placeholder;
   for (char& letter : name)
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');

@@ -24,6 +24,7 @@ Values values_of(const std::string& option, const std::string& placeholder) {
                                                            {"checkpoint", "latest best"},
                                                            {"data", "train validation"},
                                                            {"dtype", "fp32 fp16 bf16"},
+                                                           {"kind", "dataset model loss metric callback"},
                                                            {"apply", "softmax sigmoid argmax"}};
   const auto known = words.find(option);
   const auto stands_for = [&](const char* name) { return placeholder.find(name) != placeholder.npos; };
@@ -58,10 +59,19 @@ std::string second_words(const std::string& first) {
   return join(words);
 }
 
+// The first words of the commands that have two.
+std::vector<std::string> first_words() {
+  std::vector<std::string> words;
+  for (const std::string& word : command_words())
+    if (!commands_of(word).empty()) words.push_back(word);
+  return words;
+}
+
 // The purpose of a first word. Several commands may share it.
 std::string purpose_of(const std::string& word) {
-  const Command* const command = find_command({word});
-  return command ? command->purpose : "inspect checkpoints";
+  if (const Command* const command = find_command({word})) return command->purpose;
+  const std::vector<const Command*> sharing = commands_of(word);
+  return sharing.size() == 1 ? sharing.front()->purpose : "inspect checkpoints";
 }
 
 // A pattern of `case` for a command. Two words are separated by a blank.
@@ -82,7 +92,10 @@ std::string print_bash() {
           "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
           "  local values= options=\n"
           "  if [[ $command == -* || $COMP_CWORD -eq 1 ]]; then command=; fi\n"
-          "  if [[ $command == checkpoint ]]; then command=\"checkpoint ${COMP_WORDS[2]}\"; fi\n"
+          "  case $command in\n";
+  for (const std::string& word : first_words())
+    text << "    " << word << ") command=\"" << word << " ${COMP_WORDS[2]}\" ;;\n";
+  text << "  esac\n"
           "  case $command in\n";
   for (const Command* command : commands()) {
     std::vector<std::string> names;
@@ -100,8 +113,9 @@ std::string print_bash() {
     if (!arguments.empty()) text << "        *) [[ $word == -* ]] || values=\"" << arguments << "\" ;;\n";
     text << "      esac ;;\n";
   }
-  text << "    'checkpoint '*) [[ $COMP_CWORD -eq 2 ]] && values=\" -W '" << second_words("checkpoint") << "'\" ;;\n"
-       << "  esac\n"
+  for (const std::string& word : first_words())
+    text << "    '" << word << " '*) [[ $COMP_CWORD -eq 2 ]] && values=\" -W '" << second_words(word) << "'\" ;;\n";
+  text << "  esac\n"
           "  if [[ $COMP_CWORD -eq 1 && $word != -* ]]; then values=\" -W '"
        << join(command_words())
        << "'\"; fi\n"
@@ -147,12 +161,11 @@ std::string print_zsh() {
           "  local command=${words[2]} skipped=1\n"
           "  if [[ $command == -* || $CURRENT -eq 2 ]]; then command=; skipped=0; fi\n"
           "  if [[ $CURRENT -eq 2 && ${words[2]} != -* ]]; then _describe command commands; return; fi\n"
-          "  if [[ $command == checkpoint ]]; then\n"
-          "    if (( CURRENT == 3 )); then _values word "
-       << second_words("checkpoint")
-       << "; return; fi\n"
-          "    command=\"checkpoint ${words[3]}\" skipped=2\n"
-          "  fi\n"
+          "  case $command in\n";
+  for (const std::string& word : first_words())
+    text << "    " << word << ")\n      if (( CURRENT == 3 )); then _values word " << second_words(word)
+         << "; return; fi\n      command=\"" << word << " ${words[3]}\" skipped=2 ;;\n";
+  text << "  esac\n"
           "  shift skipped words; (( CURRENT -= skipped ))\n"
           "  case $command in\n";
   for (const Command* command : commands()) {
@@ -197,7 +210,8 @@ std::string print_fish() {
   for (const std::string& word : command_words())
     text << "complete -c host -n __fish_use_subcommand -f -a " << word << " -d '" << escape_for_fish(purpose_of(word))
          << "'\n";
-  text << "complete -c host -n '__tenon_host_is checkpoint' -f -a '" << second_words("checkpoint") << "'\n";
+  for (const std::string& word : first_words())
+    text << "complete -c host -n '__tenon_host_is " << word << "' -f -a '" << second_words(word) << "'\n";
   for (const Command* command : commands())
     for (const Option& option : options_of(*command)) {
       const Values values = values_of(option->long_name(), placeholder_of(option));

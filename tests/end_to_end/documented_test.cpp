@@ -175,6 +175,8 @@ class Workplace {
   void write_photos() const {
     const fs::path labelled = folder_ / "configs" / "photos", unlabelled = folder_ / "photos";
     fs::create_directory(unlabelled);
+    fs::create_directories(labelled);
+    fs::create_directory_symlink(labelled, folder_ / "animals");
     for (const std::string kind : {"blue", "green", "red"}) {
       fs::create_directories(labelled / kind);
       const std::string pixel = kind == "blue"    ? std::string{0, 0, 99}

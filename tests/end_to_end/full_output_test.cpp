@@ -60,8 +60,12 @@ std::map<std::string, Case> make_cases() {
   const Words text = {"--config", end_to_end::write_file(folder / "text.toml", kTextRun), "--set",
                       "run.output_dir=\"" + (folder / "runs").string() + "\""};
   REQUIRE(run_host(text).exit_code == 0);
+  for (const std::string name : {"cat", "dog"})
+    for (int i = 0; i < 40; ++i)
+      end_to_end::write_file(folder / "photos" / name / (std::to_string(i) + ".pgm"), "P5 2 2 255\n0123");
   return {
       {"", {config + Words{"--check"}}},  // a run continues without its terminal output: standard_streams_test.cpp
+      {"init images", {{folder / "photos", "--output", folder / "photos.toml"}}},
       {"data", {config}},
       {"overfit", {config + Words{"--steps", "2"}}},
       {"lr-find", {config + Words{"--steps", "10"}}},
@@ -78,6 +82,7 @@ std::map<std::string, Case> make_cases() {
       {"report", {{run}}},
       {"compare", {Words{kConfig, "--output", folder / "compared"} + kShort}},
       {"verify-resume", {config + kShort}},
+      {"new plugin", {{"made", "--output", folder / "made"}}},
       {"plugins", {}},
       {"describe", {{"mlp"}}},
       {"validate", {{plugin}}},

@@ -131,6 +131,10 @@ TEST_CASE("bash completes commands, options and values") {
   CHECK(complete_in_bash({"host", "--config", "ru"}) == std::vector<std::string>{"run.toml", "runs"});
   CHECK(complete_in_bash({"host", "checkpoint", ""}) == std::vector<std::string>{"diff", "show", "verify"});
   CHECK(complete_in_bash({"host", "checkpoint", "diff", "--"}) == std::vector<std::string>{"--json"});
+  CHECK(complete_in_bash({"host", "init", ""}) == std::vector<std::string>{"images"});
+  CHECK(complete_in_bash({"host", "init", "images", "ru"}) == std::vector<std::string>{"runs"});
+  CHECK(complete_in_bash({"host", "new", "plugin", "edge", "--kind", "m"}) ==
+        std::vector<std::string>{"metric", "model"});
   CHECK(offers({"host", "validate", "ru"}, "run.toml"));
   CHECK(offers({"host", "validate", "--co"}, "--component"));
   CHECK(complete_in_bash({"host", "export", "--dtype", "b"}) == std::vector<std::string>{"bf16"});

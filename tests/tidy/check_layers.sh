@@ -78,7 +78,7 @@ follow_order framework/artifacts files checkpoint drawing run_folder
 follow_order framework/pipeline device state losses build evaluation generation checks loop tools
 follow_order framework/validation session checks
 follow_order framework/reporting runs terminal predictions report comparison
-follow_order host process command_line describe training predict generate compare verify_resume commands
+follow_order host process command_line describe init new_plugin training predict generate compare verify_resume commands
 
 while IFS= read -r line; do
   [ -n "$line" ] && breach "${line%:*}: a plugin includes \"${line##*:}\"; expected <tenon/...> or a file in plugins"

@@ -1,0 +1,79 @@
+// `host init images DIR`: writes a run file that trains on a folder of images.
+#include <filesystem>
+#include <string>
+
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/reporting/terminal/write_output.h"
+#include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/nearest_path.h"
+#include "framework/support/quote_for_shell.h"
+#include "host/command_line/command.h"
+#include "host/init/image_folders.h"
+#include "host/init/image_run_file.h"
+
+namespace tenon::host {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+po::options_description make_init_images_options() {
+  po::options_description options = no_options();
+  auto add = options.add_options();
+  add("output", po::value<std::string>()->value_name("FILE.toml")->default_value("run.toml"),
+      "file to write; a file of this name is kept, unless --force is given");
+  add("force", "replace the file");
+  add_plugin_directory_option(options);
+  return options;
+}
+
+void require_image_folder(const Arguments& arguments, const fs::path& folder) {
+  if (support::is_folder(folder)) return;
+  arguments.refuse(support::print_path(folder) + " " + support::describe_path(folder) +
+                       support::suggest_path(folder, support::is_folder),
+                   "a folder with a folder of images for each class");
+}
+
+// The runs of a run file are in the working directory.
+void require_other_working_folder(const Arguments& arguments, const fs::path& folder) {
+  const auto kind = support::ErrorKind::configuration;
+  if (support::find_canonical(folder, kind) == support::find_canonical(".", kind))
+    arguments.refuse("the images are in the working directory, where the folder runs of a run would become a class",
+                     "another working directory: change to the parent folder");
+}
+
+int init_images(const Arguments& arguments) {
+  const fs::path folder = arguments.positional().front(), output = arguments.text("output");
+  require_image_folder(arguments, folder);
+  if (support::path_exists(output) && !(arguments.has("force") && support::is_file(output)))
+    arguments.refuse("--output " + support::print_path(output) + " " +
+                         (support::is_file(output) ? "exists" : support::describe_path(output)),
+                     support::is_file(output) ? "a new file, or --force to replace it" : "a file");
+  const ImageData data = read_image_data(folder, arguments.plugin_directories());
+  require_other_working_folder(arguments, data.folders.train);
+  std::string command = program_name() + " --config " + support::quote_for_shell(output.string());
+  for (const fs::path& directory : arguments.plugin_directories())
+    command += " --plugin-dir " + support::quote_for_shell(directory.string());
+  artifacts::write_file_durably(output, print_image_run_file(data, output, command), support::ErrorKind::configuration);
+  reporting::write_output_text(folder.string() + ": " + describe_images(data) + "\n" + output.string() +
+                               ": written; train with\n" + command + "\n");
+  return 0;
+}
+
+}  // namespace
+
+extern const Command init_images_command{
+    .name = "init images",
+    .arguments = "DIR",
+    .needed = "",
+    .purpose = "write a run file that trains on a folder of images",
+    .details =
+        "Looks at a folder with one folder of images per class, or with such folders in train and val, and writes a "
+        "commented run file for it. Model, image size, batch size and metrics are chosen by the images. The last line "
+        "printed is the command that trains.",
+    .page = "data.md",
+    .make_options = make_init_images_options,
+    .run = init_images};
+
+}  // namespace tenon::host

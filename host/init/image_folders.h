@@ -1,0 +1,46 @@
+// Looks at a folder of images as a run would: through the dataset image_folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "framework/plugins/loading/catalogue.h"
+
+namespace tenon::host {
+
+// Where the images of a run are. Each folder has one folder per class.
+struct ImageFolders {
+  std::filesystem::path train;
+  std::filesystem::path validation = {};  // empty: a part of `train`
+  std::filesystem::path test = {};        // empty: none
+};
+
+// Returns `folder` itself, or its folders such as train and val if it has these.
+ImageFolders find_image_folders(const std::filesystem::path& folder);
+
+struct ClassCount {
+  std::string name;  // with escapes for control characters and for bytes that are not UTF-8
+  int64_t images;
+};
+
+int64_t count_images(const std::vector<ClassCount>& classes);
+
+// What a run trains on.
+struct ImageData {
+  ImageFolders folders;
+  std::vector<ClassCount> train;
+  std::vector<ClassCount> validation;
+  std::vector<ClassCount> test = {};
+  double validation_fraction = 0;  // of the images of the folder; 0: the validation has another folder
+  int64_t shorter_side = 0;        // median height or width, whichever is smaller, of some images, in pixels
+};
+
+// Lists the images, and decodes up to 32 of them. Throws Error(data) with the expected layout for a folder without
+// images or with images outside of class folders, for fewer than two classes, for a class of the validation or test
+// data that the training data lack, and for too few images. Also throws as Catalogue and plugins::Dataset do.
+ImageData read_image_data(const std::filesystem::path& folder,
+                          const std::vector<std::filesystem::path>& plugin_directories);
+
+}  // namespace tenon::host

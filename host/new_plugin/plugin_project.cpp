@@ -1,0 +1,79 @@
+#include "host/new_plugin/plugin_project.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "host/new_plugin/template_files.h"
+
+namespace tenon::host {
+
+namespace {
+
+// Targets of CMake and of its generators.
+constexpr std::array<std::string_view, 11> kReservedTargets = {
+    "all",     "clean",          "depend",     "edit_cache",    "help", "install",
+    "package", "package_source", "preinstall", "rebuild_cache", "test"};
+
+bool is_lower(char letter) { return letter >= 'a' && letter <= 'z'; }
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+char to_upper(char letter) { return is_lower(letter) ? static_cast<char>(letter - 'a' + 'A') : letter; }
+char to_lower(char letter) { return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter; }
+
+// Returns "my_loss" for "My-loss", or "" if nothing is left.
+std::string make_valid(const std::string& name) {
+  std::string valid;
+  for (const char letter : name) {
+    const char lower = to_lower(letter);
+    if (is_lower(lower) || (is_digit(lower) && !valid.empty())) valid += lower;
+    if (!valid.empty() && valid.back() != '_' && (letter == '-' || letter == '_' || letter == ' ' || letter == '.'))
+      valid += '_';
+  }
+  return valid;
+}
+
+void replace_all(std::string& text, std::string_view from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+std::string fill_in(std::string_view text, const std::string& name) {
+  std::string filled(text);
+  replace_all(filled, "MyName", make_class_name(name));
+  replace_all(filled, "my_name", name);
+  return filled;
+}
+
+}  // namespace
+
+std::optional<NameFault> find_plugin_name_fault(const std::string& name) {
+  const bool has_valid_letters =
+      std::ranges::all_of(name, [](char letter) { return is_lower(letter) || is_digit(letter) || letter == '_'; });
+  if (name.empty() || !has_valid_letters || !is_lower(name.front())) {
+    const std::string valid = make_valid(name);
+    return NameFault{"is no name of a plugin" + (valid.empty() ? "" : "; did you mean " + valid + "?"),
+                     "lower-case letters, digits and _, beginning with a letter"};
+  }
+  if (std::ranges::find(kReservedTargets, name) != kReservedTargets.end())
+    return NameFault{"is a target of CMake", "another name, such as " + name + "_plugin"};
+  return std::nullopt;
+}
+
+std::string make_class_name(const std::string& name) {
+  std::string class_name;
+  bool is_start = true;
+  for (const char letter : name) {
+    if (letter != '_') class_name += is_start ? to_upper(letter) : letter;
+    is_start = letter == '_';
+  }
+  return class_name;
+}
+
+std::map<std::string, std::string> make_plugin_project(const std::string& name, config::ComponentKind kind) {
+  const PluginTemplate& files = find_template(kind);
+  return {{"CMakeLists.txt", fill_in(cmake_template(), name)},
+          {name + ".cpp", fill_in(files.source, name)},
+          {name + ".toml", fill_in(files.run_file, name)}};
+}
+
+}  // namespace tenon::host
