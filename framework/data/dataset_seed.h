@@ -6,9 +6,9 @@
 
 namespace tenon::data {
 
-// Depends only on the run's seed and on `name`: "train", "validation" or "validation/<name>". The datasets of a run
-// have different seeds. So a dataset that generates samples from seeds never validates on training samples. "train" has
-// the seed of the run.
+// Depends only on the run's seed and on `name`: "train", "validation", "test", or "validation/<name>" or "test/<name>".
+// The datasets of a run have different seeds. So a dataset that generates samples from seeds never validates on
+// training samples. "train" has the seed of the run.
 uint64_t derive_dataset_seed(uint64_t run_seed, std::string_view name);
 
 }  // namespace tenon::data

@@ -19,6 +19,12 @@ bool is_training(const config::RunPlan& plan, const config::NamedDataset& datase
   return dataset.name == plan.data.train.name;
 }
 
+// The maximum number of batches of a pass over data that are not for training; 0: no limit.
+int64_t limit_of(const config::DataSection& data, const config::NamedDataset& dataset) {
+  const bool is_test = std::ranges::count(data.test, dataset.name, &config::NamedDataset::name) > 0;
+  return is_test ? data.test_limit_batches : data.validation_limit_batches;
+}
+
 LoaderOptions make_loader_options(const config::RunPlan& plan, const config::NamedDataset& dataset,
                                   const Share& share) {
   const config::DataSection& data = plan.data;
@@ -30,7 +36,7 @@ LoaderOptions make_loader_options(const config::RunPlan& plan, const config::Nam
           .skip_bad_samples = data.on_error == config::OnError::skip};
 }
 
-// Validation data is read once per pass, in dataset order.
+// Validation and test data are read once per pass, in dataset order.
 SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::NamedDataset& dataset,
                                     const Share& share) {
   const config::DataSection& data = plan.data;
@@ -44,7 +50,7 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
     options.most = data.limit_batches * data.batch_size * share.world;
   } else {
     options.spreads_limit = true;  // data are often in the order of their classes
-    options.most = data.validation_limit_batches * data.validation_batch_size * share.world;
+    options.most = limit_of(data, dataset) * data.validation_batch_size * share.world;
   }
   return options;
 }

@@ -22,7 +22,7 @@ struct Values {
 Values values_of(const std::string& option, const std::string& placeholder) {
   static const std::map<std::string, std::string> words = {{"resume", "auto latest best"},
                                                            {"checkpoint", "latest best"},
-                                                           {"data", "train validation"},
+                                                           {"data", "train validation test"},
                                                            {"dtype", "fp32 fp16 bf16"},
                                                            {"kind", "dataset model loss metric callback"},
                                                            {"apply", "softmax sigmoid argmax"}};

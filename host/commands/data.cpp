@@ -209,7 +209,7 @@ po::options_description make_data_options() {
   po::options_description options = run_file_options();
   auto add = options.add_options();
   add("data", po::value<std::string>()->value_name("NAME")->default_value("train"),
-      "dataset: train, validation or validation/NAME");
+      "dataset: train, validation, test, validation/NAME or test/NAME");
   add("seconds", po::value<double>()->value_name("N")->default_value(5, "5"),
       "how long to time the loader; 0 skips the timing");
   add("step-ms", po::value<double>()->value_name("N")->default_value(0, "0"),

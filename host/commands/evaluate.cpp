@@ -65,7 +65,7 @@ po::options_description make_evaluate_options() {
   po::options_description options = run_file_options();
   add_checkpoint_option(options);
   options.add_options()("data", po::value<std::string>()->value_name("NAME"),
-                        "dataset: train, validation or validation/NAME; default: all validation data");
+                        "dataset: train, validation, test, validation/NAME or test/NAME; default: all validation data");
   add_processes_option(options);
   add_json_option(options);
   return options;

@@ -107,6 +107,7 @@ int find_learning_rate(const Arguments& arguments) {
                      "0 < from < to <= 1e6");
   OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
   opened.plan.data.validation.clear();
+  opened.plan.data.test.clear();
   opened.plan.callbacks.clear();
   opened.plan.checkpoint.monitor.clear();
   opened.plan.schedule = {};

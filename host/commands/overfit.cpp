@@ -25,6 +25,7 @@ void plan_overfit(config::RunPlan& plan, int64_t samples) {
   plan.data.shuffle = false;
   plan.data.sampler = config::SamplerKind::uniform;
   plan.data.validation.clear();
+  plan.data.test.clear();
   plan.callbacks.clear();
   plan.checkpoint.monitor.clear();
   plan.train.accumulate = 1;

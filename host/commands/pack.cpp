@@ -29,7 +29,7 @@ po::options_description make_pack_options() {
   po::options_description options = run_file_options();
   auto add = options.add_options();
   add("data", po::value<std::string>()->value_name("NAME"),
-      "dataset of the run file: train, validation or validation/NAME");
+      "dataset of the run file: train, validation, test, validation/NAME or test/NAME");
   add("output", po::value<std::string>()->value_name("DIR"), "folder for the shards; must be new or empty");
   add("shard-bytes", po::value<std::string>()->value_name("SIZE")->default_value("256MiB"),
       "maximum size of a shard (KiB, MiB, GiB); a shard has at least one sample");

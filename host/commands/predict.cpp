@@ -86,7 +86,8 @@ po::options_description make_predict_options() {
   po::options_description options = run_file_options();
   add_checkpoint_option(options);
   auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME"), "dataset: train, validation or validation/NAME");
+  add("data", po::value<std::string>()->value_name("NAME"),
+      "dataset: train, validation, test, validation/NAME or test/NAME");
   add("input", po::value<std::vector<std::string>>()->value_name("PATH")->composing(),
       "unlabelled data to read in place of the dataset's: a folder of images, an image, or a CSV file with paths; "
       "may be repeated");

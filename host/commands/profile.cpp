@@ -187,6 +187,7 @@ void print_json(const ModelProfile& profile, const StepTimes& by_format, const O
 void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
   if (batch_size > 0) plan.data.batch_size = batch_size;
   plan.data.validation.clear();
+  plan.data.test.clear();
   plan.callbacks.clear();
   plan.data.scheduled_train.clear();
   plan.metrics.clear();

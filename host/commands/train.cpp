@@ -16,8 +16,8 @@ po::options_description make_train_options() {
   auto add = options.add_options();
   add("check", "check the run file, its components and their connections, print the complete plan, and exit");
   add("limit-batches", po::value<int64_t>()->value_name("N"),
-      "end each epoch and each validation after N batches; short for --set data.limit_batches=N and "
-      "--set data.validation_limit_batches=N");
+      "end each epoch, each validation and the test after N batches; short for --set data.limit_batches=N, --set "
+      "data.validation_limit_batches=N and --set data.test_limit_batches=N");
   add("processes", po::value<int64_t>()->value_name("N"),
       "train with N processes on this machine; short for --set distributed.processes=N");
   add("resume", po::value<std::string>()->value_name("WHERE"),
@@ -33,7 +33,8 @@ po::options_description make_train_options() {
   add("log-format", po::value<std::string>()->value_name("FORMAT")->default_value("text"),
       "output format: text, or json with one object per line");
   add("dry-run",
-      "test the run: one step, one batch of each validation and one checkpoint, in a folder that is then removed");
+      "test the run: one step, one batch of each validation and of the test data, and one checkpoint, in a folder "
+      "that is then removed");
   // run_command() handles these.
   add("help,h", "print this help and exit");
   add("version", "print the versions of the host, LibTorch and the plugin ABI, and exit");
@@ -49,6 +50,7 @@ void add_short_overrides(const Arguments& arguments, TrainOptions& options) {
   if (const int64_t limit = arguments.count("limit-batches", 1); limit > 0) {
     add("data.limit_batches", limit);
     add("data.validation_limit_batches", limit);
+    add("data.test_limit_batches", limit);
   }
   options.processes = arguments.count("processes", 1);
   if (options.processes > 0) add("distributed.processes", options.processes);

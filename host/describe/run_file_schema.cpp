@@ -193,6 +193,15 @@ void put_choices(Json& schema, const std::string& path, const std::vector<config
   table["allOf"] = std::move(cases);
 }
 
+// Validation and test data are one dataset or a table of named datasets.
+void allow_named_datasets(Json& data) {
+  Json dataset = data;
+  const Json is_dataset{{"anyOf", {{{"required", {"use"}}}, {{"required", {"like"}}}}}};
+  dataset.erase("required");
+  dataset.update(is_dataset);
+  data = {{"if", is_dataset}, {"then", dataset}, {"else", {{"type", "object"}, {"additionalProperties", dataset}}}};
+}
+
 }  // namespace
 
 Json make_run_file_schema(const std::vector<config::ComponentSchema>& components) {
@@ -205,20 +214,15 @@ Json make_run_file_schema(const std::vector<config::ComponentSchema>& components
   put_components(schema, "model", ComponentKind::model, components);
   put_components(schema, "data.train", ComponentKind::dataset, components);
   put_components(schema, "data.validation", ComponentKind::dataset, components);
+  put_components(schema, "data.test", ComponentKind::dataset, components);
   put_components(schema, "loss[]", ComponentKind::loss, components);
   put_components(schema, "metric[]", ComponentKind::metric, components);
   put_components(schema, "callback[]", ComponentKind::callback, components);
   put_choices(schema, "optimizer", config::optimizer_schemas(), "", describe_params);
   put_choices(schema, "schedule", config::schedule_schemas(), "constant", describe_schedule_params);
   put_choices(schema, "data.batch_transform[]", config::batch_transform_schemas(), "", describe_params);
-  // Validation data is one dataset or a table of named datasets.
-  Json& validation = find_table(schema, "data")["properties"]["validation"];
-  Json dataset = validation;
-  const Json is_dataset{{"anyOf", {{{"required", {"use"}}}, {{"required", {"like"}}}}}};
-  dataset.erase("required");
-  dataset.update(is_dataset);
-  validation = {
-      {"if", is_dataset}, {"then", dataset}, {"else", {{"type", "object"}, {"additionalProperties", dataset}}}};
+  allow_named_datasets(find_table(schema, "data")["properties"]["validation"]);
+  allow_named_datasets(find_table(schema, "data")["properties"]["test"]);
   return schema;
 }
 

@@ -47,7 +47,8 @@ po::options_description make_generate_options() {
   add("length-penalty", po::value<double>()->value_name("X"),
       "divide log probabilities of a beam search by length ^ X; default: 1");
   add("data", po::value<std::string>()->value_name("NAME"),
-      "dataset with the tokenizer: train, validation or validation/NAME; default: the first validation data");
+      "dataset with the tokenizer: train, validation, test, validation/NAME or test/NAME; default: the first "
+      "validation data");
   add_json_option(options);
   return options;
 }

@@ -35,6 +35,7 @@ pipeline::Evaluation build_generation(OpenedRun& run) {
   run.plan.losses.clear();
   run.plan.metrics.clear();
   run.plan.data.validation.clear();
+  run.plan.data.test.clear();
   return pipeline::build_evaluation(run.plan, run.catalogue, run.device.device);
 }
 

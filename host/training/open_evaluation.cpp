@@ -1,5 +1,6 @@
 #include "host/training/open_evaluation.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -17,13 +18,16 @@ namespace tenon::host {
 
 namespace {
 
-// The chosen data becomes validation data: it is read once, without shuffling.
+// The chosen data becomes validation data: it is read once, without shuffling. Test data keep their metrics.
 void choose_data(config::RunPlan& plan, const std::string& name) {
   if (!name.empty()) {
     plan.data.validation = std::vector<config::NamedDataset>{find_dataset(plan, name)};
+    if (std::ranges::count(plan.data.test, name, &config::NamedDataset::name) > 0)
+      for (config::MetricPlan& metric : plan.metrics) metric.on_validation = metric.on_test;
   } else if (plan.data.validation.empty()) {
     throw support::Error(support::ErrorKind::configuration,
-                         plan.file.string() + ": has no [data.validation]; expected one, or --data train");
+                         plan.file.string() + ": has no [data.validation]; expected one, or --data train" +
+                             (plan.data.test.empty() ? "" : " or --data " + plan.data.test.front().name));
   }
 }
 
@@ -61,7 +65,7 @@ OpenedRun choose(OpenedRun run, const Evaluation::Choice& choice, Evaluation::Of
   if (of == Evaluation::Of::outputs) {
     run.plan.losses.clear();
     run.plan.metrics.clear();
-    run.plan.data.validation_limit_batches = 0;
+    run.plan.data.validation_limit_batches = run.plan.data.test_limit_batches = 0;
   }
   return run;
 }

@@ -23,7 +23,7 @@ class Evaluation {
 
   struct Choice {
     std::string checkpoint = "latest";  // "latest", "best", a folder or a weights file
-    std::string dataset = {};           // "train", "validation", "validation/<name>"; empty: all validation data
+    std::string dataset = {};           // as for find_dataset(); empty: all validation data
     // Folders and files that the dataset reads in place of its data, without labels. If no dataset is given, it is the
     // first of the validation data, or the training data.
     std::vector<std::string> inputs = {};

@@ -63,10 +63,11 @@ OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
 const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name) {
   std::vector<std::string> known{plan.data.train.name};
   if (name == plan.data.train.name) return plan.data.train;
-  for (const config::NamedDataset& dataset : plan.data.validation) {
-    if (name == dataset.name) return dataset;
-    known.push_back(dataset.name);
-  }
+  for (const auto* datasets : {&plan.data.validation, &plan.data.test})
+    for (const config::NamedDataset& dataset : *datasets) {
+      if (name == dataset.name) return dataset;
+      known.push_back(dataset.name);
+    }
   throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
                                                               support::suggest_name(name, known) +
                                                               "; expected a dataset of the run file");

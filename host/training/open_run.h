@@ -27,7 +27,8 @@ OpenedRun open_run(const RunFile& file, Computes computes, int local_rank = 0);
 // Reads the run file and resolves the plan. Throws what open_run() would throw up to there. Opens no device or plugin.
 void check_run_file(const RunFile& file);
 
-// Finds the dataset for --data: "train", "validation" or "validation/<name>". Throws Error(configuration).
+// Finds the dataset for --data: "train", "validation", "test", "validation/<name>" or "test/<name>". Throws
+// Error(configuration).
 const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name);
 
 }  // namespace tenon::host

@@ -43,12 +43,15 @@ pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) 
   const std::filesystem::path checkpoints = artifacts::RunFolder{run}.checkpoints();
   const auto folder = artifacts::find_linked_checkpoint(checkpoints, artifacts::kBest);
   if (!folder)
-    throw support::Error(support::ErrorKind::checkpoint,
-                         (checkpoints / artifacts::kBest).string() +
-                             ": is missing; expected the best checkpoint of the run, for checkpoint.load_best_at_end");
+    throw support::Error(
+        support::ErrorKind::checkpoint,
+        (checkpoints / artifacts::kBest).string() +
+            ": is missing; expected the best checkpoint of the run, for checkpoint.load_best_at_end or [data.test]");
   CheckpointReader reader;
   const artifacts::CheckpointManifest manifest = artifacts::verify_checkpoint(*folder, reader.reading());
-  return {manifest.step, reader.take_model(), {manifest.metrics.begin(), manifest.metrics.end()}};
+  pipeline::BestCheckpoint best{manifest.step, reader.take_model(), {manifest.metrics.begin(), manifest.metrics.end()}};
+  best.epoch = manifest.epoch;
+  return best;
 }
 
 }  // namespace tenon::host

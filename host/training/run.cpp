@@ -122,14 +122,14 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, report
   }
 }
 
-// Shortens the plan to one step, one batch of each validation and one checkpoint.
+// Shortens the plan to one step, one batch of each validation and of the test data, and one checkpoint.
 void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
   const config::Period each_step{config::Period::Unit::steps, 1};
   plan.run.output_dir = output_dir;
   plan.train.epochs = 0;
   plan.train.steps = 1;
   plan.data.limit_batches = plan.train.accumulate;
-  plan.data.validation_limit_batches = 1;
+  plan.data.validation_limit_batches = plan.data.test_limit_batches = 1;
   if (!plan.data.validation.empty()) plan.validation.every = each_step;
   plan.checkpoint.every = plan.log.every = each_step;
 }

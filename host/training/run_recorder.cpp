@@ -31,6 +31,7 @@ artifacts::RunRecord make_record(const pipeline::Training& training, const plugi
   record.model_summary = pipeline::summarize_model(training.model);
   if (training.monitor) record.monitor = training.monitor->metric;
   record.directions = pipeline::find_directions(training);
+  record.directions.merge(pipeline::find_test_directions(training));
   return record;
 }
 
@@ -39,6 +40,7 @@ artifacts::HistoryEvent to_history_event(pipeline::LineKind kind) {
     case pipeline::LineKind::step: return artifacts::HistoryEvent::step;
     case pipeline::LineKind::epoch: return artifacts::HistoryEvent::epoch;
     case pipeline::LineKind::validation: return artifacts::HistoryEvent::validation;
+    case pipeline::LineKind::test: return artifacts::HistoryEvent::test;
     default: return artifacts::HistoryEvent::checkpoint;
   }
 }
@@ -235,6 +237,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
       record_.zero_output_loss = first->zero_output;
     }
     record_.memory_format = to_string(report->memory_format);
+    if (const auto& test = report->test) record_.test = {test->monitor, test->epoch, test->step, test->metrics};
     for (const pipeline::StageSeconds& stage : report->stages) record_.stages.emplace_back(stage.name, stage.seconds);
   }
   record_.end = std::chrono::system_clock::now();

@@ -115,7 +115,8 @@ class PairComparison {
       const std::string place = describe(lines[i]), other_place = describe(others[i]);
       if (place != other_place)
         return add(kHistory, "", "line " + std::to_string(i + 1) + " is " + describe_both(place, other_place), false);
-      compare_metrics("line " + std::to_string(i + 1) + " (" + place + "): ", lines[i].metrics, others[i].metrics);
+      compare_metrics("line " + std::to_string(i + 1) + " (" + place + "): ", lines[i].metrics, others[i].metrics,
+                      lines[i].event == artifacts::HistoryEvent::test);
     }
     if (lines.size() != others.size())
       add(kHistory, "", "has " + describe_both(std::to_string(lines.size()), std::to_string(others.size())) + " lines",
@@ -128,12 +129,12 @@ class PairComparison {
   }
 
   void compare_metrics(const std::string& place, const artifacts::MetricValues& metrics,
-                       const artifacts::MetricValues& others) {
+                       const artifacts::MetricValues& others, bool is_of_test) {
     const std::map<std::string, double> of_run(metrics.begin(), metrics.end());
     const std::map<std::string, double> of_other(others.begin(), others.end());
     compare(of_run, of_other, [&](const std::string& name, const std::string& text) {
       if (name != kDeviceMemory && shown_.insert(name).second)
-        add(kHistory, name, place + text, is_callback_metric(name));
+        add(kHistory, name, place + text, !is_of_test && is_callback_metric(name));
     });
   }
 

@@ -64,6 +64,8 @@ ShortenedRun shorten_run(const OpenedRun& opened, int64_t steps) {
   set("data.limit_batches", std::to_string(limit));
   set("checkpoint.every", steps_text(run.save_every));
   set("log.every", steps_text(kLogEvery));
+  if (!plan.data.test.empty())
+    set("data.test_limit_batches", std::to_string(tighter(plan.data.test_limit_batches, kValidationBatches)));
   if (plan.data.validation.empty()) return run;
   set("data.validation_limit_batches", std::to_string(tighter(plan.data.validation_limit_batches, kValidationBatches)));
   if (plan.validation.every.unit != Period::Unit::never)

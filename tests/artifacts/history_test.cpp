@@ -94,6 +94,15 @@ TEST_CASE("a line of the history is JSON with its keys in order") {
         "1}\n");
 }
 
+TEST_CASE("every event is written and read by its name") {
+  for (const HistoryEvent event : {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation,
+                                   HistoryEvent::checkpoint, HistoryEvent::test}) {
+    const std::string text = print_history_line({event, 1, 2, 3, {{"test/loss", 0.5}}});
+    CHECK(text.starts_with("{\"event\": \"" + std::string(to_string(event)) + "\", "));
+    CHECK(parse_history_line(text.substr(0, text.size() - 1)).event == event);
+  }
+}
+
 TEST_CASE("NaN is text that differs from a missing metric") {
   const HistoryLine line{HistoryEvent::epoch, 1, 2, 0.1234567, {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}}};
   CHECK(print_history_line(line) ==

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -97,6 +98,22 @@ TEST_CASE("at the end the record has the outcome of the run") {
   CHECK(json["stages"] == nlohmann::json({{"forward", 1.5}, {"callback throughput", 0.25}}));
   CHECK(json["end"].get<std::string>().size() == 25);
   CHECK(list_names(scratch.path()) == std::set<std::string>{"run.json"});
+}
+
+TEST_CASE("the record has the metrics of the test data and the weights that have them") {
+  RunRecord record;
+  CHECK(nlohmann::json::parse(print_run_record(record))["test"].is_null());
+  record.test = TestRecord{"validation/accuracy", 2, 30, {{"test/loss", NAN}, {"test/accuracy", 0.5}}};
+  CHECK(nlohmann::json::parse(print_run_record(record))["test"] ==
+        nlohmann::json({{"weights", "best"},
+                        {"monitor", "validation/accuracy"},
+                        {"epoch", 2},
+                        {"step", 30},
+                        {"metrics", {{"test/loss", "NaN"}, {"test/accuracy", 0.5}}}}));
+  record.test->monitor.clear();
+  const auto last = nlohmann::json::parse(print_run_record(record))["test"];
+  CHECK(last["weights"] == "last");
+  CHECK(last["monitor"].is_null());
 }
 
 TEST_CASE("git is null, a commit, or a commit with an unknown state") {

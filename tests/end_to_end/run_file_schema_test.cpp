@@ -67,6 +67,16 @@ TEST_CASE("editors mark errors that the host refuses") {
   }
 }
 
+TEST_CASE("test data have the keys of validation data") {
+  RunFileChecker check;
+  for (const char* data : {"[data.test]\nuse = \"digits\"\nparams = { split = \"test\" }\nsubset = \"50%\"\n",
+                           "[data.test]\nlike = \"validation\"\n", "[data.test.a]\nuse = \"digits\"\n"})
+    CHECK(check.check(read_toml(digits() + "\n" + data)) == "");
+  for (const char* data : {"[data.test]\nuse = \"digits\"\nbatch_size = 3\n", "[data.test]\nlike = \"test\"\n",
+                           "[data.test.a]\nuse = \"diggits\"\n"})
+    CHECK(check.check(read_toml(digits() + "\n" + data)) != "");
+}
+
 TEST_CASE("the length of a schedule is text or a number") {
   RunFileChecker check;
   for (const char* length : {"\"30 epochs\"", "\"rest\"", "500", "0.05", "0"})

@@ -270,6 +270,22 @@ TEST_CASE("training is refused if the validation data have a class that the trai
   CHECK_FALSE(fs::exists(folder / "runs"));
 }
 
+TEST_CASE("test data are numbered by name as the training data, and a class that those lack is refused") {
+  const fs::path folder = make_empty_folder("tested");
+  const auto run_with = [&](const fs::path& test) {
+    return run_host({"--config", write_run_file(folder, trained().full, trained().full), "--set",
+                     "data.test={like=\"train\",params={path=" + to_text(test) + "}}"});
+  };
+  const Outcome outcome = run_with(make_folder("tested_two", {kBee, kCat}));
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(read_last_metric(find_run_folder(folder / "runs", "classes"), "test/accuracy") == 1);
+  CHECK(outcome.errors.find("the label of test has 2 of the 3 classes of the training data, without \"ant\"") !=
+        std::string::npos);
+  check_refused(run_with(make_folder("tested_other", {kAnt, "dog"})), 4,
+                {"the label of test has 2 classes (\"ant\", \"dog\"); expected only classes of the training data"});
+}
+
 TEST_CASE("validation data with some of the classes are numbered as the training data") {
   const fs::path folder = make_empty_folder("some");
   const Outcome outcome =

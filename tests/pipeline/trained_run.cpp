@@ -84,7 +84,9 @@ BestCheckpoint MemoryRecorder::read_best_checkpoint() {
   REQUIRE(!validation_losses.empty());
   const auto by_value = [](const auto& a, const auto& b) { return a.second < b.second; };
   const auto [index, loss] = *std::ranges::min_element(validation_losses, by_value);
-  return {checkpoint_steps[index], checkpoints[index].model, {{"validation/loss", loss}}};
+  BestCheckpoint best{checkpoint_steps[index], checkpoints[index].model, {{"validation/loss", loss}}};
+  best.epoch = checkpoints[index].state.count("epoch");
+  return best;
 }
 
 std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {

@@ -138,6 +138,16 @@ TEST_CASE("one to four ranks give the same losses and metrics") {
       1e-5);
 }
 
+TEST_CASE("one to four ranks give the same metrics of the test data, with the best and with the last weights") {
+  const std::string test = "data.test={use=\"digits\",params={split=\"test\"},subset=\"30%-80%\"}";
+  std::vector<Setup> setups;
+  for (const std::string monitor : {"validation/loss", ""})
+    setups.push_back({{samples(157), test, "train.epochs=2", "checkpoint.monitor=\"" + monitor + "\""}, ""});
+  const std::vector<std::string> whole = train_in(1, {share_of(1, setups[0])});
+  CHECK(whole.at(0).find(" test/accuracy ") != std::string::npos);
+  check_split(setups, 1e-5);
+}
+
 TEST_CASE("ranks with batch normalisation over all ranks give the same losses, also if one has no batch") {
   std::vector<Setup> setups;
   for (const int64_t size : {12, 13, 26})

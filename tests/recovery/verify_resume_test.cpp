@@ -75,6 +75,15 @@ TEST_CASE("a run that resumes bit for bit is reported as identical and keeps no 
   CHECK(fs::is_empty(temporary));
 }
 
+TEST_CASE("the metrics of the test data are compared") {
+  make_temporary();
+  const json found =
+      verify_as_json({"--kills", "1", "--set", "data.test={like=\"validation\",subset=\"50%-100%\"}"}, 0);
+  const json without = verify_as_json({"--kills", "1"}, 0);
+  CHECK(found["result"] == "same");
+  CHECK(found["compared"]["lines"] == without["compared"]["lines"].get<int>() + 1);
+}
+
 TEST_CASE("any of several processes can be killed") {
   const fs::path temporary = make_temporary();
   const json found = verify_as_json({"--processes", "2", "--kills", "1"}, 0);

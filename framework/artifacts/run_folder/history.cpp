@@ -73,6 +73,7 @@ const char* to_string(HistoryEvent event) {
     case HistoryEvent::epoch: return "epoch";
     case HistoryEvent::validation: return "validation";
     case HistoryEvent::checkpoint: return "checkpoint";
+    case HistoryEvent::test: return "test";
   }
   return "unknown";
 }
@@ -93,8 +94,8 @@ HistoryLine parse_history_line(std::string_view text) {
     const Json json = Json::parse(text.begin(), text.end());
     const std::string event = json.at("event").get<std::string>();
     bool is_known = false;
-    for (const HistoryEvent one :
-         {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation, HistoryEvent::checkpoint}) {
+    for (const HistoryEvent one : {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation,
+                                   HistoryEvent::checkpoint, HistoryEvent::test}) {
       if (event != to_string(one)) continue;
       line.event = one;
       is_known = true;

@@ -14,7 +14,7 @@
 
 namespace tenon::artifacts {
 
-enum class HistoryEvent { step, epoch, validation, checkpoint };
+enum class HistoryEvent { step, epoch, validation, checkpoint, test };
 const char* to_string(HistoryEvent event);  // "step", ...
 
 struct HistoryLine {

@@ -75,6 +75,16 @@ Json describe_directions(const std::map<std::string, int32_t>& directions) {
   return known;
 }
 
+Json to_json(const TestRecord& test) {
+  Json json{{"weights", test.monitor.empty() ? "last" : "best"},
+            {"monitor", text_or_null(test.monitor)},
+            {"epoch", test.epoch},
+            {"step", test.step},
+            {"metrics", Json::object()}};
+  for (const auto& [name, value] : test.metrics) json["metrics"][name] = Json::parse(print_json_number(value));
+  return json;
+}
+
 }  // namespace
 
 const char* to_string(RunStatus status) {
@@ -133,6 +143,7 @@ std::string print_run_record(const RunRecord& record) {
   json["peak_bytes"] = record.peak_bytes ? Json(*record.peak_bytes) : Json();
   json["stages"] = record.stages.empty() ? Json() : Json::object();
   for (const auto& [name, seconds] : record.stages) json["stages"][name] = seconds;
+  json["test"] = record.test ? to_json(*record.test) : Json();
   json["start"] = print_iso_8601(record.start);
   json["end"] = record.end ? Json(print_iso_8601(*record.end)) : Json();
   json["resumed_from"] = text_or_null(record.resumed_from.string());

@@ -22,6 +22,14 @@ struct PluginRecord {
   std::string sha256;
 };
 
+// The metrics of the test data, and the weights that have them.
+struct TestRecord {
+  std::string monitor;  // the metric by which these weights are the best; empty: they are the last ones
+  int64_t epoch;        // of the weights, as is the step
+  int64_t step;
+  MetricValues metrics;
+};
+
 enum class RunStatus { running, finished, stopped, failed };
 const char* to_string(RunStatus status);  // "running", ...
 
@@ -52,6 +60,7 @@ struct RunRecord {
   std::string memory_format;               // memory format of the weights: "channels_last"; empty: unknown so far
   MetricValues stages;                     // seconds of the training thread, by stage
   std::optional<int64_t> peak_bytes;       // peak memory of this process
+  std::optional<TestRecord> test;          // none: the run has no test data, or did not evaluate them
   std::optional<std::chrono::system_clock::time_point> end;
 };
 

@@ -1,4 +1,4 @@
-// [data.validation] like = "train".
+// [data.validation] like = "train", and [data.test] like = "train" or "validation".
 #pragma once
 
 #include "framework/config/toml/diagnostics.h"
@@ -6,8 +6,8 @@
 
 namespace tenon::config {
 
-// Completes validation data with `like = "train"` by the training data's `use` and `params`, except those that they
-// set. Removes the key. Adds errors to `diagnostics`.
+// Completes validation and test data with `like` by the `use` and `params` of the dataset that it names, except those
+// that they set. Removes the key. Adds errors to `diagnostics`.
 void copy_training_data(Node& document, Diagnostics& diagnostics);
 
 }  // namespace tenon::config

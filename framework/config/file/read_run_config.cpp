@@ -16,6 +16,8 @@ namespace {
 // The upper bounds are far beyond practical values. They keep later conversions, products and system calls from
 // overflowing, which would fail far away from the location of the error.
 constexpr const char* kTrain = "train";
+constexpr const char* kValidation = "validation";
+constexpr const char* kTest = "test";
 constexpr const char* kBatchSizes = "[1, 1e9]";
 constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kThreads = "[0, 4096]";       // resolve_run_plan() also compares with the machine
@@ -77,12 +79,13 @@ void read_model(TableReader table, ModelConfig& model) {
   table.reject_unknown_keys();
 }
 
-NamedDatasetConfig read_dataset(TableReader table, std::string name) {
+// `alike`: the datasets that `like` may name.
+NamedDatasetConfig read_dataset(TableReader table, std::string name, const std::vector<std::string>& alike) {
   NamedDatasetConfig dataset;
   dataset.name = std::move(name);
-  if (dataset.name != kTrain) {
+  if (!alike.empty()) {
     Setting<std::string> applied;  // by copy_training_data()
-    table.read("like", applied, {kTrain});
+    table.read("like", applied, alike);
   }
   read_component(table, dataset);
   table.read("subset", dataset.subset);
@@ -104,18 +107,19 @@ void read_training_dataset(TableReader table, DataConfig& data) {
   table.on_resume(ResumePolicy::fixed_within_epoch);
   for (TableReader& change : table.tables("change"))
     data.train_changes.push_back(read_dataset_change(std::move(change)));
-  data.train = read_dataset(std::move(table), kTrain);
+  data.train = read_dataset(std::move(table), kTrain, {});
 }
 
 // Reads a single dataset or a table of named datasets.
-std::vector<NamedDatasetConfig> read_validation_datasets(TableReader table) {
+std::vector<NamedDatasetConfig> read_datasets(TableReader table, const std::string& name,
+                                              const std::vector<std::string>& alike) {
   const std::vector<std::string> keys = table.keys();
   const bool are_all_tables =
       std::all_of(keys.begin(), keys.end(), [&](const auto& key) { return table.has_table(key); });
   const bool is_one = keys.empty() || !are_all_tables || table.has("use") || table.has("params");
-  if (is_one) return {read_dataset(table, "validation")};
+  if (is_one) return {read_dataset(table, name, alike)};
   std::vector<NamedDatasetConfig> datasets;
-  for (const std::string& key : keys) datasets.push_back(read_dataset(table.table(key), "validation/" + key));
+  for (const std::string& key : keys) datasets.push_back(read_dataset(table.table(key), name + "/" + key, alike));
   return datasets;
 }
 
@@ -153,6 +157,14 @@ void read_class_names(TableReader table, DataConfig& data) {
   for (const std::string& field : table.keys()) table.read(field, data.class_names[field]);
 }
 
+// The test data are read after training, which does not depend on them.
+void read_test_data(TableReader& table, DataConfig& data) {
+  const bool has_test = table.has(kTest);
+  TableReader test = table.table(kTest);
+  test.on_resume(ResumePolicy::ignored);
+  if (has_test) data.test = read_datasets(std::move(test), kTest, {kTrain, kValidation});
+}
+
 // `processes` is the number of processes of the run, which share the cores.
 void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("batch_size", data.batch_size, kBatchSizes).on_resume(ResumePolicy::fixed_within_epoch);
@@ -167,14 +179,16 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("on_error", data.on_error, {"stop", "skip"});
   table.read("limit_batches", data.limit_batches, kBatchLimits).on_resume(ResumePolicy::fixed_within_epoch);
   table.read("validation_limit_batches", data.validation_limit_batches, kBatchLimits);
+  table.read("test_limit_batches", data.test_limit_batches, kBatchLimits).on_resume(ResumePolicy::ignored);
   table.read("subset_seed", data.subset_seed, kSeeds).on_resume(ResumePolicy::fixed_within_epoch);
   read_class_names(table.table("class_names"), data);
   for (TableReader& transform : table.tables("batch_transform"))
     read_choice(std::move(transform), data.batch_transforms.emplace_back(), ResumePolicy::reported);
   read_training_dataset(table.table("train"), data);
-  const bool has_validation = table.has("validation");
-  TableReader validation = table.table("validation");
-  if (has_validation) data.validation = read_validation_datasets(validation);
+  const bool has_validation = table.has(kValidation);
+  TableReader validation = table.table(kValidation);
+  if (has_validation) data.validation = read_datasets(std::move(validation), kValidation, {kTrain});
+  read_test_data(table, data);
   table.reject_unknown_keys();
 }
 
@@ -194,7 +208,7 @@ MetricConfig read_metric(TableReader table) {
   read_component(table, metric);
   read_inputs(table, metric);
   table.read("name", metric.name);
-  table.read("on", metric.on, {"train", "validation"}).on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("on", metric.on, {kTrain, kValidation, kTest}).on_resume(ResumePolicy::fixed_within_epoch);
   table.reject_unknown_keys();
   return metric;
 }

@@ -52,7 +52,7 @@ struct ModelConfig : ComponentConfig {
 };
 
 struct NamedDatasetConfig : ComponentConfig {
-  std::string name;  // "train"; "validation", or "validation/<name>"
+  std::string name;  // "train"; "validation", or "validation/<name>"; "test", or "test/<name>"
   Setting<Subset> subset;
 };
 
@@ -74,12 +74,14 @@ struct DataConfig {
   Setting<std::string> on_error;
   Setting<int64_t> limit_batches;
   Setting<int64_t> validation_limit_batches;
+  Setting<int64_t> test_limit_batches;
   Setting<int64_t> subset_seed;
   std::map<std::string, Setting<std::vector<std::string>>> class_names;  // by field
   std::vector<ComponentConfig> batch_transforms;
   NamedDatasetConfig train;
   std::vector<DatasetChangeConfig> train_changes;
   std::vector<NamedDatasetConfig> validation;  // in the order of the file
+  std::vector<NamedDatasetConfig> test;        // in the order of the file
 };
 
 struct LossConfig : ComponentConfig {

@@ -39,7 +39,7 @@ void write_model(PlanWriter& writer, const ModelSection& model) {
   writer.inline_table("weights_rename", model.weights_rename);
 }
 
-// The table of "validation/<name>" is [data.validation.<name>].
+// The table of "validation/<name>" is [data.validation.<name>]; "test/<name>" as well.
 std::string table_of(const NamedDataset& dataset) {
   const size_t slash = dataset.name.find('/');
   if (slash == dataset.name.npos) return "data." + dataset.name;
@@ -93,6 +93,7 @@ void write_data(PlanWriter& writer, const DataSection& data) {
   writer.key("on_error", data.on_error == OnError::skip ? "skip" : "stop");
   writer.key("limit_batches", data.limit_batches);
   writer.key("validation_limit_batches", data.validation_limit_batches);
+  if (!data.test.empty()) writer.key("test_limit_batches", data.test_limit_batches);
   writer.key("subset_seed", static_cast<int64_t>(data.subset_seed));
   if (!data.class_names.empty()) writer.table("data.class_names");
   for (const auto& [field, names] : data.class_names) writer.key(to_toml_key(field), names);
@@ -107,6 +108,7 @@ void write_data(PlanWriter& writer, const DataSection& data) {
     writer.inline_table("params", later.changed);
   }
   for (const NamedDataset& dataset : data.validation) write_dataset(writer, dataset);
+  for (const NamedDataset& dataset : data.test) write_dataset(writer, dataset);
 }
 
 void write_components(PlanWriter& writer, const RunPlan& plan) {
@@ -122,7 +124,10 @@ void write_components(PlanWriter& writer, const RunPlan& plan) {
     writer.key("name", metric.name);
     std::vector<std::string> on;
     if (metric.on_train) on.emplace_back("train");
-    if (metric.on_validation) on.emplace_back("validation");
+    if (metric.on_validation)
+      on.emplace_back("validation");
+    else if (metric.on_test)
+      on.emplace_back("test");
     writer.key("on", on);
   }
   for (const CallbackPlan& callback : plan.callbacks) {

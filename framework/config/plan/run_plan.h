@@ -73,7 +73,7 @@ struct ModelSection : ComponentPlan {
 };
 
 struct NamedDataset : ComponentPlan {
-  std::string name;    // "train"; "validation", or "validation/<name>" for named datasets
+  std::string name;    // "train"; "validation" or "test", or "validation/<name>" or "test/<name>" for named datasets
   Subset subset = {};  // samples to use; default: all
 };
 
@@ -130,7 +130,8 @@ struct DataSection {
   // Maximum number of batches of an epoch or a validation; 0: no limit.
   int64_t limit_batches = 0;
   int64_t validation_limit_batches = 0;
-  uint64_t subset_seed = 0;  // seed of subsets, shared by all datasets, so that disjoint subsets stay disjoint
+  int64_t test_limit_batches = 0;  // the same for the test data
+  uint64_t subset_seed = 0;        // seed of subsets, shared by all datasets, so that disjoint subsets stay disjoint
   // The classes that the labels of all datasets are numbered by. A field that it lacks is numbered as the training data
   // number it.
   ClassNames class_names = {};
@@ -139,6 +140,7 @@ struct DataSection {
   NamedDataset train;
   std::vector<ScheduledDataset> scheduled_train;  // ordered by epoch; may be empty
   std::vector<NamedDataset> validation;           // may be empty
+  std::vector<NamedDataset> test;                 // evaluated once, after training; may be empty
 };
 
 struct LossPlan : ComponentPlan {
@@ -150,6 +152,7 @@ struct MetricPlan : ComponentPlan {
   std::string name;  // default: its id; unique
   bool on_train = false;
   bool on_validation = true;
+  bool on_test = true;  // also if on_validation
 };
 
 // The precision of forward and the losses. Weights and optimizer are float32, except with bf16_true.

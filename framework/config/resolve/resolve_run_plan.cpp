@@ -205,6 +205,7 @@ DataSection resolve_data(const Resolving& resolving) {
   data.on_error = config.on_error.value_or("stop") == "skip" ? OnError::skip : OnError::stop;
   data.limit_batches = config.limit_batches.value_or(0);
   data.validation_limit_batches = config.validation_limit_batches.value_or(0);
+  data.test_limit_batches = config.test_limit_batches.value_or(0);
   data.subset_seed = static_cast<uint64_t>(config.subset_seed.value_or(0));
   data.class_names = resolve_class_names(config, resolving.diagnostics);
   for (const ComponentConfig& transform : config.batch_transforms)
@@ -213,6 +214,7 @@ DataSection resolve_data(const Resolving& resolving) {
   data.train = resolve_dataset(config.train, resolving);
   data.scheduled_train = resolve_changes(data.train, resolving);
   for (const auto& dataset : config.validation) data.validation.push_back(resolve_dataset(dataset, resolving));
+  for (const auto& dataset : config.test) data.test.push_back(resolve_dataset(dataset, resolving));
   return data;
 }
 
@@ -230,20 +232,32 @@ std::vector<LossPlan> resolve_losses(const Resolving& resolving) {
   return losses;
 }
 
+// Metrics of the validation are also computed on the test data.
+void resolve_on(const MetricConfig& config, const DataConfig& data, MetricPlan& metric, Diagnostics& diagnostics) {
+  const std::vector<std::string> on = config.on.value_or({"validation"});
+  const bool names_test = std::ranges::count(on, "test") > 0;
+  metric.on_train = std::ranges::count(on, "train") > 0;
+  metric.on_validation = std::ranges::count(on, "validation") > 0;
+  metric.on_test = metric.on_validation || names_test;
+  if (on.empty())
+    diagnostics.add(config.on.place,
+                    config.path + ".on is []; expected \"train\", \"validation\", \"test\" or several of them");
+  if (metric.on_validation && data.validation.empty() && data.test.empty())
+    diagnostics.add(config.place, config.path +
+                                      " is a metric, but there is no [data.validation] to compute it on; "
+                                      "add [data.validation], or set on = [\"train\"]");
+  else if (names_test && data.test.empty())
+    diagnostics.add(config.on.place, config.path +
+                                         ".on has \"test\", but there is no [data.test]; add [data.test], or remove "
+                                         "\"test\"");
+}
+
 std::vector<MetricPlan> resolve_metrics(const Resolving& resolving) {
   std::vector<MetricPlan> metrics;
   for (const MetricConfig& config : resolving.config.metrics) {
     MetricPlan metric{resolve_component(config, ComponentKind::metric, resolving), {}};
     metric.name = resolve_name(config.name, metric.use, config.path + ".name", resolving.diagnostics);
-    const std::vector<std::string> on = config.on.value_or({"validation"});
-    metric.on_train = std::ranges::count(on, "train") > 0;
-    metric.on_validation = std::ranges::count(on, "validation") > 0;
-    if (on.empty())
-      resolving.diagnostics.add(config.on.place, config.path + ".on is []; expected \"train\", \"validation\" or both");
-    if (metric.on_validation && resolving.config.data.validation.empty())
-      resolving.diagnostics.add(config.place, config.path +
-                                                  " is a metric, but there is no [data.validation] to compute it on; "
-                                                  "add [data.validation], or set on = [\"train\"]");
+    resolve_on(config, resolving.config.data, metric, resolving.diagnostics);
     metrics.push_back(std::move(metric));
   }
   return metrics;

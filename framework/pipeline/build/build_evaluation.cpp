@@ -126,6 +126,7 @@ void prepare_data(const config::DataSection& data, const plugins::Catalogue& cat
   if (trains) add(data.train);
   if (trains) std::ranges::for_each(data.scheduled_train, add);
   std::ranges::for_each(data.validation, add);
+  if (trains) std::ranges::for_each(data.test, add);
   if (prepared.empty()) return;
   const auto prepare = [&] {
     for (const config::ComponentPlan* dataset : prepared)

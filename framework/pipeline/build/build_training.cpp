@@ -101,6 +101,12 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   if (plan.data.class_names.empty()) evaluation.numbering.source = "the training data";
   std::vector<ScheduledData> scheduled_train = build_scheduled_data(evaluation, catalogue, train_metrics, train->feed);
   build_validation_data(evaluation, catalogue);
+  MetricSet test_metrics;
+  std::vector<std::unique_ptr<BoundDataset>> test;
+  if (!plan.data.test.empty())
+    test_metrics = MetricSet(MetricSet::Data::test, plan, catalogue, evaluation.losses, evaluation.device);
+  for (const config::NamedDataset& dataset : plan.data.test)
+    test.push_back(build_data(evaluation, catalogue, dataset, test_metrics));
   if (device.is_cuda()) choose_cudnn_benchmark(plan, train->feed.dataset().fields());
   if (group && plan.distributed.synchronize_batch_norm) check_synchronizable(plan);
   const int64_t accumulate = plan.train.accumulate;
@@ -117,11 +123,16 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
                     device.make_graph};
   if (plan.train.precision == config::Precision::fp16) training.scaler.emplace(training.device);
   training.train_metrics = std::move(train_metrics);
+  training.test_metrics = std::move(test_metrics);
+  training.test = std::move(test);
   training.average = make_average(plan, training.model);
   const Directions directions = find_directions(training);
-  if (const std::string* const monitored = training.schedule.monitored_metric())
+  if (const std::string* const monitored = training.schedule.monitored_metric()) {
+    refuse_test_metric(training, *monitored, plan.schedule.place + ": schedule.monitor");
     require_metric(*monitored, directions, plan.schedule.place + ": schedule.monitor");
+  }
   training.awaited_metrics = check_monitored_metrics(training, directions);
+  refuse_test_metric(training, plan.checkpoint.monitor, plan.checkpoint.monitor_place + ": checkpoint.monitor");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
 }

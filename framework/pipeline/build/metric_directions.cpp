@@ -1,5 +1,6 @@
 #include "framework/pipeline/build/metric_directions.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "framework/pipeline/losses/loss_sums.h"
@@ -15,6 +16,12 @@ void add_losses(const LossSums& losses, const std::string& prefix, Directions& d
   for (const auto& [name, value] : losses.parts()) directions[prefix + name] = -1;
 }
 
+void add_data(const BoundDataset& data, const LossSums& losses, const MetricSet& metrics, Directions& directions) {
+  add_losses(losses, data.name() + "/", directions);
+  if (data.feed.may_skip()) directions[data.name() + "/skipped_samples"] = -1;
+  directions.merge(metrics.directions(data.name() + "/"));
+}
+
 }  // namespace
 
 Directions find_directions(const Training& training) {
@@ -26,11 +33,14 @@ Directions find_directions(const Training& training) {
   const LossSums losses(training.losses);
   add_losses(losses, "train/", directions);
   directions.merge(training.train_metrics.directions("train/"));
-  for (const auto& data : training.validation) {
-    add_losses(losses, data->name() + "/", directions);
-    if (data->feed.may_skip()) directions[data->name() + "/skipped_samples"] = -1;
-    directions.merge(training.metrics.directions(data->name() + "/"));
-  }
+  for (const auto& data : training.validation) add_data(*data, losses, training.metrics, directions);
+  return directions;
+}
+
+Directions find_test_directions(const Training& training) {
+  Directions directions;
+  const LossSums losses(training.losses);
+  for (const auto& data : training.test) add_data(*data, losses, training.test_metrics, directions);
   return directions;
 }
 
@@ -41,6 +51,16 @@ void require_metric(const std::string& metric, const Directions& known, const st
   throw support::Error(support::ErrorKind::configuration,
                        key + " is \"" + metric + "\", which this run does not log; expected a metric of its history" +
                            support::suggest_name(metric, names));
+}
+
+void refuse_test_metric(const Training& training, const std::string& metric, const std::string& key) {
+  const auto has_metric = [&](const auto& data) { return metric.starts_with(data->name() + "/"); };
+  if (std::ranges::none_of(training.test, has_metric)) return;
+  throw support::Error(support::ErrorKind::configuration,
+                       key + " is \"" + metric +
+                           "\", but the test data are evaluated once, after training; expected a metric of the "
+                           "training or validation data, such as \"validation/" +
+                           metric.substr(metric.rfind('/') + 1) + "\"");
 }
 
 }  // namespace tenon::pipeline

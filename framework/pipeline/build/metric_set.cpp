@@ -37,6 +37,14 @@ void combine_states(plugins::Metric& metric, distributed::ProcessGroup& group) {
   });
 }
 
+bool is_on(MetricSet::Data data, const config::MetricPlan& metric) {
+  switch (data) {
+    case MetricSet::Data::train: return metric.on_train;
+    case MetricSet::Data::validation: return metric.on_validation;
+    default: return metric.on_test;
+  }
+}
+
 std::string name_state(const plugins::Metric& metric, size_t number) {
   return "train_metric." + metric.name() + "." + std::to_string(number);
 }
@@ -46,7 +54,7 @@ std::string name_state(const plugins::Metric& metric, size_t number) {
 MetricSet::MetricSet(Data data, const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                      const std::vector<plugins::Loss>& losses, const c10::Device& device) {
   for (const config::MetricPlan& metric : plan.metrics) {
-    if (!(data == Data::train ? metric.on_train : metric.on_validation)) continue;
+    if (!is_on(data, metric)) continue;
     plans_.push_back(&metric);
     metrics_.emplace_back(catalogue.find(ComponentKind::metric, metric.use), metric, device);
   }

@@ -1,4 +1,4 @@
-// The metrics that are computed over the training data or over the validation data.
+// The metrics that are computed over the training data, the validation data or the test data.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ using NamedMetrics = std::vector<std::pair<std::string, double>>;
 
 class MetricSet {
  public:
-  enum class Data { train, validation };
+  enum class Data { train, validation, test };
 
   MetricSet() = default;
   // The metrics with this data in their key `on`. Throws Error(configuration) if two of them, or one of them and a

@@ -33,6 +33,7 @@ std::vector<AwaitedMetric> check_monitored_metrics(const Training& training, con
       const std::string key = plan.place + ": " + plan.use + ": params." + parameter;
       for (const std::string& name : list_names(plan.params.at(parameter))) {
         if (known.contains(name)) continue;
+        refuse_test_metric(training, name, key);
         if (training.callbacks.size() == 1 || is_of_host(training, name)) require_metric(name, known, key);
         awaited.push_back({name, key});
       }

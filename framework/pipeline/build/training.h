@@ -50,8 +50,10 @@ struct Training : Evaluation {
   std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
   std::vector<AwaitedMetric> awaited_metrics = {};  // names in callbacks that are checked after the first validation
   MetricSet train_metrics = {};                     // over the batches of an epoch, in training mode
-  std::optional<Monitor> monitor = {};              // none: only the newest checkpoints are kept
-  StageTimes times = {};                            // measured by train()
+  std::vector<std::unique_ptr<BoundDataset>> test = {};  // evaluated once, after the last step
+  MetricSet test_metrics = {};                           // over the test data
+  std::optional<Monitor> monitor = {};                   // none: only the newest checkpoints are kept
+  StageTimes times = {};                                 // measured by train()
 
   // Switches `train` to the data of this epoch and destroys the previous data with its threads and memory. Call it
   // between two passes.

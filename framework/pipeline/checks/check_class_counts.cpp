@@ -153,9 +153,10 @@ std::vector<std::string> check_class_counts(const Training& training, const std:
       require_outputs(training, *training.train, target);
       add(find_fault(training, target));
     }
-    for (const auto& data : training.validation)
-      for (const Target& target : list_targets(training, *data, loss, outputs))
-        require_outputs(training, *data, target);
+    for (const auto* others : {&training.validation, &training.test})
+      for (const auto& data : *others)
+        for (const Target& target : list_targets(training, *data, loss, outputs))
+          require_outputs(training, *data, target);
   }
   return warnings;
 }

@@ -50,16 +50,18 @@ bool overlap(const config::Subset& a, const config::Subset& b) {
   return std::max(a.begin, b.begin) < std::min(a.end, b.end);
 }
 
-std::optional<std::string> find_trained_samples(const NamedDataset& train, const NamedDataset& validation) {
-  if (!has_same_source(train, validation)) return std::nullopt;
-  const std::string *split = find_split(train), *other = find_split(validation);
-  const bool is_same_split = !split || !other || *split == *other;
+// `kind`: "validation" or "test", the kind of the other data.
+std::optional<std::string> find_trained_samples(const NamedDataset& train, const NamedDataset& other,
+                                                const std::string& kind) {
+  if (!has_same_source(train, other)) return std::nullopt;
+  const std::string *split = find_split(train), *other_split = find_split(other);
+  const bool is_same_split = !split || !other_split || *split == *other_split;
   // Subsets of one list of samples are exact; those of a whole and of its part are independent.
-  if (is_same_split && !overlap(train.subset, validation.subset)) return std::nullopt;
-  return validation.place + ": " + validation.name + " has samples of the training data (" + train.place +
+  if (is_same_split && !overlap(train.subset, other.subset)) return std::nullopt;
+  return other.place + ": " + other.name + " has samples of the training data (" + train.place +
          "), so its metrics do not show how the model does on new data; expected other samples: " +
          (split ? "set another split" : "set another path") +
-         " in the params of each, or subset = \"80%\" for training and \"80%-100%\" for validation";
+         " in the params of each, or subset = \"80%\" for training and \"80%-100%\" for " + kind;
 }
 
 std::optional<std::string> find_large_batch(const Training& training) {
@@ -92,7 +94,9 @@ std::vector<std::string> check_run(const Training& training, bool has_bf16) {
     if (found) warnings.push_back(*found);
   };
   for (const NamedDataset& validation : training.plan->data.validation)
-    add(find_trained_samples(training.plan->data.train, validation));
+    add(find_trained_samples(training.plan->data.train, validation, "validation"));
+  for (const NamedDataset& test : training.plan->data.test)
+    add(find_trained_samples(training.plan->data.train, test, "test"));
   add(find_large_batch(training));
   return warnings;
 }

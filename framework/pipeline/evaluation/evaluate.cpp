@@ -14,7 +14,7 @@ namespace tenon::pipeline {
 namespace {
 
 // The losses are added when they have arrived, which may be later.
-void evaluate_batch(Evaluation& evaluation, BoundDataset& data, const data::Batch& batch,
+void evaluate_batch(Evaluation& evaluation, MetricSet& metrics, BoundDataset& data, const data::Batch& batch,
                     const plugins::StepContext& context, Readback& readback, LossSums& sums) {
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
   run_model(evaluation, data, batch_tensors, context);
@@ -26,11 +26,11 @@ void evaluate_batch(Evaluation& evaluation, BoundDataset& data, const data::Batc
     sums.add(losses, values, context);
   });
   readback.deliver_arrived();
-  evaluation.metrics.update(context, data.metrics, batch_tensors);
+  metrics.update(context, data.metrics, batch_tensors);
 }
 
 // Combines the ranks' separate results. Returns false if any rank was interrupted.
-bool combine(Evaluation& evaluation, bool is_whole, LossSums& sums, int64_t& skipped) {
+bool combine(const Evaluation& evaluation, MetricSet& metrics, bool is_whole, LossSums& sums, int64_t& skipped) {
   const at::Tensor counts = at::tensor({int64_t{is_whole}, skipped}, at::kLong);
   evaluation.group->reduce(distributed::Reduction::sum, counts);
   if (counts[0].item<int64_t>() < evaluation.group->size()) return false;
@@ -40,7 +40,7 @@ bool combine(Evaluation& evaluation, bool is_whole, LossSums& sums, int64_t& ski
   evaluation.group->reduce(distributed::Reduction::sum, all);
   elements = {all.const_data_ptr<double>(), elements.size()};
   sums.set(elements);
-  evaluation.metrics.combine(*evaluation.group);
+  metrics.combine(*evaluation.group);
   evaluation.group->wait_for_device(evaluation.device);
   return true;
 }
@@ -49,31 +49,36 @@ bool combine(Evaluation& evaluation, bool is_whole, LossSums& sums, int64_t& ski
 
 std::optional<NamedMetrics> evaluate(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
                                      const std::function<bool(int64_t)>& after_batch) {
+  return evaluate(evaluation, evaluation.metrics, data, context, after_batch);
+}
+
+std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics, BoundDataset& data,
+                                     plugins::StepContext context, const std::function<bool(int64_t)>& after_batch) {
   // Not InferenceMode: a tensor that a model computes here and keeps (such as a table of positions) must also work in
   // training.
   const torch::NoGradGuard no_grad;
   context.training = false;
   LossSums sums(evaluation.losses);
   Readback readback = make_readback(evaluation);
-  evaluation.metrics.reset();
+  metrics.reset();
 
   int64_t done = 0;
   bool is_whole = true;
   // Epoch 0: every evaluation uses the same samples, so that metrics are comparable.
   data.feed.start(0);
   while (const data::Batch* batch = is_whole ? data.feed.next() : nullptr) {
-    if (batch->size > 0) evaluate_batch(evaluation, data, *batch, context, readback, sums);
+    if (batch->size > 0) evaluate_batch(evaluation, metrics, data, *batch, context, readback, sums);
     is_whole = after_batch(++done);
   }
   readback.drain();
   int64_t skipped = data.feed.skipped();
-  if (evaluation.group) is_whole = combine(evaluation, is_whole, sums, skipped);
+  if (evaluation.group) is_whole = combine(evaluation, metrics, is_whole, sums, skipped);
   if (!is_whole) return std::nullopt;
 
   const std::string prefix = data.name() + "/";
   NamedMetrics metric_values{{prefix + "loss", sums.total()}};
   for (const auto& [name, value] : sums.parts()) metric_values.emplace_back(prefix + name, value);
-  for (auto& value : evaluation.metrics.compute(prefix, context)) metric_values.push_back(std::move(value));
+  for (auto& value : metrics.compute(prefix, context)) metric_values.push_back(std::move(value));
   data.add_skipped(metric_values, skipped);
   return metric_values;
 }

@@ -1,4 +1,4 @@
-// Evaluates losses and metrics on validation data, each sample counted once.
+// Evaluates losses and metrics on validation or test data, each sample counted once.
 #pragma once
 
 #include <functional>
@@ -13,5 +13,9 @@ namespace tenon::pipeline {
 // after every batch; if it returns false, the evaluation stops and returns nothing.
 std::optional<NamedMetrics> evaluate(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
                                      const std::function<bool(int64_t)>& after_batch);
+
+// The same with other metrics than those of the validation. `data` must be connected to them.
+std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics, BoundDataset& data,
+                                     plugins::StepContext context, const std::function<bool(int64_t)>& after_batch);
 
 }  // namespace tenon::pipeline

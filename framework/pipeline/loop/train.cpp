@@ -14,10 +14,12 @@
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/pipeline/evaluation/evaluate.h"
 #include "framework/pipeline/loop/checkpointed_run.h"
+#include "framework/pipeline/loop/kept_weights.h"
 #include "framework/pipeline/loop/loop_state.h"
 #include "framework/pipeline/loop/requests.h"
 #include "framework/pipeline/loop/train_step.h"
 #include "framework/pipeline/loop/training_state.h"
+#include "framework/support/check.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 
@@ -68,6 +70,7 @@ class Loop {
       while (!is_over()) run_epoch();
       finish();
       if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
+      if (!training_.test.empty() && report_.signal == 0) test();
       dispatch(Event::run_end);
       record_remaining_scalars();
     } catch (const std::exception& error) {
@@ -402,13 +405,65 @@ class Loop {
     if (!loop_.checkpoints.has_saved(state_.step) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
   }
 
-  // Loads the best weights of the run, which are used after its end.
-  void load_best() {
+  BestCheckpoint put_best_weights() {
     BestCheckpoint best;
     first_then_others([&] { best = recorder_.read_best_checkpoint(); });
     put_weights(training_.model, best.model);
+    return best;
+  }
+
+  // Loads the best weights of the run, which are used after its end.
+  void load_best() {
+    const BestCheckpoint best = put_best_weights();
     for (const auto& [name, value] : best.metrics) state_.metrics[name] = value;
     dispatch(Event::checkpoint_loaded);
+  }
+
+  // Evaluates the test data with the best weights, or with the last ones if there are no best ones. The model keeps its
+  // weights, and the observers see neither events nor values: nothing that the test data show can affect the run. A
+  // signal stops the run without values; the resumed run evaluates the test data.
+  void test() {
+    const InStage stage(training_.times, Stage::test);
+    sync_now();  // all ranks see the same signal
+    TestResults results{{}, state_.epoch, state_.step, ""};
+    const bool has_best = loop_.checkpoints.best().has_value();
+    std::optional<KeptWeights> before;
+    if (has_best) {
+      before.emplace(training_.model);
+      const BestCheckpoint best = put_best_weights();
+      results.epoch = best.epoch;
+      results.step = best.step;
+      results.monitor = training_.monitor->metric;
+    }
+    AveragedWeights averaged(has_best ? nullptr : training_.average.get());
+    plugins::StepContext of_weights = context();
+    of_weights.epoch = results.epoch;
+    of_weights.step = results.step;
+    std::vector<NamedMetrics> lines;
+    for (const auto& data : training_.test) {
+      if (requests_.signal() != 0) break;
+      auto metrics = evaluate(training_, training_.test_metrics, *data, of_weights,
+                              [this](int64_t) { return !requests_.has_local_signal(); });
+      if (!metrics) break;
+      results.metrics.insert(results.metrics.end(), metrics->begin(), metrics->end());
+      lines.push_back(std::move(*metrics));
+    }
+    averaged.restore();
+    if (before) before->restore();
+    sync_now();  // share the signal that one of the ranks received
+    if (lines.size() < training_.test.size()) return stop_before_test();
+    update_time();
+    for (const NamedMetrics& line : lines) record(LineKind::test, line);
+    report_.test = std::move(results);
+  }
+
+  void stop_before_test() {
+    const std::optional<StopRequest> stop = requests_.stop();
+    TENON_CHECK(stop && stop->signal != 0, "the test data were not evaluated, and there is no signal");
+    report_.end = RunReport::End::stopped;
+    report_.signal = stop->signal;
+    report_.reason = stop->reason;
+    if (state_.rank == 0) support::log_info("the test data were not evaluated; they will be if the run resumes");
   }
 
   // Saves the progress of a failed run if the weights are finite: the weights of the last step, and for a single

@@ -15,6 +15,14 @@
 
 namespace tenon::pipeline {
 
+// The metrics of the test data, and the weights that have them.
+struct TestResults {
+  NamedMetrics metrics;  // of all test data: `test/loss`, `test/accuracy`
+  int64_t epoch;         // of the weights, as is the step
+  int64_t step;
+  std::string monitor;  // the metric by which these weights are the best; empty: they are the last ones
+};
+
 struct RunReport {
   enum class End { finished, stopped } end = End::finished;
   std::vector<StageSeconds> stages;       // time of this process's training thread by stage
@@ -22,6 +30,7 @@ struct RunReport {
   int signal = 0;                         // the signal that requested the stop; 0: none
   RunState state;                         // at the end of the run
   std::optional<BestMetrics::Best> best;  // the best value of the monitored metric
+  std::optional<TestResults> test;        // none: the plan has no test data, or a signal stopped the run
   config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights
 };
 
@@ -32,8 +41,9 @@ struct Checkpoint {
 };
 
 // Trains to the end of the plan, or until an observer or a signal requests a stop. Dispatches every event to the
-// observers, and passes all metrics and checkpoints to the recorder. Rethrows the exceptions of components after
-// dispatching run_exception and run_teardown.
+// observers, and passes all metrics and checkpoints to the recorder. Unless a signal stopped it, evaluates the test
+// data once at the end, with the best weights; observers see nothing of that. Rethrows the exceptions of components
+// after dispatching run_exception and run_teardown.
 //
 // `resumed`: the checkpoint to resume from, or null. `training` must be built from the same plan. On a CPU with
 // run.deterministic, the result is bitwise equal to that of an uninterrupted run. Throws Error(checkpoint) for a

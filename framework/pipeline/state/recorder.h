@@ -14,13 +14,14 @@
 
 namespace tenon::pipeline {
 
-enum class LineKind { step, epoch, validation, checkpoint };
+enum class LineKind { step, epoch, validation, checkpoint, test };
 
 // The weights and metrics of a checkpoint.
 struct BestCheckpoint {
   int64_t step;
   std::vector<optimization::NamedTensor> model;
   MetricValues metrics;
+  int64_t epoch = 0;
 };
 
 class Recorder {

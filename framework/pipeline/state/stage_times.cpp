@@ -32,7 +32,7 @@ std::string percent(double share) {
 
 StageTimes::StageTimes() {
   for (const char* name : {"other", "data", "transfer", "forward", "losses", "backward", "processes", "optimizer",
-                           "device", "validation", "checkpoint", "history"})
+                           "device", "validation", "checkpoint", "history", "test"})
     add(name);
 }
 

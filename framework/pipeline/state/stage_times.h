@@ -24,7 +24,8 @@ enum class Stage {
   device,      // waiting for queued work on the device, where the time of a busy device shows
   validation,  // including its data
   checkpoint,  // time that training waits for checkpoints
-  history      // writing metrics to disk
+  history,     // writing metrics to disk
+  test         // including its data
 };
 
 struct StageSeconds {

@@ -25,6 +25,14 @@ std::string last_line(const std::string& text) {
 
 bool is_of_validation(const std::string& metric) { return metric.starts_with("validation"); }
 
+void add_metric(const std::pair<std::string, double>& metric, artifacts::MetricValues& metrics) {
+  const auto known = std::ranges::find_if(metrics, [&](const auto& other) { return other.first == metric.first; });
+  if (known == metrics.end())
+    metrics.push_back(metric);
+  else
+    known->second = metric.second;
+}
+
 // Returns the step of the checkpoint that the link `best` points to.
 std::optional<int64_t> find_best_step(const fs::path& run) {
   std::error_code ignored;
@@ -32,20 +40,15 @@ std::optional<int64_t> find_best_step(const fs::path& run) {
   return artifacts::parse_checkpoint_folder(best.filename().string());
 }
 
-// Returns the last value of each validation metric up to `step`.
+// Returns the last value of each validation metric up to `step`, and the metrics of the test data.
 artifacts::MetricValues collect_metrics(const std::vector<artifacts::HistoryLine>& history,
                                         std::optional<int64_t> step) {
   artifacts::MetricValues metrics;
   for (const artifacts::HistoryLine& line : history) {
-    if (line.event != artifacts::HistoryEvent::validation || (step && line.step > *step)) continue;
-    for (const auto& metric : line.metrics) {
-      if (!is_of_validation(metric.first)) continue;
-      const auto known = std::ranges::find_if(metrics, [&](const auto& other) { return other.first == metric.first; });
-      if (known == metrics.end())
-        metrics.push_back(metric);
-      else
-        known->second = metric.second;
-    }
+    const bool is_test = line.event == artifacts::HistoryEvent::test;
+    const bool is_validation = line.event == artifacts::HistoryEvent::validation && (!step || line.step <= *step);
+    for (const auto& metric : line.metrics)
+      if (is_test || (is_validation && is_of_validation(metric.first))) add_metric(metric, metrics);
   }
   return metrics;
 }

@@ -143,9 +143,25 @@ std::string print_charts(const std::vector<ReadRun>& runs) {
   return section("Curves", element("div", "class=\"charts\"", "\n" + text) + "\n" + left_out);
 }
 
+// The metrics of the test data, with a sentence about the weights.
+std::string print_test(const ReadRun& run) {
+  const std::optional<ReadTest> test = run.test();
+  if (!test) return "";
+  const std::string weights = test->monitor.empty()
+                                  ? "last, step " + std::to_string(test->step)
+                                  : "best, step " + std::to_string(test->step) + ", by " + test->monitor;
+  std::string rows;
+  for (const auto& [name, value] : test->metrics)
+    rows += element("tr", "",
+                    text_element("td", "", name) + text_element("td", "class=\"number\"", print_short_number(value))) +
+            "\n";
+  return section("Test", text_element("p", "", "Evaluated once, after training. Weights: " + weights + ".") + "\n" +
+                             element("table", "", "\n" + rows) + "\n");
+}
+
 std::string print_one(const ReadRun& run) {
   const std::optional<SavedSamples> samples = read_samples(run.folder().samples());
-  return print_heading(run) + print_findings(run, samples) + print_charts({run}) +
+  return print_heading(run) + print_findings(run, samples) + print_test(run) + print_charts({run}) +
          (samples ? print_samples_section(*samples) : "") + print_details(run);
 }
 

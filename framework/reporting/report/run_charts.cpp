@@ -37,15 +37,18 @@ struct Points {
   std::vector<ChartPoint> epochs;  // means over epochs
 };
 
+// The test data are evaluated once: they have no curves.
 std::map<std::string, Points> collect_points(const ReadRun& run) {
   const std::vector<std::string> losses = run.losses();
   std::map<std::string, Points> all;
-  for (const HistoryLine& line : run.history())
+  for (const HistoryLine& line : run.history()) {
+    if (line.event == artifacts::HistoryEvent::test) continue;
     for (const auto& [name, value] : line.metrics) {
       Points& points = all[name];
       const bool is_mean = artifacts::is_mean_over_epoch(line.event, name, losses);
       (is_mean ? points.epochs : points.lines).push_back({static_cast<double>(line.step), value});
     }
+  }
   return all;
 }
 
@@ -108,6 +111,7 @@ std::vector<Chart> make_charts(const std::vector<ReadRun>& runs) {
   for (size_t i = 0; i < runs.size(); ++i) {
     std::map<std::string, Points> points = collect_points(runs[i]);
     for (const std::string& metric : runs[i].metrics()) {
+      if (!points.contains(metric)) continue;
       const Role role = find_role(metric);
       Chart& chart = find_group(groups, role).chart;
       if (runs.size() == 1)

@@ -74,7 +74,7 @@ std::string text_in(const Json& object, const char* key) {
 std::string print_environment(const ReadRun& run) {
   Json shown = run.record();
   // These keys are shown elsewhere on the page or are not meant for readers.
-  for (const char* const key : {"model", "directions", "monitor", "command_line", "plugins"}) shown.erase(key);
+  for (const char* const key : {"model", "directions", "monitor", "command_line", "plugins", "test"}) shown.erase(key);
   std::vector<std::pair<std::string, std::string>> values;
   flatten(shown, "", values);
   if (const auto plugins = run.record().find("plugins"); plugins != run.record().end() && plugins->is_array())

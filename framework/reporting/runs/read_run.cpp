@@ -110,6 +110,18 @@ std::vector<pipeline::StageSeconds> ReadRun::stages() const {
   return stages;
 }
 
+std::optional<ReadTest> ReadRun::test() const {
+  const auto test = record_.find("test");
+  if (test == record_.end() || !test->is_object()) return std::nullopt;
+  const auto step = test->find("step"), monitor = test->find("monitor");
+  if (step == test->end() || !step->is_number_integer() || monitor == test->end()) return std::nullopt;
+  ReadTest read{monitor->is_string() ? monitor->get<std::string>() : "", step->get<int64_t>(), {}};
+  for (const artifacts::HistoryLine& line : history_)
+    if (line.event == artifacts::HistoryEvent::test)
+      read.metrics.insert(read.metrics.end(), line.metrics.begin(), line.metrics.end());
+  return read;
+}
+
 // Runs of earlier versions did not record the direction.
 int ReadRun::direction(const std::string& metric) const {
   if (const auto all = record_.find("directions"); all != record_.end() && all->is_object())

@@ -21,6 +21,13 @@ struct MetricAt {
   int64_t step;
 };
 
+// The metrics of the test data, and the weights that have them.
+struct ReadTest {
+  std::string monitor;  // the metric by which these weights are the best; empty: they are the last ones
+  int64_t step;         // of the weights
+  artifacts::MetricValues metrics;
+};
+
 class ReadRun {
  public:
   // Throws Error(checkpoint) with the file and the location if the folder is not a run folder or a file is damaged. A
@@ -45,6 +52,9 @@ class ReadRun {
   // Time of the training thread by stage, longest first. Stages below half a percent are summed up as "other". Empty if
   // the run has not ended or its process was killed.
   std::vector<pipeline::StageSeconds> stages() const;
+
+  // Nothing if the run has not evaluated test data.
+  std::optional<ReadTest> test() const;
 
   int64_t epoch() const { return history_.empty() ? 0 : history_.back().epoch; }
   int64_t step() const { return history_.empty() ? 0 : history_.back().step; }

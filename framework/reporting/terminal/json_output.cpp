@@ -38,6 +38,16 @@ Json describe_best(const pipeline::RunReport& report, const pipeline::Training& 
           {"checkpoint", (folder.checkpoints() / artifacts::kBest).string()}};
 }
 
+Json describe_test(const pipeline::RunReport& report) {
+  if (!report.test) return nullptr;
+  const pipeline::TestResults& test = *report.test;
+  return {{"weights", test.monitor.empty() ? "last" : "best"},
+          {"monitor", test.monitor.empty() ? Json() : Json(test.monitor)},
+          {"epoch", test.epoch},
+          {"step", test.step},
+          {"metrics", to_json({test.metrics.begin(), test.metrics.end()})}};
+}
+
 // docs/run_file.md describes the lines.
 class JsonOutput final : public RunOutput {
  public:
@@ -75,7 +85,8 @@ class JsonOutput final : public RunOutput {
            {"graph_replays", report.state.graph_replays},
            {"peak_bytes", artifacts::read_peak_memory()},
            {"checkpoint", recorded.last_checkpoint.string()},
-           {"best", describe_best(report, training, artifacts::RunFolder{recorded.folder})}});
+           {"best", describe_best(report, training, artifacts::RunFolder{recorded.folder})},
+           {"test", describe_test(report)}});
   }
 
  private:

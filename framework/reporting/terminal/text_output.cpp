@@ -51,6 +51,7 @@ void print_opening(const pipeline::Training& training, const RecordedRun& record
   print_data("train", *training.train);
   for (const config::ScheduledDataset& later : training.plan->data.scheduled_train) print_change(later);
   for (const auto& data : training.validation) print_data(data->name(), *data);
+  for (const auto& data : training.test) print_data(data->name(), *data);
   write_output("run folder %s\n", show_path(recorded.folder).c_str());
   if (resumed_from)
     write_output("resumed from %s (epoch %lld, step %lld)%s\n", resumed_from->folder.c_str(),
@@ -91,6 +92,14 @@ void print_costs(const pipeline::RunReport& report, const pipeline::Training& tr
   write_output("\n");
 }
 
+void print_test(const pipeline::TestResults& test) {
+  write_output("test with the %s weights, of step %lld%s\n", test.monitor.empty() ? "last" : "best",
+               static_cast<long long>(test.step), test.monitor.empty() ? "" : (", by " + test.monitor).c_str());
+  for (const auto& [name, value] : test.metrics)
+    write_output("  %s %s", name.c_str(), callbacks::format_metric(value).c_str());
+  write_output("\n");
+}
+
 void print_closing(const pipeline::RunReport& report, const pipeline::Training& training, const RecordedRun& recorded) {
   const bool finished = report.end == pipeline::RunReport::End::finished;
   write_output("%s after %s in %s", finished ? "finished" : "stopped",
@@ -109,6 +118,7 @@ void print_closing(const pipeline::RunReport& report, const pipeline::Training& 
         callbacks::format_metric(report.best->value).c_str(), static_cast<long long>(report.best->step),
         show_path(artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest / artifacts::kModelFile)
             .c_str());
+  if (report.test) print_test(*report.test);
   if (report.signal != 0)
     write_output("the checkpoint is saved; continue with\n  host %s --resume %s\n",
                  support::quote_for_shell(show_path(recorded.folder / "plan.toml")).c_str(),

@@ -1,0 +1,20 @@
+#include "framework/pipeline/loop/kept_weights.h"
+
+#include <torch/types.h>
+
+namespace tenon::pipeline {
+
+KeptWeights::KeptWeights(const plugins::Model& model) {
+  for (const plugins::NamedTensor& named : model.tensors()) {
+    const at::Tensor copy =
+        named.tensor.detach().to(at::kCPU, named.tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+    tensors_.emplace_back(named.tensor, copy);
+  }
+}
+
+void KeptWeights::restore() const {
+  const at::NoGradGuard no_grad;
+  for (const auto& [tensor, copy] : tensors_) at::Tensor(tensor).copy_(copy);
+}
+
+}  // namespace tenon::pipeline
