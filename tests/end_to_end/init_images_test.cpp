@@ -184,7 +184,7 @@ TEST_CASE("the batch size is bounded by the number of images") {
 }
 
 TEST_CASE("host init images refuses folders without classes of images") {
-  const fs::path folder = test_folder();
+  const fs::path& folder = test_folder();
   write_images(folder / "photos" / "red", 3, kRed);
   check_refused("phots", 2, "phots does not exist; did you mean photos?; expected a folder with a folder of images");
   check_refused("photos/red/0.ppm", 2, "photos/red/0.ppm is a file; expected a folder");
