@@ -89,7 +89,7 @@ TEST_CASE("resnet loads a file in half precision, with a wrapper's prefix, and w
   fill(from, torch::kFloat);
   std::vector<at::Tensor> halves;  // owns the memory of the views
   std::vector<tenon::artifacts::TensorView> views;
-  for (const auto& [name, tensor, trainable] : from.tensors()) {
+  for (const auto& [name, tensor, trainable, is_frozen_parameter] : from.tensors()) {
     if (!tensor.is_floating_point()) continue;
     const at::Tensor& half = halves.emplace_back(tensor.detach().to(torch::kHalf).contiguous());
     views.push_back({"_orig_mod.module." + name, TENON_FLOAT16, half.sizes().vec(),
@@ -111,7 +111,7 @@ TEST_CASE("resnet is initialised with torchvision's distributions") {
   torch::manual_seed(1);
   Model model = open_model("resnet");
   model.build();
-  for (const auto& [name, tensor, trainable] : model.tensors()) {
+  for (const auto& [name, tensor, trainable, is_frozen_parameter] : model.tensors()) {
     const std::string tensor_name = name;  // clang cannot capture structured bindings
     CAPTURE(tensor_name);
     if (tensor.dim() == 4) {

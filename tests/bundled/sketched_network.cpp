@@ -220,7 +220,7 @@ int64_t count_nodes(const at::Tensor& output, const std::string& name) {
 void check_tensors(const Model& model, int64_t parameters, const std::string& digest) {
   std::set<std::string> lines;
   int64_t found = 0;
-  for (const auto& [name, tensor, trainable] : model.tensors()) {
+  for (const auto& [name, tensor, trainable, is_frozen_parameter] : model.tensors()) {
     std::string extents;
     for (const int64_t extent : tensor.sizes()) extents += (extents.empty() ? "" : ", ") + std::to_string(extent);
     const char* const dtype = tensor.scalar_type() == torch::kInt64 ? " int64 [" : " float32 [";

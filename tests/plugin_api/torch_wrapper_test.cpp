@@ -202,6 +202,17 @@ TEST_CASE_FIXTURE(MadeNet, "parameters and buffers are adopted under their PyTor
   CHECK(names == expected);
 }
 
+TEST_CASE_FIXTURE(MadeNet, "the parameters that do not require a gradient are listed, without the buffers") {
+  const auto* const extension =
+      static_cast<const tenon_frozen_parameters*>(get_extension(TENON_STRING(TENON_FROZEN_PARAMETERS)));
+  REQUIRE(extension);
+  const tenon_string* frozen = nullptr;
+  uint64_t count = 0;
+  REQUIRE(extension->names(self, &frozen, &count) == TENON_OK);
+  REQUIRE(count == 1);
+  CHECK(to_text(frozen[0]) == "norm.weight");
+}
+
 TEST_CASE_FIXTURE(MadeNet, "the plugin releases its references to adopted tensors") {
   for (const auto& handle : handles) {
     const bool is_the_hosts = std::find(adopted.begin(), adopted.end(), handle.get()) != adopted.end();

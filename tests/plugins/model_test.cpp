@@ -1,5 +1,6 @@
 #include "framework/plugins/components/model.h"
 
+#include <tenon/frozen_parameters.h>
 #include <torch/nn/init.h>
 
 #include <cmath>
@@ -64,9 +65,23 @@ tenon_status forward(void*, const tenon_frame*, tenon_tensor* const* inputs, uin
   return TENON_OK;
 }
 
+// What the extension TENON_FROZEN_PARAMETERS lists.
+std::vector<tenon_string> frozen;
+
+tenon_status list_frozen(void*, const tenon_string** names, uint64_t* count) {
+  *names = frozen.data();
+  *count = frozen.size();
+  return TENON_OK;
+}
+
+const void* get_extension(tenon_string id) {
+  static constexpr tenon_frozen_parameters table{sizeof(tenon_frozen_parameters), list_frozen};
+  return to_string(id) == TENON_FROZEN_PARAMETERS ? &table : nullptr;
+}
+
 constexpr tenon_model kTable{sizeof(tenon_model), create, destroy, ports, build, forward};
 const PluginInfo kPlugin{{"test", "1.0", "MIT", ""}, "test.so", "", 1};
-const Component kComponent{{tenon::config::ComponentKind::model, "echo", "", {}}, &kTable, &kPlugin};
+const Component kComponent{{tenon::config::ComponentKind::model, "echo", "", {}}, &kTable, &kPlugin, get_extension};
 
 std::vector<at::Tensor> build_tensors(std::vector<Declared> expected) {
   install_libtorch();
@@ -106,6 +121,31 @@ TEST_CASE("the initialisers sample the same numbers as torch.nn.init") {
   CHECK(torch::equal(drawn[4], torch::empty({5}).uniform_(-2, 3)));
   CHECK(torch::equal(drawn[5], torch::empty({5}).normal_(1, 0.1)));
   CHECK(torch::equal(drawn[6], torch::full({5}, 4.0f)));
+}
+
+TEST_CASE("a model lists its frozen parameters, which are not buffers") {
+  install_libtorch();
+  declared = {{"a", {2}, TENON_INIT_CONSTANT, 0, 0},
+              {"b", {2}, TENON_INIT_CONSTANT, 0, 0, TENON_FLOAT32, 0},
+              {"c", {2}, TENON_INIT_CONSTANT, 0, 0, TENON_FLOAT32, 0}};
+  frozen = {TENON_STRING("c")};
+  Model model(kComponent, {});
+  model.build();
+  CHECK_FALSE(model.tensors()[0].is_frozen_parameter);
+  CHECK_FALSE(model.tensors()[1].is_frozen_parameter);
+  CHECK(model.tensors()[2].is_frozen_parameter);
+
+  const auto refuse = [](const char* name, size_t count) {
+    frozen.assign(count, to_tenon(name));
+    std::string message = refusal_of(declared);
+    frozen.clear();
+    return message;
+  };
+  CHECK(refuse("d", 1).find("frozen_parameters.names: lists \"d\", which build() did not declare") !=
+        std::string::npos);
+  CHECK(refuse("a", 1).find("frozen_parameters.names: lists \"a\", which build() declared as trainable") !=
+        std::string::npos);
+  CHECK(refuse("b", 4).find("returns a list of 4 names; expected at most one") != std::string::npos);
 }
 
 TEST_CASE("buffers are not trained, whatever their dtype") {

@@ -1,10 +1,12 @@
 #include "framework/plugins/components/model.h"
 
+#include <tenon/frozen_parameters.h>
 #include <tenon/tied_weights.h>
 #include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "framework/plugins/tensors/tensor_handles.h"
@@ -112,7 +114,33 @@ void Model::build() {
     handles_.push_back(to_handle(named.tensor));
     if (!named.trainable) buffers_.push_back(named.tensor);
   }
+  read_frozen_parameters();
   read_tied_tensors();
+}
+
+void Model::read_frozen_parameters() {
+  const auto* const extension = instance_.extension<tenon_frozen_parameters>(TENON_FROZEN_PARAMETERS);
+  if (!extension || !extension->names) return;
+  const tenon_string* list = nullptr;
+  uint64_t count = 0;
+  instance_.call([&](const tenon_model&) { return extension->names(instance_.self(), &list, &count); },
+                 "frozen_parameters.names");
+  const ResultScope scope(component(), "frozen_parameters.names, reading its result");
+  const auto refuse = [this](const std::string& message) {
+    throw Error(ErrorKind::plugin, component().describe() + ", frozen_parameters.names: " + message);
+  };
+  if (count > tensors_.size() || (count > 0 && !list))
+    refuse("returns a list of " + std::to_string(count) + " names" + (list ? "" : ", which is null") +
+           "; expected at most one for each of the " + std::to_string(tensors_.size()) + " tensors");
+  std::map<std::string, NamedTensor*> tensors;
+  for (NamedTensor& named : tensors_) tensors.emplace(named.name, &named);
+  for (uint64_t i = 0; i < count; ++i) {
+    const std::string name = to_string(list[i]);
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) refuse("lists \"" + name + "\", which build() did not declare");
+    if (found->second->trainable) refuse("lists \"" + name + "\", which build() declared as trainable");
+    found->second->is_frozen_parameter = true;
+  }
 }
 
 void Model::read_tied_tensors() {
@@ -138,7 +166,7 @@ void Model::read_tied_tensors() {
       refuse("\"" + name + "\" is another name of \"" + to_string(list[i].tensor) +
              "\", which build() did not declare");
     if (name.empty() || !names.insert(name).second) refuse("the name \"" + name + "\" is empty or used twice");
-    tied_tensors_.push_back({std::move(name), tensor->tensor, tensor->trainable});
+    tied_tensors_.push_back({std::move(name), tensor->tensor, tensor->trainable, tensor->is_frozen_parameter});
   }
 }
 

@@ -21,6 +21,8 @@ struct NamedTensor {
   std::string name;
   at::Tensor tensor;
   bool trainable;
+  // Listed by the extension TENON_FROZEN_PARAMETERS. Other tensors that are not trainable are buffers.
+  bool is_frozen_parameter = false;
 };
 
 class Model {
@@ -56,6 +58,7 @@ class Model {
   struct Builder;
   void read_decoding();
   void read_tied_tensors();
+  void read_frozen_parameters();
   void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
                      const std::vector<at::Tensor>& outputs) const;
 

@@ -6,6 +6,7 @@
 #include <tenon/capture.h>
 #include <tenon/class_names.h>
 #include <tenon/decoding.h>
+#include <tenon/frozen_parameters.h>
 #include <tenon/index_inputs.h>
 #include <tenon/parameter_roles.h>
 #include <tenon/preprocessing.h>
@@ -188,6 +189,9 @@ void check_extensions(Session& session) {
   if (kind == ComponentKind::model)
     check_table(one, TENON_DECODING, "tenon_decoding", TENON_SIZE_TO(tenon_decoding, forward),
                 &tenon_decoding::describe, &tenon_decoding::forward);
+  if (kind == ComponentKind::model)
+    check_table(one, TENON_FROZEN_PARAMETERS, "tenon_frozen_parameters", TENON_SIZE_TO(tenon_frozen_parameters, names),
+                &tenon_frozen_parameters::names);
   if (kind == ComponentKind::model)
     check_table(one, TENON_TIED_WEIGHTS, "tenon_tied_weights", TENON_SIZE_TO(tenon_tied_weights, names),
                 &tenon_tied_weights::names);

@@ -2,17 +2,18 @@
 #ifndef TENON_TENON_H
 #define TENON_TENON_H
 
-#include "abi.h"           /* versions, statuses, strings, values */
-#include "callback.h"      /* events and requests of callbacks */
-#include "capture.h"       /* CUDA graphs */
-#include "class_names.h"   /* the classes of labels */
-#include "dataset.h"       /* datasets, which write samples directly into the batch */
-#include "decoding.h"      /* continuing sequences */
-#include "device_stream.h" /* current device and stream, for kernels */
-#include "dlpack.h"        /* tensor exchange with other libraries */
-#include "gradient.h"      /* custom autograd functions */
-#include "host.h"          /* host functions for plugins */
-#include "index_inputs.h"  /* inputs that hold indices */
+#include "abi.h"               /* versions, statuses, strings, values */
+#include "callback.h"          /* events and requests of callbacks */
+#include "capture.h"           /* CUDA graphs */
+#include "class_names.h"       /* the classes of labels */
+#include "dataset.h"           /* datasets, which write samples directly into the batch */
+#include "decoding.h"          /* continuing sequences */
+#include "device_stream.h"     /* current device and stream, for kernels */
+#include "dlpack.h"            /* tensor exchange with other libraries */
+#include "frozen_parameters.h" /* parameters that are not trained */
+#include "gradient.h"          /* custom autograd functions */
+#include "host.h"              /* host functions for plugins */
+#include "index_inputs.h"      /* inputs that hold indices */
 #include "loss.h"
 #include "metric.h"
 #include "model.h"

@@ -28,12 +28,14 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "checkpointing.hpp"
+#include "frozen_parameters.h"
 #include "native_torch.h"
 #include "parameter_roles.hpp"
 #include "plugin.hpp"
@@ -165,7 +167,13 @@ class TorchModule {
   void build(const Builder& builder) {
     weights_.clear();
     adopt_all(builder, *module_, "");
+    frozen_parameters_.clear();
+    for (const Weight& weight : weights_)
+      if (weight.is_frozen_parameter) frozen_parameters_.push_back(borrow(weight.name));
   }
+
+  // The parameters with requires_grad = false. Valid until the next build().
+  const std::vector<tenon_string>& frozen_parameters() const { return frozen_parameters_; }
 
   std::vector<torch::Tensor> forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
     const WithinFrame within(frame);
@@ -185,6 +193,7 @@ class TorchModule {
   struct Weight {
     std::string name;
     torch::Tensor tensor;
+    bool is_frozen_parameter;
     uint64_t index;  // index in the frame
   };
 
@@ -199,19 +208,20 @@ class TorchModule {
   // Uses the order of PyTorch's state_dict(): a module's parameters, its buffers, then its children.
   void adopt_all(const Builder& builder, const torch::nn::Module& module, const std::string& prefix) {
     for (const auto& parameter : module.named_parameters(/*recurse=*/false)) {
-      const uint32_t flags = parameter.value().requires_grad() ? TENON_TRAINABLE : 0;
-      adopt(builder, prefix + parameter.key(), parameter.value(), flags);
+      const bool is_frozen = !parameter.value().requires_grad();
+      adopt(builder, prefix + parameter.key(), parameter.value(), is_frozen ? 0 : TENON_TRAINABLE, is_frozen);
     }
     for (const auto& buffer : module.named_buffers(/*recurse=*/false)) {
-      adopt(builder, prefix + buffer.key(), buffer.value(), 0);
+      adopt(builder, prefix + buffer.key(), buffer.value(), 0, false);
     }
     for (const auto& child : module.named_children()) adopt_all(builder, *child.value(), prefix + child.key() + ".");
   }
 
-  void adopt(const Builder& builder, const std::string& name, const torch::Tensor& tensor, uint32_t flags) {
+  void adopt(const Builder& builder, const std::string& name, const torch::Tensor& tensor, uint32_t flags,
+             bool is_frozen_parameter) {
     tenon_tensor* const handle = native_torch().wrap(&tensor);
     try {
-      weights_.push_back({name, tensor, builder.adopt(name, handle, flags)});
+      weights_.push_back({name, tensor, is_frozen_parameter, builder.adopt(name, handle, flags)});
     } catch (...) {
       host->release(handle);
       throw;
@@ -240,6 +250,7 @@ class TorchModule {
   const Table<IndexInput> index_inputs_;
   const DecodingInfo decoding_;
   std::vector<Weight> weights_;
+  std::vector<tenon_string> frozen_parameters_;  // borrowed from the names of weights_
 };
 
 // An absent tensor is undefined.
@@ -295,6 +306,13 @@ struct TENON_HIDDEN TorchModelTable {
     });
   }
 
+  static tenon_status frozen_parameters(void* self, const tenon_string** names, uint64_t* count) {
+    const std::vector<tenon_string>& frozen = instance(self).frozen_parameters();
+    *names = frozen.data();
+    *count = frozen.size();
+    return TENON_OK;
+  }
+
   static constexpr tenon_model make() {
     tenon_model made = {};
     made.size = sizeof made;
@@ -311,6 +329,14 @@ struct TENON_HIDDEN TorchModelTable {
 
 template <class T>
 const tenon_model TorchModelTable<T>::table = TorchModelTable<T>::make();
+
+// A module knows which of its tensors are parameters, so every torch_model provides the extension.
+template <class Owner>
+struct TENON_HIDDEN FrozenParametersExtension {
+  static constexpr bool is_provided = true;
+  static constexpr std::string_view id = TENON_FROZEN_PARAMETERS;
+  static constexpr tenon_frozen_parameters table = {sizeof(tenon_frozen_parameters), &Owner::frozen_parameters};
+};
 
 template <class T>
 struct TENON_HIDDEN TorchLossTable {
@@ -438,8 +464,8 @@ Component torch_model(std::string id, std::string doc) {
           detail::schema_of<T>(),
           &Table::table,
           detail::Extensions<detail::CaptureExtension<T, Table>, detail::DecodingExtension<T, Table>,
-                             detail::IndexInputsExtension<T, Table>, detail::ParameterRolesExtension<T>,
-                             detail::UsualSourcesExtension<T>>::function()};
+                             detail::FrozenParametersExtension<Table>, detail::IndexInputsExtension<T, Table>,
+                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
 }
 
 // Registers T, a class over LibTorch tensors, as the loss `id`.

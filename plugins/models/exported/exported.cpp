@@ -1,5 +1,6 @@
 // A model that torch.export has described: its graph runs through LibTorch's dispatcher, without Python.
 #include <tenon/capture.h>
+#include <tenon/frozen_parameters.h>
 #include <tenon/checkpointing.hpp>
 #include <tenon/torch.hpp>
 
@@ -34,6 +35,7 @@ struct Weight {
   std::string name;
   at::Tensor tensor;
   bool is_trained;
+  bool is_parameter;
 };
 
 std::string record_of(const std::string& model) { return "models/" + model + ".json"; }
@@ -120,6 +122,7 @@ class ExportedModel {
 
   const tenon::detail::Table<Port>& ports() const { return *ports_; }
   const std::vector<tenon_tied_weight>& tied_weights() const { return tied_descriptors_; }
+  const std::vector<tenon_string>& frozen_parameters() const { return frozen_parameters_; }
 
   void build(const tenon::Builder& builder) {
     using namespace tenon::detail;
@@ -234,13 +237,15 @@ class ExportedModel {
       const StoredTensor& tensor = stored.at(name);
       const auto [found, is_new] = first.emplace(tensor.record, weights_.size());
       if (is_new) {
-        weights_.push_back({name, tensor.tensor, tensor.is_trained});
+        weights_.push_back({name, tensor.tensor, tensor.is_trained, tensor.is_parameter});
         index_.names.push_back(name);
       } else {
         tied_.emplace_back(name, weights_[found->second].name);
       }
       index_.index.emplace(name, found->second);
     }
+    for (const Weight& weight : weights_)
+      if (weight.is_parameter && !weight.is_trained) frozen_parameters_.push_back(tenon::detail::borrow(weight.name));
     for (const auto& [name, tensor] : tied_)
       tied_descriptors_.push_back({tenon::detail::borrow(name), tenon::detail::borrow(tensor)});
   }
@@ -280,6 +285,7 @@ class ExportedModel {
   exported::Weights index_;
   std::vector<std::pair<std::string, std::string>> tied_;  // a further name, and the name in build()
   std::vector<tenon_tied_weight> tied_descriptors_;
+  std::vector<tenon_string> frozen_parameters_;
   std::vector<uint64_t> frame_index_;  // by the index of the weight
   std::vector<Program> programs_;      // for training and evaluation
   std::vector<std::unique_ptr<exported::Constants>> constants_;
@@ -319,6 +325,13 @@ struct ExportedTable {
     return TENON_OK;
   }
 
+  static tenon_status frozen_parameters(void* self, const tenon_string** names, uint64_t* count) {
+    const std::vector<tenon_string>& frozen = instance(self).frozen_parameters();
+    *names = frozen.data();
+    *count = frozen.size();
+    return TENON_OK;
+  }
+
   static tenon_status is_capturable(void* self, uint32_t* result) {
     *result = instance(self).is_capturable() ? 1 : 0;
     return TENON_OK;
@@ -326,9 +339,11 @@ struct ExportedTable {
 
   static const void* get_extension(tenon_string id) {
     static constexpr tenon_tied_weights tied = {sizeof(tenon_tied_weights), &tied_weights};
+    static constexpr tenon_frozen_parameters frozen = {sizeof(tenon_frozen_parameters), &frozen_parameters};
     static constexpr tenon_capture capture = {sizeof(tenon_capture), &is_capturable};
     const std::string name = tenon::detail::copy(id);
     if (name == TENON_TIED_WEIGHTS) return &tied;
+    if (name == TENON_FROZEN_PARAMETERS) return &frozen;
     return name == TENON_CAPTURE ? &capture : nullptr;
   }
 };

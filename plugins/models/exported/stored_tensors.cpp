@@ -104,17 +104,18 @@ class Reader {
     const Json& meta = field(entry, "tensor_meta");
     const Geometry geometry = read_geometry(meta);
     const bool requires_grad = boolean(field(meta, "requires_grad"));
-    const bool is_trained = boolean(field(entry, "is_param")) && requires_grad && c10::isFloatingType(geometry.dtype);
+    const bool is_parameter = boolean(field(entry, "is_param"));
+    const bool is_trained = is_parameter && requires_grad && c10::isFloatingType(geometry.dtype);
     const auto earlier = earlier_.find(record);
     if (earlier != earlier_.end()) {
       if (earlier->second.geometry != geometry)
         throw std::invalid_argument("shares the record " + record + " with " + earlier->second.name +
                                     " but has other sizes or another dtype");
-      return {record, earlier->second.tensor, is_trained};
+      return {record, earlier->second.tensor, is_trained, is_parameter};
     }
     const at::Tensor tensor = make_tensor(geometry, archive_.read(prefix_ + record));
     earlier_.emplace(record, Earlier{name, geometry, tensor});
-    return {record, tensor, is_trained};
+    return {record, tensor, is_trained, is_parameter};
   }
 
  private:

@@ -14,6 +14,7 @@ struct StoredTensor {
   std::string record;  // equal for names that share one tensor
   at::Tensor tensor;   // dense, on the CPU
   bool is_trained;     // a parameter that requires a gradient
+  bool is_parameter;   // false: a buffer
 };
 using StoredTensors = std::map<std::string, StoredTensor>;
 
