@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "framework/plugins/calls/ports.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
+#include "framework/support/xxh128.h"
 #include "host/command_line/command.h"
 #include "host/training/checkpoint_files.h"
 
@@ -35,33 +37,60 @@ struct DifferentTensor {
   std::string name;
   const TensorView* a;                         // null: only in b
   const TensorView* b;                         // null: only in a
-  std::optional<TensorDifference> difference;  // only if dtype and shape are the same
+  std::optional<TensorDifference> difference;  // only if dtype and shape are the same, and both have the values
+};
+
+// One side of a comparison.
+struct Side {
+  std::optional<SafetensorsFile> file;  // none: the checkpoint has no such file
+  // The frozen parameters that the checkpoint leaves out, without values, and their digests.
+  std::vector<TensorView> excluded = {};
+  std::map<std::string, std::string> digests = {};
+
+  std::vector<const TensorView*> tensors() const {
+    std::vector<const TensorView*> all;
+    if (file)
+      for (const TensorView& tensor : file->tensors()) all.push_back(&tensor);
+    for (const TensorView& tensor : excluded) all.push_back(&tensor);
+    return all;
+  }
+  const TensorView* find(const std::string& name) const {
+    if (const TensorView* const tensor = file ? file->find(name) : nullptr) return tensor;
+    const auto found = std::ranges::find(excluded, name, &TensorView::name);
+    return found == excluded.end() ? nullptr : &*found;
+  }
+  bool has_values(const std::string& name) const { return !digests.contains(name); }
+  std::string digest(const TensorView& tensor) const {
+    const auto found = digests.find(tensor.name);
+    return found != digests.end()
+               ? found->second
+               : support::xxh128({reinterpret_cast<const char*>(tensor.data), static_cast<size_t>(tensor.bytes)});
+  }
 };
 
 struct ComparedFile {
   std::string name;
-  std::optional<SafetensorsFile> a, b;  // none: the checkpoint has no such file
+  Side a, b;
   size_t equal = 0;
   std::vector<DifferentTensor> different;
 };
 
-const std::vector<TensorView>& tensors_of(const std::optional<SafetensorsFile>& file) {
-  static const std::vector<TensorView> kNone;
-  return file ? file->tensors() : kNone;
-}
-
 void compare(ComparedFile& file) {
-  for (const TensorView& a : tensors_of(file.a)) {
-    const TensorView* const b = file.b ? file.b->find(a.name) : nullptr;
+  for (const TensorView* const a : file.a.tensors()) {
+    const TensorView* const b = file.b.find(a->name);
+    const bool has_values = file.a.has_values(a->name) && file.b.has_values(a->name);
     std::optional<TensorDifference> difference;
-    if (b && a.shape == b->shape) difference = artifacts::compare_tensors(a, *b);
-    if (difference && a.dtype == b->dtype && difference->differing == 0)
+    if (b && a->shape == b->shape && has_values) difference = artifacts::compare_tensors(*a, *b);
+    const bool is_same_type = b && a->shape == b->shape && a->dtype == b->dtype;
+    const bool is_equal =
+        is_same_type && (has_values ? difference->differing == 0 : file.a.digest(*a) == file.b.digest(*b));
+    if (is_equal)
       ++file.equal;
     else
-      file.different.push_back({a.name, &a, b, difference});
+      file.different.push_back({a->name, a, b, difference});
   }
-  for (const TensorView& b : tensors_of(file.b))
-    if (!file.a || !file.a->find(b.name)) file.different.push_back({b.name, nullptr, &b, {}});
+  for (const TensorView* const b : file.b.tensors())
+    if (!file.a.find(b->name)) file.different.push_back({b->name, nullptr, b, {}});
 }
 
 fs::path weights_of(const InspectedFiles& files) {
@@ -91,13 +120,23 @@ const fs::path& verified(const fs::path& file) {
   return file;
 }
 
+Side open_side(const fs::path& path) {
+  Side side;
+  side.file.emplace(verified(path));
+  for (const artifacts::ExcludedTensor& one : artifacts::find_excluded_tensors(path).tensors) {
+    side.excluded.push_back({one.name, one.dtype, one.shape, nullptr, 0});
+    side.digests.emplace(one.name, one.xxh128);
+  }
+  return side;
+}
+
 std::vector<ComparedFile> compare_all(const InspectedFiles& a, const InspectedFiles& b) {
   std::vector<ComparedFile> files;
   for (const auto& [name, paths] : pair_files(a, b)) {
     ComparedFile& file = files.emplace_back();
     file.name = name;
-    if (!paths.first.empty()) file.a.emplace(verified(paths.first));
-    if (!paths.second.empty()) file.b.emplace(verified(paths.second));
+    if (!paths.first.empty()) file.a = open_side(paths.first);
+    if (!paths.second.empty()) file.b = open_side(paths.second);
   }
   for (ComparedFile& file : files) compare(file);
   return files;
@@ -119,7 +158,7 @@ void add_row(reporting::TextTable& table, const DifferentTensor& tensor) {
   if (!tensor.a) return add_words("only in B: " + describe_type(*tensor.b));
   const bool is_same_type = describe_type(*tensor.a) == describe_type(*tensor.b);
   const std::string types = describe_type(*tensor.a) + (is_same_type ? "" : " and " + describe_type(*tensor.b));
-  if (!tensor.difference) return add_words(types);
+  if (!tensor.difference) return add_words(is_same_type ? types + ", a frozen parameter of other values" : types);
   const TensorDifference& difference = *tensor.difference;
   table.add({tensor.name, types,
              reporting::print_count(difference.differing) + " of " + reporting::print_count(difference.elements),

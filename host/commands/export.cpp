@@ -10,8 +10,8 @@
 #include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/infer_sizes.h"
-#include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/export_metadata.h"
 #include "framework/pipeline/tools/save_archive.h"
@@ -26,6 +26,7 @@
 #include "host/command_line/command.h"
 #include "host/training/open_evaluation.h"
 #include "host/training/open_run.h"
+#include "host/training/use_weights.h"
 
 namespace tenon::host {
 
@@ -82,14 +83,11 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
   config::RunPlan plan = opened.plan;
   const bool is_archive = output.extension() == ".pt2";
   const std::filesystem::path archive = is_archive ? find_archive(opened) : "";
-  const artifacts::FoundWeights weights =
-      artifacts::find_weights(arguments.text("checkpoint"), plan.run.output_dir, plan.run.name);
+  const artifacts::FoundWeights weights = use_weights(arguments.text("checkpoint"), plan);
   pipeline::use_sizes_of_weights(plan, opened.catalogue, artifacts::read_model_sizes(weights.file));
   const DescribingData data = open_describing_data(opened);
   if (data.dataset) pipeline::use_sizes_of_data(plan, opened.catalogue, *data.dataset);
-  plugins::Model model(opened.catalogue.find(config::ComponentKind::model, plan.model.use), plan.model);
-  model.build();
-  pipeline::load_weights(weights.file, model.tensors());
+  const plugins::Model model = pipeline::build_initial_model(plan, opened.catalogue);
   if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
     plan.data.class_names = names;
   const std::map<std::string, std::string> more = {

@@ -30,7 +30,8 @@ void print_manifest(const InspectedFiles& files) {
   reporting::TextTable table({Align::left, Align::left});
   const Json manifest = read_whole_manifest(files);
   for (const auto& [key, value] : manifest.items())
-    if (key != "files" && key != "metrics" && key != "figures" && key != "state")
+    if (key != "files" && key != "metrics" && key != "figures" && key != "state" &&
+        key != artifacts::kExcludedFrozenParameters)
       table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
   const size_t numbers = files.manifest->state.size();
   table.add({"state", numbers == 0 ? "none: a run cannot resume from it"
@@ -38,6 +39,22 @@ void print_manifest(const InspectedFiles& files) {
   for (const auto& [name, value] : files.manifest->metrics) table.add({name, artifacts::print_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
     table.add({file.name, support::print_bytes(file.bytes) + ", xxh128 " + file.xxh128});
+  reporting::write_output_text(table.print("  "));
+}
+
+// The frozen parameters that the checkpoint leaves out.
+void print_excluded(const artifacts::CheckpointManifest& manifest) {
+  if (manifest.excluded.empty()) return;
+  reporting::TextTable table({Align::left, Align::left, Align::left, Align::left});
+  table.add({"tensor", "dtype", "shape", "xxh128"});
+  uint64_t bytes = 0;
+  for (const artifacts::ExcludedTensor& tensor : manifest.excluded) {
+    table.add({tensor.name, plugins::dtype_name(tensor.dtype), plugins::to_string(plugins::exact_shape(tensor.shape)),
+               tensor.xxh128});
+    bytes += artifacts::count_bytes(tensor.shape, artifacts::find_stored_type(tensor.dtype)->bytes).value_or(0);
+  }
+  reporting::write_output("not in the checkpoint: %zu frozen parameters, %s, which have their initial values\n",
+                          manifest.excluded.size(), support::print_bytes(bytes).c_str());
   reporting::write_output_text(table.print("  "));
 }
 
@@ -89,7 +106,10 @@ int show_checkpoint(const Arguments& arguments) {
     else
       print_tensors(path, file);
   }
-  if (as_json) reporting::write_output_json(all);
+  if (as_json)
+    reporting::write_output_json(all);
+  else if (files.manifest)
+    print_excluded(*files.manifest);
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/training/use_weights.h"
 
 namespace tenon::host {
 
@@ -19,15 +20,6 @@ namespace {
 const config::NamedDataset& choose_tokens(const config::RunPlan& plan, const std::string& name) {
   if (!name.empty()) return find_dataset(plan, name);
   return plan.data.validation.empty() ? plan.data.train : plan.data.validation.front();
-}
-
-artifacts::FoundWeights use_weights(const std::string& checkpoint, config::RunPlan& plan) {
-  artifacts::FoundWeights weights = artifacts::find_weights(checkpoint, plan.run.output_dir, plan.run.name);
-  plan.model.weights = weights.file;
-  plan.model.weights_match = config::WeightsMatch::strict;
-  plan.model.weights_exclude.clear();
-  plan.model.weights_rename.clear();
-  return weights;
 }
 
 // Builds only the model: the dataset is needed for its tokenizer alone.

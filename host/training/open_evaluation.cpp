@@ -13,6 +13,7 @@
 #include "host/training/launch.h"
 #include "host/training/ranks.h"
 #include "host/training/use_class_names.h"
+#include "host/training/use_weights.h"
 
 namespace tenon::host {
 
@@ -71,12 +72,7 @@ OpenedRun choose(OpenedRun run, const Evaluation::Choice& choice, Evaluation::Of
 }
 
 artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::RunPlan& plan) {
-  artifacts::FoundWeights weights = artifacts::find_weights(checkpoint, plan.run.output_dir, plan.run.name);
-  plan.model.weights = weights.file;
-  // model.weights_match applies only to the initial weights of a run. Here all tensors of the model must match.
-  plan.model.weights_match = config::WeightsMatch::strict;
-  plan.model.weights_exclude.clear();
-  plan.model.weights_rename.clear();
+  artifacts::FoundWeights weights = use_weights(checkpoint, plan);
   use_class_names(plan, artifacts::read_class_names(weights.file), weights.file.string());
   return weights;
 }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/checkpoint/copy_safetensors.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/plugins/tensors/tensor_handles.h"
@@ -51,6 +52,7 @@ pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) 
   const artifacts::CheckpointManifest manifest = artifacts::verify_checkpoint(*folder, reader.reading());
   pipeline::BestCheckpoint best{manifest.step, reader.take_model(), {manifest.metrics.begin(), manifest.metrics.end()}};
   best.epoch = manifest.epoch;
+  best.excluded = {*folder / artifacts::kManifestFile, manifest.excluded};
   return best;
 }
 

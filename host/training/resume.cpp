@@ -4,6 +4,7 @@
 #include <map>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/config/file/resume_policy.h"
@@ -112,7 +113,9 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   }
   if (!found) return std::nullopt;
   Resumption resumption{std::move(*found), {}, opened.plan};
-  resumption.checkpoint = {reader.take_model(), {resumption.from.manifest.state, {}}};
+  resumption.checkpoint = {reader.take_model(),
+                           {resumption.from.manifest.state, {}},
+                           {resumption.from.folder / artifacts::kManifestFile, resumption.from.manifest.excluded}};
   for (optimization::NamedTensor& one : reader.take_training())
     resumption.checkpoint.state.tensors[one.name] = std::move(one.tensor);
   // The new run folder has no copies of the previous best checkpoints.

@@ -14,6 +14,7 @@
 #include "framework/pipeline/checks/advise_device.h"
 #include "framework/pipeline/checks/check_run.h"
 #include "framework/pipeline/loop/train.h"
+#include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/tools/score_samples.h"
 #include "framework/reporting/report/png_plots.h"
 #include "framework/reporting/terminal/run_output.h"
@@ -153,7 +154,9 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, group);
   config::RunPlan plan = resumption ? resumption->plan : opened.plan;
   if (resumption) {
-    plan.model.weights.clear();  // the checkpoint has the weights, and the file may be missing
+    // Without frozen parameters the checkpoint has all weights, and the file of the initial ones may be missing.
+    if (resumption->checkpoint.excluded.tensors.empty() && !plan.checkpoint.exclude_frozen_parameters)
+      plan.model.weights.clear();
     use_class_names(plan, resumption->from.manifest.class_names, resumption->from.folder.string());
   }
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
@@ -161,7 +164,10 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   recorded.train.memory_format = training.memory_format;
   pipeline::copy_sizes(*training.plan, recorded);
   add_class_names(recorded, training.train->feed.class_names());
-  if (!group || group->world().is_first()) compare_class_names(plan.model.weights, training.train->feed.class_names());
+  if (!resumption && (!group || group->world().is_first()))
+    compare_class_names(plan.model.weights, training.train->feed.class_names());
+  // Before the run folder is changed.
+  if (resumption) pipeline::require_excluded(training.model, plan.model, resumption->checkpoint.excluded);
   // Every rank checks, because every rank has to stop at an error.
   for (const std::string& warning : pipeline::check_run(training))
     if (!group || group->world().is_first()) support::log_warning(warning);

@@ -5,6 +5,7 @@
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/run_folder/hyperparameters.h"
 #include "framework/config/plan/print_run_plan.h"
+#include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/metric_directions.h"
 #include "framework/pipeline/build/model_summary.h"
 #include "framework/plugins/tensors/tensor_functions.h"
@@ -12,6 +13,7 @@
 #include "framework/reporting/report/saved_samples.h"
 #include "framework/reporting/runs/read_history.h"
 #include "framework/support/log.h"
+#include "framework/support/print_bytes.h"
 #include "framework/support/read_file.h"
 #include "host/process/signals.h"
 #include "host/training/read_checkpoint.h"
@@ -141,6 +143,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
   artifacts::remove_leftovers(folder_.root, support::ErrorKind::system);
   if (plan.log.tensorboard) open_events(resumed_from);
   open_log();
+  if (plan.checkpoint.exclude_frozen_parameters) find_frozen_parameters(training);
   has_png_plots_ = plan.log.png_plots;
   if (resumed_from) {
     record_.resumed_from = resumed_from->folder;
@@ -165,6 +168,17 @@ void RunRecorder::open_log() {
   } catch (const support::Error& error) {
     support::log_warning(std::string(error.what()) + ". The run continues without this file");
   }
+}
+
+void RunRecorder::find_frozen_parameters(const pipeline::Training& training) {
+  frozen_ = pipeline::FrozenParameters(training.model, *training.optimizer);
+  if (frozen_.count() == 0)
+    support::log_warning(
+        "checkpoint.exclude_frozen_parameters is true, but the model has no frozen parameters, so checkpoints are "
+        "complete");
+  else
+    support::log_info("checkpoints leave out " + std::to_string(frozen_.count()) + " frozen parameters (" +
+                      support::print_bytes(frozen_.bytes()) + ")");
 }
 
 template <class Write>
@@ -200,7 +214,8 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
     contents.state[kHistoryLines] = static_cast<double>(history_.lines());
     if (events_) contents.state[kEventRecords] = static_cast<double>(events_->records());
   }
-  checkpoints_.save(std::move(contents), tensors, saved);
+  const std::vector<plugins::NamedTensor> kept = frozen_.exclude(tensors, contents.excluded);
+  checkpoints_.save(std::move(contents), kept, saved);
 }
 
 pipeline::BestCheckpoint RunRecorder::read_best_checkpoint() {

@@ -15,6 +15,7 @@
 #include "framework/artifacts/run_folder/tensorboard_events.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/loop/train.h"
+#include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/recorder.h"
 #include "framework/pipeline/tools/score_samples.h"
 #include "framework/plugins/loading/catalogue.h"
@@ -61,6 +62,7 @@ class RunRecorder final : public pipeline::Recorder {
   // If the file cannot be created, logs a warning, and the run continues without it.
   void open_events(const artifacts::FoundCheckpoint* resumed_from);
   void open_log();
+  void find_frozen_parameters(const pipeline::Training& training);
 
   // If the events file cannot be written, logs a warning and writes no more events.
   template <class Write>
@@ -75,6 +77,7 @@ class RunRecorder final : public pipeline::Recorder {
   std::vector<std::string> losses_;  // names of the losses
   config::ClassNames class_names_;
   artifacts::ModelSizes model_sizes_;
+  pipeline::FrozenParameters frozen_;  // that checkpoints leave out
   bool has_png_plots_ = false;
   CheckpointWriter checkpoints_;
 };

@@ -25,6 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using artifacts::CheckpointManifest;
+using artifacts::ExcludedTensor;
 using artifacts::HistoryLine;
 using artifacts::SafetensorsFile;
 using artifacts::TensorView;
@@ -91,7 +92,8 @@ class PairComparison {
       add(kManifest, "",
           "the last checkpoints are at " + describe_both(describe_place(manifest), describe_place(other_manifest)),
           false);
-    found_.model_tensors = compare_tensors(artifacts::kModelFile, checkpoint, other);
+    found_.model_tensors = compare_tensors(artifacts::kModelFile, checkpoint, other) +
+                           compare_excluded(manifest.excluded, other_manifest.excluded);
     found_.training_tensors = compare_tensors(artifacts::kTrainingFile, checkpoint, other);
     compare_numbers(manifest.state, other_manifest.state);
     return std::move(found_);
@@ -151,6 +153,24 @@ class PairComparison {
     for (const TensorView& tensor : other_file.tensors())
       if (!file.find(tensor.name)) add_tensor(tensor.name, "is in the other run alone");
     return static_cast<int64_t>(file.tensors().size());
+  }
+
+  // Compares the digests of the frozen parameters that the checkpoints leave out.
+  int64_t compare_excluded(const std::vector<ExcludedTensor>& tensors, const std::vector<ExcludedTensor>& others) {
+    const auto find = [](const std::vector<ExcludedTensor>& all, const ExcludedTensor& one) {
+      return std::ranges::find(all, one.name, &ExcludedTensor::name);
+    };
+    for (const ExcludedTensor& tensor : tensors) {
+      const auto same = find(others, tensor);
+      if (same == others.end())
+        add(kManifest, tensor.name, "is left out, but not in the other run", false);
+      else if (*same != tensor)
+        add(kManifest, tensor.name, "is a frozen parameter with other values in the other run", false);
+    }
+    for (const ExcludedTensor& tensor : others)
+      if (find(tensors, tensor) == tensors.end())
+        add(kManifest, tensor.name, "is left out of the other run alone", false);
+    return static_cast<int64_t>(tensors.size());
   }
 
   void compare_numbers(std::map<std::string, double> numbers, std::map<std::string, double> others) {

@@ -1,6 +1,7 @@
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 
 #include <doctest/doctest.h>
+#include <tenon/abi.h>
 
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "scratch.h"
@@ -46,6 +47,33 @@ TEST_CASE("a manifest keeps the names of classes, and ignores entries of another
   CHECK(parse_checkpoint_manifest(text, "m.json").class_names == manifest.class_names);
   for (const char* other : {"", "3", "[]", R"({"label": 3})", R"({"label": ["a", 3]})", R"({"label": ["a", "a"]})"})
     CHECK(parse_class_names(other).empty());
+}
+
+TEST_CASE("a manifest keeps the frozen parameters that the checkpoint leaves out") {
+  CheckpointManifest manifest{3, 120, {}, {}};
+  manifest.excluded = {{"a \"b\".weight", TENON_FLOAT32, {3, 0, 4}, kDigest}, {"scale", TENON_BFLOAT16, {}, kDigest}};
+  const std::string text = print_checkpoint_manifest(manifest);
+  CHECK(contains(text,
+                 "\n  \"excluded_frozen_parameters\": [\n    {\"name\": \"a \\\"b\\\".weight\", \"dtype\": "
+                 "\"F32\", \"shape\": [3, 0, 4], \"xxh128\": \"" +
+                     kDigest + "\"},\n"));
+  CHECK(parse_checkpoint_manifest(text, "m.json").excluded == manifest.excluded);
+}
+
+TEST_CASE("an invalid list of frozen parameters is refused with the reason") {
+  const auto refuse_list = [](const std::string& entry) {
+    return refuse("{" + kHead + ", " + kCounters + R"(, "files": [], "metrics": {}, "excluded_frozen_parameters": [)" +
+                  entry + "]}");
+  };
+  const auto entry = [](const std::string& dtype, const std::string& shape, const std::string& digest) {
+    return R"({"name": "w", "dtype": ")" + dtype + R"(", "shape": )" + shape + R"(, "xxh128": ")" + digest + "\"}";
+  };
+  CHECK(refuse_list("{}") == "m.json: has no name");
+  CHECK(contains(refuse_list(entry("X9", "[2]", kDigest)), "m.json: the dtype of \"w\" is \"X9\"; expected F64, "));
+  CHECK(contains(refuse_list(entry("F32", "3", kDigest)), "m.json: shape is \"3\"; expected array"));
+  CHECK(refuse_list(entry("F32", "[2, -1]", kDigest)) ==
+        "m.json: the shape of \"w\" has \"-1\"; expected whole numbers from 0 to 2^63 - 1");
+  CHECK(refuse_list(entry("F32", "[2]", "A")) == "m.json: the xxh128 of \"w\" is \"A\"; expected 32 digits");
 }
 
 TEST_CASE("the keys of the first versions are read as the ones that replaced them") {

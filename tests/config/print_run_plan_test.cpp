@@ -141,6 +141,7 @@ monitor = "validation/loss"
 mode = "auto"
 keep_best = 1
 load_best_at_end = false
+exclude_frozen_parameters = false
 
 [log]
 every = "50 steps"
@@ -336,6 +337,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "checkpoint.mode=max",
        "checkpoint.keep_best=2",
        "checkpoint.load_best_at_end=true",
+       "checkpoint.exclude_frozen_parameters=true",
        "log.every=1 step",
        "log.tensorboard=false",
        "log.histograms=1 epoch",

@@ -61,6 +61,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.checkpoint.mode == CheckpointSection::Mode::automatic);
   CHECK(plan.checkpoint.keep_best == 1);
   CHECK_FALSE(plan.checkpoint.load_best_at_end);
+  CHECK_FALSE(plan.checkpoint.exclude_frozen_parameters);
   CHECK(to_string(plan.log.every) == "50 steps");
   CHECK(plan.log.tensorboard);
   CHECK(to_string(plan.log.histograms) == "never");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
@@ -111,6 +112,74 @@ TEST_CASE("trained weights are exported into a copy of the archive, which anothe
     return;
   }
   FAIL("no validation");
+}
+
+namespace {
+
+// A run file for GPT-2 with LoRA adapters and a vocabulary of 11 tokens.
+fs::path write_lora_run_file(const fs::path& folder) {
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "abcdefghijk"[i * i * i % 101 % 11];
+  write_file(folder / "text.txt", text);
+  const std::string archive = TENON_SOURCE_DIR "/tests/parity/reference/exported_architectures/gpt2_lora.pt2";
+  const std::string data = "params = { path = \"text.txt\", tokens = \"characters\", context = 5 }\n";
+  return write_file(folder / "lora.toml", "[run]\nthreads = 1\ndeterministic = true\n[model]\nuse = \"exported\"\n" +
+                                              ("params = { path = \"" + archive) + "\", outputs = [\"logits\"] }\n" +
+                                              "inputs = { input_ids = \"data.tokens\" }\n[data]\nbatch_size = 8\n" +
+                                              "workers = 0\n[data.train]\nuse = \"text_windows\"\n" + data +
+                                              "[data.validation]\nuse = \"text_windows\"\n" + data + R"(
+[[loss]]
+use = "sequence_cross_entropy"
+[[metric]]
+use = "perplexity"
+[train]
+epochs = 2
+[checkpoint]
+exclude_frozen_parameters = true
+[optimizer]
+use = "adamw"
+lr = 1e-2
+)");
+}
+
+}  // namespace
+
+TEST_CASE("checkpoints of a model with LoRA adapters have only these, and resume and evaluate bit for bit") {
+  const fs::path folder = make_empty_folder("lora");
+  const fs::path run_file = write_lora_run_file(folder);
+  const auto run = [&](std::vector<std::string> arguments, const std::string& name) {
+    arguments.insert(arguments.end(), {"--config", run_file.string(), "--set", "run.name=" + name, "--set",
+                                       "run.output_dir=\"" + (folder / "runs").string() + "\""});
+    const Outcome outcome = run_host(arguments);
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    return outcome.output;
+  };
+  run({}, "adapters");
+  run({"--set", "checkpoint.exclude_frozen_parameters=false"}, "complete");
+  const fs::path adapters = find_run_folder(folder / "runs", "adapters") / "checkpoints/latest";
+  const fs::path complete = find_run_folder(folder / "runs", "complete") / "checkpoints/latest";
+  const tenon::artifacts::SafetensorsFile file(adapters / "model.safetensors");
+  CHECK(file.tensors().size() == 4);
+  for (const auto& tensor : file.tensors()) CHECK(tensor.name.find(".lora_") != std::string::npos);
+  CHECK(fs::file_size(adapters / "model.safetensors") < fs::file_size(complete / "model.safetensors") / 4);
+  CHECK(run_host({"checkpoint", "diff", adapters, complete}).exit_code == 0);
+
+  const auto metrics = [&](const std::string& name) {
+    return nlohmann::json::parse(run({"evaluate", "--json"}, name)).at("sets").at(0).at("metrics");
+  };
+  CHECK(metrics("adapters") == metrics("complete"));
+  run({"export", "--output", (folder / "adapters.pt2").string()}, "adapters");
+  run({"export", "--output", (folder / "complete.pt2").string()}, "complete");
+  CHECK(read_file(folder / "adapters.pt2") == read_file(folder / "complete.pt2"));
+
+  const Outcome verified =
+      run_host({"verify-resume", "--config", run_file.string(), "--processes", "2", "--steps", "12", "--kills", "1"},
+               "env TMPDIR=" + make_empty_folder("temporary").string() + " ");
+  CAPTURE(verified.errors);
+  CAPTURE(verified.output);
+  CHECK(verified.exit_code == 0);
+  CHECK(verified.output.find("without 1 kill: 32 tensors of the model") != std::string::npos);
 }
 
 TEST_CASE("a file that is not an archive ends the run with the exit code of data errors") {

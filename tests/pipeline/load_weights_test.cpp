@@ -8,8 +8,10 @@
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/pipeline/state/stored_tensors.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
+#include "framework/support/xxh128.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
@@ -152,6 +154,64 @@ TEST_CASE("tied weights stored once are loaded under both names") {
   load_weights(write_file({{"head.weight", torch::ones({2}), true}}),
                {{"embedding.weight", weight, true}, {"head.weight", weight, true}});
   CHECK(torch::equal(weight, torch::ones({2})));
+}
+
+namespace {
+
+// Writes a checkpoint with `kept`, which leaves out `frozen`.
+std::filesystem::path write_checkpoint(const NamedTensor& kept, const NamedTensor& frozen) {
+  const std::filesystem::path folder = tenon::test_folder() / "without_frozen";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  const std::vector<tenon::artifacts::TensorView> views{view_of(kept.name, kept.tensor)};
+  const std::string digest = tenon::support::xxh128(
+      {static_cast<const char*>(frozen.tensor.const_data_ptr()), static_cast<size_t>(frozen.tensor.nbytes())});
+  tenon::artifacts::CheckpointStore store(folder, {1});
+  const auto checkpoint = store.write({.epoch = 1,
+                                       .step = 3,
+                                       .metrics = {},
+                                       .model = views,
+                                       .excluded = {{frozen.name, tenon::plugins::to_dtype(frozen.tensor.scalar_type()),
+                                                     frozen.tensor.sizes().vec(), digest}}});
+  return checkpoint / tenon::artifacts::kModelFile;
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint without frozen parameters is loaded into a model that has them, bit for bit") {
+  const NamedTensor head{"head", torch::rand({4}), true}, base{"base", torch::rand({8, 3}), false, true};
+  const auto file = write_checkpoint(head, base);
+  const std::vector<NamedTensor> model{{"base", base.tensor.clone(), false, true}, {"head", torch::zeros({4}), true}};
+  load_weights(file, model);
+  CHECK(torch::equal(model[0].tensor, base.tensor));
+  CHECK(torch::equal(model[1].tensor, head.tensor));
+
+  model[0].tensor.view(-1)[5] += 1;
+  const std::string message = refuse(file, model, WeightsMatch::strict);
+  CAPTURE(message);
+  CHECK(message.find("manifest.json: the checkpoint leaves out the frozen parameter base, and the initial one") !=
+        message.npos);
+  CHECK(message.find("has the XXH128 ") != message.npos);
+  // It is then missing, as any other tensor. The largest tensor may not be.
+  CHECK(refuse(file, model, WeightsMatch::partial).find(": base is not loaded, which is the largest tensor") !=
+        message.npos);
+  CHECK(refuse(file, {{"base", torch::zeros({8, 4}), false, true}, {"head", torch::zeros({4}), true}},
+               WeightsMatch::strict)
+            .find("is float32 [8, 4]; expected float32 [8, 3]") != message.npos);
+  load_weights(file, model, {.exclude = {"base"}});
+  load_weights(file, {{"net.base", base.tensor.clone(), false, true}, {"net.head", torch::zeros({4}), true}},
+               {.rename = {{"*", "net.*"}}});
+}
+
+TEST_CASE("a frozen parameter of a run in bfloat16 is compared and rounded in bfloat16") {
+  const at::Tensor initial = torch::rand({64});
+  const NamedTensor head{"head", torch::rand({4}).to(torch::kBFloat16), true},
+      base{"base", initial.to(torch::kBFloat16), false, true};
+  const auto file = write_checkpoint(head, base);
+  const std::vector<NamedTensor> model{{"base", initial.clone(), false, true}, {"head", torch::zeros({4}), true}};
+  load_weights(file, model);
+  CHECK_FALSE(torch::equal(model[0].tensor, initial));
+  CHECK(torch::equal(model[0].tensor, base.tensor.to(torch::kFloat)));
 }
 
 TEST_CASE("weights of a checkpoint with flipped bits are refused, by file and through a link") {

@@ -103,7 +103,8 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
                               .metrics = contents.metrics,
                               .files = {},
                               .state = contents.state,
-                              .class_names = contents.class_names};
+                              .class_names = contents.class_names,
+                              .excluded = contents.excluded};
   const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors, const Metadata& metadata) {
     const fs::path path = folder.temporary() / file;
     std::string digest = write_safetensors(path, tensors, metadata, kOfCheckpoints, SyncedBy::containing_folder);

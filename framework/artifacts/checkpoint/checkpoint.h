@@ -37,6 +37,7 @@ struct CheckpointContents {
   std::map<std::string, std::string> texts = {};  // additional files by name
   config::ClassNames class_names = {};            // in the manifest and in the metadata of model.safetensors
   ModelSizes model_sizes = {};                    // in the metadata of model.safetensors
+  std::vector<ExcludedTensor> excluded = {};      // frozen parameters that `model` lacks
 };
 
 // Which checkpoints to keep.
@@ -89,5 +90,9 @@ CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint,
 // Compares one file of a checkpoint, such as model.safetensors, with the manifest in its folder. A file outside of a
 // checkpoint passes. Throws Error(checkpoint) if the file or the manifest was damaged or changed. Follows links.
 void verify_checkpoint_file(const std::filesystem::path& file);
+
+// Returns the frozen parameters that the model.safetensors of a checkpoint lacks, by the manifest in its folder. Empty
+// for any other file. Follows links. Throws Error(checkpoint) if the manifest was damaged or changed.
+ExcludedTensors find_excluded_tensors(const std::filesystem::path& file);
 
 }  // namespace tenon::artifacts

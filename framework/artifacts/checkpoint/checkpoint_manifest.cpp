@@ -61,6 +61,10 @@ uint64_t find_count(const Json& object, const char* key, const std::filesystem::
   return found->get<uint64_t>();
 }
 
+bool is_xxh128(const std::string& text) {
+  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& file) {
   CheckpointFile result;
   result.name = find(entry, "name", Json::value_t::string, file).get<std::string>();
@@ -70,11 +74,44 @@ CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& f
                         result.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
   if (!is_plain)
     refuse(file, "names the file " + quote_name(result.name) + "; expected a file within the checkpoint folder");
-  const bool is_digest =
-      result.xxh128.size() == 32 && result.xxh128.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!is_digest)
+  if (!is_xxh128(result.xxh128))
     refuse(file, "the xxh128 of " + result.name + " is " + quote_name(result.xxh128) + "; expected 32 digits");
   return result;
+}
+
+ExcludedTensor read_excluded(const Json& entry, const std::filesystem::path& file) {
+  ExcludedTensor tensor{find(entry, "name", Json::value_t::string, file).get<std::string>(), 0, {}, {}};
+  const auto dtype = find(entry, "dtype", Json::value_t::string, file).get<std::string>();
+  const StoredType* const type = find_stored_type(dtype);
+  if (!type)
+    refuse(file, "the dtype of " + quote_name(tensor.name) + " is " + quote_name(dtype) + "; expected " +
+                     std::string(list_stored_types()));
+  tensor.dtype = type->dtype;
+  for (const Json& size : find(entry, "shape", Json::value_t::array, file)) {
+    if (!size.is_number_unsigned() || size.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
+      refuse(file, "the shape of " + quote_name(tensor.name) + " has " + quote_name(size.dump()) +
+                       "; expected whole numbers from 0 to 2^63 - 1");
+    tensor.shape.push_back(size.get<int64_t>());
+  }
+  tensor.xxh128 = find(entry, "xxh128", Json::value_t::string, file).get<std::string>();
+  if (!is_xxh128(tensor.xxh128))
+    refuse(file,
+           "the xxh128 of " + quote_name(tensor.name) + " is " + quote_name(tensor.xxh128) + "; expected 32 digits");
+  return tensor;
+}
+
+std::string print_excluded(const std::vector<ExcludedTensor>& tensors) {
+  std::string text = "[";
+  const char* separator = "\n";
+  for (const ExcludedTensor& tensor : tensors) {
+    std::string shape;
+    for (const int64_t size : tensor.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+    text += separator + std::string("    {\"name\": ") + print_json_string(tensor.name) + ", \"dtype\": \"" +
+            std::string(find_stored_type(tensor.dtype)->name) + "\", \"shape\": [" + shape + "], \"xxh128\": \"" +
+            tensor.xxh128 + "\"}";
+    separator = ",\n";
+  }
+  return text + "\n  ]";
 }
 
 double read_metric(const std::string& name, const Json& value, const std::filesystem::path& file) {
@@ -122,6 +159,8 @@ std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
   text += "\n  ],\n  \"metrics\": " + print_numbers(manifest.metrics);
   if (!manifest.class_names.empty())
     text += ",\n  \"" + std::string(kClassNames) + "\": " + print_class_names(manifest.class_names);
+  if (!manifest.excluded.empty())
+    text += ",\n  \"" + std::string(kExcludedFrozenParameters) + "\": " + print_excluded(manifest.excluded);
   if (!manifest.state.empty()) text += ",\n  \"state\": " + print_numbers(manifest.state);
   return text + "\n}\n";
 }
@@ -147,6 +186,9 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::f
   }
   if (json.contains(kClassNames))
     manifest.class_names = parse_class_names(find(json, kClassNames, Json::value_t::object, file).dump());
+  if (json.contains(kExcludedFrozenParameters))
+    for (const Json& entry : find(json, kExcludedFrozenParameters, Json::value_t::array, file))
+      manifest.excluded.push_back(read_excluded(entry, file));
   if (json.contains("state"))
     for (const auto& [name, value] : find(json, "state", Json::value_t::object, file).items())
       manifest.state.emplace(rename_state_key(name), read_metric(name, value, file));

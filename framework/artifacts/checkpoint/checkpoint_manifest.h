@@ -19,14 +19,32 @@ struct CheckpointFile {
   std::string xxh128;  // 32 lower-case hexadecimal digits
 };
 
+// A frozen parameter that is not in model.safetensors: it has the model's initial value.
+struct ExcludedTensor {
+  std::string name;
+  int32_t dtype;  // TENON_FLOAT32, ...
+  std::vector<int64_t> shape;
+  std::string xxh128;  // of the elements as safetensors stores them: contiguous, row-major, little-endian
+
+  bool operator==(const ExcludedTensor&) const = default;
+};
+
+struct ExcludedTensors {
+  std::filesystem::path manifest;  // the file that lists them, for messages
+  std::vector<ExcludedTensor> tensors;
+};
+
 struct CheckpointManifest {
   int64_t epoch;
   int64_t step;
   MetricValues metrics;  // the latest metrics at that time
   std::vector<CheckpointFile> files;
-  std::map<std::string, double> state = {};  // training state besides the tensors; empty: a run cannot resume
-  config::ClassNames class_names = {};       // the numbering of classes that the weights know
+  std::map<std::string, double> state = {};   // training state besides the tensors; empty: a run cannot resume
+  config::ClassNames class_names = {};        // the numbering of classes that the weights know
+  std::vector<ExcludedTensor> excluded = {};  // the frozen parameters that are left out, in the model's order
 };
+
+inline constexpr const char* kExcludedFrozenParameters = "excluded_frozen_parameters";  // key of the manifest
 
 // Equal manifests give equal bytes.
 std::string print_checkpoint_manifest(const CheckpointManifest& manifest);

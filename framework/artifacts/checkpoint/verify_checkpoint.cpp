@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <future>
+#include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
@@ -46,6 +48,22 @@ CheckpointManifest read_verified_manifest(const fs::path& checkpoint) {
                      "; one of the two files was damaged or changed: use another checkpoint");
   }
   return parse_checkpoint_manifest(text, file);
+}
+
+fs::path follow_links(const fs::path& file) {
+  std::error_code error;
+  const fs::path target = fs::canonical(file, error);
+  return error ? file : target;
+}
+
+// The manifest of the checkpoint that has this file. None if the file is not in the folder of a checkpoint.
+std::optional<CheckpointManifest> find_manifest(const fs::path& file) {
+  const fs::path folder = file.parent_path();
+  std::error_code ignored;
+  // Other tools use these file names too, but a checkpoint has both files.
+  if (!fs::exists(folder / kManifestFile, ignored) || !fs::exists(folder / kManifestDigestFile, ignored))
+    return std::nullopt;
+  return read_verified_manifest(folder);
 }
 
 void check_size(const fs::path& file, const CheckpointFile& expected) {
@@ -94,17 +112,21 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheck
 }
 
 void verify_checkpoint_file(const fs::path& file) {
-  std::error_code error;
-  fs::path target = fs::canonical(file, error);
-  if (error) target = file;
-  const fs::path folder = target.parent_path();
-  // Other tools use these file names too, but a checkpoint has both files.
-  if (!fs::exists(folder / kManifestFile, error) || !fs::exists(folder / kManifestDigestFile, error)) return;
-  const CheckpointManifest manifest = read_verified_manifest(folder);
-  const auto expected = std::ranges::find(manifest.files, target.filename().string(), &CheckpointFile::name);
-  if (expected == manifest.files.end()) return;
+  const fs::path target = follow_links(file);
+  const std::optional<CheckpointManifest> manifest = find_manifest(target);
+  if (!manifest) return;
+  const auto expected = std::ranges::find(manifest->files, target.filename().string(), &CheckpointFile::name);
+  if (expected == manifest->files.end()) return;
   check_size(target, *expected);
   check_digest(target, read_checkpoint_digest(target), *expected);
+}
+
+ExcludedTensors find_excluded_tensors(const fs::path& file) {
+  const fs::path target = follow_links(file);
+  if (target.filename() != kModelFile) return {};
+  std::optional<CheckpointManifest> manifest = find_manifest(target);
+  if (!manifest) return {};
+  return {target.parent_path() / kManifestFile, std::move(manifest->excluded)};
 }
 
 }  // namespace tenon::artifacts

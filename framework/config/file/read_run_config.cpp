@@ -270,6 +270,7 @@ void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
   table.read("mode", checkpoint.mode, {"auto", "min", "max"});
   table.read("keep_best", checkpoint.keep_best, kKept);
   table.read("load_best_at_end", checkpoint.load_best_at_end);
+  table.read("exclude_frozen_parameters", checkpoint.exclude_frozen_parameters);
   table.reject_unknown_keys();
 }
 

@@ -153,6 +153,7 @@ struct CheckpointConfig {
   Setting<std::string> mode;
   Setting<int64_t> keep_best;
   Setting<bool> load_best_at_end;
+  Setting<bool> exclude_frozen_parameters;
 };
 
 struct LogConfig {

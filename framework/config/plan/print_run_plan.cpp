@@ -207,6 +207,7 @@ void write_training(PlanWriter& writer, const RunPlan& plan) {
   writer.key("mode", to_string(plan.checkpoint.mode));
   writer.key("keep_best", plan.checkpoint.keep_best);
   writer.key("load_best_at_end", plan.checkpoint.load_best_at_end);
+  writer.key("exclude_frozen_parameters", plan.checkpoint.exclude_frozen_parameters);
   writer.table("log");
   writer.key("every", to_string(plan.log.every));
   writer.key("tensorboard", plan.log.tensorboard);

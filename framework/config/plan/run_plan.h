@@ -70,6 +70,9 @@ struct ModelSection : ComponentPlan {
   std::vector<std::string> weights_exclude = {};      // patterns of tensors that are not loaded
   // Names in the file by pattern, and the names of the model, with at most one * in both.
   std::map<std::string, std::string> weights_rename = {};
+  // Weights of a checkpoint, which replace those of `weights`. Not a key of the run file: commands such as `host
+  // evaluate` set it.
+  std::filesystem::path checkpoint = {};
 };
 
 struct NamedDataset : ComponentPlan {
@@ -253,6 +256,8 @@ struct CheckpointSection {
   enum class Mode { automatic, min, max } mode = Mode::automatic;
   int64_t keep_best = 1;          // number of best checkpoints to keep, in addition to the newest
   bool load_best_at_end = false;  // load the best weights after the last step
+  // Leave parameters that are never trained out of checkpoints; they come from the initial weights.
+  bool exclude_frozen_parameters = false;
 };
 
 struct LogSection {

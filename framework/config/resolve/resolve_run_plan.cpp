@@ -339,6 +339,7 @@ CheckpointSection resolve_checkpoint(const CheckpointConfig& config, const RunPl
   checkpoint.mode = parse_mode(config.mode.value_or("auto"));
   checkpoint.keep_best = config.keep_best.value_or(1);
   checkpoint.load_best_at_end = config.load_best_at_end.value_or(false);
+  checkpoint.exclude_frozen_parameters = config.exclude_frozen_parameters.value_or(false);
   if (checkpoint.load_best_at_end && checkpoint.monitor.empty())
     diagnostics.add(
         config.load_best_at_end.place,

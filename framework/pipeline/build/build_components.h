@@ -13,6 +13,10 @@ Evaluation build_components(const config::RunPlan& plan, const plugins::Catalogu
                             const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
                             bool trains);
 
+// Creates the model with its initial weights: from the seed, then model.weights, then the checkpoint of the plan. The
+// tensors are on the CPU, in the model's dtypes.
+plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+
 // Builds a dataset and connects it to the model, the losses and the metrics. The first one may be opened already.
 std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const plugins::Catalogue& catalogue,
                                          const config::NamedDataset& dataset, const MetricSet& metrics);

@@ -15,6 +15,7 @@
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/build/memory_format.h"
 #include "framework/pipeline/build/require_threads.h"
+#include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/precision/supported.h"
@@ -97,18 +98,7 @@ void convert(const std::vector<plugins::NamedTensor>& tensors, config::Precision
 
 plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const c10::Device& device,
                            int64_t rank) {
-  // Seed before create, because a native model initialises its tensors in its constructor. The tensors are created on
-  // the CPU, so that a seed gives the same weights on any device.
-  torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
-  plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
-  model.build();
-  check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
-  if (!plan.model.weights.empty()) {
-    std::vector<plugins::NamedTensor> tensors = model.tensors();
-    tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
-    load_weights(plan.model.weights, std::move(tensors),
-                 {plan.model.weights_match, plan.model.weights_exclude, plan.model.weights_rename});
-  }
+  plugins::Model model = build_initial_model(plan, catalogue);
   convert(model.tensors(), plan.train.precision, choose_memory_format(plan.train, model.tensors(), device), device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
   // ranks; so far all ranks used the same seed.
@@ -146,10 +136,11 @@ void log_sizes(const std::vector<std::string>& sizes, const std::string& source)
 config::RunPlan complete_sizes(config::RunPlan plan, const plugins::Catalogue& catalogue, bool trains, bool logs,
                                std::unique_ptr<plugins::Dataset>& opened) {
   if (list_open_sizes(plan, catalogue).empty()) return plan;
+  const std::filesystem::path weights = plan.model.checkpoint.empty() ? plan.model.weights : plan.model.checkpoint;
   const auto use_weights = [&] {
-    if (plan.model.weights.empty()) return;
-    const auto set = use_sizes_of_weights(plan, catalogue, artifacts::read_model_sizes(plan.model.weights));
-    if (logs) log_sizes(set, plan.model.weights.string());
+    if (weights.empty()) return;
+    const auto set = use_sizes_of_weights(plan, catalogue, artifacts::read_model_sizes(weights));
+    if (logs) log_sizes(set, weights.string());
   };
   if (!trains) use_weights();
   const config::NamedDataset* dataset = trains ? &plan.data.train : nullptr;
@@ -164,6 +155,27 @@ config::RunPlan complete_sizes(config::RunPlan plan, const plugins::Catalogue& c
 }
 
 }  // namespace
+
+plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+  // Seed before create, because a native model initialises its tensors in its constructor. The tensors are created on
+  // the CPU, so that a seed gives the same weights on any device.
+  torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
+  plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
+  model.build();
+  check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
+  std::vector<plugins::NamedTensor> tensors = model.tensors();
+  tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
+  config::ModelSection built = plan.model;  // without the weights that are not loaded yet
+  built.weights.clear();
+  if (!plan.model.weights.empty())
+    load_weights(plan.model.weights, tensors,
+                 {plan.model.weights_match, plan.model.weights_exclude, plan.model.weights_rename,
+                  describe_initial_weights(built, model.component())});
+  if (!plan.model.checkpoint.empty())
+    load_weights(plan.model.checkpoint, tensors,
+                 {.initial_weights = describe_initial_weights(plan.model, model.component())});
+  return model;
+}
 
 Evaluation build_components(const config::RunPlan& given, const plugins::Catalogue& catalogue,
                             const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,

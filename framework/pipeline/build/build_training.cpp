@@ -6,6 +6,7 @@
 #include "framework/pipeline/build/monitored_metrics.h"
 #include "framework/pipeline/build/total_steps.h"
 #include "framework/pipeline/build/training.h"
+#include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
@@ -70,11 +71,14 @@ void check_synchronizable(const config::RunPlan& plan) {
         "accumulate = 1");
 }
 
-// Null if the plan has no average.
-std::unique_ptr<optimization::WeightAverage> make_average(const config::RunPlan& plan, const plugins::Model& model) {
+// Null if the plan has no average. Frozen parameters are not averaged.
+std::unique_ptr<optimization::WeightAverage> make_average(const config::RunPlan& plan, const plugins::Model& model,
+                                                          const optimization::Optimizer& optimizer) {
   if (!plan.train.average) return nullptr;
-  return std::make_unique<optimization::WeightAverage>(*plan.train.average,
-                                                       select_tensors(model, /*only_trainable=*/false));
+  std::vector<optimization::NamedTensor> tensors = select_tensors(model, /*only_trainable=*/false);
+  for (const plugins::NamedTensor& frozen : list_frozen_parameters(model, optimizer))
+    std::erase_if(tensors, [&](const auto& named) { return named.tensor.is_same(frozen.tensor); });
+  return std::make_unique<optimization::WeightAverage>(*plan.train.average, tensors);
 }
 
 }  // namespace
@@ -125,7 +129,7 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   training.train_metrics = std::move(train_metrics);
   training.test_metrics = std::move(test_metrics);
   training.test = std::move(test);
-  training.average = make_average(plan, training.model);
+  training.average = make_average(plan, training.model, *training.optimizer);
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric()) {
     refuse_test_metric(training, *monitored, plan.schedule.place + ": schedule.monitor");

@@ -13,6 +13,7 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/match_weights.h"
 #include "framework/pipeline/build/weights_file.h"
+#include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
@@ -187,32 +188,59 @@ std::optional<std::string> rename_by(const std::string& pattern, const std::stri
   return renamed.replace(to.find('*'), 1, name.substr(star, name.size() - pattern.size() + 1));
 }
 
-void rename(std::vector<TensorView>& stored, const std::map<std::string, std::string>& renames,
+void rename(const std::vector<std::string*>& names, const std::map<std::string, std::string>& renames,
             const std::string& file) {
   std::vector<std::pair<std::string, std::string>> by_length(renames.begin(), renames.end());
   std::ranges::stable_sort(by_length, [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   std::set<std::string> used;
   std::map<std::string, std::string> origins;
-  for (TensorView& tensor : stored) {
-    const std::string before = tensor.name;
+  for (std::string* const name : names) {
+    const std::string before = *name;
     for (const auto& [pattern, to] : by_length) {
       const auto renamed = rename_by(pattern, to, before);
       if (!renamed) continue;
-      tensor.name = *renamed;
+      *name = *renamed;
       used.insert(pattern);
       break;
     }
-    const auto [first, is_new] = origins.emplace(tensor.name, before);
+    const auto [first, is_new] = origins.emplace(*name, before);
     if (!is_new)
       throw support::Error(support::ErrorKind::configuration,
                            "model.weights_rename: gives the tensors " + first->second + " and " + before + " of " +
-                               file + " the same name, " + tensor.name + "; expected a different name for each");
+                               file + " the same name, " + *name + "; expected a different name for each");
   }
   for (const auto& [pattern, to] : renames)
     if (!used.contains(pattern))
       throw support::Error(support::ErrorKind::configuration, "model.weights_rename: \"" + pattern +
                                                                   "\" matches no tensor of " + file +
                                                                   "; remove it, or correct it: * matches anything");
+}
+
+// A tensor of the model that already has the value which a checkpoint leaves out.
+struct KeptTensor {
+  at::Tensor tensor;
+  at::ScalarType dtype;  // of the checkpoint
+};
+
+// Removes the tensors that a checkpoint leaves out and the model has already.
+std::vector<KeptTensor> keep_excluded(const artifacts::ExcludedTensors& excluded, const WeightsRequest& request,
+                                      std::vector<NamedTensor>& tensors) {
+  std::vector<KeptTensor> kept;
+  for (const artifacts::ExcludedTensor& one : excluded.tensors) {
+    if (std::ranges::any_of(request.exclude, [&](const auto& pattern) { return is_excluded(one.name, pattern); }))
+      continue;
+    const auto found = std::ranges::find(tensors, one.name, &NamedTensor::name);
+    const std::optional<std::string> difference =
+        found == tensors.end() ? "is not a tensor of the model" : find_difference(found->tensor, one);
+    if (difference && request.match == config::WeightsMatch::partial) continue;
+    if (difference)
+      throw support::Error(support::ErrorKind::checkpoint,
+                           describe_difference(excluded, one.name, request.initial_weights, *difference));
+    const at::Tensor tensor = found->tensor;
+    kept.push_back({tensor, plugins::to_scalar_type(one.dtype)});
+    std::erase_if(tensors, [&](const NamedTensor& named) { return named.tensor.is_same(tensor); });
+  }
+  return kept;
 }
 
 // Throws if the match does not allow loading.
@@ -240,13 +268,18 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   artifacts::verify_checkpoint_file(path);
   const WeightsFile file(path);
   std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());
-  rename(stored, request.rename, path.string());
+  artifacts::ExcludedTensors excluded = artifacts::find_excluded_tensors(path);
+  std::vector<std::string*> names;
+  for (TensorView& tensor : stored) names.push_back(&tensor.name);
+  for (artifacts::ExcludedTensor& tensor : excluded.tensors) names.push_back(&tensor.name);
+  rename(names, request.rename, path.string());
   for (const std::string& pattern : request.exclude) {
     if (!exclude(pattern, tensors, stored))
       throw support::Error(support::ErrorKind::configuration,
                            "model.weights_exclude: \"" + pattern + "\" matches no tensor of the model or of " +
                                path.string() + "; remove it, or correct it: * matches anything");
   }
+  const std::vector<KeptTensor> kept = keep_excluded(excluded, request, tensors);
   const std::vector<artifacts::ExpectedTensor> expected = list_expected(tensors);
   const MatchedWeights matched = artifacts::match_weights(stored, expected);
   check(matched, tensors, request.match, path.string());
@@ -255,6 +288,12 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   const at::NoGradGuard no_grad;
   for (const WeightMatch& one : matched.matches)
     if (one.status == WeightStatus::loaded) tensors[one.expected].tensor.copy_(copy_stored(*one.stored));
+  // A complete checkpoint of a run in bfloat16 would have rounded them.
+  for (const KeptTensor& one : kept)
+    if (one.tensor.scalar_type() != one.dtype) one.tensor.copy_(one.tensor.to(one.dtype));
+  if (!kept.empty())
+    support::log_info(path.string() + ": leaves out " + std::to_string(kept.size()) +
+                      " frozen parameters, which equal the initial weights of the model");
   support::log_info(path.string() + ": " + describe_counts(matched) + describe_matches(matched, tensors));
   if (!matched.is_complete())
     support::log_warning(path.string() + ": " + describe_counts(matched) +

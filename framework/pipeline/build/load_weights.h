@@ -20,10 +20,15 @@ namespace tenon::pipeline {
 // where `*` matches anything; such tensors keep their values in the model and are ignored in the file. `rename`: new
 // names of the file's tensors by pattern, such as "backbone.*" = "*". The longest pattern that matches applies. If it
 // throws, the model is unchanged.
+//
+// If a checkpoint leaves out frozen parameters, the model must have their values already, which are compared with the
+// digests in the manifest. Strict: throws Error(checkpoint) naming the first that differs. Partial: such a parameter is
+// missing in the file.
 struct WeightsRequest {
   config::WeightsMatch match = config::WeightsMatch::strict;
   std::vector<std::string> exclude = {};
   std::map<std::string, std::string> rename = {};
+  std::string initial_weights = {};  // what the values of the model come from, for messages
 };
 void load_weights(const std::filesystem::path& file, std::vector<plugins::NamedTensor> tensors,
                   const WeightsRequest& request = {});

@@ -38,8 +38,8 @@ SavedState save_run(const CheckpointedRun& run, bool is_stopping) {
 }
 
 void load_run(const CheckpointedRun& run, const std::vector<optimization::NamedTensor>& model,
-              const SavedState& saved) {
-  const RankState states = load_training(run.training, model, saved);
+              const artifacts::ExcludedTensors& excluded, const SavedState& saved) {
+  const RankState states = load_training(run.training, model, excluded, saved);
   run.loop.load(saved);
   run.step.load(saved);
   run.requests.load(saved, run.loop.run.time_s, run.loop.run.rank == 0);

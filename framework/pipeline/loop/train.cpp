@@ -408,7 +408,7 @@ class Loop {
   BestCheckpoint put_best_weights() {
     BestCheckpoint best;
     first_then_others([&] { best = recorder_.read_best_checkpoint(); });
-    put_weights(training_.model, best.model);
+    put_weights(training_.model, training_.plan->model, best.model, best.excluded);
     return best;
   }
 
@@ -540,7 +540,7 @@ class Loop {
   SavedState save_state() { return save_run({training_, loop_, step_, requests_, observers_}, is_stopping()); }
 
   void load_state(const Checkpoint& resumed) {
-    load_run({training_, loop_, step_, requests_, observers_}, resumed.model, resumed.state);
+    load_run({training_, loop_, step_, requests_, observers_}, resumed.model, resumed.excluded, resumed.state);
     start_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                     std::chrono::duration<double>(state_.time_s));
   }

@@ -38,6 +38,7 @@ struct RunReport {
 struct Checkpoint {
   std::vector<optimization::NamedTensor> model;
   SavedState state;
+  artifacts::ExcludedTensors excluded = {};  // frozen parameters that `model` lacks
 };
 
 // Trains to the end of the plan, or until an observer or a signal requests a stop. Dispatches every event to the

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/error.h"
 
@@ -48,8 +49,14 @@ std::vector<optimization::NamedTensor> tensors_of(const plugins::Model& model) {
 
 }  // namespace
 
-void put_weights(const plugins::Model& model, const std::vector<optimization::NamedTensor>& stored) {
-  copy_into(tensors_of(model), stored);
+void put_weights(const plugins::Model& model, const config::ModelSection& plan,
+                 const std::vector<optimization::NamedTensor>& stored, const artifacts::ExcludedTensors& excluded) {
+  require_excluded(model, plan, excluded);
+  std::vector<optimization::NamedTensor> tensors = tensors_of(model);
+  std::erase_if(tensors, [&](const optimization::NamedTensor& named) {
+    return std::ranges::find(excluded.tensors, named.name, &artifacts::ExcludedTensor::name) != excluded.tensors.end();
+  });
+  copy_into(tensors, stored);
 }
 
 void save_training(const Training& training, const RankState& given, SavedState& saved) {
@@ -83,13 +90,20 @@ config::MemoryFormat saved_memory_format(const SavedState& saved) {
 }
 
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
-                        const SavedState& saved) {
+                        const artifacts::ExcludedTensors& excluded, const SavedState& saved) {
   {
     if (training.average) training.average->set_count(saved.count("average.count"));
     optimization::WeightAverage::InPlace averaged(training.average.get());
-    put_weights(training.model, model);
-    if (training.average && training.average->count() > 0)
-      copy_into(training.average->put_by(), saved.tensors_under("weights."));
+    put_weights(training.model, training.plan->model, model, excluded);
+    if (training.average && training.average->count() > 0) {
+      const std::vector<optimization::NamedTensor> stored = saved.tensors_under("weights.");
+      std::vector<optimization::NamedTensor> tensors = training.average->put_by();
+      // The first versions averaged frozen parameters too.
+      for (const plugins::NamedTensor& frozen : list_frozen_parameters(training.model, *training.optimizer))
+        if (std::ranges::find(stored, frozen.name, &optimization::NamedTensor::name) != stored.end())
+          tensors.push_back({frozen.name, frozen.tensor});
+      copy_into(tensors, stored);
+    }
     averaged.restore();
   }
   training.optimizer->load_state(saved.tensors_under("optimizer."));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/state/saved_state.h"
 
@@ -20,15 +21,19 @@ using RankState = std::map<std::string, std::string>;
 // here as `weights.<name>`.
 void save_training(const Training& training, const RankState& states, SavedState& saved);
 
-// Restores the state and the tensors that were saved as the model. Returns this rank's state, which is empty for a rank
-// that the saved run did not have. Throws Error(checkpoint) naming what does not match.
+// Restores the state and the tensors that were saved as the model. `excluded`: see put_weights(). Returns this rank's
+// state, which is empty for a rank that the saved run did not have. Throws Error(checkpoint) naming what does not
+// match.
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
-                        const SavedState& saved);
+                        const artifacts::ExcludedTensors& excluded, const SavedState& saved);
 
 // The memory format of the run that saved this state.
 config::MemoryFormat saved_memory_format(const SavedState& saved);
 
-// Copies the tensors of a checkpoint's model into this one. Throws Error(checkpoint) naming what does not match.
-void put_weights(const plugins::Model& model, const std::vector<optimization::NamedTensor>& stored);
+// Copies the tensors of a checkpoint's model into this one. `excluded`: the frozen parameters that the checkpoint
+// lacks. They keep the values that `plan` initialises them with, which are compared with their digests. Throws
+// Error(checkpoint) naming what does not match.
+void put_weights(const plugins::Model& model, const config::ModelSection& plan,
+                 const std::vector<optimization::NamedTensor>& stored, const artifacts::ExcludedTensors& excluded);
 
 }  // namespace tenon::pipeline

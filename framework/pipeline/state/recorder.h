@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 #include "framework/pipeline/state/run_state.h"
 #include "framework/pipeline/state/saved_state.h"
 #include "framework/plugins/components/model.h"
@@ -21,6 +22,7 @@ struct BestCheckpoint {
   int64_t step;
   std::vector<optimization::NamedTensor> model;
   MetricValues metrics;
+  artifacts::ExcludedTensors excluded = {};  // frozen parameters that `model` lacks
   int64_t epoch = 0;
 };
 
