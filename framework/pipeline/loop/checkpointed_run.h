@@ -24,8 +24,8 @@ struct CheckpointedRun {
 // Called by all ranks between two steps. `is_stopping`: the request to stop was handled.
 SavedState save_run(const CheckpointedRun& run, bool is_stopping);
 
-// Restores the state with the tensors that were saved as the model, and without those that were left out. Throws Error(checkpoint) naming what does not
-// match.
+// Restores the state with the tensors that were saved as the model, and without those that were left out. Throws
+// Error(checkpoint) naming what does not match.
 void load_run(const CheckpointedRun& run, const std::vector<optimization::NamedTensor>& model,
               const artifacts::ExcludedTensors& excluded, const SavedState& saved);
 
