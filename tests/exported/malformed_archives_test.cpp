@@ -1,4 +1,5 @@
 // Archives that are damaged, or made to harm: each is refused with a message, or computes.
+#include <caffe2/serialize/inline_container.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <random>
 
 #include "framework/support/error.h"
+#include "plugins/models/exported/json.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
 #include "tests/test_folder.h"
@@ -189,6 +191,41 @@ TEST_CASE("a node that cannot run is refused with its name and its line of Pytho
   check_refused(change_node([](json& each) { each["target"] = "torch.ops.aten.from_file.default"; }), "reads a file");
   check_refused(change_node([](json& each) { each["outputs"].push_back(each["outputs"][0]); }),
                 "two values are called \"linear\"");
+}
+
+TEST_CASE("a list with a million elements is read in linear time, and a deep one is refused") {
+  std::string list = "[";
+  for (int i = 0; i < 1'000'000; ++i) list += "[],";
+  CHECK(exported::parse_json(list + "[]]").size() == 1'000'001);
+  const auto nest = [](size_t levels) { return std::string(levels, '[') + "\"]\\\"[[\"" + std::string(levels, ']'); };
+  CHECK(exported::parse_json(nest(200)).size() == 1);
+  CHECK_THROWS_WITH_AS(exported::parse_json(nest(201)), "nests more than 200 levels deep", std::invalid_argument);
+}
+
+TEST_CASE("an output with a long name is refused, because each output would repeat it") {
+  check_refused(
+      change_json(kTrain,
+                  [](json& model) {
+                    const json leaf = {{"type", nullptr}, {"context", nullptr}, {"children_spec", json::array()}};
+                    const json tree = {{"type", "builtins.dict"},
+                                       {"context", json(json::array({std::string(300, 'x')})).dump()},
+                                       {"children_spec", {leaf}}};
+                    for (json& call : model["graph_module"]["module_call_graph"])
+                      if (call["fqn"] == "") call["signature"]["out_spec"] = json::array({1, tree}).dump();
+                  }),
+      "the name of an output has more than 256 characters");
+}
+
+TEST_CASE("an archive with records that fill more memory than the file is refused before one is read") {
+  const std::filesystem::path path = tenon::test_folder() / "expanding.pt2";
+  {
+    caffe2::serialize::PyTorchStreamWriter writer(path.string());
+    const std::string zeros(40 << 20, '\0');
+    for (const char* name : {"first", "second"}) writer.writeRecord(name, zeros.data(), zeros.size(), true);
+    writer.writeEndOfFile();
+  }
+  CHECK(std::filesystem::file_size(path) < 1 << 20);
+  check_refused(path, "bytes, more than the whole file; expected an archive that is not compressed");
 }
 
 TEST_CASE("a batch size that is fixed is refused with what to do") {

@@ -11,6 +11,7 @@
 #include "plugins/models/exported/compile.h"
 #include "plugins/models/exported/segments.h"
 #include "plugins/models/exported/stored_tensors.h"
+#include "plugins/models/exported/symbolic.h"
 #include "tests/exported/archives.h"
 
 using namespace exported;
@@ -90,4 +91,56 @@ TEST_CASE("a block that changes its input in place is not a segment") {
 TEST_CASE("a model without repeated blocks has no segments") {
   CHECK(list_segments(tenon::exported::archive_path("mlp")).empty());
   CHECK(list_segments(tenon::exported::archive_path("pair")).empty());
+}
+
+namespace {
+
+Operand read_slot(Slot slot) { return {Operand::Kind::slot, {}, slot}; }
+
+// An instruction that adds a number to itself.
+Instruction double_number(Slot number, Slot result, const std::string& modules) {
+  Instruction instruction;
+  instruction.modules = modules;
+  instruction.symbolic = find_symbolic("_operator.add");
+  instruction.operands = {read_slot(number), read_slot(number)};
+  instruction.results = {{false, {result}}};
+  return instruction;
+}
+
+Instruction add_tensors(Slot tensor, Slot result, const std::string& modules) {
+  Instruction instruction;
+  instruction.modules = modules;
+  instruction.op = c10::Dispatcher::singleton().findSchemaOrThrow("aten::add", "Tensor");
+  instruction.operands = {read_slot(tensor), read_slot(tensor), {Operand::Kind::constant, 1}};
+  instruction.results = {{false, {result}}};
+  return instruction;
+}
+
+}  // namespace
+
+TEST_CASE("modules that nest a hundred thousand times do not exhaust the stack") {
+  Program program;
+  program.slot_count = 3;
+  program.inputs = {{ProgramInput::Kind::user, 0, 0}};
+  std::string modules = "c,x.0,T";
+  for (int i = 1; i < 100'000; ++i) modules += ";c,x." + std::to_string(i % 2) + ",T";
+  program.instructions = {add_tensors(0, 1, modules), add_tensors(1, 2, "")};
+  CHECK(find_segments(program).empty());
+}
+
+TEST_CASE("numbers of a segment that depend on a hundred thousand others are computed in order") {
+  constexpr size_t kCount = 100'000;
+  const std::string first = "a,x.0,T;b,x.0.y,U", second = "c,x.1,T;d,x.1.y,U";
+  Program program;
+  program.slot_count = kCount + 4;
+  program.inputs = {{ProgramInput::Kind::user, 0, 0}, {ProgramInput::Kind::user, 1, 1}};
+  for (size_t i = 0; i < kCount; ++i) program.instructions.push_back(double_number(i + 1, i + 2, first));
+  program.instructions.push_back(add_tensors(0, kCount + 2, first));
+  program.instructions.push_back(add_tensors(kCount + 2, kCount + 3, second));
+  program.outputs = {{ProgramOutput::Kind::user, 0, kCount + 3}, {ProgramOutput::Kind::user, 1, kCount + 1}};
+  const std::vector<Segment> segments = find_segments(program);
+  REQUIRE(segments.size() == 1);
+  CHECK(segments[0].outputs == std::vector<Slot>{kCount + 2});
+  CHECK(segments[0].numbers.size() == kCount);
+  CHECK(std::ranges::is_sorted(segments[0].numbers));
 }

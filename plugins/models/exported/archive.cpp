@@ -7,6 +7,8 @@
 
 #include <tenon/error.hpp>
 
+#include "plugins/models/exported/zip_directory.h"
+
 namespace exported {
 namespace {
 
@@ -16,6 +18,16 @@ constexpr std::string_view kExpected = "a .pt2 archive of torch.export";
 
 // A compressed record may have this many bytes even if the file has fewer.
 constexpr uint64_t kMostExpanded = uint64_t{16} << 20;
+// All records together may have this many, if they are compressed or overlap. LibTorch's reader decompresses one when
+// it opens the file.
+constexpr uint64_t kMostExpandedTotal = uint64_t{64} << 20;
+
+void check_total(const plugins::RegularFile& file) {
+  const uint64_t total = count_record_bytes(file);
+  if (total > std::max(file.size(), kMostExpandedTotal))
+    throw std::invalid_argument("its records have " + std::to_string(total) +
+                                " bytes, more than the whole file; expected an archive that is not compressed");
+}
 
 // Reads through one open descriptor, so that every record is of the same file.
 class FileBytes final : public caffe2::serialize::ReadAdapterInterface {
@@ -39,16 +51,21 @@ Archive::Archive(const std::string& path) : path_(path) {
   plugins::RegularFile file(path, kExpected);
   file.check_size(UINT64_MAX);
   bytes_ = file.size();
+  std::vector<std::string> records;
   try {
+    check_total(file);
     reader_ = std::make_unique<caffe2::serialize::PyTorchStreamReader>(std::make_shared<FileBytes>(std::move(file)));
+    records = reader_->getAllRecords();
   } catch (const c10::Error& error) {
     throw tenon::DataError(path_ + ": is not " + std::string(kExpected) + ": " + error.what_without_backtrace());
+  } catch (const std::invalid_argument& error) {
+    throw tenon::DataError(path_ + ": is not " + std::string(kExpected) + ": " + error.what());
   }
   check_value(std::string(spec::ARCHIVE_FORMAT_PATH), spec::ARCHIVE_FORMAT_VALUE, "the format");
   check_value(std::string(spec::ARCHIVE_VERSION_PATH), spec::ARCHIVE_VERSION_VALUE, "the version of the archive");
   check_value("byteorder", "little", "the byte order");
   const std::string folder(spec::MODELS_DIR), suffix = ".json";
-  for (const std::string& record : reader_->getAllRecords()) {
+  for (const std::string& record : records) {
     if (record.size() > folder.size() + suffix.size() && record.starts_with(folder) && record.ends_with(suffix))
       models_.push_back(record.substr(folder.size(), record.size() - folder.size() - suffix.size()));
   }

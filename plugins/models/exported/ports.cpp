@@ -83,8 +83,13 @@ class Shapes {
   bool has_batch_size_ = false;
 };
 
+// A leaf repeats the keys of all dictionaries around it, so that long keys could fill the memory.
+constexpr size_t kLongestName = 256;
+
 // The names of the leaves of a tree that forward returns, from the text of torch.utils._pytree.
 void list_leaves(const Json& tree, const std::string& prefix, std::vector<std::string>& names) {
+  if (prefix.size() > kLongestName)
+    throw std::invalid_argument("the name of an output has more than " + std::to_string(kLongestName) + " characters");
   const Json& children = elements(field(tree, "children_spec"));
   if (field(tree, "type").is_null()) {
     names.push_back(prefix);

@@ -16,6 +16,8 @@ namespace {
 constexpr size_t kLargestShare = 10;
 // Keeping the inputs of a smaller segment takes as much memory as what it computes.
 constexpr size_t kSmallestSegment = 4;
+// Modules that nest deeper are not divided: dividing a module calls itself for those inside.
+constexpr size_t kMostNested = 100;
 
 struct Module {
   std::string_view call;  // differs between two calls of a module: `L__self__layers.3`, `L__self__layers.3@1`
@@ -38,6 +40,7 @@ std::vector<Module> read_modules(const Instruction& instruction) {
   std::vector<Module> modules;
   for (const std::string_view each : split(instruction.modules, ';')) {
     const std::vector<std::string_view> parts = split(each, ',');
+    if (modules.size() == kMostNested) break;
     if (parts.size() == 3 && !parts[1].empty()) modules.push_back({parts[0], parts[1], parts[2]});
   }
   return modules;
@@ -224,21 +227,30 @@ class SegmentMaker {
         for (const std::optional<Slot>& slot : result.slots)
           if (slot && slots_.is_read_from(*slot, segment_.end))
             (slots_.is_number(*slot) ? numbers : segment_.outputs).push_back(*slot);
-    return !segment_.outputs.empty() && std::ranges::all_of(numbers, [&](Slot slot) { return add_number(slot); });
+    return !segment_.outputs.empty() && add_numbers(std::move(numbers));
   }
 
-  // Adds the instructions that compute a number from what is known outside of the segment.
-  bool add_number(Slot slot) {
-    const size_t computed = slots_.definition(slot);
-    if (std::ranges::find(segment_.numbers, computed) != segment_.numbers.end()) return true;
+  // Adds the instructions that compute numbers from what is known outside of the segment. Their order is that of the
+  // program.
+  bool add_numbers(std::vector<Slot> pending) {
+    const std::set<Slot> outputs(segment_.outputs.begin(), segment_.outputs.end());
+    std::set<size_t> instructions;
     bool is_known = true;
-    for (const Operand& operand : program_.instructions[computed].operands)
-      visit_slots(operand, [&](Slot read) {
-        if (!is_within(read)) return;
-        const bool is_output = std::ranges::find(segment_.outputs, read) != segment_.outputs.end();
-        is_known = is_known && (slots_.is_number(read) ? add_number(read) : is_output);
-      });
-    segment_.numbers.push_back(computed);
+    while (!pending.empty() && is_known) {
+      const size_t computed = slots_.definition(pending.back());
+      pending.pop_back();
+      if (!instructions.insert(computed).second) continue;
+      for (const Operand& operand : program_.instructions[computed].operands)
+        visit_slots(operand, [&](Slot read) {
+          if (!is_within(read)) return;
+          if (slots_.is_number(read)) {
+            pending.push_back(read);
+          } else {
+            is_known = is_known && outputs.contains(read);
+          }
+        });
+    }
+    segment_.numbers.assign(instructions.begin(), instructions.end());
     return is_known;
   }
 
