@@ -57,16 +57,6 @@ const char* describe_kind(mode_t mode) {
   return "a device";
 }
 
-// Throws std::invalid_argument if the file system does not report the rights.
-void require_no_other_writer(const fs::path& file) {
-  const CurrentUser user = current_user();
-  if (const auto found = find_other_writer(file, read_write_permission(file), user))
-    throw Error(ErrorKind::plugin, file.string() + ": " + *found);
-  const fs::path directory = support::make_absolute(file).parent_path();
-  if (const auto found = find_other_writer(directory, read_write_permission(directory), user))
-    throw Error(ErrorKind::plugin, file.string() + ": its directory " + directory.string() + " " + *found);
-}
-
 }  // namespace
 
 LibraryInfo inspect_library(const fs::path& file, const std::string& symbol) {

@@ -13,6 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "framework/support/error.h"
+#include "framework/support/files.h"
+
 namespace tenon::plugins {
 
 namespace {
@@ -80,6 +83,16 @@ std::optional<std::string> find_other_writer(const std::filesystem::path& path, 
                                   ? "those on its access control list"
                                   : "its group (gid " + std::to_string(rights.group) + ", which is not yours alone)";
   return "is writable by " + writers + ", mode " + to_octal(rights.mode) + expected + "chmod go-w " + path.string();
+}
+
+void require_no_other_writer(const std::filesystem::path& file) {
+  const CurrentUser user = current_user();
+  if (const auto found = find_other_writer(file, read_write_permission(file), user))
+    throw support::Error(support::ErrorKind::plugin, file.string() + ": " + *found);
+  const std::filesystem::path directory = support::make_absolute(file).parent_path();
+  if (const auto found = find_other_writer(directory, read_write_permission(directory), user))
+    throw support::Error(support::ErrorKind::plugin,
+                         file.string() + ": its directory " + directory.string() + " " + *found);
 }
 
 }  // namespace tenon::plugins

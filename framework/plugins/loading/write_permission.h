@@ -44,4 +44,8 @@ WritePermission read_write_permission(const std::filesystem::path& path);
 std::optional<std::string> find_other_writer(const std::filesystem::path& path, const WritePermission& rights,
                                              const CurrentUser& user);
 
+// Throws support::Error of the kind plugin, naming the file, the reason and the fix, unless the file and its directory
+// are trusted. Throws std::invalid_argument if the file system does not report the rights.
+void require_no_other_writer(const std::filesystem::path& file);
+
 }  // namespace tenon::plugins

@@ -5,6 +5,7 @@
 #include <tenon/native_torch.h>
 
 #include "framework/plugins/calls/host_table.h"
+#include "framework/plugins/loading/trusted_files.h"
 #include "framework/plugins/tensors/device_stream.h"
 #include "framework/plugins/tensors/dlpack.h"
 #include "framework/plugins/tensors/frame.h"
@@ -89,6 +90,7 @@ const void* get_extension(std::string_view id) {
   if (id == TENON_DLPACK) return &dlpack_extension();
   if (id == TENON_DEVICE_STREAM) return &device_stream_extension();
   if (id == TENON_RUN_TENSORS) return &run_tensors_extension();
+  if (id == TENON_TRUSTED_FILES) return &trusted_files_extension();
   return nullptr;
 }
 

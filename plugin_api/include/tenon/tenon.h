@@ -34,6 +34,7 @@
 #include "tensor.h"
 #include "tied_weights.h"  /* further names of weights */
 #include "tokenizer.h"     /* text as tokens */
+#include "trusted_files.h" /* machine code in files */
 #include "usual_sources.h" /* what inputs are connected to */
 
 #endif
