@@ -286,7 +286,8 @@ def make_wheel(contents, scratch, out):
     for name in ("tenon", "host"):
         run("cc", "-O2", "-s", "-Wall", "-Wextra", "-o", scripts / name, HERE / "launcher.c")
     # The only program in Python: it describes a model and needs torch, as a package of Python.
-    shutil.copy(ROOT / "scripts/export_model.py", package / "tenon/export_model.py")
+    for name in ("export_model.py", "compile_model.py"):
+        shutil.copy(ROOT / "scripts" / name, package / "tenon" / name)
     # man searches share/man next to the folder of a command. The shells do not, so their files stay in the package.
     (data / "share").mkdir(parents=True)
     shutil.move(package / "tenon/share/man", data / "share/man")

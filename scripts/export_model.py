@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes a PyTorch model as a .pt2 archive that the component `exported` trains.
 
-    export_model.py --model SOURCE --input NAME=SIZE,SIZE,...[:DTYPE] [--input ...] [--output NAME ...] FILE.pt2
+    export_model.py --model SOURCE --input NAME=SIZE,SIZE,...[:DTYPE] [--input ...] [--output NAME ...]
+                    [--compile fp32|bf16 [--instructions avx2|avx512]] FILE.pt2
     export_model.py --onnx OUT.onnx [--weights MODEL.safetensors] FILE.pt2
 
 The wheel of Tenon installs it as `tenon-export`. SOURCE is one of
@@ -17,6 +18,10 @@ its dtype, which is float32 by default. The batch size becomes dynamic; example 
 letter in place of a size, such as tokens=2,T:int64, is another dynamic size, the same wherever the letter is.
 The archive holds two graphs, of model.train() and model.eval(), over one set of weights. Run it where PyTorch of the
 same version as the host's LibTorch is installed. The host needs no Python.
+
+--compile also adds machine code of both graphs, which torch.compile's compiler makes, for a run with this
+train.precision and `compiled = true`. It needs a C++ compiler, and takes minutes for a large model. The code needs a
+processor with --instructions, by default the best of this one; elsewhere the host runs the graphs.
 
 --onnx converts the archive's graph of eval(), with its weights or those that the host trained.
 
@@ -133,12 +138,20 @@ def write_onnx(torch, archive, weights, path):
     return 0
 
 
-def write_archive(torch, graphs, path):
+def compile_graphs(*arguments):
+    """The compiled graphs as arguments of package_pt2."""
+    compiler = importlib.import_module(f"{__package__}.compile_model" if __package__ else "compile_model")
+    record, libraries = compiler.compile_graphs(*arguments)
+    binaries = {name: [path for path in paths if not path.endswith(".cpp")] for name, paths in libraries.items()}
+    return {"aoti_files": binaries, "extra_files": {"tenon_compiled.json": record}}
+
+
+def write_archive(torch, graphs, path, compiled=None):
     """Writes the graphs as package_pt2 does, but with the weights once: those of `eval` are the same."""
     from torch.export.pt2_archive import _package
 
     buffer = io.BytesIO()
-    _package.package_pt2(buffer, exported_programs=graphs)
+    _package.package_pt2(buffer, exported_programs=graphs, **(compiled or {}))
     buffer.seek(0)
     source = zipfile.ZipFile(buffer)
     root = source.namelist()[0].split("/")[0] + "/"
@@ -167,6 +180,9 @@ def main():
     parser.add_argument("--input", action="append", metavar="NAME=SIZE,...[:DTYPE]")
     parser.add_argument("--output", action="append", default=[], metavar="NAME", help="name of the next output")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--compile", choices=["fp32", "bf16"], help="add machine code for runs with this precision")
+    parser.add_argument("--instructions", choices=["avx2", "avx512", "native"], default="native",
+                        help="for --compile: what the processor must have (default: what this one has)")
     parser.add_argument("--onnx", type=pathlib.Path, metavar="OUT.onnx", help="convert FILE.pt2")
     parser.add_argument("--weights", metavar="FILE.safetensors", help="for --onnx: weights of `host export`")
     parser.add_argument("file", type=pathlib.Path, metavar="FILE.pt2")
@@ -184,7 +200,10 @@ def main():
         examples, sizes = {name: example for name, example, _ in described}, {name: size for name, _, size in described}
         model = make_model(options.model, dict(parse_argument(text) for text in options.arg))
         graphs = {name: export_graph(torch, model, examples, name == "train", sizes) for name in ("train", "eval")}
-        write_archive(torch, graphs, options.file)
+        compiled = None
+        if options.compile:
+            compiled = compile_graphs(model, examples, sizes, options.compile, options.instructions)
+        write_archive(torch, graphs, options.file, compiled)
     except UsageError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
@@ -194,7 +213,8 @@ def main():
     count = sum(parameter.numel() for parameter in model.parameters())
     print(f"# {options.file}: {count} parameters, inputs {', '.join(examples)}. Add to the run file:")
     outputs = f", outputs = {json.dumps(options.output)}" if options.output else ""
-    print(f'[model]\nuse = "exported"\nparams = {{ path = "{options.file}"{outputs} }}')
+    compiled = ", compiled = true" if options.compile else ""
+    print(f'[model]\nuse = "exported"\nparams = {{ path = "{options.file}"{outputs}{compiled} }}')
     return 0
 
 

@@ -72,6 +72,14 @@ Archive::Archive(const std::string& path) : path_(path) {
   std::ranges::sort(models_);
 }
 
+std::vector<std::string> Archive::list(const std::string& prefix) const {
+  std::vector<std::string> found;
+  for (const std::string& record : reader_->getAllRecords())
+    if (record.starts_with(prefix)) found.push_back(record);
+  std::ranges::sort(found);
+  return found;
+}
+
 std::vector<char> Archive::read(const std::string& record) {
   try {
     if (!reader_->hasRecord(record)) throw tenon::DataError(path_ + ": has no record " + record);

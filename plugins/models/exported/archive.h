@@ -22,6 +22,9 @@ class Archive {
   // The names of the models: `train` for models/train.json. Sorted.
   const std::vector<std::string>& models() const { return models_; }
 
+  // The records that start with `prefix`. Sorted.
+  std::vector<std::string> list(const std::string& prefix) const;
+
   // Each function throws tenon::DataError naming the file and the record.
   Json read_json(const std::string& record);
   std::vector<char> read(const std::string& record);
