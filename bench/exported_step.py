@@ -1,11 +1,12 @@
 """Compares a training step of an exported model with the bundled model of the same network and with PyTorch.
 
-    python bench/exported_step.py [--rounds 5] [--repeats 200] [--threads 1]
+    python bench/exported_step.py [--rounds 5] [--repeats 200] [--threads 1] [NETWORK ...]
 
-Needs torch and torchvision of the host's version. The networks are a 64-128-10 MLP with batches of 32, and ResNet-18 with
-batches of 16 images of 64 pixels. Each round measures, one after another, the median step of `host profile` with the
-bundled model and with the exported one, and of a loop in PyTorch: forward, softmax cross entropy, backward, fused SGD.
-All train in float32 with contiguous tensors. Prints the medians over the rounds in microseconds and their ratios.
+Needs torch, torchvision and timm of the host's version, and a C++ compiler. The networks are a 64-128-10 MLP with batches
+of 32 samples, ResNet-18 with batches of 16 images of 64 pixels, and ViT-Tiny with batches of 16 images of 64 pixels. Each
+round measures, one after another, the median step of `host profile` with the bundled model, with the exported one and
+with its compiled graphs, and of loops in PyTorch without and with torch.compile: forward, softmax cross entropy, backward,
+fused SGD. All train in float32, and convolutions in channels_last. Prints the medians over the rounds in microseconds.
 """
 import argparse
 import json
@@ -42,7 +43,6 @@ lr = 0.01
 momentum = 0.9
 [train]
 steps = 1
-memory_format = "contiguous"
 """
 
 
@@ -60,45 +60,63 @@ def resnet18():
     return torchvision.models.resnet18(num_classes=10)
 
 
-# The network, the bundled model and its parameters, channels and size of an image, batch size.
+def vit_tiny():
+    import timm
+    return timm.create_model("vit_tiny_patch16_224", img_size=64, num_classes=10)
+
+
+# The network, the bundled model and its parameters or None, channels and size of an image, batch size.
 NETWORKS = {
-    "mlp": (Mlp, "mlp", "hidden = [128]", 1, 8, 32),
-    "resnet18": (resnet18, "resnet", "depth = 18, classes = 10", 3, 64, 16),
+    "mlp": (Mlp, ("mlp", "hidden = [128]"), 1, 8, 32),
+    "resnet18": (resnet18, ("resnet", "depth = 18, classes = 10"), 3, 64, 16),
+    "vit_tiny": (vit_tiny, None, 3, 64, 16),
 }
 
 
 def median_of_host(run_file, repeats):
     command = [ROOT / "build/release/bin/host", "profile", "--config", run_file, "--repeats", str(repeats), "--json"]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return json.loads(output)["step_seconds"]["median"] * 1e6
+    output = subprocess.run(command, capture_output=True, text=True, check=True)
+    if "are not used" in output.stderr:
+        sys.exit(output.stderr)
+    return json.loads(output.stdout)["step_seconds"]["median"] * 1e6
 
 
-def median_of_pytorch(make, channels, size, batch, repeats):
-    model = make()
-    model.train()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, fused=True)
-    images, labels = torch.rand(batch, channels, size, size), torch.arange(batch) % 10
-    times = []
-    for _ in range(repeats + 3):
-        begin = time.perf_counter()
-        optimizer.zero_grad()
-        nn.functional.cross_entropy(model(images), labels).backward()
-        optimizer.step()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times[3:]) * 1e6
+class Loop:
+    """A training loop in PyTorch."""
+
+    def __init__(self, make, channels, size, batch, compiled):
+        has_convolutions = size > 8
+        memory_format = torch.channels_last if has_convolutions else torch.contiguous_format
+        self.model = make().to(memory_format=memory_format).train()
+        self.call = torch.compile(self.model) if compiled else self.model
+        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.01, momentum=0.9, fused=True)
+        self.images = torch.rand(batch, channels, size, size).to(memory_format=memory_format)
+        self.labels = torch.arange(batch) % 10
+
+    def median(self, repeats):
+        times = []
+        for _ in range(repeats + 3):
+            begin = time.perf_counter()
+            self.optimizer.zero_grad()
+            nn.functional.cross_entropy(self.call(self.images), self.labels).backward()
+            self.optimizer.step()
+            times.append(time.perf_counter() - begin)
+        return statistics.median(times[3:]) * 1e6
 
 
 def write_run_files(name, folder, threads):
-    make, use, params, channels, size, batch = NETWORKS[name]
+    make, bundled, channels, size, batch = NETWORKS[name]
     subprocess.run([sys.executable, ROOT / "scripts/export_model.py", "--model",
                     f"{__file__}:{make.__name__}", "--input", f"x=2,{channels},{size},{size}", "--output", "logits",
-                    folder / "model.pt2"], check=True, capture_output=True)
+                    "--compile", "fp32", folder / "model.pt2"], check=True, capture_output=True)
+    exported = f'path = "{folder}/model.pt2", outputs = ["logits"]'
+    models = {"bundled": (*bundled, "image")} if bundled else {}
+    models |= {"exported": ("exported", exported, "x"), "compiled": ("exported", exported + ", compiled = true", "x")}
     files = {}
-    for kind, chosen in (("bundled", (use, params, "image")),
-                         ("exported", ("exported", f'path = "{folder}/model.pt2", outputs = ["logits"]', "x"))):
+    for kind, (use, params, port) in models.items():
         files[kind] = folder / f"{kind}.toml"
-        files[kind].write_text(RUN_FILE.format(threads=threads, use=chosen[0], params=chosen[1], input=chosen[2],
-                                               output="logits", batch=batch, channels=channels, size=size))
+        files[kind].write_text(RUN_FILE.format(threads=threads, use=use, params=params, input=port, output="logits",
+                                               batch=batch, channels=channels, size=size))
     return files
 
 
@@ -107,21 +125,24 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("networks", nargs="*", metavar="NETWORK")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    for name, (make, _, _, channels, size, batch) in NETWORKS.items():
+    for name in options.networks or NETWORKS:
+        make, _, channels, size, batch = NETWORKS[name]
         with tempfile.TemporaryDirectory() as temporary:
             files = write_run_files(name, pathlib.Path(temporary), options.threads)
-            repeats = options.repeats if name == "resnet18" else 20 * options.repeats
-            times = {"bundled": [], "exported": [], "PyTorch": []}
+            repeats = 20 * options.repeats if name == "mlp" else options.repeats
+            loops = {"PyTorch": Loop(make, channels, size, batch, False),
+                     "torch.compile": Loop(make, channels, size, batch, True)}
+            times = {kind: [] for kind in [*files, *loops]}
             for _ in range(options.rounds):
                 for kind, file in files.items():
                     times[kind].append(median_of_host(file, repeats))
-                times["PyTorch"].append(median_of_pytorch(make, channels, size, batch, repeats))
+                for kind, loop in loops.items():
+                    times[kind].append(loop.median(repeats))
         medians = {kind: statistics.median(values) for kind, values in times.items()}
-        print(f"{name}: " + ", ".join(f"{kind} {value:.1f} us" for kind, value in medians.items()) +
-              f"; exported / bundled {medians['exported'] / medians['bundled']:.3f}, "
-              f"exported / PyTorch {medians['exported'] / medians['PyTorch']:.3f}", flush=True)
+        print(f"{name}: " + ", ".join(f"{kind} {value:.1f} us" for kind, value in medians.items()), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ The weights are arguments of each. https://docs.pytorch.org/docs/stable/torch.co
 import contextlib
 import copy
 import json
+import pathlib
+import subprocess
 from unittest import mock
 
 import torch
@@ -117,6 +119,15 @@ def describe_tensor(tensor):
     return {"dtype": str(tensor.dtype).removeprefix("torch."), "order": dimension_order(tensor)}
 
 
+def describe_value(tensor):
+    """Of a tensor that forward keeps for backward. It may be a view with gaps: then with the strides that are fixed."""
+    try:
+        return describe_tensor(tensor)
+    except CannotCompile:
+        return {"dtype": str(tensor.dtype).removeprefix("torch."),
+                "strides": [None if isinstance(each, torch.SymInt) else each for each in tensor.stride()]}
+
+
 def replace_sizes(graph_module):
     """Computes the sizes among the arguments from the tensors among them: compiled code is called with tensors."""
     graph, nodes = graph_module.graph, placeholders(graph_module)
@@ -223,9 +234,26 @@ def compile_library(graph_module):
     return torch._inductor.aot_compile(graph_module, examples, options=OPTIONS)
 
 
+def read_library(name, paths):
+    """The records of a library: its code without symbols, and calls of operators that LibTorch's C interface lacks."""
+    records = {}
+    for path in map(pathlib.Path, paths):
+        if path.suffix == ".so":
+            subprocess.run(["strip", "--strip-all", path], check=True)
+            records[f"{name}/{name}.so"] = path.read_bytes()
+        elif path.suffix == ".json" and not path.stem.endswith("_metadata"):
+            records[f"{name}/{name}.json"] = path.read_bytes()
+    return records
+
+
 def compile_graph(program, precision, is_training):
     """The description of a compiled graph, and its libraries by name."""
     program = program.run_decompositions({})
+    for node in program.graph.nodes:
+        # With gradients, attention may return other strides than in the export.
+        if node.target == torch.ops.aten.view.default:
+            node.target = torch.ops.aten.reshape.default
+    program.graph_module.recompile()
     inputs, examples = read_inputs(program, is_training)
     described = read_outputs(program)
     graph_module = program.graph_module
@@ -265,7 +293,8 @@ def compile_graph(program, precision, is_training):
         else:
             tensor = next(sources)
             source = {"input": arguments.index(tensor)} if tensor in arguments else {"value": places[tensor]}
-        read.append({**source, **describe_tensor(node.meta["val"])})
+        describe = describe_value if "value" in source else describe_tensor
+        read.append({**source, **describe(node.meta["val"])})
     gradients = outputs(second)
     gradient_places = set_values(second, [node for node in gradients if node is not None])
     libraries = {"forward": compile_library(first), "backward": compile_library(second)}
@@ -285,7 +314,7 @@ def export(model, examples, sizes, is_training):
 
 
 def compile_graphs(model, examples, sizes, precision, level):
-    """Returns the record for the host, and the files of each library as package_pt2 takes them.
+    """Returns records for the archive by their names: compiled.json, and the files of each library in its folder.
 
     examples, sizes: the keyword arguments and dynamic_shapes of torch.export.export. precision: fp32 or bf16.
     level: avx2, avx512 or native.
@@ -301,10 +330,11 @@ def compile_graphs(model, examples, sizes, precision, level):
     level = best_level() if level == "native" else level
     record = {"version": FORMAT_VERSION, "torch": torch.__version__.split("+")[0], "instructions": level,
               "precision": precision, "graphs": {}}
-    files = {}
+    records = {}
     with assumptions(level):
         for name in ("train", "eval"):
             program = export(model, examples, sizes, name == "train")
             record["graphs"][name], libraries = compile_graph(program, precision, name == "train")
-            files.update({f"{name}_{part}": paths for part, paths in libraries.items()})
-    return json.dumps(record), files
+            for part, paths in libraries.items():
+                records.update(read_library(f"{name}_{part}", paths))
+    return {"compiled.json": json.dumps(record).encode(), **records}

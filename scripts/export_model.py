@@ -139,19 +139,17 @@ def write_onnx(torch, archive, weights, path):
 
 
 def compile_graphs(*arguments):
-    """The compiled graphs as arguments of package_pt2."""
+    """The records of the compiled graphs. PyTorch's reader ignores their folder."""
     compiler = importlib.import_module(f"{__package__}.compile_model" if __package__ else "compile_model")
-    record, libraries = compiler.compile_graphs(*arguments)
-    binaries = {name: [path for path in paths if not path.endswith(".cpp")] for name, paths in libraries.items()}
-    return {"aoti_files": binaries, "extra_files": {"tenon_compiled.json": record}}
+    return {f"tenon/{name}": content for name, content in compiler.compile_graphs(*arguments).items()}
 
 
-def write_archive(torch, graphs, path, compiled=None):
-    """Writes the graphs as package_pt2 does, but with the weights once: those of `eval` are the same."""
+def write_archive(torch, graphs, path, more_records=None):
+    """Writes the graphs as package_pt2 does, but with the weights once: those of `eval` are the same. Adds the records."""
     from torch.export.pt2_archive import _package
 
     buffer = io.BytesIO()
-    _package.package_pt2(buffer, exported_programs=graphs, **(compiled or {}))
+    _package.package_pt2(buffer, exported_programs=graphs)
     buffer.seek(0)
     source = zipfile.ZipFile(buffer)
     root = source.namelist()[0].split("/")[0] + "/"
@@ -167,6 +165,7 @@ def write_archive(torch, graphs, path, compiled=None):
     shared = {"data/weights/" + entry["path_name"] for entry in first.values()}
     dropped = {"data/weights/" + entry["path_name"] for entry in second.values()} - shared
     records[eval_table] = records[train_table]
+    records.update(more_records or {})
     with _package.PT2ArchiveWriter(str(path)) as writer:
         for name, data in records.items():
             written_by_writer = name.startswith(".data/") or name in ("archive_format", "archive_version", "byteorder")

@@ -24,7 +24,7 @@ namespace {
 const bool kHasOneThread = (at::set_num_threads(1), true);
 
 constexpr double kLimit = 1e-5;
-constexpr const char* kRecord = "extra/tenon_compiled.json";
+constexpr const char* kRecord = "tenon/compiled.json";
 
 bool has_avx2() {
 #if defined(__x86_64__)
@@ -149,7 +149,7 @@ TEST_CASE("machine code for another LibTorch or processor, or that cannot be loa
   check_unused(change_record([](json& record) { record["instructions"] = "avx1024"; }));
   check_unused(change_record([](json& record) { record["version"] = 2; }));
   Records records = read_records(archive_path("cnn_compiled"));
-  records["data/aotinductor/train_forward/train_forward.so"] = "not a library";
+  records["tenon/train_forward/train_forward.so"] = "not a library";
   check_unused(write_records(records, "damaged"));
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("a wrong description of compiled graphs is refused") {
   if (!has_avx2()) return;
   const auto graph = [](json& record) -> json& { return record["graphs"]["train"]; };
   check_refused(change_record([&](json& record) { graph(record)["inputs"][0]["weight"] = "none"; }),
-                "extra/tenon_compiled.json: there is no weight \"none\"");
+                "tenon/compiled.json: there is no weight \"none\"");
   check_refused(change_record([&](json& record) {
                   graph(record)["inputs"][0]["order"] = {0, 0, 1, 2};
                 }),

@@ -4,10 +4,9 @@
     python3 make_compiled.py FOLDER        (torch 2.11, a C++ compiler; FOLDER: reference/exported)
 
 Writes FOLDER/NAME_compiled.pt2: the records of NAME.pt2, and the libraries of scripts/compile_model.py for float32 and
-processors with AVX2, without symbols. The numbers that they must compute are those of NAME in exported.safetensors.
+processors with AVX2. The numbers that they must compute are those of NAME in exported.safetensors.
 """
 import pathlib
-import subprocess
 import sys
 import zipfile
 
@@ -27,23 +26,13 @@ def main():
         make, shapes = MODELS[name]
         examples = {key: make_input(key, shape) for key, shape in shapes.items()}
         sizes = {key: {0: torch.export.Dim.DYNAMIC} for key in examples}
-        record, libraries = compile_model.compile_graphs(make(), examples, sizes, "fp32", "avx2")
+        compiled = compile_model.compile_graphs(make(), examples, sizes, "fp32", "avx2")
         with zipfile.ZipFile(folder / f"{name}.pt2") as source, \
                 zipfile.ZipFile(folder / f"{name}_compiled.pt2", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as target:
-
-            def write(entry, content):  # a fixed time, so that the same files give the same bytes
-                target.writestr(zipfile.ZipInfo(f"{name}_compiled/{entry}"), content, zipfile.ZIP_DEFLATED)
-
-            for entry in source.namelist():
-                write(entry.partition("/")[2], source.read(entry))
-            write("extra/tenon_compiled.json", record)
-            for library, paths in libraries.items():
-                for path in map(pathlib.Path, paths):
-                    if path.suffix == ".so":
-                        subprocess.run(["strip", "--strip-all", path], check=True)
-                        write(f"data/aotinductor/{library}/{library}.so", path.read_bytes())
-                    elif path.suffix == ".json" and not path.stem.endswith("_metadata"):
-                        write(f"data/aotinductor/{library}/{library}.json", path.read_bytes())
+            records = {entry.partition("/")[2]: source.read(entry) for entry in source.namelist()}
+            for record, content in (records | {f"tenon/{key}": value for key, value in compiled.items()}).items():
+                # A fixed time, so that the same files give the same bytes.
+                target.writestr(zipfile.ZipInfo(f"{name}_compiled/{record}"), content, zipfile.ZIP_DEFLATED)
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr const char* kRecord = "extra/tenon_compiled.json";
-constexpr const char* kLibraries = "data/aotinductor/";
+constexpr const char* kRecord = "tenon/compiled.json";
+constexpr const char* kLibraries = "tenon/";
 constexpr int64_t kVersion = 1;
 
 // How the machine code expects a tensor: without gaps, and with the dimensions in this order in memory, from the
@@ -31,22 +31,34 @@ constexpr int64_t kVersion = 1;
 struct Layout {
   c10::ScalarType dtype;
   std::vector<int64_t> order;
+  // Of a view with gaps, which only forward can have made; absent: depends on sizes.
+  std::vector<std::optional<int64_t>> strides = {};
 
   // Whether each element is where the code expects it.
   bool has_elements_of(const at::Tensor& tensor) const { return matches(tensor, /*compares_all=*/false); }
 
   // The tensor, or a view or copy of it, as the code expects it. Without autograd.
   at::Tensor apply(const at::Tensor& tensor) const {
+    if (!strides.empty()) return check_strides(tensor);
     if (matches(tensor, /*compares_all=*/true)) return tensor;
     if (static_cast<size_t>(tensor.dim()) != order.size())
       throw tenon::Error("a tensor has " + std::to_string(tensor.dim()) + " dimensions; the compiled graph expects " +
                          std::to_string(order.size()));
-    const std::vector<int64_t> strides = strides_for(tensor.sizes());
-    if (has_elements_of(tensor)) return tensor.as_strided(tensor.sizes(), strides);
-    return at::empty_strided(tensor.sizes(), strides, tensor.options().dtype(dtype)).copy_(tensor);
+    const std::vector<int64_t> expected = strides_for(tensor.sizes());
+    if (has_elements_of(tensor)) return tensor.as_strided(tensor.sizes(), expected);
+    return at::empty_strided(tensor.sizes(), expected, tensor.options().dtype(dtype)).copy_(tensor);
   }
 
  private:
+  const at::Tensor& check_strides(const at::Tensor& tensor) const {
+    bool fits = static_cast<size_t>(tensor.dim()) == strides.size();
+    for (size_t i = 0; fits && i < strides.size(); ++i)
+      fits = tensor.stride(static_cast<int64_t>(i)) == strides[i].value_or(tensor.stride(static_cast<int64_t>(i)));
+    if (!fits)
+      throw tenon::Error("a tensor between the compiled graphs has other strides than when they were compiled");
+    return tensor;
+  }
+
   bool matches(const at::Tensor& tensor, bool compares_all) const {
     if (tensor.scalar_type() != dtype || static_cast<size_t>(tensor.dim()) != order.size()) return false;
     int64_t elements = 1;
@@ -59,13 +71,13 @@ struct Layout {
   }
 
   std::vector<int64_t> strides_for(at::IntArrayRef sizes) const {
-    std::vector<int64_t> strides(order.size());
+    std::vector<int64_t> made(order.size());
     int64_t elements = 1;
     for (auto dimension = order.rbegin(); dimension != order.rend(); ++dimension) {
-      strides[*dimension] = elements;
+      made[*dimension] = elements;
       elements *= sizes[*dimension];
     }
-    return strides;
+    return made;
   }
 };
 
@@ -104,6 +116,13 @@ Layout read_layout(const Json& described) {
   for (size_t i = 0; i < sorted.size(); ++i)
     if (sorted[i] != static_cast<int64_t>(i))
       throw std::invalid_argument("order is " + shorten(field(described, "order")) + "; expected each dimension once");
+  return layout;
+}
+
+Layout read_strides(const Json& described) {
+  Layout layout{to_dtype(text(field(described, "dtype"))), {}};
+  for (const Json& stride : elements(field(described, "strides")))
+    layout.strides.push_back(stride.is_null() ? std::nullopt : std::optional(integer(stride)));
   return layout;
 }
 
@@ -308,7 +327,7 @@ class CompiledGraph {
 
   void read_backward(const Json& described) {
     for (const Json& each : elements(field(described, "inputs"))) {
-      const Layout layout = read_layout(each);
+      const Layout layout = each.contains("strides") ? read_strides(each) : read_layout(each);
       if (each.contains("input"))
         kept_.push_back({Place::Kind::argument, read_index(each["input"], arguments_.size(), "input"), layout});
       else if (each.contains("value"))
