@@ -15,9 +15,9 @@ extern "C" {
 typedef struct tenon_trusted_files {
   uint64_t size;
 
-  /* [any] Checks that nobody but root and the user that runs the host can write the file or its directory. Otherwise
-   * reports the reason and what to do with tenon_host.fail, and returns TENON_INVALID_ARGUMENT. Call it before the file
-   * is read. */
+  /* [any] Checks that only root and the user that runs the host can write the file and its directory. Otherwise reports
+   * the reason and what to do with tenon_host.fail, and returns TENON_INVALID_ARGUMENT. Call it before the file is
+   * read. */
   tenon_status (*check)(tenon_string path);
 } tenon_trusted_files;
 TENON_FREEZE(tenon_trusted_files, check, 16);
