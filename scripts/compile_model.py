@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 from unittest import mock
 
+import sympy
 import torch
 import torch._inductor
 import torch._inductor.compile_fx
@@ -42,8 +43,10 @@ class CannotCompile(Exception):
 
 
 def sums_in_chunks(kernel, reduction_type, dtype, use_scalar):
-    """Whether a sum adds chunks, for precision. Inductor decides by the size of the example, and assumes its decision."""
-    return reduction_type == "welford_reduce" or (reduction_type == "sum" and dtype == torch.float)
+    """Whether a sum adds chunks, for precision. For a dynamic size, Inductor decides by the example and then assumes it."""
+    count = sympy.prod(kernel.call_ranges[kernel.reduction_depth:])
+    is_long = bool(count.free_symbols) or count > 4096
+    return reduction_type == "welford_reduce" or (reduction_type == "sum" and dtype == torch.float and is_long)
 
 
 def typical(tensor):
