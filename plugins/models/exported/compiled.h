@@ -1,5 +1,5 @@
-// Graphs of an archive that export_model.py --compile compiled ahead of time with Inductor, PyTorch's compiler: a shared
-// library for evaluation, and two for training, which are the forward and the backward of one autograd function.
+// Graphs of an archive that export_model.py --compile compiled ahead of time with Inductor, PyTorch's compiler: a
+// shared library for evaluation, and two for training, which are the forward and the backward of one autograd function.
 #pragma once
 
 #include <ATen/core/Tensor.h>
