@@ -96,8 +96,12 @@ def placeholders(graph_module):
     return [node for node in graph_module.graph.nodes if node.op == "placeholder"]
 
 
+def output_node(graph_module):
+    return next(node for node in reversed(graph_module.graph.nodes) if node.op == "output")
+
+
 def outputs(graph_module):
-    return next(node for node in reversed(graph_module.graph.nodes) if node.op == "output").args[0]
+    return output_node(graph_module).args[0]
 
 
 def hints(tensor):
@@ -159,7 +163,7 @@ def replace_sizes(graph_module):
 
 def set_values(graph_module, nodes):
     """Makes these nodes, each once, what the graph returns. Returns the place of each node among them."""
-    output = next(node for node in reversed(graph_module.graph.nodes) if node.op == "output")
+    output = output_node(graph_module)
     places = {node: i for i, node in enumerate(dict.fromkeys(nodes))}
     output.args = (tuple(places),)
     output.meta = {}

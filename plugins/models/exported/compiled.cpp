@@ -231,7 +231,7 @@ class CompiledGraph {
 
   bool has_backward() const { return !gradients_.empty(); }
 
-  // The name of a weight that is stored in another way than the code expects, by its index; nothing if all fit.
+  // The index of a weight that is stored in another way than the code expects; nothing if all fit.
   std::optional<size_t> find_other_layout(const std::vector<at::Tensor>& weights) const {
     for (const Place& argument : arguments_)
       if (argument.kind == Place::Kind::weight && !argument.layout.has_elements_of(weights.at(argument.index)))
