@@ -8,6 +8,7 @@ sizes, which changes some pixels by one level.
 
 import math
 import pathlib
+import re
 
 import numpy
 import PIL
@@ -22,6 +23,11 @@ from torchvision.transforms.v2 import functional as F
 assert PIL.__version__.startswith("12."), PIL.__version__
 assert torchvision.__version__.startswith("0.26"), torchvision.__version__
 FOLDER = pathlib.Path(__file__).parent / "reference" / "transforms"
+AUGMENTATIONS = {
+    "rand_augment": v2.RandAugment._AUGMENTATION_SPACE,
+    "auto_augment": v2.AutoAugment._AUGMENTATION_SPACE,
+    "trivial_augment_wide": v2.TrivialAugmentWide._AUGMENTATION_SPACE,
+}
 MODES = {"nearest": InterpolationMode.NEAREST, "bilinear": InterpolationMode.BILINEAR}
 
 
@@ -121,10 +127,41 @@ def torchvision_cases(image):
     yield "erase left=20 top=10 width=17 height=31", erased, 0
 
 
+def snake_case(name):
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def augment_cases(image):
+    """Yields the operations of AutoAugment and TrivialAugmentWide, each with one magnitude."""
+    height, width = image.shape[-2:]
+    for number, (name, (magnitudes_of, signed)) in enumerate(AUGMENTATIONS["auto_augment"].items()):
+        bins, bin = 10, 3 + number % 6
+        transform, ranges = v2.AutoAugment(), "rand"
+        if number % 2 == 0 and name in AUGMENTATIONS["trivial_augment_wide"]:
+            bins, bin = 31, 10 + number
+            transform, ranges = v2.TrivialAugmentWide(), "wide"
+            magnitudes_of = AUGMENTATIONS["trivial_augment_wide"][name][0]
+        magnitudes = magnitudes_of(bins, height, width)
+        magnitude = 0.0 if magnitudes is None else float(magnitudes[bin])
+        reversed = signed and number % 3 == 0
+        if reversed:
+            magnitude = -magnitude
+        for mode in ["nearest", "bilinear"] if signed and number < 5 else ["nearest"]:
+            result = transform._apply_image_or_video_transform(
+                image, name, magnitude, interpolation=MODES[mode], fill={type(image): [20.0, 200.0, 90.0]}
+            )
+            yield (
+                f"augment_{snake_case(name)} {ranges}=1 bin={bin} bins={bins} reversed={int(reversed)} "
+                f"interpolation={mode}",
+                result,
+                0 if name in ["Brightness", "Posterize", "Solarize", "AutoContrast", "Equalize", "Invert"] else 1,
+            )
+
+
 def write_cases(pixels):
     lines = []
     image = tv_tensors.Image(torch.from_numpy(pixels).permute(2, 0, 1).contiguous())
-    cases = list(pillow_cases(Image.fromarray(pixels))) + list(torchvision_cases(image))
+    cases = list(pillow_cases(Image.fromarray(pixels))) + list(torchvision_cases(image)) + list(augment_cases(image))
     for number, (text, result, tolerance) in enumerate(cases):
         name = f"{number:02d}_{text.split()[0]}.png"
         Image.fromarray(to_array(result)).save(FOLDER / name, optimize=True)
@@ -143,6 +180,38 @@ def write_normalized(pixels):
             values = " ".join(repr(float(planes[c, y, x])) for c in range(3))
             lines.append(f"{x} {y} {values}\n")
     (FOLDER / "normalized.txt").write_text("".join(lines))
+
+
+def write_magnitudes():
+    """Writes the magnitudes of each operation; none for operations that have no magnitude."""
+    lines = []
+    for transform, width, height, bins in [
+        ("rand_augment", 96, 72, 31),
+        ("rand_augment", 331, 500, 11),
+        ("auto_augment", 224, 331, 10),
+        ("trivial_augment_wide", 96, 72, 31),
+        ("trivial_augment_wide", 96, 72, 15),
+    ]:
+        for name, (magnitudes_of, signed) in AUGMENTATIONS[transform].items():
+            magnitudes = magnitudes_of(bins, height, width)
+            if magnitudes is None:
+                values = ""
+            elif name.startswith("Translate"):  # as _apply_image_or_video_transform truncates them
+                values = " ".join(str(int(float(m))) for m in magnitudes)
+            else:
+                values = " ".join(repr(float(m)) for m in magnitudes)
+            lines.append(f"{transform} {width} {height} {bins} {int(signed)} {snake_case(name)} {values}".rstrip() + "\n")
+    (FOLDER / "magnitudes.txt").write_text("".join(lines))
+
+
+def write_policies():
+    """Writes the pairs of AutoAugment: each with two operations, their probabilities and magnitudes (-1: none)."""
+    lines = []
+    for policy in v2.AutoAugmentPolicy:
+        for pair in v2.AutoAugment(policy)._policies:
+            words = " ".join(f"{snake_case(o)} {p} {-1 if m is None else m}" for o, p, m in pair)
+            lines.append(f"{policy.value} {words}\n")
+    (FOLDER / "policies.txt").write_text("".join(lines))
 
 
 def deciles(values):
@@ -181,6 +250,8 @@ def main():
     Image.fromarray(pixels).save(FOLDER / "input.png", optimize=True)
     write_cases(pixels)
     write_normalized(pixels)
+    write_magnitudes()
+    write_policies()
     write_draws()
 
 

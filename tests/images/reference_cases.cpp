@@ -1,6 +1,8 @@
 #include "tests/images/reference_cases.h"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -50,6 +52,15 @@ cv::Mat read_reference_image(const std::string& file) {
   cv::Mat rgb;
   cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
   return rgb;
+}
+
+images::AugmentOperation read_augment_operation(const std::string& name) {
+  static const char* const kNames[] = {"identity",  "shear_x",    "shear_y",       "translate_x", "translate_y",
+                                       "rotate",    "brightness", "color",         "contrast",    "sharpness",
+                                       "posterize", "solarize",   "auto_contrast", "equalize",    "invert"};
+  const auto* const found = std::find(std::begin(kNames), std::end(kNames), name);
+  if (found == std::end(kNames)) throw std::runtime_error("unknown operation: " + name);
+  return static_cast<images::AugmentOperation>(found - kNames);
 }
 
 double largest_difference(const cv::Mat& a, const cv::Mat& b) {

@@ -7,6 +7,8 @@
 
 #include <opencv2/core.hpp>
 
+#include "plugins/images/transforms/augment_operations.h"
+
 struct ReferenceCase {
   std::string file;
   double tolerance;       // in 8-bit levels
@@ -25,6 +27,9 @@ cv::Mat read_reference_image(const std::string& file);
 
 // Returns the lines of a file of numbers, split at spaces.
 std::vector<std::vector<std::string>> read_reference_lines(const std::string& file);
+
+// The operation that make_transform_reference.py writes with this name.
+images::AugmentOperation read_augment_operation(const std::string& name);
 
 // Returns the largest difference of a channel, in levels.
 double largest_difference(const cv::Mat& a, const cv::Mat& b);

@@ -51,6 +51,8 @@ const std::vector<std::string> kEverything = {"random_resized_crop(40)",
                                               "grayscale(p=0.3)",
                                               "gaussian_blur(3)",
                                               "rand_augment()",
+                                              "auto_augment()",
+                                              "trivial_augment_wide()",
                                               "random_erasing()",
                                               "normalize()",
                                               "random_erasing(value=random)"};

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "plugins/images/transforms/apply_step.h"
+#include "plugins/images/transforms/augment_operations.h"
 #include "plugins/images/transforms/warp.h"
 #include "plugins/images/transforms/write_pixels.h"
 #include "tests/images/reference_cases.h"
@@ -44,8 +45,18 @@ Step make_shear(const ReferenceCase& given, cv::Size size) {
   return Warp{inverse_matrix(affine, corner), size, Interpolation::bilinear, {0, 0, 0}};
 }
 
+// The cases of AutoAugment and TrivialAugmentWide: `augment_shear_x`, and so on.
+Step make_augment_step(const ReferenceCase& given, cv::Size size) {
+  const AugmentRanges ranges = given.numbers.count("wide") > 0 ? kWideAugmentRanges : rand_augment_ranges(size);
+  Steps steps;
+  append_operation(read_augment_operation(given.operation.substr(8)), {given.whole("bin"), given.whole("bins")},
+                   given.whole("reversed") == 1, ranges, {interpolation_of(given), {20, 200, 90}}, size, steps);
+  return steps.at(0);
+}
+
 Step make_step(const ReferenceCase& given, cv::Size size) {
   const std::string& operation = given.operation;
+  if (operation.starts_with("augment_")) return make_augment_step(given, size);
   if (operation == "resize") return make_resize(given, Antialias::yes);
   if (operation == "plain_resize") return make_resize(given, Antialias::no);
   if (operation == "affine") return make_affine(given, size);
@@ -94,7 +105,8 @@ TEST_CASE("each step gives the pixels of the reference") {
     moving.apply(make_step(given, image.size()));
     const cv::Mat expected = read_reference_image(given.file);
     REQUIRE(moving.get().size() == expected.size());
-    if (given.operation == "affine" || given.operation == "rotate" || given.operation == "shear_x") {
+    if (given.operation == "affine" || given.operation == "rotate" || given.operation.ends_with("shear_x") ||
+        given.operation == "augment_rotate") {
       // A position halfway between two pixels may be rounded to either.
       cv::Mat difference;
       cv::absdiff(moving.get(), expected, difference);
@@ -106,7 +118,7 @@ TEST_CASE("each step gives the pixels of the reference") {
     }
     operations.insert(given.operation);
   }
-  CHECK(operations.size() == 18);
+  CHECK(operations.size() == 18 + 14);
 }
 
 TEST_CASE("normalised numbers equal torchvision's") {

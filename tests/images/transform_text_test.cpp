@@ -86,6 +86,8 @@ TEST_CASE("arguments that contradict each other are refused") {
   CHECK(refusal("gaussian_blur(4)") == "kernel is 4; expected odd numbers");
   CHECK(refusal("color_jitter(hue=(-0.2, 0.6))").find("hue is (-0.2, 0.6); expected 1 or 2 numbers in [-0.5, 0.5]") ==
         0);
+  CHECK(refusal("auto_augment(policy=mnist)") == "policy is mnist; expected imagenet, cifar10 or svhn");
+  CHECK(refusal("trivial_augment_wide(1)") == "num_magnitude_bins is 1; expected a whole number in [2, 1001]");
   CHECK(refusal("rand_augment(2, 31)") == "magnitude is 31; expected less than num_magnitude_bins");
 }
 

@@ -53,7 +53,8 @@ bool is_pointwise(const Step& step) {
         using Kind = std::decay_t<decltype(kind)>;
         return std::is_same_v<Kind, Brightness> || std::is_same_v<Kind, Contrast> || std::is_same_v<Kind, Saturation> ||
                std::is_same_v<Kind, Hue> || std::is_same_v<Kind, Grayscale> || std::is_same_v<Kind, Posterize> ||
-               std::is_same_v<Kind, Solarize> || std::is_same_v<Kind, AutoContrast> || std::is_same_v<Kind, Equalize>;
+               std::is_same_v<Kind, Solarize> || std::is_same_v<Kind, AutoContrast> || std::is_same_v<Kind, Equalize> ||
+               std::is_same_v<Kind, Invert>;
       },
       step);
 }

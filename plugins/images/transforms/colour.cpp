@@ -232,8 +232,9 @@ void apply(const Posterize& step, cv::Mat& image) {
 }
 
 void apply(const Solarize& step, cv::Mat& image) {
-  look_up(make_table([&](int value) { return static_cast<uint8_t>(value >= step.threshold ? 255 - value : value); }),
-          image);
+  const auto threshold = static_cast<float>(step.threshold);
+  const auto solarize = [&](int value) { return static_cast<float>(value) >= threshold ? 255 - value : value; };
+  look_up(make_table([&](int value) { return static_cast<uint8_t>(solarize(value)); }), image);
 }
 
 void apply(const AutoContrast&, cv::Mat& image) {
@@ -244,6 +245,10 @@ void apply(const AutoContrast&, cv::Mat& image) {
 void apply(const Equalize&, cv::Mat& image) {
   const std::array<Histogram, 3> counts = count_values(image);
   look_up(Tables{equalize(counts[0]), equalize(counts[1]), equalize(counts[2])}, image);
+}
+
+void apply(const Invert&, cv::Mat& image) {
+  look_up(make_table([](int value) { return static_cast<uint8_t>(255 - value); }), image);
 }
 
 }  // namespace images

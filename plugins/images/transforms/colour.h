@@ -17,5 +17,6 @@ void apply(const Posterize& step, cv::Mat& image);
 void apply(const Solarize& step, cv::Mat& image);
 void apply(const AutoContrast& step, cv::Mat& image);
 void apply(const Equalize& step, cv::Mat& image);
+void apply(const Invert& step, cv::Mat& image);
 
 }  // namespace images

@@ -16,10 +16,10 @@ Argument size_argument(std::string doc) {
           .is_whole = true};
 }
 
-Argument interpolation_argument(std::string default_value, std::vector<std::string> words) {
+Argument interpolation_argument(std::string default_value, std::vector<std::string> words, std::string doc) {
   return {.name = "interpolation",
           .default_value = std::move(default_value),
-          .doc = "interpolation method",
+          .doc = std::move(doc),
           .counts = {},
           .words = std::move(words)};
 }
@@ -36,6 +36,14 @@ Argument fill_argument() {
           .doc = "colour outside the image: one level, or red, green and blue",
           .counts = {1, 3},
           .range = "[0, 255]"};
+}
+
+Argument magnitude_bins_argument(std::string doc) {
+  return {.name = "num_magnitude_bins",
+          .default_value = "31",
+          .doc = std::move(doc),
+          .range = "[2, 1001]",
+          .is_whole = true};
 }
 
 cv::Size size_from(const Arguments& arguments, std::string_view name) {

@@ -66,6 +66,7 @@ struct Solarize {
 };
 struct AutoContrast {};
 struct Equalize {};
+struct Invert {};
 
 // Operations on neighbourhoods.
 
@@ -85,7 +86,7 @@ struct Erase {
 };
 
 using Step = std::variant<Resize, Crop, Flip, Warp, Brightness, Contrast, Saturation, Hue, Grayscale, Posterize,
-                          Solarize, AutoContrast, Equalize, Sharpness, Blur, Erase>;
+                          Solarize, AutoContrast, Equalize, Invert, Sharpness, Blur, Erase>;
 using Steps = std::vector<Step>;
 
 }  // namespace images

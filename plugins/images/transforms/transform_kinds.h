@@ -17,6 +17,8 @@ TransformKind color_jitter_kind();
 TransformKind grayscale_kind();
 TransformKind gaussian_blur_kind();
 TransformKind rand_augment_kind();
+TransformKind auto_augment_kind();
+TransformKind trivial_augment_wide_kind();
 TransformKind normalize_kind();
 TransformKind random_erasing_kind();
 
@@ -24,9 +26,11 @@ TransformKind random_erasing_kind();
 // samples other values.
 Argument probability(std::string default_value);
 Argument size_argument(std::string doc);  // `224` or `(height, width)`
-Argument interpolation_argument(std::string default_value, std::vector<std::string> words);
+Argument interpolation_argument(std::string default_value, std::vector<std::string> words,
+                                std::string doc = "interpolation method");
 Argument antialias_argument();
 Argument fill_argument();
+Argument magnitude_bins_argument(std::string doc);
 
 cv::Size size_from(const Arguments& arguments, std::string_view name);  // one number: a square
 Interpolation interpolation_from(const Arguments& arguments);
