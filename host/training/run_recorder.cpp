@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/run_folder/hyperparameters.h"
 #include "framework/config/plan/print_run_plan.h"
@@ -24,8 +25,9 @@ namespace {
 
 artifacts::RunRecord make_record(const pipeline::Training& training, const plugins::Catalogue& catalogue,
                                  const support::ComputeDevice& device, std::vector<std::string> command_line,
-                                 std::chrono::system_clock::time_point start) {
-  artifacts::RunRecord record = artifacts::make_run_record(std::move(command_line), start);
+                                 std::chrono::system_clock::time_point start, const std::filesystem::path& run_file) {
+  artifacts::RunRecord record =
+      artifacts::make_run_record(std::move(command_line), start, artifacts::find_folder_of(run_file));
   record.libtorch_version = plugins::torch_build();
   record.device = device;
   for (const auto& plugin : catalogue.plugins())
@@ -127,7 +129,8 @@ artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, c
 RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& training,
                          const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
                          std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from)
-    : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
+    : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now(),
+                          plan.file)),
       plan_text_(config::print_run_plan(plan)),
       folder_(resumed_from && resumed_from->is_newest
                   ? artifacts::RunFolder{resumed_from->run}
@@ -143,6 +146,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
   artifacts::remove_leftovers(folder_.root, support::ErrorKind::system);
   if (plan.log.tensorboard) open_events(resumed_from);
   open_log();
+  if (record_.git) artifacts::keep_changes(*record_.git, record_.git_directory, folder_.root, plan.run.output_dir);
   if (plan.checkpoint.exclude_frozen_parameters) find_frozen_parameters(training);
   has_png_plots_ = plan.log.png_plots;
   if (resumed_from) {

@@ -75,6 +75,117 @@ TEST_CASE("a changed file makes a repository dirty and an untracked file does no
   CHECK(read_git_state(repository.scratch.path()).value().dirty == true);
 }
 
+TEST_CASE("the patch of a dirty tree turns a clean clone into the same tree") {
+  const Repository repository;
+  const auto& tree = repository.scratch;
+  std::string bytes(3000, '\0');
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7 % 256);
+  repository.git({"init", "-q"});
+  std::filesystem::create_directory(tree / "sub");
+  write_all(tree / "sub/text", "1\n2\n3\n4\n5\n6\n7\n8\n");
+  write_all(tree / "deleted", "gone\n");
+  write_all(tree / "renamed", "the same content\n");
+  write_all(tree / "image.png", bytes);
+  write_all(tree / "script", "#!/bin/sh\n");
+  repository.git({"add", "-A"});
+  repository.git({"commit", "-q", "-m", "One"});
+  const std::filesystem::path clone = tree.path().string() + "-clone";
+  repository.git({"clone", "-q", ".", clone.string()});
+
+  write_all(tree / "sub/text", "1\n2\n3\nfour\n5\n6\n7\n8 without a line break");
+  std::filesystem::remove(tree / "deleted");
+  std::filesystem::rename(tree / "renamed", tree / "a n\xC3\xA4me \"quoted\"");
+  bytes[10] = 'x';
+  write_all(tree / "image.png", bytes + bytes);
+  std::filesystem::permissions(tree / "script", std::filesystem::perms::all);
+  std::filesystem::create_symlink("script", tree / "link");
+  repository.git({"add", "-A"});
+  write_all(tree / "sub/text", "1\n2\n3\nfour\n5\n6\n7\nchanged again, not staged");
+  // Settings of a user that change what `git diff` prints.
+  for (const char* setting : {"diff.noprefix=true", "color.diff=always", "diff.relative=true", "diff.context=0",
+                              "diff.external=false", "diff.renames=copies", "core.quotePath=false"}) {
+    const std::string text = setting;
+    repository.git({"config", text.substr(0, text.find('=')), text.substr(text.find('=') + 1)});
+  }
+  const Scratch run;
+  auto state = read_git_state(tree / "sub").value();
+  keep_changes(state, tree / "sub", run.path(), run.path());
+  REQUIRE(state.patch == "git.patch");
+  CHECK(state.untracked == std::vector<std::string>{});
+
+  repository.git({"-C", clone.string(), "apply", (run / "git.patch").string()});
+  repository.git({"-C", clone.string(), "add", "-A"});
+  repository.git({"add", "-A"});
+  CHECK(repository.git({"-C", clone.string(), "write-tree"}) == repository.git({"write-tree"}));
+  CHECK(repository.git({"diff", "--no-ext-diff", "HEAD", "--stat"}) != "");
+  std::filesystem::remove_all(clone);
+}
+
+TEST_CASE("a run that resumes with other changes keeps the earlier patch") {
+  const Repository repository;
+  repository.commit_a_file();
+  const Scratch run;
+  const auto keep = [&](const std::string& text) {
+    write_all(repository.scratch / "a", text);
+    auto state = read_git_state(repository.scratch.path()).value();
+    keep_changes(state, repository.scratch.path(), run.path(), run.path());
+    return state.patch;
+  };
+  CHECK(keep("two") == "git.patch");
+  CHECK(keep("two") == "git.patch");
+  CHECK(keep("three") == "git-2.patch");
+  CHECK(keep("three") == "git-2.patch");
+  CHECK(contains(read_all(run / "git.patch"), "+two"));
+  CHECK(contains(read_all(run / "git-2.patch"), "+three"));
+  CHECK(keep("1") == "");  // as in the commit
+  CHECK(list_names(run.path()) == std::set<std::string>{"git-2.patch", "git.patch"});
+}
+
+TEST_CASE("untracked files are listed without ignored ones, and an untracked folder as one name") {
+  const Repository repository;
+  repository.commit_a_file();
+  const auto& tree = repository.scratch;
+  for (const char* folder : {"photos", "runs", "empty", "ignored"}) std::filesystem::create_directory(tree / folder);
+  write_all(tree / "photos/1.jpg", "1");
+  write_all(tree / "photos/2.jpg", "2");
+  write_all(tree / "runs/log.txt", "1");
+  write_all(tree / "ignored/b", "1");
+  write_all(tree / "new name", "1");
+  write_all(tree / ".gitignore", "ignored\n");
+  const Scratch run;
+  auto state = read_git_state(tree.path()).value();
+  keep_changes(state, tree.path(), run.path(), tree / "runs");
+  CHECK(state.untracked == std::vector<std::string>{".gitignore", "new name", "photos/"});
+  CHECK(state.patch == "");
+  CHECK(list_names(run.path()).empty());
+}
+
+TEST_CASE("a patch that is too large is not kept") {
+  const Repository repository;
+  repository.commit_a_file();
+  std::string lines;
+  for (int i = 0; lines.size() <= kMaxPatchBytes; ++i) lines += std::to_string(i) + '\n';
+  write_all(repository.scratch / "a", lines);
+  const Scratch run;
+  auto state = read_git_state(repository.scratch.path()).value();
+  CHECK(state.dirty == true);
+  keep_changes(state, repository.scratch.path(), run.path(), run.path());
+  CHECK(state.patch == "");
+  CHECK(list_names(run.path()).empty());
+}
+
+TEST_CASE("changes that cannot be written, and a missing repository, do not stop a run") {
+  const Repository repository;
+  repository.commit_a_file();
+  write_all(repository.scratch / "a", "two");
+  auto state = read_git_state(repository.scratch.path()).value();
+  keep_changes(state, repository.scratch.path(), repository.scratch / "missing", repository.scratch / "missing");
+  CHECK(state.patch == "");
+  keep_changes(state, repository.scratch / "missing", repository.scratch.path(), repository.scratch.path());
+  CHECK(state.patch == "");
+  CHECK(list_names(repository.scratch.path()) == std::set<std::string>{".git", "a"});
+}
+
 TEST_CASE("no repository, a repository without a commit and a missing folder have no state") {
   const Repository repository;
   CHECK_FALSE(read_git_state(repository.scratch.path()));

@@ -121,10 +121,16 @@ TEST_CASE("git is null, a commit, or a commit with an unknown state") {
   record.git.reset();
   CHECK(nlohmann::json::parse(print_run_record(record))["git"].is_null());
   record.git = GitState{"abc", true};
-  CHECK(nlohmann::json::parse(print_run_record(record))["git"] == nlohmann::json({{"commit", "abc"}, {"dirty", true}}));
-  record.git = GitState{"abc", std::nullopt};
   CHECK(nlohmann::json::parse(print_run_record(record))["git"] ==
-        nlohmann::json({{"commit", "abc"}, {"dirty", nullptr}}));
+        nlohmann::json({{"commit", "abc"}, {"dirty", true}, {"patch", nullptr}, {"untracked", nullptr}}));
+  record.git = GitState{"abc", std::nullopt};
+  CHECK(nlohmann::json::parse(print_run_record(record))["git"]["dirty"].is_null());
+  record.git = GitState{"abc", true, "git.patch", {{"data/"}}};
+  const auto git = nlohmann::json::parse(print_run_record(record))["git"];
+  CHECK(git["patch"] == "git.patch");
+  CHECK(git["untracked"] == nlohmann::json({"data/"}));
+  // A checkpoint's origin is the same for every start of the run.
+  CHECK(nlohmann::json::parse(print_origin(record))["git"] == nlohmann::json({{"commit", "abc"}, {"dirty", true}}));
 }
 
 TEST_CASE("arguments that are not UTF-8 do not break the record") {

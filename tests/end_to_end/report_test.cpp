@@ -354,3 +354,26 @@ TEST_CASE("host runs reports an empty list and an unknown metric") {
   check_refused({"runs", "a", "b"}, 2, "unexpected argument \"b\"");
   check_refused({"runs", "--jsn"}, 2, "unknown option --jsn; did you mean \"--json\"?");
 }
+
+TEST_CASE("uncommitted changes of the run file's repository are kept with the run, and the report names their file") {
+  const fs::path tree = make_empty_folder("experiments");
+  const fs::path file = write_file(tree / "configs/small.toml", kRunFile);
+  const std::string git = "GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 git -C '" + tree.string() +
+                          "' -c user.name=A -c user.email=a@example.org ";
+  REQUIRE(std::system((git + "init -q && " + git + "add -A && " + git + "commit -q -m One").c_str()) == 0);
+  write_file(file, std::string(kRunFile) + "weight_decay = 0.125\n");
+  write_file(tree / "notes.txt", "1");
+  // The working directory is in no repository, or in another one.
+  const Outcome outcome =
+      run_host({"--config", file.string(), "--set", "run.output_dir=\"" + (tree / "runs").string() + "\""});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path run = find_run_folder(tree / "runs", "small");
+  const auto recorded = nlohmann::json::parse(read_file(run / "run.json"))["git"];
+  CHECK(recorded["dirty"] == true);
+  CHECK(recorded["patch"] == "git.patch");
+  CHECK(recorded["untracked"] == nlohmann::json({"notes.txt"}));
+  CHECK(contains(read_file(run / "report.html"), "with uncommitted changes, which are in git.patch"));
+  REQUIRE(std::system((git + "checkout -q . && " + git + "apply '" + (run / "git.patch").string() + "'").c_str()) == 0);
+  CHECK(read_file(file) == std::string(kRunFile) + "weight_decay = 0.125\n");
+}

@@ -71,9 +71,8 @@ pid_t start_program(const std::vector<std::string>& command, const std::vector<s
 
 // Reads to the end of the output. False on a timeout. Output beyond the limit is read and discarded, so that the
 // program does not block.
-bool read_until(Clock::time_point deadline, int input, std::string& text) {
-  constexpr size_t kLimit = 64 << 10;
-  std::array<char, 4096> piece;
+bool read_until(Clock::time_point deadline, int input, size_t limit, std::string& text) {
+  std::array<char, size_t{16} << 10> piece;
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0) return false;
@@ -84,7 +83,7 @@ bool read_until(Clock::time_point deadline, int input, std::string& text) {
     const ssize_t count = ::read(input, piece.data(), piece.size());
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return count == 0;
-    text.append(piece.data(), std::min<size_t>(static_cast<size_t>(count), kLimit - text.size()));
+    text.append(piece.data(), std::min<size_t>(static_cast<size_t>(count), limit - text.size()));
   }
 }
 
@@ -108,7 +107,7 @@ bool end_well(pid_t process, Clock::time_point deadline) {
 
 std::optional<std::string> read_program_output(const std::vector<std::string>& command,
                                                const std::vector<std::string>& settings,
-                                               std::chrono::milliseconds timeout) {
+                                               std::chrono::milliseconds timeout, size_t limit) {
   const auto deadline = Clock::now() + timeout;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
@@ -118,7 +117,7 @@ std::optional<std::string> read_program_output(const std::vector<std::string>& c
   output.close();
   if (process < 0) return std::nullopt;
   std::string text;
-  const bool is_complete = read_until(deadline, input.number(), text);
+  const bool is_complete = read_until(deadline, input.number(), limit, text);
   const bool is_good = end_well(process, is_complete ? deadline : Clock::now());
   return is_complete && is_good ? std::optional(text) : std::nullopt;
 }

@@ -29,7 +29,16 @@ std::string describe_compiler() {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-Json to_json(const GitState& git) { return {{"commit", git.commit}, {"dirty", git.dirty ? Json(*git.dirty) : Json()}}; }
+Json describe_commit(const GitState& git) {
+  return {{"commit", git.commit}, {"dirty", git.dirty ? Json(*git.dirty) : Json()}};
+}
+
+Json to_json(const GitState& git) {
+  Json json = describe_commit(git);
+  json["patch"] = text_or_null(git.patch);
+  json["untracked"] = git.untracked ? Json(*git.untracked) : Json();
+  return json;
+}
 
 Json to_json(const Machine& machine) {
   return {{"hostname", text_or_null(machine.hostname)},
@@ -97,14 +106,17 @@ const char* to_string(RunStatus status) {
   return "unknown";
 }
 
-RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start) {
+RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start,
+                          const std::filesystem::path& directory) {
   RunRecord record;
   record.tenon_version = TENON_VERSION;
   record.compiler = describe_compiler();
   record.command_line = std::move(command_line);
   std::error_code ignored;  // a deleted working directory has no path
   record.working_directory = std::filesystem::current_path(ignored);
-  record.git = read_git_state(".");
+  record.git_directory = directory;
+  record.git = read_git_state(directory);
+  if (!record.git && directory != ".") record.git = read_git_state(record.git_directory = ".");
   record.machine = read_machine();
   record.start = start;
   return record;
@@ -114,7 +126,7 @@ std::string print_origin(const RunRecord& record) {
   Json json;
   json["tenon"] = record.tenon_version;
   json["libtorch"] = text_or_null(record.libtorch_version);
-  json["git"] = record.git ? to_json(*record.git) : Json();
+  json["git"] = record.git ? describe_commit(*record.git) : Json();
   json["plugins"] = to_json(record.plugins);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

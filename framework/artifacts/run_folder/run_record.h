@@ -40,7 +40,8 @@ struct RunRecord {
   support::ComputeDevice device;
   std::vector<std::string> command_line;
   std::filesystem::path working_directory;
-  std::optional<GitState> git;  // of the working directory; none: not a repository
+  std::filesystem::path git_directory;  // a folder in the repository of `git`; not printed
+  std::optional<GitState> git;          // none: no repository
   Machine machine;
   std::vector<PluginRecord> plugins;
   std::chrono::system_clock::time_point start;
@@ -65,7 +66,9 @@ struct RunRecord {
 };
 
 // Creates the record at the start of a run. Sets all fields except those that the comments above assign to the caller.
-RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start);
+// `directory`: of the run file. If it is in no git repository, `git` is that of the working directory.
+RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start,
+                          const std::filesystem::path& directory = ".");
 
 // Reads the status in a run.json. None if the file is missing or invalid.
 std::optional<RunStatus> read_run_status(const std::filesystem::path& file);

@@ -24,7 +24,11 @@ std::string describe_commit(const ReadRun& run) {
   const auto commit = git->find("commit");
   if (commit == git->end() || !commit->is_string()) return "";
   const bool is_dirty = git->contains("dirty") && (*git)["dirty"] == true;
-  return ", at commit " + commit->get<std::string>() + (is_dirty ? " with uncommitted changes" : "");
+  std::string text = ", at commit " + commit->get<std::string>();
+  if (is_dirty) text += " with uncommitted changes";
+  if (const auto patch = git->find("patch"); patch != git->end() && patch->is_string())
+    text += ", which are in " + patch->get<std::string>();
+  return text;
 }
 
 }  // namespace
