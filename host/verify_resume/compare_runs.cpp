@@ -14,6 +14,7 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/pipeline/state/stage_times.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/reporting/runs/read_history.h"
 #include "framework/reporting/terminal/text_table.h"
@@ -135,7 +136,7 @@ class PairComparison {
     const std::map<std::string, double> of_run(metrics.begin(), metrics.end());
     const std::map<std::string, double> of_other(others.begin(), others.end());
     compare(of_run, of_other, [&](const std::string& name, const std::string& text) {
-      if (name != kDeviceMemory && shown_.insert(name).second)
+      if (name != kDeviceMemory && !pipeline::is_step_time(name) && shown_.insert(name).second)
         add(kHistory, name, place + text, !is_of_test && is_callback_metric(name));
     });
   }

@@ -75,7 +75,9 @@ fs::path find_run_folder(const fs::path& output_dir, const std::string& name) {
 std::string read_history_without_times(const fs::path& run_folder) {
   std::string text;
   for (nlohmann::ordered_json& line : read_history(run_folder)) {
-    line.erase("time_s");
+    for (const char* time :
+         {"time_s", "train/step_s", "train/data_wait_s", "train/forward_backward_s", "train/optimizer_s"})
+      line.erase(time);
     text += line.dump() + "\n";
   }
   return text;

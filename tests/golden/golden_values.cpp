@@ -27,7 +27,7 @@ ordered_json read_history(const fs::path& file) {
     const ordered_json line = ordered_json::parse(text);
     ordered_json metrics = ordered_json::object();
     for (const auto& [key, value] : line.items())
-      if (key != "event" && key != "epoch" && key != "step" && key != "time_s") metrics[key] = value;
+      if (key != "event" && key != "epoch" && key != "step" && !key.ends_with("_s")) metrics[key] = value;
     history.push_back({{"event", line.at("event")},
                        {"epoch", line.at("epoch")},
                        {"step", line.at("step")},

@@ -75,7 +75,7 @@ train() {
   local weights=${results[0]}/checkpoints/latest/model.safetensors header
   header=$(od -An -t u8 -N 8 "$weights")
   { tail -c "+$((header + 9))" "$weights" &&
-    sed -E 's/"time_s": [^,}]*//' "${results[0]}/history.jsonl"; } | sha256sum | cut -c 1-16
+    sed -E 's/"(time_s|train\/[a-z_]+_s)": [^,}]*//g' "${results[0]}/history.jsonl"; } | sha256sum | cut -c 1-16
 }
 
 # refusal VARIANT: prints the error of a run with a class weight too many. The loss throws a C++ exception in its

@@ -95,3 +95,55 @@ TEST_CASE("advice is for the slowest stage, unless that is the model itself") {
   CHECK(advise_on("backward", 9) == "");
   CHECK(advise({}, 2) == "");
 }
+
+TEST_CASE("the mean times of steps leave out what is paused, and each restart begins new ones") {
+  StageTimes times;
+  StepTimes steps(times);
+  const auto seconds_of = [&](int64_t step, const std::string& name) {
+    for (const auto& [known, value] : steps.read(step))
+      if (known == name) return value;
+    return -1.0;
+  };
+  CHECK(steps.read(0).empty());  // no step
+  const auto pass_in = [&](Stage stage) {
+    const InStage scope(times, stage);
+    pass_time();
+  };
+  for (const Stage stage : {Stage::data, Stage::transfer, Stage::forward, Stage::losses, Stage::backward})
+    pass_in(stage);
+  pass_in(Stage::optimizer);
+  const double before_pause = times.total();
+  {
+    const StepTimes::Pause pause(steps);
+    pass_in(Stage::validation);
+    pass_in(times.add("callback mine"));
+  }
+  CHECK(seconds_of(2, "train/data_wait_s") == times.seconds(Stage::data) / 2);
+  CHECK(seconds_of(2, "train/optimizer_s") == times.seconds(Stage::optimizer) / 2);
+  CHECK(seconds_of(2, "train/forward_backward_s") >= 4 * 50e-6 / 2);
+  CHECK(seconds_of(4, "train/data_wait_s") == times.seconds(Stage::data) / 4);
+  const double both_s = 2 * seconds_of(2, "train/step_s");
+  CHECK(both_s >= before_pause);
+  CHECK(both_s <= times.total() - 2 * 50e-6);  // without the pause
+  steps.restart(2);
+  CHECK(steps.read(2).empty());
+  pass_in(Stage::optimizer);
+  CHECK(seconds_of(3, "train/data_wait_s") == 0);
+  CHECK(seconds_of(3, "train/optimizer_s") >= 50e-6);
+  for (const auto& [name, value] : steps.read(3)) CHECK(is_step_time(name));
+  CHECK_FALSE(is_step_time("train/loss"));
+}
+
+TEST_CASE("each log line has the times of its steps, which are no metrics of the run") {
+  BuiltRun run({{"log.every=\"2 steps\""}});
+  const RunReport report = run.train();
+  CHECK(run.recorder.step_times.size() == 4 * run.recorder.of_kind(LineKind::step).size());
+  double step_s = 0, parts_s = 0;
+  for (const auto& [name, value] : run.recorder.step_times) {
+    CAPTURE(name);
+    CHECK(value > 0);
+    (name == "train/step_s" ? step_s : parts_s) += value;
+    CHECK_FALSE(report.state.metrics.contains(name));
+  }
+  CHECK(parts_s < step_s);
+}

@@ -63,7 +63,8 @@ double RecordedLine::at(const std::string& name) const {
 
 void MemoryRecorder::record(LineKind kind, const RunState& state,
                             const std::vector<std::pair<std::string, double>>& metrics) {
-  lines.push_back({kind, state.epoch, state.step, metrics});
+  RecordedLine& line = lines.emplace_back(RecordedLine{kind, state.epoch, state.step, {}});
+  for (const auto& metric : metrics) (is_step_time(metric.first) ? step_times : line.metrics).push_back(metric);
 }
 
 void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,

@@ -31,7 +31,8 @@ class MemoryRecorder final : public Recorder {
 
   std::vector<RecordedLine> of_kind(LineKind kind) const;
 
-  std::vector<RecordedLine> lines;
+  std::vector<RecordedLine> lines;  // without the times of steps
+  std::vector<std::pair<std::string, double>> step_times;
   std::vector<int64_t> checkpoint_steps;
   std::map<std::string, at::Tensor> weights;   // of the last checkpoint
   std::vector<Checkpoint> checkpoints;         // copies of all checkpoints

@@ -38,6 +38,7 @@ class Loop {
       : training_(training),
         observers_(observers),
         dispatcher_(observers, training.times = StageTimes()),
+        step_times_(training.times),
         recorder_(recorder),
         resumed_(resumed),
         loop_(training),
@@ -296,15 +297,19 @@ class Loop {
     NamedMetrics metrics = loop_.metrics(loop_.log_losses);
     loop_.log_losses.reset();
     remember(metrics);
+    // Not remembered: checkpoints have no times of steps.
+    for (const auto& time : step_times_.read(state_.step)) metrics.push_back(time);
     dispatch(Event::log);
     take_scalars(metrics);
     record(LineKind::step, metrics);
     loop_.log_due.restart(now());
+    step_times_.restart(state_.step);
   }
 
   // Evaluates all sets and dispatches one validation_end at the end, so that its observers see the metrics of all sets.
   // A signal interrupts it without validation_end.
   void validate() {
+    const StepTimes::Pause pause(step_times_);
     const InStage stage(training_.times, Stage::validation);
     requests_.take(Request::evaluate);
     drain();
@@ -362,6 +367,7 @@ class Loop {
   }
 
   void save_checkpoint() {
+    const StepTimes::Pause pause(step_times_);
     const InStage stage(training_.times, Stage::checkpoint);
     requests_.take(Request::save);
     drain();
@@ -543,6 +549,7 @@ class Loop {
     load_run({training_, loop_, step_, requests_, observers_}, resumed.model, resumed.excluded, resumed.state);
     start_ = std::chrono::steady_clock::now() - std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                                                     std::chrono::duration<double>(state_.time_s));
+    step_times_.restart(state_.step);
   }
 
   void dispatch(Event event) {
@@ -609,6 +616,7 @@ class Loop {
   Training& training_;
   const std::vector<Observer*>& observers_;
   EventDispatcher dispatcher_;
+  StepTimes step_times_;
   Recorder& recorder_;
   const Checkpoint* resumed_;  // null: a new run
   LoopState loop_;

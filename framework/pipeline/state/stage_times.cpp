@@ -12,6 +12,11 @@ constexpr double kMuch = 0.25;
 
 const std::string kCallback = "callback ";
 
+constexpr const char* kStep = "train/step_s";
+constexpr const char* kDataWait = "train/data_wait_s";
+constexpr const char* kForwardBackward = "train/forward_backward_s";
+constexpr const char* kOptimizer = "train/optimizer_s";
+
 double share_of(const std::vector<StageSeconds>& stages, const std::string& name) {
   double sum = 0;
   double part = 0;
@@ -45,6 +50,13 @@ double StageTimes::seconds(Stage stage) const {
   return std::chrono::duration<double>(stages_[static_cast<size_t>(stage)].time).count();
 }
 
+double StageTimes::total() {
+  enter(current_);
+  Clock::duration sum{};
+  for (const Entry& stage : stages_) sum += stage.time;
+  return std::chrono::duration<double>(sum).count();
+}
+
 std::vector<StageSeconds> StageTimes::list() {
   enter(current_);
   std::vector<StageSeconds> list;
@@ -55,6 +67,34 @@ std::vector<StageSeconds> StageTimes::list() {
     known->seconds += std::chrono::duration<double>(stage.time).count();
   }
   return list;
+}
+
+StepTimes::Seconds StepTimes::sum_up() {
+  const double total = times_.total();
+  double forward_backward = 0;
+  for (const Stage stage : {Stage::transfer, Stage::forward, Stage::losses, Stage::backward})
+    forward_backward += times_.seconds(stage);
+  return {total, times_.seconds(Stage::data), forward_backward, times_.seconds(Stage::optimizer)};
+}
+
+void StepTimes::restart(int64_t step) {
+  first_step_ = step;
+  paused_s_ = 0;
+  before_ = sum_up();
+}
+
+StepTimes::Values StepTimes::read(int64_t step) {
+  if (step <= first_step_) return {};
+  const auto steps = static_cast<double>(step - first_step_);
+  const Seconds now = sum_up();
+  return {{kStep, (now.total - before_.total - paused_s_) / steps},
+          {kDataWait, (now.data - before_.data) / steps},
+          {kForwardBackward, (now.forward_backward - before_.forward_backward) / steps},
+          {kOptimizer, (now.optimizer - before_.optimizer) / steps}};
+}
+
+bool is_step_time(std::string_view metric) {
+  return metric == kStep || metric == kDataWait || metric == kForwardBackward || metric == kOptimizer;
 }
 
 std::string advise(const std::vector<StageSeconds>& stages, int64_t workers) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,7 @@ class StageTimes {
   }
 
   double seconds(Stage stage) const;  // as of the last enter()
+  double total();                     // seconds of all stages
 
   // All stages that took any time so far. Stages with the same name are combined.
   std::vector<StageSeconds> list();
@@ -87,6 +89,53 @@ class InStage {
   StageTimes& times_;
   Stage before_;
 };
+
+// The mean times of the steps since the last restart(), for the history. They are times of the training thread: on CUDA
+// devices a stage ends when its work is queued, and reading them does not synchronise with the device.
+class StepTimes {
+ public:
+  using Values = std::vector<std::pair<std::string, double>>;
+
+  // `times` must outlive this object.
+  explicit StepTimes(StageTimes& times) : times_(times) { restart(0); }
+
+  // Excludes a scope from the time of the steps, with the callbacks that it runs.
+  class Pause {
+   public:
+    explicit Pause(StepTimes& steps) : steps_(steps), start_s_(steps.times_.total()) {}
+    ~Pause() { steps_.paused_s_ += steps_.times_.total() - start_s_; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    StepTimes& steps_;
+    double start_s_;
+  };
+
+  void restart(int64_t step);
+
+  // In seconds: `train/step_s`, with everything but the pauses, and of that `train/data_wait_s`,
+  // `train/forward_backward_s` (also the transfer to the device and the losses) and `train/optimizer_s`. Empty if no
+  // step was done since the restart.
+  Values read(int64_t step);
+
+ private:
+  struct Seconds {
+    double total = 0;
+    double data = 0;
+    double forward_backward = 0;
+    double optimizer = 0;
+  };
+  Seconds sum_up();
+
+  StageTimes& times_;
+  int64_t first_step_ = 0;
+  Seconds before_;
+  double paused_s_ = 0;
+};
+
+// Whether a metric of the history is one of StepTimes, which differ between runs of the same plan.
+bool is_step_time(std::string_view metric);
 
 // One line of advice about the stage that takes most, unless that is the model itself; else "". `workers`: data.workers
 // of the run.
