@@ -48,6 +48,7 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
     options.seed = plan.run.seed;
     options.batch_size = data.batch_size;
     options.most = data.limit_batches * data.batch_size * share.world;
+    options.drop_last = data.drop_last;
   } else {
     options.spreads_limit = true;  // data are often in the order of their classes
     options.most = limit_of(data, dataset) * data.validation_batch_size * share.world;
@@ -83,6 +84,13 @@ Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& pla
                      const Share& share) {
   const SamplerOptions options = make_sampler_options(plan, named, share);
   Sampler sampler(dataset.size(), options, read_traits(dataset, named, options.kind));
+  if (sampler.available() > 0 && sampler.size() == 0)
+    throw Error(
+        ErrorKind::configuration,
+        named.place + ": data.drop_last is true, but there are only " + std::to_string(sampler.available()) +
+            " samples; expected at least one batch of data.batch_size = " + std::to_string(plan.data.batch_size) +
+            (share.world > 1 ? " on each of " + std::to_string(share.world) + " processes" : "") +
+            ": lower data.batch_size, or set data.drop_last = false");
   if (sampler.size() == 0)
     throw Error(ErrorKind::configuration, named.place + ": the subset " + config::to_string(named.subset) + " of " +
                                               std::to_string(dataset.size()) +

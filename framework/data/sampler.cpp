@@ -118,6 +118,8 @@ Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTrai
     available_ = static_cast<int64_t>(samples_.size());
   }
   size_ = options.most > 0 ? std::min(options.most, available_) : available_;
+  TENON_CHECK(!options.drop_last || options.batch_size > 0, "batch size " << options.batch_size);
+  if (options.drop_last) size_ -= size_ % (options.batch_size * options.world);
   if (options.kind == SamplerKind::weighted) {
     double sum = 0;
     for (int64_t place = 0; place < available_; ++place) {

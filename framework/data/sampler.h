@@ -40,15 +40,17 @@ struct SamplerOptions {
   uint64_t subset_seed = 0;
   // Whether a limited epoch has spread_places() instead of the first samples. Only for uniform, without shuffle.
   bool spreads_limit = false;
-  int64_t most = 0;   // samples of an epoch at most, over all ranks; 0: all
+  int64_t most = 0;  // samples of an epoch at most, over all ranks; 0: all
+  // Whether the epoch has only batches of batch_size samples on each rank, as with DataLoader(drop_last=True).
+  bool drop_last = false;
   int64_t rank = 0;   // of this process
   int64_t world = 1;  // processes that share the epoch
 };
 
 // The order of each epoch. All ranks compute the same order, and rank r of w takes the places r, r + w, r + 2w, ...
-// Each sample is read by exactly one rank. There is no padding, and no remainder is dropped. The k-th batches of b
-// samples of all ranks together are the k-th batch of w * b samples of a single process. So the shares of the last
-// batch may differ by one sample, and some may be empty.
+// Each sample is read by exactly one rank. There is no padding, and no remainder is dropped without drop_last. The k-th
+// batches of b samples of all ranks together are the k-th batch of w * b samples of a single process. So the shares of
+// the last batch may differ by one sample, and some may be empty.
 //
 // weighted samples as many indices as there are samples, with replacement and with probabilities proportional to the
 // weights. Some samples occur several times and others never (as in torch.utils.data.WeightedRandomSampler).
@@ -63,6 +65,7 @@ class Sampler {
   // REQUIRES: the traits that the kind needs, for each sample of the dataset.
   Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTraits traits = {});
 
+  int64_t available() const { return available_; }         // samples to choose from: those of the subset
   int64_t size() const { return size_; }                   // samples of an epoch, over all ranks
   std::vector<int64_t> order(int64_t epoch) const;         // this rank's samples
   std::vector<int64_t> common_order(int64_t epoch) const;  // the samples of all ranks

@@ -23,6 +23,7 @@ void plan_overfit(config::RunPlan& plan, int64_t samples) {
   plan.data.batch_size = samples;
   plan.data.limit_batches = 1;
   plan.data.shuffle = false;
+  plan.data.drop_last = false;
   plan.data.sampler = config::SamplerKind::uniform;
   plan.data.validation.clear();
   plan.data.test.clear();

@@ -186,6 +186,7 @@ void print_json(const ModelProfile& profile, const StepTimes& by_format, const O
 // Prepares the plan for one batch per step and only training data.
 void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
   if (batch_size > 0) plan.data.batch_size = batch_size;
+  plan.data.drop_last = false;
   plan.data.validation.clear();
   plan.data.test.clear();
   plan.callbacks.clear();

@@ -74,6 +74,7 @@ validation_batch_size = 64
 workers = 2
 prefetch = 2
 shuffle = true
+drop_last = false
 sampler = "uniform"
 on_error = "stop"
 limit_batches = 0
@@ -264,6 +265,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "data.prefetch=1",
        "data.shuffle=false",
        "data.sampler=length_bucketed",
+       "data.drop_last=true",
        "data.on_error=skip",
        "data.batch_transform=[{use='normalize'}]",
        "data.batch_transform=[{use='normalize', field='b', mean=[0.5], std=[2.0]}]",

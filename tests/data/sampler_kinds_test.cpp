@@ -140,3 +140,26 @@ TEST_CASE("ranks together choose the same weighted samples as a single process")
   }
   CHECK(together == alone);
 }
+
+TEST_CASE("with drop_last, length buckets leave out other samples in each epoch") {
+  const int64_t size = 100;
+  SamplerOptions options = bucketed(8);
+  options.drop_last = true;
+  const Sampler sampler(size, options, {make_lengths(size), {}});
+  CHECK(sampler.size() == 96);
+  std::set<int64_t> seen;
+  for (int64_t epoch = 1; epoch <= 30; ++epoch) {
+    const std::vector<int64_t> order = sampler.order(epoch);
+    CHECK(order.size() == 96);
+    const std::set<int64_t> samples(order.begin(), order.end());
+    CHECK(samples.size() == 96);
+    seen.insert(samples.begin(), samples.end());
+  }
+  CHECK(seen.size() == size);  // also the longest ones
+}
+
+TEST_CASE("with drop_last, the weighted sampler draws whole batches") {
+  std::vector<double> weights(50, 1);
+  const Sampler sampler(50, {.kind = SamplerKind::weighted, .batch_size = 16, .drop_last = true}, {{}, weights});
+  CHECK(sampler.order(1).size() == 48);
+}

@@ -242,3 +242,32 @@ TEST_CASE("a sampler without samples is valid, a rank outside the world is refus
   CHECK_THROWS_AS(Sampler(3, {.rank = -1}), tenon::support::Error);
   CHECK_THROWS_AS(Sampler(3, {.world = 0}), tenon::support::Error);
 }
+
+TEST_CASE("drop_last leaves out the remainder of a batch, on every rank") {
+  for (const int64_t size : {64, 63, 97, 8})
+    for (const int64_t world : {1, 2, 4}) {
+      CAPTURE(size);
+      CAPTURE(world);
+      std::vector<int64_t> all;
+      int64_t total = 0;
+      for (int64_t rank = 0; rank < world; ++rank) {
+        const Sampler sampler(
+            size, {.shuffle = true, .seed = 3, .batch_size = 8, .drop_last = true, .rank = rank, .world = world});
+        total = sampler.size();
+        const std::vector<int64_t> order = sampler.order(2);
+        CHECK(static_cast<int64_t>(order.size()) == size / (8 * world) * 8);  // len of torch's BatchSampler, times 8
+        all.insert(all.end(), order.begin(), order.end());
+        CHECK(sampler.available() == size);
+      }
+      CHECK(total == static_cast<int64_t>(all.size()));
+      std::vector<int64_t> expected = shuffled_order(size, 3, 2);
+      expected.resize(all.size());
+      std::sort(expected.begin(), expected.end());
+      std::sort(all.begin(), all.end());
+      CHECK(all == expected);
+    }
+  // The samples of a limited epoch are whole batches, unless there are fewer.
+  CHECK(Sampler(20, {.batch_size = 8, .most = 16, .drop_last = true}).size() == 16);
+  CHECK(Sampler(20, {.batch_size = 8, .most = 24, .drop_last = true}).size() == 16);
+  CHECK(Sampler(7, {.batch_size = 8, .drop_last = true}).size() == 0);
+}

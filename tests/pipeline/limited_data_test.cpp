@@ -1,4 +1,6 @@
 // Epochs and validations over a part of the data: [data] limit_batches, and a dataset's subset.
+#include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "tests/doctest_with_torch.h"
@@ -59,4 +61,21 @@ TEST_CASE("training and validation use disjoint parts of one dataset") {
 TEST_CASE("an empty subset is refused") {
   const std::string message = refusal_of({{"data.validation.subset='0.001%'"}});
   CHECK(message.find(": the subset 0.001% of 359 samples is empty; expected at least one sample") != message.npos);
+}
+
+TEST_CASE("drop_last leaves the smaller last batch of an epoch out") {
+  BuiltRun run({{"data.drop_last=true"}});
+  CHECK(run.training->total_steps == 6);  // 1438 samples in batches of 400
+  const RunReport report = run.train();
+  CHECK(report.state.step == 6);
+  CHECK(report.state.samples_in_epoch == 1200);
+  CHECK(run.training->validation.at(0)->feed.sampler().size() == 359);  // validations have every sample
+}
+
+TEST_CASE("drop_last without a full batch is refused") {
+  const std::string message = refusal_of({{"data.drop_last=true", "data.batch_size=1439"}});
+  CHECK(message.find(": data.drop_last is true, but there are only 1438 samples; expected at least one batch of "
+                     "data.batch_size = 1439: lower data.batch_size, or set data.drop_last = false") != message.npos);
+  // An empty subset has another message.
+  CHECK(refusal_of({{"data.drop_last=true", "data.train.subset='0.001%'"}}).find("is empty") != std::string::npos);
 }

@@ -192,6 +192,7 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.reject_unknown_keys();
 }
 
+  table.read("drop_last", data.drop_last).on_resume(ResumePolicy::fixed_within_epoch);
 LossConfig read_loss(TableReader table) {
   table.on_resume(ResumePolicy::fixed);
   LossConfig loss;

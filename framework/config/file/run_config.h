@@ -78,6 +78,7 @@ struct DataConfig {
   Setting<int64_t> subset_seed;
   std::map<std::string, Setting<std::vector<std::string>>> class_names;  // by field
   std::vector<ComponentConfig> batch_transforms;
+  Setting<bool> drop_last;
   NamedDatasetConfig train;
   std::vector<DatasetChangeConfig> train_changes;
   std::vector<NamedDatasetConfig> validation;  // in the order of the file

@@ -89,6 +89,7 @@ void write_data(PlanWriter& writer, const DataSection& data) {
   writer.key("workers", data.workers);
   writer.key("prefetch", data.prefetch);
   writer.key("shuffle", data.shuffle);
+  writer.key("drop_last", data.drop_last);
   writer.key("sampler", to_string(data.sampler));
   writer.key("on_error", data.on_error == OnError::skip ? "skip" : "stop");
   writer.key("limit_batches", data.limit_batches);

@@ -146,6 +146,7 @@ struct DataSection {
   std::vector<NamedDataset> test;                 // evaluated once, after training; may be empty
 };
 
+  bool drop_last = false;         // leave the last training batch out of an epoch if it is smaller than the others
 struct LossPlan : ComponentPlan {
   std::string name;  // default: its id; unique
   double weight;     // factor in the sum of losses; default: 1

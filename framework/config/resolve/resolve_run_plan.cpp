@@ -236,6 +236,7 @@ std::vector<LossPlan> resolve_losses(const Resolving& resolving) {
 void resolve_on(const MetricConfig& config, const DataConfig& data, MetricPlan& metric, Diagnostics& diagnostics) {
   const std::vector<std::string> on = config.on.value_or({"validation"});
   const bool names_test = std::ranges::count(on, "test") > 0;
+  data.drop_last = config.drop_last.value_or(false);
   metric.on_train = std::ranges::count(on, "train") > 0;
   metric.on_validation = std::ranges::count(on, "validation") > 0;
   metric.on_test = metric.on_validation || names_test;
