@@ -36,6 +36,7 @@ int64_t count_batches(const OpenedRun& opened, int64_t limit) {
 
 // Replaces periods that are times, or longer than the shortened run.
 std::string validation_period(const Period& every, int64_t steps) {
+  if (every.is_fraction()) return "\"" + config::to_string(every) + "\"";
   if (every.unit == Period::Unit::epochs) return "\"1 epoch\"";
   const auto most = std::max<int64_t>(steps / 5, 1);
   if (every.unit == Period::Unit::steps && every.count <= static_cast<double>(most))

@@ -33,6 +33,22 @@ TEST_CASE("text that is not a period is refused") {
   }
 }
 
+TEST_CASE("a part of an epoch is a period where it is allowed") {
+  const auto part = parse_period("0.25 epochs", Fractions::yes);
+  REQUIRE(part);
+  CHECK(part->unit == Period::Unit::epochs);
+  CHECK(part->count == 0.25);
+  CHECK(part->is_fraction());
+  CHECK(to_string(*part) == "0.25 epochs");
+  CHECK_FALSE(parse_period("1 epoch", Fractions::yes)->is_fraction());
+  CHECK_FALSE(parse_period("0.5 seconds", Fractions::yes)->is_fraction());
+  CHECK_FALSE(parse_period("0.25 epochs"));
+  for (const char* text : {"1.5 epochs", "0 epochs", "-0.5 epochs", "0.5 steps", "nan epochs"}) {
+    CAPTURE(text);
+    CHECK_FALSE(parse_period(text, Fractions::yes));
+  }
+}
+
 TEST_CASE("periods are printed in the largest unit of time with a whole count") {
   CHECK(reprint("1 epochs") == "1 epoch");
   CHECK(reprint("2 epoch") == "2 epochs");

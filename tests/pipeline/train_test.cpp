@@ -92,6 +92,26 @@ TEST_CASE("validations and checkpoints run when due, with a checkpoint at the en
   CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{5, 8});
 }
 
+TEST_CASE("validations after parts of an epoch choose the best checkpoint, and callbacks see them") {
+  // 15 batches and 8 steps in an epoch.
+  BuiltRun run({{"data.batch_size=100", "train.accumulate=2", "validation.every=\"0.25 epochs\"",
+                 "checkpoint={every=\"never\",keep_best=10}"}});
+  run.train();
+  std::vector<int64_t> validated;
+  for (const RecordedLine& line : run.recorder.of_kind(LineKind::validation)) validated.push_back(line.step);
+  CHECK(validated == std::vector<int64_t>{2, 4, 6, 8, 10, 12, 14, 16});
+  REQUIRE(!run.recorder.checkpoint_steps.empty());
+  CHECK(run.recorder.checkpoint_steps.front() == 2);  // the first validation is the best so far
+
+  BuiltRun parts({{"checkpoint={every=\"0.5 epochs\",monitor=\"\"}"}});
+  parts.train();
+  CHECK(parts.recorder.checkpoint_steps == std::vector<int64_t>{2, 4, 6, 8});
+
+  BuiltRun stopped({{"validation.every=\"0.25 epochs\"", "train.epochs=10"},
+                    "[[callback]]\nuse = \"early_stopping\"\nparams = { patience = 3, min_delta = 10.0 }\n"});
+  CHECK(stopped.train().state.step == 4);  // the first validation is the best
+}
+
 TEST_CASE("requests of a callback are handled after the step, and its reason is reported") {
   BuiltRun run(
       {{"validation.every=\"never\"", "log.every=\"never\""},

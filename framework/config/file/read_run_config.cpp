@@ -257,14 +257,14 @@ void read_train(TableReader table, TrainConfig& train) {
 }
 
 void read_validation(TableReader table, ValidationConfig& validation) {
-  table.read("every", validation.every);
+  table.read("every", validation.every, Fractions::yes);
   table.read("at_start", validation.at_start);
   table.reject_unknown_keys();
 }
 
 void read_checkpoint(TableReader table, CheckpointConfig& checkpoint) {
   table.on_resume(ResumePolicy::ignored);
-  table.read("every", checkpoint.every);
+  table.read("every", checkpoint.every, Fractions::yes);
   table.read("keep", checkpoint.keep, kKept);
   table.read("asynchronous", checkpoint.asynchronous);
   table.read("monitor", checkpoint.monitor);

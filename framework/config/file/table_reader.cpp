@@ -105,15 +105,16 @@ KeyDeclaration TableReader::read(const std::string& key, Setting<std::vector<std
   return read_as(key, setting, parse_param_schema("key", ParamType::strings, "", "", choices, ""));
 }
 
-KeyDeclaration TableReader::read(const std::string& key, Setting<Period>& setting) {
+KeyDeclaration TableReader::read(const std::string& key, Setting<Period>& setting, Fractions fractions) {
   note(key, RequestedKey::Form::period);
   setting.place = place_;
   const Node* node = find(key);
   if (node == nullptr) return last_key();
   setting.place = node->place;
-  if (node->as_string() != nullptr) setting.value = parse_period(*node->as_string());
+  if (node->as_string() != nullptr) setting.value = parse_period(*node->as_string(), fractions);
   if (!setting.value) {
-    add_mismatch(key, *node, "a period such as \"1 epoch\", \"500 steps\", \"10 minutes\" or \"never\"");
+    const std::string part = fractions == Fractions::yes ? "\"0.25 epochs\", " : "";
+    add_mismatch(key, *node, "a period such as \"1 epoch\", " + part + "\"500 steps\", \"10 minutes\" or \"never\"");
   }
   return last_key();
 }

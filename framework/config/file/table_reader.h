@@ -68,7 +68,7 @@ class TableReader {
                       const std::vector<std::string>& choices = {});
   // Requires one of the choices.
   KeyDeclaration read(const std::string& key, Setting<std::string>& setting, const std::vector<std::string>& choices);
-  KeyDeclaration read(const std::string& key, Setting<Period>& setting);
+  KeyDeclaration read(const std::string& key, Setting<Period>& setting, Fractions fractions = Fractions::no);
   KeyDeclaration read(const std::string& key, Setting<Subset>& setting);
   KeyDeclaration read(const std::string& key, Setting<DeviceChoice>& setting);
   // Reads an integer in `range`, or "auto" for the value `automatic`.

@@ -46,7 +46,7 @@ std::string to_string(const Period& period) {
   return "never";
 }
 
-std::optional<Period> parse_period(std::string_view text) {
+std::optional<Period> parse_period(std::string_view text, Fractions fractions) {
   if (text == "never") return Period{};
   double count = 0;
   const auto [number_end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
@@ -58,8 +58,9 @@ std::optional<Period> parse_period(std::string_view text) {
   for (const UnitName& known : kUnits) {
     if (unit != known.name) continue;
     const bool is_counted = known.unit != Period::Unit::seconds;
-    if (is_counted && !is_whole(count)) return std::nullopt;
-    return Period{known.unit, count * known.size};
+    const Period period{known.unit, count * known.size};
+    if (is_counted && !is_whole(count) && !(fractions == Fractions::yes && period.is_fraction())) return std::nullopt;
+    return period;
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 // Decides when an action with a period ("every 1 epoch", "500 steps", "10 minutes") is due.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -21,6 +22,7 @@ class Due {
     switch (period_.unit) {
       case config::Period::Unit::never: return false;
       case config::Period::Unit::epochs:
+        if (period_.is_fraction()) return pass_part(state);
         return state.is_epoch_complete && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
       case config::Period::Unit::steps:
         // A batch without readable samples was not a step.
@@ -35,7 +37,8 @@ class Due {
     return false;
   }
 
-  // Whether now() will return true after the next step, as far as this is known before it.
+  // Whether now() will return true after the next step, as far as this is known before it. REQUIRES: the period is not
+  // a part of an epoch.
   bool is_due_next(const RunState& state, double time_s) const {
     switch (period_.unit) {
       case config::Period::Unit::steps: return std::fmod(static_cast<double>(state.step + 1), period_.count) == 0;
@@ -53,16 +56,43 @@ class Due {
   void save(const std::string& name, SavedState& saved) const {
     saved.numbers[name + ".counted_from_s"] = counted_from_s_;
     saved.numbers[name + ".requested_at_step"] = static_cast<double>(requested_at_step_);
+    if (period_.is_fraction()) saved.numbers[name + ".passed_epochs"] = passed_epochs_;
   }
   void load(const std::string& name, const SavedState& saved) {
     counted_from_s_ = saved.number(name + ".counted_from_s");
     requested_at_step_ = saved.count(name + ".requested_at_step");
+    // A run may resume with another period than that of the checkpoint.
+    const auto passed = saved.numbers.find(name + ".passed_epochs");
+    passed_epochs_ = passed == saved.numbers.end() ? -1 : passed->second;
   }
 
  private:
+  // The number of parts of the period in so many epochs. Each epoch starts with a new part, and its last part may be
+  // shorter: of 0.3 epochs, an epoch has three whole ones.
+  double count_parts(double epochs) const {
+    constexpr double kRounding = 1e-9;
+    const auto count = [&](double share) { return std::floor(share / period_.count + kRounding); };
+    const double whole = std::floor(epochs);
+    return whole * count(1) + count(epochs - whole);
+  }
+
+  // Whether a part ended since the last call. Without a last call, it was one step ago.
+  bool pass_part(const RunState& state) {
+    const auto epochs_at = [&](int64_t step) {
+      const double share = static_cast<double>(step) / static_cast<double>(state.steps_per_epoch);
+      return static_cast<double>(state.epoch - 1) + std::min(share, 1.0);
+    };
+    // Unreadable batches leave an epoch with fewer steps.
+    const double epochs = state.is_epoch_complete ? static_cast<double>(state.epoch) : epochs_at(state.step_in_epoch);
+    const double before = passed_epochs_ < 0 ? epochs_at(state.step_in_epoch - 1) : passed_epochs_;
+    passed_epochs_ = epochs;
+    return count_parts(epochs) > count_parts(before);
+  }
+
   config::Period period_;
   double counted_from_s_ = 0;
   int64_t requested_at_step_ = 0;
+  double passed_epochs_ = -1;  // at the last call of now(), for parts of an epoch; below 0: none
 };
 
 }  // namespace tenon::pipeline
