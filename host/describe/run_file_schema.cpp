@@ -9,6 +9,7 @@
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/built_in_schemas.h"
 #include "framework/config/values/schedule_length.h"
+#include "framework/config/values/transform_presets.h"
 
 namespace tenon::host {
 namespace {
@@ -57,6 +58,11 @@ Json describe_value(const ParamSchema& param) {
     case ParamType::integers: schema = list_of("integer"); break;
     case ParamType::floats: schema = list_of("number"); break;
     case ParamType::strings: schema = list_of("string"); break;
+  }
+  if (const auto presets = config::presets_of(param); !presets.empty()) {
+    Json names = Json::array();
+    for (const config::TransformPreset& preset : presets) names.push_back(preset.name);
+    schema = {{"anyOf", {schema, {{"enum", names}}}}};
   }
   if (!param.doc.empty()) schema["description"] = param.doc;
   if (param.default_value) schema["default"] = to_json(*param.default_value);

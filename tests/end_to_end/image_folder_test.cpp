@@ -120,6 +120,15 @@ TEST_CASE("a corrupt image is reported by path, with the data exit code") {
   CHECK(outcome.errors.find("sample ") != std::string::npos);
 }
 
+TEST_CASE("the plan shows the transforms of a preset") {
+  const fs::path images = make_images("preset", 12);
+  const Outcome outcome = train(images, {"--check", "--set", "data.train.params.transforms=\"imagenet_train\""});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(outcome.output.find("transforms = [\"random_resized_crop(224)\", \"horizontal_flip()\", \"normalize()\"]") !=
+        std::string::npos);
+}
+
 TEST_CASE("a missing folder is reported before training") {
   const fs::path images = make_empty_folder("absent") / "nowhere";
   const Outcome outcome = train(images, {"--check"});

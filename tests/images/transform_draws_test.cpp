@@ -105,6 +105,25 @@ TEST_CASE("if no random window fits, the largest centred window is used") {
   }
 }
 
+TEST_CASE("a crop with random interpolation is bilinear or bicubic, at the positions of other crops") {
+  const auto transform = make(random_resized_crop_kind(), "random_resized_crop(224, interpolation=random)");
+  const auto bilinear = make(random_resized_crop_kind(), "random_resized_crop(224)");
+  int bicubic = 0;
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
+    Steps steps;
+    for (const auto* crop : {transform.get(), bilinear.get()}) {
+      tenon::Random random(seed);
+      cv::Size size(500, 375);
+      crop->draw(size, random, steps);
+    }
+    const auto& sampled = std::get<Resize>(steps.at(0));
+    CHECK(sampled.source == std::get<Resize>(steps.at(1)).source);
+    CHECK(sampled.interpolation != Interpolation::nearest);
+    bicubic += sampled.interpolation == Interpolation::bicubic;
+  }
+  CHECK(std::abs(bicubic - 500) < 64);  // four standard deviations
+}
+
 TEST_CASE("jitter samples each factor from its interval, in every order") {
   const auto jitter = make(color_jitter_kind(), "color_jitter(0.4, contrast=(0.5, 0.6), hue=0.1)");
   std::map<size_t, int> first;

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "framework/config/values/transform_presets.h"
 #include "framework/support/nearest_name.h"
 
 namespace tenon::config {
@@ -104,15 +105,33 @@ bool is_list(ParamType type) {
   return type == ParamType::integers || type == ParamType::floats || type == ParamType::strings;
 }
 
+// Returns the list of the preset that the node names.
+std::optional<Value> expand_preset(const Node& node, const ParamSchema& schema) {
+  const std::string* name = node.as_string();
+  if (name == nullptr) return std::nullopt;
+  for (const TransformPreset& preset : presets_of(schema))
+    if (preset.name == *name) return preset.transforms;
+  return std::nullopt;
+}
+
+// The texts that are allowed instead of other values.
+std::vector<std::string> allowed_texts(const ParamSchema& schema) {
+  std::vector<std::string> texts = schema.choices;
+  for (const TransformPreset& preset : presets_of(schema)) texts.push_back(preset.name);
+  return texts;
+}
+
 }  // namespace
 
 std::optional<Value> check_value(const Node& node, const ParamSchema& schema) {
+  if (auto expanded = expand_preset(node, schema)) return expanded;
   const auto value = read_as(node, schema.type);
   return value && std::visit(Allowed{schema}, *value) ? value : std::nullopt;
 }
 
 std::string describe_expected(const ParamSchema& schema) {
   const std::string type = to_string(schema.type);
+  if (!presets_of(schema).empty()) return type + " or a preset: " + describe_choices(allowed_texts(schema));
   if (is_list(schema.type)) {
     const std::string each = schema.choices.empty() ? describe_range(schema) : " " + describe_choices(schema.choices);
     return each.empty() ? type : type + ", each" + each;
@@ -123,8 +142,8 @@ std::string describe_expected(const ParamSchema& schema) {
 std::string describe_mismatch(const Node& node, const ParamSchema& schema) {
   std::string text = describe(node) + "; expected " + describe_expected(schema);
   const std::string* written = node.as_string();
-  if (written == nullptr || schema.choices.empty()) return text;
-  const auto nearest = support::nearest_name(*written, schema.choices);
+  if (written == nullptr) return text;
+  const auto nearest = support::nearest_name(*written, allowed_texts(schema));
   return nearest ? text + "; did you mean " + to_toml(*nearest) + "?" : text;
 }
 

@@ -11,7 +11,7 @@
 namespace tenon::config {
 
 // Returns the value in the schema's type. None if the type, range or choices do not match. An integer is also accepted
-// as a number.
+// as a number. The name of a preset becomes its list, see transform_presets.h.
 std::optional<Value> check_value(const Node& node, const ParamSchema& schema);
 
 // Examples: "a number above 0", "an integer of at least 1", `"train" or "test"`, "a list of numbers, each in [0, 1)".

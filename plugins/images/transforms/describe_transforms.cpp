@@ -30,6 +30,32 @@ antialiasing gives the same bytes as Pillow 12. Errors in the list are reported 
   nearest pixel. Colour changes, blurring and erasing do not change a mask.
 - If the list starts with a crop, or with `resize` and a crop, only the cropped part is decoded. A JPEG is decoded no
   larger than needed.
+
+## Presets
+
+The name of a preset stands for the transforms of a known recipe:
+
+```toml
+[data.train.params]
+transforms = "imagenet_train"
+
+[data.validation]
+like = "train"
+
+[data.validation.params]
+transforms = "imagenet_eval"
+```
+
+`host --check` and `plan.toml` show the list. To change a size or to add a transform, copy the list. A preset never
+changes.
+
+| preset | recipe | transforms |
+| --- | --- | --- |
+| `imagenet_train` | training of torchvision's ResNets (`IMAGENET1K_V1`) and of PyTorch's ImageNet example | `random_resized_crop(224)`, `horizontal_flip()`, `normalize()` |
+| `imagenet_eval` | evaluation of these; also the default of timm | `resize(256)`, `center_crop(224)`, `normalize()` |
+| `imagenet_v2_train` | training of torchvision's ResNets (`IMAGENET1K_V2`): TrivialAugment and random erasing | `random_resized_crop(176)`, `horizontal_flip()`, `trivial_augment_wide(interpolation=bilinear)`, `normalize()`, `random_erasing(p=0.1)` |
+| `imagenet_v2_eval` | evaluation of these | `resize(232)`, `center_crop(224)`, `normalize()` |
+| `timm_train` | training with the defaults of timm | `random_resized_crop(224, interpolation=random)`, `horizontal_flip()`, `color_jitter(0.4, 0.4, 0.4)`, `normalize()` |
 )md";
 
 std::string describe(const Argument& argument) {

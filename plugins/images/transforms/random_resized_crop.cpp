@@ -15,10 +15,14 @@ class RandomResizedCrop final : public Transform {
         scale_(arguments.interval("scale")),
         ratio_(arguments.interval("ratio")),
         interpolation_(interpolation_from(arguments)),
+        is_random_interpolation_(arguments.word("interpolation") == "random"),
         antialias_(antialias_from(arguments)) {}
 
   void draw(cv::Size& size, tenon::Random& random, Steps& steps) const override {
-    steps.push_back(Resize{draw_window(size, random), size_, {{0, 0}, size_}, interpolation_, antialias_});
+    const cv::Rect window = draw_window(size, random);
+    Interpolation interpolation = interpolation_;
+    if (is_random_interpolation_) interpolation = random.chance(0.5) ? Interpolation::bilinear : Interpolation::bicubic;
+    steps.push_back(Resize{window, size_, {{0, 0}, size_}, interpolation, antialias_});
     size = size_;
   }
 
@@ -58,6 +62,7 @@ class RandomResizedCrop final : public Transform {
   std::pair<double, double> scale_;
   std::pair<double, double> ratio_;
   Interpolation interpolation_;
+  bool is_random_interpolation_;  // bilinear or bicubic, as in timm's RandomResizedCropAndInterpolation
   Antialias antialias_;
 };
 
@@ -78,7 +83,8 @@ TransformKind random_resized_crop_kind() {
             .doc = "smallest and largest width / height",
             .counts = {2},
             .range = "(0, inf)"},
-           interpolation_argument("bilinear", {"nearest", "bilinear", "bicubic"}),
+           interpolation_argument("bilinear", {"nearest", "bilinear", "bicubic", "random"},
+                                  "interpolation method; random: bilinear or bicubic, as in timm"),
            antialias_argument()},
           [](const Arguments& arguments) -> std::unique_ptr<Transform> {
             return std::make_unique<RandomResizedCrop>(arguments);
