@@ -47,6 +47,7 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
     options.shuffle = data.shuffle;
     options.seed = plan.run.seed;
     options.batch_size = data.batch_size;
+    options.repeats = data.repeated_augmentation;
     options.most = data.limit_batches * data.batch_size * share.world;
     options.drop_last = data.drop_last;
   } else {
@@ -126,7 +127,7 @@ void Feed::start(int64_t epoch, int64_t batches, int64_t skipped) {
   skipped_.start_pass(skipped);
   epoch_ = epoch;
   batches_ = std::min(batches, batches_of_all);
-  loader_.start(std::move(order), epoch, batches_);
+  loader_.start(std::move(order), epoch, batches_, sampler_.repetitions(epoch));
 }
 
 void Feed::start_with(std::vector<int64_t> samples) {

@@ -42,7 +42,7 @@ class Loader::Implementation {
   Implementation(SampleSource& source, const LoaderOptions& options);
   ~Implementation() { stop_workers(); }
 
-  void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch);
+  void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch, std::vector<int64_t> repetitions);
   const Batch* next();
   LoaderTimes times() const;
 
@@ -82,6 +82,7 @@ class Loader::Implementation {
   // Called on any thread, without the mutex.
   std::exception_ptr open(Reader& reader);
   Outcome read(Reader& reader, const SampleRange& range);
+  uint64_t derive_sample_seed(size_t position) const;
   bool may_skip(std::string& reason) const;
   Outcome complete(const SampleRange& range, int64_t size, const std::vector<SkippedSample>& skipped);
 
@@ -106,6 +107,7 @@ class Loader::Implementation {
 
   // Written by start() while no worker is busy, read by busy workers.
   std::vector<int64_t> order_;
+  std::vector<int64_t> repetitions_;  // as long as the order, or empty
   uint32_t epoch_ = 0;
 
   mutable std::mutex mutex_;  // guards all members below
@@ -210,9 +212,9 @@ Outcome Loader::Implementation::read(Reader& reader, const SampleRange& range) {
   Outcome outcome;
   for (int64_t i = 0; i < range.count && !abandoned_.load(std::memory_order_relaxed); ++i) {
     const int64_t place = range.place + i;
-    const int64_t index = order_[static_cast<size_t>(range.position + i)];
-    const uint64_t seed =
-        support::derive_seed(options_.seed, StreamPurpose::sample, epoch_, static_cast<uint64_t>(index));
+    const auto position = static_cast<size_t>(range.position + i);
+    const int64_t index = order_[position];
+    const uint64_t seed = derive_sample_seed(position);
     ring_.locate_sample(range.batch, place, reader.slots);
     try {
       reader.worker->get({index, static_cast<int64_t>(epoch_), seed}, reader.slots);
@@ -227,6 +229,14 @@ Outcome Loader::Implementation::read(Reader& reader, const SampleRange& range) {
     }
   }
   return outcome;
+}
+
+// The first occurrence of a sample has the seed that it has in an epoch without repetitions.
+uint64_t Loader::Implementation::derive_sample_seed(size_t position) const {
+  const auto repetition = repetitions_.empty() ? uint64_t{0} : static_cast<uint64_t>(repetitions_[position]);
+  const uint64_t seed =
+      repetition == 0 ? options_.seed : support::derive_seed(options_.seed, StreamPurpose::repetition, 0, repetition);
+  return support::derive_seed(seed, StreamPurpose::sample, epoch_, static_cast<uint64_t>(order_[position]));
 }
 
 // Examines the exception that is currently handled.
@@ -283,10 +293,13 @@ void Loader::Implementation::hand_in(const SampleRange& range, Outcome outcome, 
 
 // ---- The consumer ---------------------------------------------------------------------------------------------------
 
-void Loader::Implementation::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch) {
+void Loader::Implementation::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch,
+                                   std::vector<int64_t> repetitions) {
   TENON_CHECK(epoch >= 0 && epoch <= std::numeric_limits<uint32_t>::max(), "epoch " << epoch);
   const int64_t size = source_.size();
   for (const int64_t index : order) TENON_CHECK(index >= 0 && index < size, "index " << index << ", size " << size);
+  TENON_CHECK(repetitions.empty() || repetitions.size() == order.size(),
+              "repetitions " << repetitions.size() << ", order " << order.size());
   const int64_t batch_count = ahead_.batch_count(static_cast<int64_t>(order.size()));
   TENON_CHECK(first_batch >= 0 && first_batch <= batch_count, "first batch " << first_batch << " of " << batch_count);
   {
@@ -294,6 +307,7 @@ void Loader::Implementation::start(std::vector<int64_t> order, int64_t epoch, in
     abandoned_ = true;
     progress_made_.wait(lock, [this] { return busy_ == 0; });
     order_ = std::move(order);
+    repetitions_ = std::move(repetitions);
     epoch_ = static_cast<uint32_t>(epoch);
     ahead_.start(static_cast<int64_t>(order_.size()), first_batch);
     in_use_ = false;
@@ -380,8 +394,8 @@ Loader::Loader(SampleSource& source, const LoaderOptions& options)
 
 Loader::~Loader() = default;
 
-void Loader::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch) {
-  implementation_->start(std::move(order), epoch, first_batch);
+void Loader::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch, std::vector<int64_t> repetitions) {
+  implementation_->start(std::move(order), epoch, first_batch, std::move(repetitions));
 }
 
 const Batch* Loader::next() { return implementation_->next(); }

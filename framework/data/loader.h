@@ -44,8 +44,9 @@ class Loader {
 
   // Starts a pass over the samples of `order`, which the loader keeps. Abandons a pass in progress. `epoch` is 0 if
   // there is none. Skips `first_batch` batches without reading them: a run that is resumed in the middle of an epoch
-  // continues there.
-  void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch = 0);
+  // continues there. `repetitions`: for each place of the order a number that separates the random numbers of samples
+  // that occur several times in the epoch; empty: 0 for all.
+  void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch = 0, std::vector<int64_t> repetitions = {});
 
   // Returns the next batch in order, or null at the end of the pass. Throws the worker's error when it reaches the
   // batch of the failed sample. If several samples of the batch failed, it throws the error of the first one, so that

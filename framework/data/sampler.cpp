@@ -103,9 +103,14 @@ std::vector<int64_t> subset_samples(int64_t size, const config::Subset& subset, 
 }
 
 Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTraits traits)
-    : options_(options), lengths_(std::move(traits.lengths)), available_(dataset_size), size_(0) {
+    : options_(options),
+      lengths_(std::move(traits.lengths)),
+      dataset_size_(dataset_size),
+      available_(dataset_size),
+      size_(0) {
   TENON_CHECK(dataset_size >= 0 && options.most >= 0, "size " << dataset_size << ", most " << options.most);
   TENON_CHECK(options.rank >= 0 && options.rank < options.world, "rank " << options.rank << " of " << options.world);
+  TENON_CHECK(options.repeats >= 1, "repeats " << options.repeats);
   const auto has_all = [&](size_t count) { return static_cast<int64_t>(count) == dataset_size; };
   TENON_CHECK(options.kind != SamplerKind::length_bucketed || (has_all(lengths_.size()) && options.batch_size > 0),
               "lengths " << lengths_.size() << ", batch size " << options.batch_size);
@@ -138,6 +143,8 @@ std::vector<int64_t> Sampler::common_order(int64_t epoch) const {
   else
     order = options_.shuffle ? shuffled_order(available_, options_.seed, epoch) : sequential_order(available_);
   order.resize(static_cast<size_t>(size_));
+  if (options_.repeats > 1 && epoch > 0)
+    for (size_t place = order.size(); place-- > 0;) order[place] = order[place / static_cast<size_t>(options_.repeats)];
   if (!options_.subset.is_whole())
     for (int64_t& place : order) place = samples_[static_cast<size_t>(place)];
   if (options_.kind == SamplerKind::length_bucketed) bucket(order, epoch);
@@ -182,14 +189,23 @@ void Sampler::bucket(std::vector<int64_t>& order, int64_t epoch) const {
 
 int64_t Sampler::first(int64_t epoch) const { return common_order(epoch).front(); }
 
-std::vector<int64_t> Sampler::order(int64_t epoch) const {
-  std::vector<int64_t> order = common_order(epoch);
-  if (options_.world == 1) return order;
+std::vector<int64_t> Sampler::order(int64_t epoch) const { return take_share(common_order(epoch)); }
+
+std::vector<int64_t> Sampler::repetitions(int64_t epoch) const {
+  if (options_.kind != SamplerKind::weighted && (options_.repeats == 1 || epoch == 0)) return {};
+  std::vector<int64_t> numbers = common_order(epoch);
+  std::vector<int64_t> counts(static_cast<size_t>(dataset_size_));
+  for (int64_t& number : numbers) number = counts[static_cast<size_t>(number)]++;
+  return take_share(std::move(numbers));
+}
+
+std::vector<int64_t> Sampler::take_share(std::vector<int64_t> places) const {
+  if (options_.world == 1) return places;
   size_t taken = 0;
   for (int64_t place = options_.rank; place < size_; place += options_.world)
-    order[taken++] = order[static_cast<size_t>(place)];
-  order.resize(taken);
-  return order;
+    places[taken++] = places[static_cast<size_t>(place)];
+  places.resize(taken);
+  return places;
 }
 
 }  // namespace tenon::data

@@ -36,6 +36,7 @@ struct SamplerOptions {
   bool shuffle = false;    // differently in each epoch
   uint64_t seed = 0;       // of the shuffle
   int64_t batch_size = 1;  // of this process; length_bucketed makes batches of similar lengths
+  int64_t repeats = 1;     // places in succession that each sample of an epoch gets
   config::Subset subset = {};
   uint64_t subset_seed = 0;
   // Whether a limited epoch has spread_places() instead of the first samples. Only for uniform, without shuffle.
@@ -58,6 +59,11 @@ struct SamplerOptions {
 // length_bucketed sorts each kSortedBatches batches of the shuffled order by length, cuts them into batches and
 // shuffles the batches, except a smaller last one (as the pool of torchtext's BucketIterator). Without shuffle, the
 // whole epoch is sorted.
+//
+// With repeats, an epoch from 1 on has as many places as without. They hold the first samples of the order, each
+// `repeats` times in succession: repeated augmentation of Hoffer et al., arXiv:1901.09335, as in RASampler of
+// torchvision and timm. So the repetitions of a sample are read by different ranks. Epoch 0, a pass that is always the
+// same, has no repetitions.
 class Sampler {
  public:
   static constexpr int64_t kSortedBatches = 100;
@@ -69,17 +75,21 @@ class Sampler {
   int64_t size() const { return size_; }                   // samples of an epoch, over all ranks
   std::vector<int64_t> order(int64_t epoch) const;         // this rank's samples
   std::vector<int64_t> common_order(int64_t epoch) const;  // the samples of all ranks
-  int64_t first(int64_t epoch) const;                      // the first sample over all ranks. REQUIRES: size() > 0
+  // For each place of order(epoch), how many earlier places of the common order have its sample. Empty if none has.
+  std::vector<int64_t> repetitions(int64_t epoch) const;
+  int64_t first(int64_t epoch) const;  // the first sample over all ranks. REQUIRES: size() > 0
 
  private:
   std::vector<int64_t> draw_places(int64_t epoch) const;
+  std::vector<int64_t> take_share(std::vector<int64_t> places) const;
   void bucket(std::vector<int64_t>& order, int64_t epoch) const;
 
   SamplerOptions options_;
   std::vector<int64_t> lengths_;       // lengths of the dataset's samples
   std::vector<double> weights_up_to_;  // cumulative weights, including each available sample
   std::vector<int64_t> samples_;       // samples of the subset; empty for the whole dataset
-  int64_t available_;                  // number of samples to choose from
+  int64_t dataset_size_;
+  int64_t available_;  // number of samples to choose from
   int64_t size_;
 };
 

@@ -31,7 +31,8 @@ enum class StreamPurpose : uint32_t {
   frame = 7,
   batch_order = 8,
   batch = 9,
-  generation = 10
+  generation = 10,
+  repetition = 11
 };
 
 // Returns 64 random bits for (seed, purpose, a, b): for instance (dataset seed, sample, epoch, index). a < 2^32, b <

@@ -25,6 +25,7 @@ void plan_overfit(config::RunPlan& plan, int64_t samples) {
   plan.data.shuffle = false;
   plan.data.drop_last = false;
   plan.data.sampler = config::SamplerKind::uniform;
+  plan.data.repeated_augmentation = 1;
   plan.data.validation.clear();
   plan.data.test.clear();
   plan.callbacks.clear();

@@ -76,6 +76,7 @@ prefetch = 2
 shuffle = true
 drop_last = false
 sampler = "uniform"
+repeated_augmentation = 1
 on_error = "stop"
 limit_batches = 0
 validation_limit_batches = 0
@@ -265,6 +266,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "data.prefetch=1",
        "data.shuffle=false",
        "data.sampler=length_bucketed",
+       "data.repeated_augmentation=3",
        "data.drop_last=true",
        "data.on_error=skip",
        "data.batch_transform=[{use='normalize'}]",

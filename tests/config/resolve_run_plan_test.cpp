@@ -45,6 +45,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.data.prefetch == 2);
   CHECK(plan.data.shuffle);
   CHECK_FALSE(plan.data.drop_last);
+  CHECK(plan.data.repeated_augmentation == 1);
   CHECK(plan.data.limit_batches == 0);
   CHECK(plan.data.validation_limit_batches == 0);
   CHECK(plan.data.subset_seed == 0);

@@ -96,6 +96,37 @@ TEST_CASE("a batch stays unchanged until next() is called") {
   }
 }
 
+TEST_CASE("repetitions of a sample have different random numbers, for any number of workers and from any batch on") {
+  NumberedSamples source(40);
+  const Sampler sampler(40, {.shuffle = true, .seed = 3, .repeats = 3});
+  const auto read = [&](int64_t workers, std::vector<int64_t> repetitions, int64_t first_batch = 0) {
+    Loader loader(source, {.batch_size = 6, .workers = workers, .prefetch = 2, .seed = 3});
+    loader.start(sampler.order(2), 2, first_batch, std::move(repetitions));
+    std::vector<std::vector<std::string>> batches;
+    while (const Batch* batch = loader.next()) batches.push_back(copy_batch(source, *batch));
+    return batches;
+  };
+  const auto all = read(0, sampler.repetitions(2));
+  REQUIRE(all.size() == 7);
+  for (const int64_t workers : {0, 1, 7})
+    for (int64_t first = 0; first <= 7; ++first)
+      CHECK(read(workers, sampler.repetitions(2), first) == std::vector(all.begin() + first, all.end()));
+
+  // A batch has two samples, three times each. Only the first occurrence has the pixels of a pass without repetitions.
+  const auto without = read(0, {});
+  const auto pixels = [](const std::vector<std::vector<std::string>>& batches, size_t place) {
+    constexpr size_t kBytes = 3 * 5 * sizeof(float);
+    const std::string& field = batches[0][0];
+    return field.substr(field.size() - (6 - place) * kBytes, kBytes);
+  };
+  CHECK(pixels(all, 0) == pixels(without, 0));
+  CHECK(pixels(without, 1) == pixels(without, 0));
+  CHECK(pixels(all, 1) != pixels(all, 0));
+  CHECK(pixels(all, 2) != pixels(all, 0));
+  CHECK(pixels(all, 2) != pixels(all, 1));
+  CHECK(all[0][1] == without[0][1]);  // the same labels
+}
+
 // Tests a new loader, as in a resumed run, and a loader that has already read the epoch.
 TEST_CASE("a pass that begins at any batch gives the rest of the bytes, and does not read what it skips") {
   for (const Sizes sizes : {Sizes::fixed, Sizes::varying}) {

@@ -141,6 +141,78 @@ TEST_CASE("ranks together choose the same weighted samples as a single process")
   CHECK(together == alone);
 }
 
+TEST_CASE("repeated augmentation has each sample several times in succession, in epochs of the same length") {
+  for (const int64_t size : {1, 2, 10, 1000}) {
+    CAPTURE(size);
+    const Sampler once(size, {.shuffle = true, .seed = 3});
+    const Sampler repeated(size, {.shuffle = true, .seed = 3, .repeats = 3});
+    CHECK(repeated.size() == size);
+    const std::vector<int64_t> order = repeated.order(4);
+    const std::vector<int64_t> repetitions = repeated.repetitions(4);
+    REQUIRE(static_cast<int64_t>(order.size()) == size);
+    REQUIRE(repetitions.size() == order.size());
+    for (size_t place = 0; place < order.size(); ++place) {
+      CHECK(order[place] == once.order(4)[place / 3]);
+      CHECK(repetitions[place] == static_cast<int64_t>(place % 3));
+    }
+    CHECK(repeated.first(4) == order.front());
+  }
+}
+
+TEST_CASE("a pass that is always the same, and one without repeats, have no repetitions") {
+  const Sampler repeated(10, {.shuffle = true, .seed = 3, .repeats = 2});
+  CHECK(repeated.order(0) == shuffled_order(10, 3, 0));
+  CHECK(repeated.repetitions(0).empty());
+  CHECK(Sampler(10, {.shuffle = true, .seed = 3}).repetitions(1).empty());
+}
+
+TEST_CASE("repetitions of a sample are on different ranks, and count on over all of them") {
+  const SamplerOptions options{.kind = SamplerKind::uniform, .shuffle = true, .seed = 3, .repeats = 2};
+  const Sampler alone(1000, options);
+  std::set<std::pair<int64_t, int64_t>> seen;
+  for (const int64_t rank : {0, 1}) {
+    SamplerOptions of_rank = options;
+    of_rank.rank = rank;
+    of_rank.world = 2;
+    const Sampler sampler(1000, of_rank);
+    const std::vector<int64_t> order = sampler.order(1);
+    const std::vector<int64_t> repetitions = sampler.repetitions(1);
+    REQUIRE(order.size() == 500);
+    CHECK(std::set(order.begin(), order.end()).size() == 500);
+    CHECK(repetitions == std::vector<int64_t>(500, rank));
+    for (size_t place = 0; place < order.size(); ++place) seen.insert({order[place], repetitions[place]});
+  }
+  CHECK(seen.size() == 1000);
+  const std::vector<int64_t> order = alone.order(1);
+  for (size_t place = 0; place < order.size(); ++place)
+    CHECK(seen.count({order[place], alone.repetitions(1)[place]}) == 1);
+}
+
+TEST_CASE("repeats work with a subset, a limit and the other samplers") {
+  const Sampler subset(1000, {.seed = 3, .repeats = 4, .subset = {0, tenon::config::Subset::kWhole / 2}, .most = 10});
+  const std::vector<int64_t> samples = subset_samples(1000, {0, tenon::config::Subset::kWhole / 2}, 0);
+  CHECK(subset.order(1) == std::vector<int64_t>{samples[0], samples[0], samples[0], samples[0], samples[1], samples[1],
+                                                samples[1], samples[1], samples[2], samples[2]});
+  CHECK(subset.repetitions(1) == std::vector<int64_t>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1});
+
+  SamplerOptions options = bucketed(8);
+  options.repeats = 2;
+  const Sampler buckets(100, options, {make_lengths(100), {}});
+  std::map<int64_t, int64_t> counts;
+  for (const int64_t sample : buckets.order(1)) ++counts[sample];
+  CHECK(counts.size() == 50);
+  for (const auto& [sample, count] : counts) CHECK(count == 2);
+}
+
+TEST_CASE("draws of one sample by the weighted sampler are numbered") {
+  const Sampler sampler(4, {.kind = SamplerKind::weighted, .shuffle = true, .seed = 3}, {{}, {1, 1, 1, 5}});
+  const std::vector<int64_t> order = sampler.order(1);
+  const std::vector<int64_t> repetitions = sampler.repetitions(1);
+  REQUIRE(repetitions.size() == 4);
+  for (size_t place = 0; place < order.size(); ++place)
+    CHECK(repetitions[place] == std::count(order.begin(), order.begin() + static_cast<ptrdiff_t>(place), order[place]));
+}
+
 TEST_CASE("with drop_last, length buckets leave out other samples in each epoch") {
   const int64_t size = 100;
   SamplerOptions options = bucketed(8);

@@ -20,6 +20,7 @@ constexpr const char* kValidation = "validation";
 constexpr const char* kTest = "test";
 constexpr const char* kBatchSizes = "[1, 1e9]";
 constexpr const char* kBatchLimits = "[0, 1e9]";
+constexpr const char* kRepetitions = "[1, 1000]";
 constexpr const char* kThreads = "[0, 4096]";       // resolve_run_plan() also compares with the machine
 constexpr const char* kBatchesAhead = "[1, 1e6]";   // also for batches of one step
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of the random streams
@@ -175,6 +176,8 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("prefetch", data.prefetch, kBatchesAhead);
   table.read("shuffle", data.shuffle).on_resume(ResumePolicy::fixed_within_epoch);
   table.read("sampler", data.sampler, {"uniform", "weighted", "length_bucketed"})
+      .on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("repeated_augmentation", data.repeated_augmentation, kRepetitions)
       .on_resume(ResumePolicy::fixed_within_epoch);
   table.read("on_error", data.on_error, {"stop", "skip"});
   table.read("limit_batches", data.limit_batches, kBatchLimits).on_resume(ResumePolicy::fixed_within_epoch);

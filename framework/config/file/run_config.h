@@ -71,6 +71,7 @@ struct DataConfig {
   Setting<int64_t> prefetch;
   Setting<bool> shuffle;
   Setting<std::string> sampler;
+  Setting<int64_t> repeated_augmentation;
   Setting<std::string> on_error;
   Setting<int64_t> limit_batches;
   Setting<int64_t> validation_limit_batches;

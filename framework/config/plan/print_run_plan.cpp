@@ -91,6 +91,7 @@ void write_data(PlanWriter& writer, const DataSection& data) {
   writer.key("shuffle", data.shuffle);
   writer.key("drop_last", data.drop_last);
   writer.key("sampler", to_string(data.sampler));
+  writer.key("repeated_augmentation", data.repeated_augmentation);
   writer.key("on_error", data.on_error == OnError::skip ? "skip" : "stop");
   writer.key("limit_batches", data.limit_batches);
   writer.key("validation_limit_batches", data.validation_limit_batches);

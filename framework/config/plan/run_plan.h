@@ -130,6 +130,8 @@ struct DataSection {
   bool shuffle;                   // shuffle the training data by (seed, epoch); default: true
   SamplerKind sampler;            // of the training data; default: uniform
   OnError on_error;               // default: stop
+  // How often a training epoch has each of its samples, with different random numbers.
+  int64_t repeated_augmentation = 1;
   // Maximum number of batches of an epoch or a validation; 0: no limit.
   int64_t limit_batches = 0;
   int64_t validation_limit_batches = 0;

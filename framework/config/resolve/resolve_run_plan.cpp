@@ -202,6 +202,7 @@ DataSection resolve_data(const Resolving& resolving) {
   data.prefetch = config.prefetch.value_or(2);
   data.shuffle = config.shuffle.value_or(true);
   data.sampler = resolve_sampler(config, resolving.diagnostics);
+  data.repeated_augmentation = config.repeated_augmentation.value_or(1);
   data.on_error = config.on_error.value_or("stop") == "skip" ? OnError::skip : OnError::stop;
   data.limit_batches = config.limit_batches.value_or(0);
   data.validation_limit_batches = config.validation_limit_batches.value_or(0);

@@ -28,10 +28,10 @@ typedef struct tenon_sample {
   uint64_t size;
   int64_t index; /* 0 <= index < size() */
   int64_t epoch; /* counted from 1; 0 without epochs, as in validation */
-  /* A seed that depends only on the run seed, the dataset, the epoch and the index. Augmentation that uses a generator
-   * with this seed gives the same pixels for any number of workers, and again after a resume. Training and validation
-   * data never share a seed, even if the same component creates them. Validation data have the same seeds in every
-   * epoch. */
+  /* A seed that depends only on the run seed, the dataset, the epoch and the index, and on the number of the occurrence
+   * if an epoch has the sample several times. Augmentation that uses a generator with this seed gives the same pixels
+   * for any number of workers, and again after a resume. Training and validation data never share a seed, even if the
+   * same component creates them. Validation data have the same seeds in every epoch. */
   uint64_t seed;
 } tenon_sample;
 TENON_FREEZE(tenon_sample, seed, 32);
