@@ -31,12 +31,17 @@ Json to_json(const pipeline::NamedMetrics& metrics) {
   return json;
 }
 
+bool is_augmented(const Evaluation& evaluation) {
+  return evaluation.parts().test_time_augmentation == pipeline::TestTimeAugmentation::flip;
+}
+
 void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
   const artifacts::FoundWeights& weights = evaluation.weights();
   Json all{{"weights", weights.file.string()},
            {"checkpoint", weights.checkpoint.empty() ? Json() : Json(weights.checkpoint.string())},
            {"epoch", weights.checkpoint.empty() ? Json() : Json(weights.epoch)},
            {"step", weights.checkpoint.empty() ? Json() : Json(weights.step)},
+           {"tta", is_augmented(evaluation) ? Json("flip") : Json()},
            {"sets", Json::array()}};
   for (const EvaluatedSet& set : sets)
     all["sets"].push_back({{"name", set.data->name()},
@@ -48,6 +53,7 @@ void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
 
 void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
   reporting::write_output("weights %s\n", evaluation.describe_weights().c_str());
+  if (is_augmented(evaluation)) reporting::write_output("mean of the outputs for each image and its mirror image\n");
   for (const EvaluatedSet& set : sets) {
     const data::Feed& feed = set.data->feed;
     reporting::write_output("%s: %s, %lld samples, %lld batches of %lld\n", set.data->name().c_str(),
@@ -66,6 +72,7 @@ po::options_description make_evaluate_options() {
   add_checkpoint_option(options);
   options.add_options()("data", po::value<std::string>()->value_name("NAME"),
                         "dataset: train, validation, test, validation/NAME or test/NAME; default: all validation data");
+  add_augmentation_option(options);
   add_processes_option(options);
   add_json_option(options);
   return options;
@@ -90,9 +97,10 @@ int evaluate_all(Evaluation& evaluation, bool wants_json) {
 }
 
 int evaluate(const Arguments& arguments) {
+  EvaluationOptions options = read_evaluation_options(arguments, Evaluation::Of::metrics);
+  options.choice.augmentation = read_augmentation(arguments);
   return evaluate_in_processes(
-      read_evaluation_options(arguments, Evaluation::Of::metrics),
-      [&](Evaluation& evaluation) { return evaluate_all(evaluation, arguments.wants_json()); });
+      options, [&](Evaluation& evaluation) { return evaluate_all(evaluation, arguments.wants_json()); });
 }
 
 }  // namespace

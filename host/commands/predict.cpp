@@ -100,6 +100,7 @@ po::options_description make_predict_options() {
   add("fields", po::value<std::string>()->value_name("NAME,..."), "dataset fields to write next to the outputs");
   add("apply", po::value<std::vector<std::string>>()->value_name("[OUTPUT=]FUNCTION")->composing(),
       "replace an output by its softmax, sigmoid, argmax or text; may be repeated");
+  add_augmentation_option(options);
   add_processes_option(options);
   return options;
 }
@@ -237,6 +238,7 @@ int write_predictions(Evaluation& evaluation, const Arguments& arguments) {
 int predict(const Arguments& arguments) {
   EvaluationOptions options = read_evaluation_options(arguments, Evaluation::Of::outputs);
   options.choice.inputs = arguments.texts("input");
+  options.choice.augmentation = read_augmentation(arguments);
   if (options.choice.inputs.empty() && !arguments.has("data"))
     arguments.refuse("neither --data nor --input is given", "the data to predict");
   if (!arguments.has("output") && !arguments.has("masks") && !arguments.has("page"))

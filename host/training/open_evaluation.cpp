@@ -86,6 +86,7 @@ Evaluation::Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::
     : run_(choose(std::move(run), choice, of)),
       weights_(find_weights_for(choice.checkpoint, run_.plan)),
       parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device, group)) {
+  parts_.test_time_augmentation = choice.augmentation;
   // All validation data are numbered alike.
   report_unnamed_classes(weights_.file.string(), run_.plan.data.class_names,
                          parts_.validation.front()->feed.class_names());
@@ -108,6 +109,16 @@ EvaluationOptions read_evaluation_options(const Arguments& arguments, Evaluation
 void add_processes_option(po::options_description& options) {
   options.add_options()("processes", po::value<int64_t>()->value_name("N"),
                         "share the data between N processes on this machine; short for --set distributed.processes=N");
+}
+
+void add_augmentation_option(po::options_description& options) {
+  options.add_options()("tta", po::value<std::string>()->value_name("flip"),
+                        "test-time augmentation: the mean of the outputs for each image and for its mirror image");
+}
+
+pipeline::TestTimeAugmentation read_augmentation(const Arguments& arguments) {
+  return arguments.choice("tta", {"flip"}) == "flip" ? pipeline::TestTimeAugmentation::flip
+                                                     : pipeline::TestTimeAugmentation::none;
 }
 
 int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(Evaluation&)>& work) {

@@ -27,6 +27,7 @@ class Evaluation {
     // Folders and files that the dataset reads in place of its data, without labels. If no dataset is given, it is the
     // first of the validation data, or the training data.
     std::vector<std::string> inputs = {};
+    pipeline::TestTimeAugmentation augmentation = pipeline::TestTimeAugmentation::none;
   };
 
   // Throws Error as open_run, find_weights and build_evaluation do, and Error(configuration) for inputs of a dataset
@@ -41,6 +42,7 @@ class Evaluation {
   const config::RunPlan& plan() const { return *parts_.plan; }
   const artifacts::FoundWeights& weights() const { return weights_; }
   pipeline::Evaluation& parts() { return parts_; }
+  const pipeline::Evaluation& parts() const { return parts_; }
   // The position of the run when the weights were saved.
   plugins::StepContext context() const;
   // Returns "runs/digits/.../step-00000230 (epoch 10, step 230)", or the file name.
@@ -63,6 +65,10 @@ struct EvaluationOptions {
 // Reads the options of a command with --checkpoint, --data and --processes.
 EvaluationOptions read_evaluation_options(const Arguments& arguments, Evaluation::Of of);
 void add_processes_option(po::options_description& options);
+
+// The option --tta of test-time augmentation. Refuses other words than flip.
+void add_augmentation_option(po::options_description& options);
+pipeline::TestTimeAugmentation read_augmentation(const Arguments& arguments);
 
 // Calls `work` in each process that distributed.processes requests, or in the one process. Returns what it returns,
 // after all processes have ended. Throws Error as launch_processes(), join_ranks() and Evaluation do; a rank reports

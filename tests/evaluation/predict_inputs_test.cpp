@@ -205,6 +205,49 @@ TEST_CASE("predict and evaluate in two processes equal one process") {
   CHECK(metrics["validation/accuracy"].get<double>() == read_last_metric(run, "validation/accuracy"));
 }
 
+// The pattern of the pictures is not symmetrical.
+TEST_CASE("--tta flip gives the mean of the scores of a picture and of its mirror image") {
+  const std::string config = train_pictures();
+  const auto predict_scores = [&](const std::string& name, std::vector<std::string> more) {
+    more.insert(more.end(), {"--data", "validation", "--outputs", "logits"});
+    std::vector<std::vector<double>> scores;
+    for (const json& line : parse_lines(predict_to(name, config, more))) scores.push_back(line["logits"]);
+    REQUIRE(scores.size() == 12);
+    return scores;
+  };
+  const std::vector<std::string> mirror{
+      "--set",
+      R"toml(data.validation.params.transforms=["resize(8)", "center_crop(8)", "horizontal_flip(1)", "normalize"])toml"};
+  const auto plain = predict_scores("plain.jsonl", {});
+  const auto mirrored = predict_scores("mirrored.jsonl", mirror);
+  const auto mean = predict_scores("mean.jsonl", {"--tta", "flip"});
+  double loss = 0;
+  for (size_t i = 0; i < mean.size(); ++i) {
+    CHECK(plain[i] != mirrored[i]);
+    double sum = 0;
+    for (size_t c = 0; c < 3; ++c) {
+      CHECK(mean[i][c] == doctest::Approx((plain[i][c] + mirrored[i][c]) / 2).epsilon(1e-6));
+      sum += std::exp(mean[i][c]);
+    }
+    loss += std::log(sum) - mean[i][i / 4];  // four pictures of each class, in this order
+  }
+
+  const auto evaluate = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"evaluate", "--config", config});
+    const Outcome outcome = run_host(more);
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    return outcome.output;
+  };
+  const json metrics = json::parse(evaluate({"--tta", "flip", "--json"}));
+  CHECK(metrics["tta"] == "flip");
+  CHECK(metrics["sets"][0]["metrics"]["validation/loss"].get<double>() == doctest::Approx(loss / 12).epsilon(1e-5));
+  CHECK(json::parse(evaluate({"--json"}))["tta"].is_null());
+  CHECK(evaluate({"--tta", "flip"}).find("\nmean of the outputs for each image and its mirror image\n") !=
+        std::string::npos);
+  check_input_refused(config, {"--data", "validation", "--tta", "rotate"}, 2, "--tta is \"rotate\"");
+}
+
 TEST_CASE("a damaged picture among the inputs is skipped or reported once") {
   const std::string config = train_pictures();
   const fs::path folder = make_unlabelled();

@@ -111,6 +111,31 @@ TEST_CASE("the masks of predict are the largest scores, also of unlabelled pictu
   CHECK(full.errors.find("has content; expected an empty folder, or one to create") != std::string::npos);
 }
 
+TEST_CASE("--tta flip mirrors the scores of pixels back before the mean") {
+  const std::string config = train_masks();
+  const fs::path folder = make_empty_folder("predicted");
+  const auto predict_scores = [&](const std::string& name, std::vector<std::string> more) {
+    const fs::path path = folder / (name + ".safetensors");
+    more.insert(more.end(), {"--data", "validation", "--output", path.string()});
+    predict(config, more);
+    const tenon::artifacts::SafetensorsFile file(path);
+    const tenon::artifacts::TensorView* scores = file.find("logits");
+    REQUIRE(scores);
+    std::vector<float> values(6 * 2 * kSide * kSide);
+    REQUIRE(scores->bytes == values.size() * sizeof(float));
+    std::memcpy(values.data(), scores->data, scores->bytes);
+    return values;
+  };
+  const std::vector<float> plain = predict_scores("plain", {});
+  const std::vector<float> mirrored = predict_scores(
+      "mirrored", {"--set", R"toml(data.validation.params.transforms=["horizontal_flip(p=1)", "normalize()"])toml"});
+  const std::vector<float> mean = predict_scores("mean", {"--tta", "flip"});
+  CHECK(plain != mean);
+  for (size_t row = 0; row < mean.size(); row += kSide)
+    for (size_t x = 0; x < kSide; ++x)
+      CHECK(mean[row + x] == doctest::Approx((plain[row + x] + mirrored[row + kSide - 1 - x]) / 2).epsilon(1e-5));
+}
+
 TEST_CASE("names of masks stay within the folder and differ") {
   const std::string config = train_masks();
   const fs::path outside = make_empty_folder("outside"), folder = make_empty_folder("predicted") / "masks";

@@ -224,6 +224,8 @@ TEST_CASE("texts of any length are the ones that the table has, and generated to
 TEST_CASE("a text without a tokenizer of its size, or in a file of tensors, is refused") {
   translation().check_refused("refused.safetensors", {"--outputs", "generated", "--apply", "text"}, 2,
                               "--apply text: a .safetensors file holds no text");
+  language_model().check_refused("refused.csv", {"--tta", "flip"}, 2,
+                                 "reads no images; expected a model with a floating-point input [N, C, H, W]");
   // A tokenizer with more pieces than the weights have.
   language_model().check_refused(
       "refused.csv",

@@ -48,6 +48,8 @@ struct BoundDataset {
   std::vector<Wiring> metrics;
 };
 
+enum class TestTimeAugmentation { none, flip };
+
 // What evaluate() and predict() need.
 struct Evaluation {
   std::shared_ptr<const config::RunPlan> plan;  // with the sizes that the run file leaves out
@@ -59,6 +61,7 @@ struct Evaluation {
   config::Precision precision = config::Precision::fp32;                  // for computing batches: the plan's
   config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights and therefore of the inputs
   distributed::ProcessGroup* group = nullptr;                             // null: single process
+  TestTimeAugmentation test_time_augmentation = TestTimeAugmentation::none;
   size_t readback_lag = 0;                                                // for tests, see Readback
   std::unique_ptr<plugins::Dataset> opened =
       {};                          // the first dataset, if it was opened for its sizes, until it is built

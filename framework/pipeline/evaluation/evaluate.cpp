@@ -7,6 +7,7 @@
 
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/device/readback.h"
+#include "framework/pipeline/evaluation/test_time_augmentation.h"
 #include "framework/pipeline/losses/loss_sums.h"
 
 namespace tenon::pipeline {
@@ -17,7 +18,7 @@ namespace {
 void evaluate_batch(Evaluation& evaluation, MetricSet& metrics, BoundDataset& data, const data::Batch& batch,
                     const plugins::StepContext& context, Readback& readback, LossSums& sums) {
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
-  run_model(evaluation, data, batch_tensors, context);
+  run_augmented_model(evaluation, data, batch_tensors, context);
   const std::vector<plugins::Loss::Result> losses = detach(compute_losses(evaluation, data, batch_tensors, context));
   std::vector<at::Tensor> scalars;
   append_scalars(losses, scalars);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "framework/pipeline/build/compute_losses.h"
+#include "framework/pipeline/evaluation/test_time_augmentation.h"
 
 namespace tenon::pipeline {
 
@@ -43,7 +43,7 @@ bool predict(Evaluation& evaluation, BoundDataset& data, plugins::StepContext co
       first += samples.size() + batch->skipped.size();
       if (batch->size > 0) {
         BatchTensors batch_tensors = data.to_batch_tensors(*batch, /*training=*/false);
-        run_model(evaluation, data, batch_tensors, context);
+        run_augmented_model(evaluation, data, batch_tensors, context);
         if (!take({samples, batch_tensors})) return false;
         continue;
       }

@@ -1,0 +1,73 @@
+#include "framework/pipeline/evaluation/test_time_augmentation.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "framework/support/error.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+[[noreturn]] void refuse(const Evaluation& evaluation, const std::string& found, const std::string& expected) {
+  throw support::Error(support::ErrorKind::configuration, "command line: --tta flip is given, but " +
+                                                              evaluation.model.component().describe() + " " + found +
+                                                              "; expected " + expected);
+}
+
+// The fields that the model reads as images.
+std::vector<size_t> find_images(const Evaluation& evaluation, const BoundDataset& data,
+                                const BatchTensors& batch_tensors) {
+  std::vector<size_t> images;
+  for (const Source& source : data.model.front().sources()) {
+    const at::Tensor& field = source.take(batch_tensors);
+    if (field.dim() == 4 && field.is_floating_point() && std::ranges::count(images, source.index) == 0)
+      images.push_back(source.index);
+  }
+  if (images.empty())
+    refuse(evaluation, "reads no images", "a model with a floating-point input [N, C, H, W]: remove --tta");
+  return images;
+}
+
+bool has_size_of(const at::Tensor& output, const at::Tensor& image) {
+  return output.size(1) == image.size(2) && output.size(2) == image.size(3);
+}
+
+// Returns whether the last dimension of the output is the width of pixels.
+bool holds_pixels(const Evaluation& evaluation, size_t number, const BatchTensors& batch_tensors,
+                  const std::vector<size_t>& images) {
+  const at::Tensor& output = batch_tensors.outputs[number];
+  const auto describe = [&] {
+    return "has the output " + evaluation.model.outputs()[number].name + ": " + plugins::describe(output);
+  };
+  if (!output.is_floating_point()) refuse(evaluation, describe(), "floating-point outputs, which have a mean");
+  if (output.dim() <= 2) return false;
+  if (output.dim() == 4) return true;
+  const bool has_size = output.dim() == 3 && std::ranges::any_of(images, [&](size_t field) {
+                          return has_size_of(output, batch_tensors.fields[field]);
+                        });
+  if (!has_size)
+    refuse(evaluation, describe(), "outputs [N], [N, C], [N, C, H, W], or [N, H, W] with the size of the image");
+  return true;
+}
+
+}  // namespace
+
+void run_augmented_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
+                         const plugins::StepContext& context) {
+  run_model(evaluation, data, batch_tensors, context);
+  if (evaluation.test_time_augmentation == TestTimeAugmentation::none) return;
+  const std::vector<size_t> images = find_images(evaluation, data, batch_tensors);
+  BatchTensors mirrored = batch_tensors;
+  for (const size_t image : images) mirrored.fields[image] = batch_tensors.fields[image].flip({-1});
+  run_model(evaluation, data, mirrored, context);
+  for (size_t i = 0; i < batch_tensors.outputs.size(); ++i) {
+    at::Tensor output = mirrored.outputs[i];
+    if (holds_pixels(evaluation, i, batch_tensors, images)) output = output.flip({-1});
+    batch_tensors.outputs[i] = (batch_tensors.outputs[i] + output) / 2;
+  }
+}
+
+}  // namespace tenon::pipeline
