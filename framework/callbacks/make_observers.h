@@ -2,19 +2,26 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "framework/config/plan/run_plan.h"
 #include "framework/pipeline/state/events.h"
+#include "framework/plugins/calls/run_view.h"
 #include "framework/plugins/calls/trained_tensors.h"
 #include "framework/plugins/components/callback.h"
 
 namespace tenon::callbacks {
 
-// One observer per callback, with the filter of its plan. REQUIRES: plans[i] belongs to callbacks[i]. Callbacks and
-// tensors must outlive the observers; `tensors` may be null, see PluginCallback.
+// One observer per callback, with the filter of its plan. REQUIRES: plans[i] belongs to callbacks[i]. Callbacks,
+// tensors and description must outlive the observers; the latter two may be null, see PluginCallback.
 std::vector<std::unique_ptr<pipeline::Observer>> make_observers(const std::vector<plugins::Callback>& callbacks,
                                                                 const std::vector<config::CallbackPlan>& plans,
-                                                                const plugins::TrainedTensors* tensors);
+                                                                const plugins::TrainedTensors* tensors,
+                                                                const plugins::RunDescription* description = nullptr);
+
+// Describes a run for its callbacks. `plan`: as in plan.toml. `resumed_from`: the folder of the checkpoint, or empty.
+std::unique_ptr<plugins::RunDescription> describe_run(const config::RunPlan& plan, const std::string& resumed_from,
+                                                      bool is_temporary);
 
 }  // namespace tenon::callbacks

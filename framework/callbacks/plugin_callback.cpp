@@ -1,6 +1,8 @@
 #include "framework/callbacks/plugin_callback.h"
 
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "framework/plugins/calls/host_table.h"
 #include "framework/plugins/calls/run_view.h"
@@ -63,6 +65,16 @@ tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* st
   return TENON_OK;
 }
 
+// The values that the event adds to the history so far. Their names stay valid while the callback logs further scalars,
+// because a map never moves its keys.
+std::vector<tenon_run_value> list_values(const pipeline::RunState& state, const pipeline::CallbackRequests& requests) {
+  std::vector<tenon_run_value> values;
+  if (!state.event_values) return values;
+  for (const auto& [name, value] : *state.event_values) values.push_back({plugins::to_tenon(name), value});
+  for (const auto& [name, value] : requests.scalars) values.push_back({plugins::to_tenon(name), value});
+  return values;
+}
+
 }  // namespace
 
 void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state,
@@ -74,6 +86,11 @@ void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& s
   view.direction = direction;
   view.samples_in_epoch = state.samples_in_epoch;
   view.tensors = tensors_;
+  const std::vector<tenon_run_value> values = list_values(state, requests);
+  view.values = values.data();
+  view.value_count = values.size();
+  view.stop_signal = state.stop_signal;
+  view.description = description_;
   tenon_run& run = view.base;
   run.size = sizeof run;
   run.context = &context;

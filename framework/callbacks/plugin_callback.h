@@ -2,6 +2,7 @@
 #pragma once
 
 #include "framework/pipeline/state/events.h"
+#include "framework/plugins/calls/run_view.h"
 #include "framework/plugins/calls/trained_tensors.h"
 #include "framework/plugins/components/callback.h"
 
@@ -9,9 +10,11 @@ namespace tenon::callbacks {
 
 class PluginCallback final : public pipeline::Observer {
  public:
-  // Both must outlive this object. `tensors`: the trainable tensors, for callbacks that read them; null: none.
-  explicit PluginCallback(const plugins::Callback& callback, const plugins::TrainedTensors* tensors = nullptr)
-      : callback_(callback), tensors_(tensors) {}
+  // All must outlive this object. `tensors`: the trainable tensors, for callbacks that read them; null: none.
+  // `description`: for callbacks that log the run elsewhere; null: none.
+  explicit PluginCallback(const plugins::Callback& callback, const plugins::TrainedTensors* tensors = nullptr,
+                          const plugins::RunDescription* description = nullptr)
+      : callback_(callback), tensors_(tensors), description_(description) {}
 
   bool subscribes(pipeline::Event event) const override { return callback_.subscribes(static_cast<uint32_t>(event)); }
   std::string name() const override { return "callback " + callback_.component().schema.id; }
@@ -24,6 +27,7 @@ class PluginCallback final : public pipeline::Observer {
  private:
   const plugins::Callback& callback_;
   const plugins::TrainedTensors* tensors_;
+  const plugins::RunDescription* description_;
 };
 
 }  // namespace tenon::callbacks

@@ -40,9 +40,10 @@ namespace {
 // `observers`: the observers of this process. They are called before the callbacks of the plan.
 pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
                                          std::vector<pipeline::Observer*> observers,
-                                         const std::optional<Resumption>& resumption, const TrainOptions& options) {
+                                         const std::optional<Resumption>& resumption, const TrainOptions& options,
+                                         const plugins::RunDescription* description) {
   const pipeline::ModelTensors tensors(training.model);
-  const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors);
+  const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors, description);
   for (const auto& callback : callbacks) observers.push_back(callback.get());
   std::optional<TraceObserver> trace;
   if (options.first_traced_step > 0)
@@ -96,7 +97,8 @@ void finish_work(pipeline::Training& training, const pipeline::RunReport& report
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, reporting::RunOutput& output,
-                     const std::optional<Resumption>& resumption, const TrainOptions& options) {
+                     const std::optional<Resumption>& resumption, const TrainOptions& options,
+                     const plugins::RunDescription* description) {
   const auto recorded = [&] {
     return reporting::RecordedRun{recorder.folder(), recorder.lines(), recorder.last_checkpoint()};
   };
@@ -109,7 +111,7 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, report
     if (output.observer()) observers.push_back(output.observer());
     if (training.plan->log.histograms.unit != config::Period::Unit::never) observers.push_back(&histograms);
     const pipeline::RunReport report =
-        train_with_observers(training, recorder, std::move(observers), resumption, options);
+        train_with_observers(training, recorder, std::move(observers), resumption, options, description);
     finish_work(training, report, recorder);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
@@ -137,9 +139,9 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
 
 // Trains on a rank other than 0, without output.
 int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption,
-                   const TrainOptions& options) {
+                   const TrainOptions& options, const plugins::RunDescription* description) {
   SilentRecorder recorder(training.group->broadcast_string("run folder", ""));
-  const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, options);
+  const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, options, description);
   training.group->rank0_first([] {});  // rank 0 writes its last checkpoint and evaluates samples
   return report.signal != 0 ? 128 + report.signal : 0;
 }
@@ -187,13 +189,16 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
       support::log_info("advice: " + advice);
   if (is_first && plan.log.png_plots) reporting::require_png_converter("log.png_plots");
   catch_stop_signals();
-  if (!is_first) return train_silently(training, resumption, options);
+  const std::string resumed_from = resumption ? resumption->from.folder.string() : "";
+  std::unique_ptr<plugins::RunDescription> description;
+  if (!training.callbacks.empty()) description = callbacks::describe_run(recorded, resumed_from, options.is_dry_run);
+  if (!is_first) return train_silently(training, resumption, options, description.get());
   restore_standard_streams();  // components were created
   RunRecorder recorder(recorded, training, opened.catalogue, opened.device.device, options.command_line,
                        resumption ? &resumption->from : nullptr);
   recorder.on_line = [&output](const artifacts::HistoryLine& written) { output.add(written); };
   if (group) group->broadcast_string("run folder", recorder.folder().string());
-  return train_and_record(training, recorder, output, resumption, options);
+  return train_and_record(training, recorder, output, resumption, options, description.get());
 }
 
 std::unique_ptr<reporting::RunOutput> make_output(const TrainOptions& options) {

@@ -46,8 +46,8 @@ plugins::Catalogue open_plugins() {
   plugins::install_libtorch();
   const fs::path built = tenon::build_folder();
   std::vector<fs::path> directories{built / "plugins"};
-  for (const char* fixture : {"counting", "event_recorder", "miscaptured", "noise", "poisoned", "reporting",
-                              "segmented", "sentences", "stopping", "torn", "two_parts", "undeclared"})
+  for (const char* fixture : {"counting", "event_recorder", "log_values", "miscaptured", "noise", "poisoned",
+                              "reporting", "segmented", "sentences", "stopping", "torn", "two_parts", "undeclared"})
     directories.push_back(built / "tests/fixtures/plugins" / fixture);
   return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
 }
@@ -112,7 +112,8 @@ BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
 
 RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal, const Checkpoint* resumed) {
   const ModelTensors tensors(training->model);
-  const auto callbacks = callbacks::make_observers(training->callbacks, plan->callbacks, &tensors);
+  const auto description = callbacks::describe_run(*plan, "", false);
+  const auto callbacks = callbacks::make_observers(training->callbacks, plan->callbacks, &tensors, description.get());
   std::vector<Observer*> all = observers;
   for (const auto& callback : callbacks) all.push_back(callback.get());
   const std::atomic<int> stop_signal{signal};

@@ -30,6 +30,23 @@ namespace {
 // The weights for evaluation and checkpoints.
 using AveragedWeights = optimization::WeightAverage::InPlace;
 
+// Shows values to observers while it lives, also if one of them throws.
+class EventValues {
+ public:
+  EventValues(RunState& state, const NamedMetrics* values) : state_(state) { state_.event_values = values; }
+  ~EventValues() { state_.event_values = nullptr; }
+  EventValues(const EventValues&) = delete;
+
+ private:
+  RunState& state_;
+};
+
+NamedMetrics join(const std::vector<NamedMetrics>& lines) {
+  NamedMetrics all;
+  for (const NamedMetrics& line : lines) all.insert(all.end(), line.begin(), line.end());
+  return all;
+}
+
 // The training loop and its state. The order of events is documented at the top of tenon/callback.h.
 class Loop {
  public:
@@ -72,7 +89,8 @@ class Loop {
       finish();
       if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
       if (!training_.test.empty() && report_.signal == 0) test();
-      dispatch(Event::run_end);
+      const NamedMetrics tested = report_.test ? report_.test->metrics : NamedMetrics();
+      dispatch(Event::run_end, &tested);
       record_remaining_scalars();
     } catch (const std::exception& error) {
       if (is_device_error(error)) {
@@ -299,7 +317,7 @@ class Loop {
     remember(metrics);
     // Not remembered: checkpoints have no times of steps.
     for (const auto& time : step_times_.read(state_.step)) metrics.push_back(time);
-    dispatch(Event::log);
+    dispatch(Event::log, &metrics);
     take_scalars(metrics);
     record(LineKind::step, metrics);
     loop_.log_due.restart(now());
@@ -338,7 +356,8 @@ class Loop {
       return;
     }
     state_.validated_step = state_.step;
-    dispatch(Event::validation_end);
+    const NamedMetrics all = join(lines);
+    dispatch(Event::validation_end, &all);
     take_scalars(lines.back());
     check_awaited_metrics();
     for (const NamedMetrics& line : lines) {
@@ -426,8 +445,9 @@ class Loop {
   }
 
   // Evaluates the test data with the best weights, or with the last ones if there are no best ones. The model keeps its
-  // weights, and the observers see neither events nor values: nothing that the test data show can affect the run. A
-  // signal stops the run without values; the resumed run evaluates the test data.
+  // weights, and the observers see no events, and the values only at run_end, after which nothing can change: nothing
+  // that the test data show can affect the run. A signal stops the run without values; the resumed run evaluates the
+  // test data.
   void test() {
     const InStage stage(training_.times, Stage::test);
     sync_now();  // all ranks see the same signal
@@ -469,6 +489,7 @@ class Loop {
     report_.end = RunReport::End::stopped;
     report_.signal = stop->signal;
     report_.reason = stop->reason;
+    state_.stop_signal = stop->signal;
     if (state_.rank == 0) support::log_info("the test data were not evaluated; they will be if the run resumes");
   }
 
@@ -520,8 +541,9 @@ class Loop {
     drain();
     NamedMetrics metrics = epoch_metrics();
     remember(metrics);
-    dispatch(Event::epoch_end);
-    if (state_.is_epoch_complete || !is_stopping()) {
+    const bool records = state_.is_epoch_complete || !is_stopping();
+    dispatch(Event::epoch_end, records ? &metrics : nullptr);
+    if (records) {
       take_scalars(metrics);
       record(LineKind::epoch, metrics);
     }
@@ -537,6 +559,7 @@ class Loop {
     report_.end = RunReport::End::stopped;
     report_.signal = stop->signal;
     report_.reason = stop->reason;
+    state_.stop_signal = stop->signal;
     dispatch(Event::stop_requested);
   }
 
@@ -557,6 +580,12 @@ class Loop {
     state_.host_waits = step_.readback().waits() + CountWaits::total() - first_wait_;
     state_.graph_replays = step_.graph_replays();
     dispatcher_.dispatch(event, state_, requests_.of_callbacks());
+  }
+
+  // Dispatches an event that adds these values to the history; null: none.
+  void dispatch(Event event, const NamedMetrics* values) {
+    const EventValues shown(state_, values);
+    dispatch(event);
   }
 
   void update_time() {

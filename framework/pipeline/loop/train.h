@@ -43,8 +43,8 @@ struct Checkpoint {
 
 // Trains to the end of the plan, or until an observer or a signal requests a stop. Dispatches every event to the
 // observers, and passes all metrics and checkpoints to the recorder. Unless a signal stopped it, evaluates the test
-// data once at the end, with the best weights; observers see nothing of that. Rethrows the exceptions of components
-// after dispatching run_exception and run_teardown.
+// data once at the end, with the best weights; observers see only the values, at run_end. Rethrows the exceptions of
+// components after dispatching run_exception and run_teardown.
 //
 // `resumed`: the checkpoint to resume from, or null. `training` must be built from the same plan. On a CPU with
 // run.deterministic, the result is bitwise equal to that of an uninterrupted run. Throws Error(checkpoint) for a

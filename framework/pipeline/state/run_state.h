@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/pipeline/state/first_loss.h"
@@ -42,6 +43,12 @@ struct RunState {
       directions;  // of all metrics that the host computes: 1 higher is better, -1 lower is better, 0 neither
   std::vector<std::string> epoch_metrics = {};  // names of the metrics over the training data, computed for each epoch
   int64_t validated_step = -1;                  // the step of the latest validation metrics; -1: none yet
+
+  int32_t stop_signal = 0;  // the signal that stopped the run; 0: none
+
+  // The values that an event adds to the history: at log, validation_end and epoch_end those of its lines, at run_end
+  // those of the test data. Null at any other event.
+  const std::vector<std::pair<std::string, double>>* event_values = nullptr;
 
   // Set during a validation.
   std::string validation_name;   // "validation", or "validation/<name>"

@@ -50,6 +50,7 @@ const void* get_extension(tenon_string id) {
   const std::string text = to_string(id);
   if (text == TENON_RUN_PROGRESS) return &run_progress_extension();
   if (text == TENON_RUN_METRICS) return &run_metrics_extension();
+  if (text == TENON_RUN_VALUES) return &run_values_extension();
   return find_extension ? find_extension(text) : nullptr;
 }
 

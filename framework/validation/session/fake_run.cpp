@@ -52,6 +52,19 @@ tenon_status read_step_loss(const tenon_run* run, uint32_t, double* loss, int64_
   return TENON_OK;
 }
 
+// The values that the event adds to the history.
+std::vector<tenon_run_value> list_values(uint32_t event, int64_t step) {
+  const double value = 1 / static_cast<double>(step + 1);
+  switch (event) {
+    case TENON_LOG:
+    case TENON_EPOCH_END: return {{TENON_STRING("train/loss"), value}};
+    case TENON_VALIDATION_END:
+      return {{TENON_STRING("validation/loss"), value}, {TENON_STRING("validation/accuracy"), std::nan("")}};
+    case TENON_RUN_END: return {{TENON_STRING("test/loss"), value}};
+    default: return {};
+  }
+}
+
 void require_sound(const tenon_requests& status, const std::string& event) {
   constexpr uint32_t kKnown = TENON_REQUEST_STOP | TENON_REQUEST_SAVE | TENON_REQUEST_EVALUATE | TENON_REQUEST_LOG;
   if ((status.flags & ~kKnown) != 0)
@@ -79,6 +92,7 @@ CallbackUnderTest::CallbackUnderTest(Session& session) : subject_(session), tens
   view_.total_epochs = kEpochs;
   view_.tensors = tensors_.get();
   view_.direction = read_direction;
+  view_.description = &description_;
 }
 
 void CallbackUnderTest::read_subscription() {
@@ -90,6 +104,9 @@ void CallbackUnderTest::read_subscription() {
 void CallbackUnderTest::dispatch(uint32_t event) {
   if ((events_ & TENON_EVENT_BIT(event)) == 0) return;
   const std::string name = plugins::event_name(event);
+  const std::vector<tenon_run_value> values = list_values(event, run_.step);
+  view_.values = values.data();
+  view_.value_count = values.size();
   tenon_requests status{};
   status.size = sizeof status;
   subject_.call(

@@ -44,6 +44,7 @@ class CallbackUnderTest {
   Subject<tenon_callback> subject_;
   uint64_t events_ = 0;
   int32_t priority_ = 0;
+  const plugins::RunDescription description_{"fake", "", true, {{"optimizer.lr", "0.001"}, {"run.name", "fake"}}};
   plugins::RunView view_;
   tenon_run& run_ = view_.base;
   std::unique_ptr<FakeTensors> tensors_;

@@ -44,6 +44,7 @@
 #include "random.hpp"
 #include "run_metrics.hpp"
 #include "run_tensors.hpp"
+#include "run_values.hpp"
 
 // Defines the entry point of the plugin. Arguments: id, version, SPDX licence, one line of doc, the components, and
 // optionally tenon::operators({...}). Use it once per plugin.

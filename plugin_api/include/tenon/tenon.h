@@ -28,6 +28,7 @@
 #include "run_metrics.h"     /* metric directions */
 #include "run_progress.h"    /* progress within the epoch */
 #include "run_tensors.h"     /* trained tensors, for callbacks */
+#include "run_values.h"      /* values, settings and files of a run, for callbacks */
 #include "sample_names.h"    /* names of samples */
 #include "sample_order.h"    /* lengths and weights of samples */
 #include "saved_state.h"     /* state of components for checkpoints */
