@@ -375,6 +375,7 @@ def make_deb(contents, scratch, out):
         f"Package: tenon\nVersion: {contents.version}\nArchitecture: {machine}\nSection: science\nPriority: optional\n"
         f"Maintainer: The developers of Tenon\nInstalled-Size: {kib}\n"
         f"Depends: libc6 (>= {glibc}), libstdc++6 (>= 12), libgcc-s1\n"
+        "Suggests: libcurl4\n"
         "Description: training host for plugins, in C++\n"
         " Trains neural networks from plugins and a TOML run file. Contains LibTorch for\n"
         " CPUs, the bundled plugins, and the headers for writing plugins.\n")

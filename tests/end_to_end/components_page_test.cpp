@@ -96,7 +96,8 @@ TEST_CASE("docs/components.md equals the output of host describe for the bundled
                          "best_checkpoints",
                          "throughput",
                          "gradient_statistics",
-                         "weight_statistics"})
+                         "weight_statistics",
+                         "mlflow"})
     printed += (printed.empty() ? "" : "\n") + describe(id);
   CHECK(printed == expected);
 }

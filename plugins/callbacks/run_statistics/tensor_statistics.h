@@ -10,18 +10,7 @@
 #include <utility>
 #include <vector>
 
-// Whether the text matches a pattern in which * matches any characters and ? matches one.
-inline bool fits_glob(const char* pattern, const char* text) {
-  for (; *pattern != '*'; ++pattern, ++text) {
-    if (*pattern == '\0' || *text == '\0') return *pattern == *text;
-    if (*pattern != '?' && *pattern != *text) return false;
-  }
-  while (*pattern == '*') ++pattern;
-  do {
-    if (fits_glob(pattern, text)) return true;
-  } while (*text++ != '\0');
-  return false;
-}
+#include "plugins/callbacks/fits_glob.h"
 
 // The selected tensors, statistics and interval. Shared by two callbacks.
 class TensorStatistics {
