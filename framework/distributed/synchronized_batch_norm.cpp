@@ -1,10 +1,9 @@
 #include "framework/distributed/synchronized_batch_norm.h"
 
-#include <ATen/ops/batch_norm_native.h>
 #include <torch/autograd.h>
-#include <torch/library.h>
 #include <torch/types.h>
 
+#include "framework/distributed/batch_norm_kernel.h"
 #include "framework/support/check.h"
 
 namespace tenon::distributed {
@@ -110,42 +109,24 @@ class Normalisation : public torch::autograd::Function<Normalisation> {
   }
 };
 
-at::Tensor batch_norm(const at::Tensor& input, const std::optional<at::Tensor>& weight,
-                      const std::optional<at::Tensor>& bias, const std::optional<at::Tensor>& running_mean,
-                      const std::optional<at::Tensor>& running_variance, bool training, double momentum, double epsilon,
-                      bool cudnn_enabled) {
-  if (!training || !setting.group)
-    return at::native::batch_norm(input, weight, bias, running_mean, running_variance, training, momentum, epsilon,
-                                  cudnn_enabled);
-  const at::Tensor none;
-  return Normalisation::apply(input, weight.value_or(none), bias.value_or(none), running_mean.value_or(none),
-                              running_variance.value_or(none), momentum, epsilon);
+at::Tensor normalise(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
+                     const at::Tensor& running_mean, const at::Tensor& running_variance, double momentum,
+                     double epsilon) {
+  return Normalisation::apply(input, weight, bias, running_mean, running_variance, momentum, epsilon);
 }
 
 }  // namespace
 
-// LibTorch implements the operator with other operators for all devices. A kernel for the autograd keys takes
-// precedence.
-class SynchronizedBatchNorm::Installed {
- public:
-  Installed() {
-    for (const auto key : {c10::DispatchKey::AutogradCPU, c10::DispatchKey::AutogradCUDA}) {
-      libraries_.push_back(
-          std::make_unique<torch::Library>(torch::Library::IMPL, "aten", key, __FILE__, uint32_t{__LINE__}));
-      libraries_.back()->impl("batch_norm", TORCH_FN(batch_norm));
-    }
-  }
-
- private:
-  std::vector<std::unique_ptr<torch::Library>> libraries_;
-};
-
-SynchronizedBatchNorm::SynchronizedBatchNorm(ProcessGroup& group) : installed_(std::make_unique<Installed>()) {
+SynchronizedBatchNorm::SynchronizedBatchNorm(ProcessGroup& group) : kernel_(install_batch_norm_kernel()) {
   TENON_CHECK(!setting.group, "batch normalisation is already synchronised");
   setting = {&group, false};
+  batch_norm_hooks().normalise = normalise;
 }
 
-SynchronizedBatchNorm::~SynchronizedBatchNorm() { setting = {}; }
+SynchronizedBatchNorm::~SynchronizedBatchNorm() {
+  batch_norm_hooks().normalise = nullptr;
+  setting = {};
+}
 
 void SynchronizedBatchNorm::set_borrowed(bool is_borrowed) { setting.is_borrowed = is_borrowed; }
 

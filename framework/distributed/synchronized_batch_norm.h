@@ -23,8 +23,7 @@ class SynchronizedBatchNorm {
   void set_borrowed(bool is_borrowed);
 
  private:
-  class Installed;
-  std::unique_ptr<Installed> installed_;
+  std::shared_ptr<void> kernel_;
 };
 
 }  // namespace tenon::distributed

@@ -98,6 +98,7 @@ ParameterRates rates_of(const config::OptimizerPlan& plan, const ParameterShape&
     rates.lr_scale *= group.lr_scale;
     if (group.weight_decay) rates.weight_decay = *group.weight_decay;
     rates.frozen_epochs = group.frozen ? ParameterRates::kAlwaysFrozen : group.frozen_epochs;
+    rates.freezes_batch_norm = group.eval_batch_norm;
     break;
   }
   return rates;

@@ -20,8 +20,9 @@ struct ParameterRates {
 
   double lr_scale = 1;  // multiplies the schedule's rate
   double weight_decay = 0;
-  int64_t frozen_epochs = 0;      // counted from the first epoch; kAlwaysFrozen
-  bool is_left_to_adamw = false;  // with Muon: AdamW updates it
+  int64_t frozen_epochs = 0;        // counted from the first epoch; kAlwaysFrozen
+  bool is_left_to_adamw = false;    // with Muon: AdamW updates it
+  bool freezes_batch_norm = false;  // while frozen, the batch norm that it belongs to runs in evaluation mode
 
   bool is_frozen(int64_t epoch) const { return epoch <= frozen_epochs; }
 };

@@ -328,6 +328,8 @@ TEST_CASE("the printed plan has every key of a run file") {
        "optimizer.group=[{match=['a'], weight_decay=2}]",
        "optimizer.group=[{match=['a'], frozen=true}]",
        "optimizer.group=[{match=['a'], frozen_epochs=2}]",
+       "optimizer.group=[{match=['a'], frozen_epochs=2, eval_batch_norm=true}]",
+       "optimizer.group=[{match=['a'], frozen=true, eval_batch_norm=true}]",
        "schedule.warmup=0.5",
        "schedule.warmup_steps=5",
        "schedule.warmup_start_factor=0.5",

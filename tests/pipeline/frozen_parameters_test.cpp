@@ -1,6 +1,8 @@
 // Tests which parameters are frozen, and that a run resumes from checkpoints without them.
 #include "framework/pipeline/state/frozen_parameters.h"
 
+#include <torch/types.h>
+
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
@@ -37,6 +39,30 @@ Checkpoint leave_out_frozen(const Checkpoint& checkpoint, const FrozenParameters
   for (const NamedTensor& named : copy.exclude(tensors, result.excluded.tensors))
     result.model.push_back({named.name, named.tensor});
   return result;
+}
+
+// Trains a network. The group has its convolutions and batch norms.
+Setup cnn_with(const std::string& group) {
+  return {{"model={use=\"small_cnn\",params={width=4}}", "data.train.subset=\"10%\"", "data.validation.subset=\"20%\"",
+           "train.epochs=2", "checkpoint.every=\"1 epoch\"", "data.workers=0"},
+          "\n[[optimizer.group]]\nmatch = [\"features.*\"]\n" + group};
+}
+
+std::map<std::string, at::Tensor> copy_statistics(const BuiltRun& run) {
+  std::map<std::string, at::Tensor> statistics;
+  for (const NamedTensor& named : run.training->model.tensors())
+    if (named.name.find(".running_") != std::string::npos) statistics[named.name] = named.tensor.clone();
+  REQUIRE(!statistics.empty());
+  return statistics;
+}
+
+// Returns whether all statistics of the checkpoint equal these.
+bool has_statistics(const Checkpoint& checkpoint, const std::map<std::string, at::Tensor>& statistics) {
+  size_t equal = 0;
+  for (const auto& named : checkpoint.model)
+    if (const auto found = statistics.find(named.name); found != statistics.end())
+      equal += torch::equal(found->second, named.tensor);
+  return equal == statistics.size();
 }
 
 }  // namespace
@@ -119,4 +145,49 @@ TEST_CASE("other initial weights than those of the run are refused with what the
         message.starts_with("manifest.json: the checkpoint leaves out the frozen parameter layers.0.weight, and the "
                             "initial one, from run.seed (model.weights is not set), has the XXH128 "));
   }
+}
+
+TEST_CASE("frozen batch norms update their statistics, unless they run in evaluation mode") {
+  for (const bool is_in_evaluation : {false, true}) {
+    CAPTURE(is_in_evaluation);
+    BuiltRun run(cnn_with(is_in_evaluation ? "frozen = true\neval_batch_norm = true" : "frozen = true"));
+    CHECK((run.training->frozen_statistics != nullptr) == is_in_evaluation);
+    const auto initial = copy_statistics(run);
+    run.train();
+    REQUIRE(run.recorder.checkpoints.size() == 2);
+    for (const Checkpoint& checkpoint : run.recorder.checkpoints)
+      CHECK(has_statistics(checkpoint, initial) == is_in_evaluation);
+  }
+}
+
+TEST_CASE("batch norms that are frozen for some epochs update their statistics afterwards") {
+  BuiltRun run(cnn_with("frozen_epochs = 1\neval_batch_norm = true"));
+  const auto initial = copy_statistics(run);
+  run.train();
+  REQUIRE(run.recorder.checkpoints.size() == 2);
+  CHECK(has_statistics(run.recorder.checkpoints[0], initial));
+  CHECK_FALSE(has_statistics(run.recorder.checkpoints[1], initial));
+}
+
+TEST_CASE("a run without frozen batch norms after one with them updates its statistics") {
+  { BuiltRun run(cnn_with("frozen = true\neval_batch_norm = true")); }
+  BuiltRun run(cnn_with("frozen = true"));
+  const auto initial = copy_statistics(run);
+  run.train();
+  CHECK_FALSE(has_statistics(run.recorder.checkpoints.back(), initial));
+}
+
+TEST_CASE("groups without batch norms, and statistics that change nevertheless, are refused") {
+  CHECK_THROWS_WITH_AS(BuiltRun({{},
+                                 "\n[[optimizer.group]]\nmatch = [\"layers.0.*\"]\nfrozen = true\n"
+                                 "eval_batch_norm = true\n"}),
+                       doctest::Contains("optimizer.group.0.eval_batch_norm is true, but the group has no weights of a "
+                                         "batch norm with running statistics"),
+                       tenon::support::Error);
+  const BuiltRun run(cnn_with("frozen = true\neval_batch_norm = true"));
+  for (const NamedTensor& named : run.training->model.tensors())
+    if (named.name.ends_with(".running_mean")) at::Tensor(named.tensor).add_(1);
+  CHECK_THROWS_WITH_AS(run.training->frozen_statistics->check_once(),
+                       doctest::Contains("the first step changed features."), tenon::support::Error);
+  run.training->frozen_statistics->check_once();  // only once
 }

@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "framework/distributed/frozen_batch_norm.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
@@ -100,4 +101,35 @@ TEST_CASE("evaluation, and training without the class, use LibTorch's operator")
     return text + (at::equal(Layer().forward(input), expected_training) ? "same" : "other");
   });
   CHECK(texts == std::vector<std::string>(2, "same other same"));
+}
+
+TEST_CASE("a frozen batch norm computes in training as in evaluation, and the others do not") {
+  torch::manual_seed(5);
+  const at::Tensor values = at::randn({7, 3, 2, 2}) * 2 + 5, factors = at::rand({7, 3, 2, 2});
+  const auto compute = [&](const Layer& layer, bool training) {
+    const at::Tensor input = values.clone().requires_grad_();
+    const at::Tensor output = layer.forward(input, training);
+    loss_of(output, factors).backward();
+    return std::vector<at::Tensor>{output.detach(), input.grad(), layer.weight.grad(), layer.bias.grad()};
+  };
+  Layer frozen, evaluated, trained, expected;
+  std::vector<at::Tensor> of_frozen, of_trained;
+  {
+    FrozenBatchNorm freezer;
+    freezer.set({frozen.running_mean});
+    of_frozen = compute(frozen, /*training=*/true);
+    of_trained = compute(trained, /*training=*/true);
+  }
+  const auto of_evaluated = compute(evaluated, /*training=*/false);
+  const auto of_expected = compute(expected, /*training=*/true);
+  for (size_t i = 0; i < of_frozen.size(); ++i) {
+    CHECK(torch::equal(of_frozen[i], of_evaluated[i]));
+    CHECK(torch::equal(of_trained[i], of_expected[i]));
+  }
+  CHECK(torch::equal(frozen.running_mean, at::zeros({3})));
+  CHECK(torch::equal(frozen.running_variance, at::ones({3})));
+  CHECK(torch::equal(trained.running_mean, expected.running_mean));
+  CHECK_FALSE(torch::equal(trained.running_mean, at::zeros({3})));
+  compute(frozen, /*training=*/true);  // no longer frozen
+  CHECK_FALSE(torch::equal(frozen.running_mean, at::zeros({3})));
 }

@@ -143,6 +143,7 @@ ParameterGroupConfig read_parameter_group(TableReader table) {
   table.read("weight_decay", group.weight_decay, "[0, inf)");
   table.read("frozen", group.frozen);
   table.read("frozen_epochs", group.frozen_epochs, kEpochs);
+  table.read("eval_batch_norm", group.eval_batch_norm);
   table.reject_unknown_keys();
   return group;
 }

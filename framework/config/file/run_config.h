@@ -135,6 +135,7 @@ struct ParameterGroupConfig {
   Setting<double> weight_decay;
   Setting<bool> frozen;
   Setting<int64_t> frozen_epochs;
+  Setting<bool> eval_batch_norm;
 };
 
 // All other keys of the table are parameters.

@@ -68,6 +68,7 @@ struct ParameterGroupPlan {
   std::optional<double> weight_decay;  // of all parameters of the group, including vectors; none: the optimizer's
   bool frozen = false;                 // never updated
   int64_t frozen_epochs = 0;           // number of first epochs without updates
+  bool eval_batch_norm = false;        // while frozen, its batch norms run in evaluation mode
   std::string path;                    // "optimizer.group.0"
   std::string place;                   // location of `match`, for messages
 };

@@ -61,11 +61,13 @@ void write_group(PlanWriter& writer, const ParameterGroupPlan& group) {
   writer.key("match", group.match);
   if (group.frozen) {
     writer.key("frozen", true);
+    if (group.eval_batch_norm) writer.key("eval_batch_norm", true);
     return;
   }
   writer.key("lr_scale", group.lr_scale);
   if (group.weight_decay) writer.key("weight_decay", *group.weight_decay);
   if (group.frozen_epochs > 0) writer.key("frozen_epochs", group.frozen_epochs);
+  if (group.eval_batch_norm) writer.key("eval_batch_norm", true);
 }
 
 struct ShapeWriter {

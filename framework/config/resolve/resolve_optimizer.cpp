@@ -68,6 +68,7 @@ ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Diagnostics
   group.weight_decay = config.weight_decay.value;
   group.frozen = config.frozen.value_or(false);
   group.frozen_epochs = config.frozen_epochs.value_or(0);
+  group.eval_batch_norm = config.eval_batch_norm.value_or(false);
   group.path = config.path;
   group.place = to_string(config.match.place);
   if (group.match.empty()) {
@@ -80,6 +81,11 @@ ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Diagnostics
     diagnostics.add(config.frozen.place, config.path +
                                              ".frozen is true together with lr_scale, weight_decay or frozen_epochs; "
                                              "frozen parameters are never updated, so remove the other keys");
+  }
+  if (group.eval_batch_norm && !group.frozen && group.frozen_epochs == 0) {
+    diagnostics.add(config.eval_batch_norm.place, config.path +
+                                                      ".eval_batch_norm is true, but the parameters are trained; "
+                                                      "expected frozen = true or frozen_epochs");
   }
   return group;
 }

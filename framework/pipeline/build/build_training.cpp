@@ -129,6 +129,7 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   training.train_metrics = std::move(train_metrics);
   training.test_metrics = std::move(test_metrics);
   training.test = std::move(test);
+  training.frozen_statistics = FrozenStatistics::make(plan.optimizer, training.model, *training.optimizer);
   training.average = make_average(plan, training.model, *training.optimizer);
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric()) {

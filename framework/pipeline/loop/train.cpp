@@ -167,6 +167,7 @@ class Loop {
   void use_what_epoch_has() {
     training_.use_data_of_epoch(state_.epoch);
     training_.optimizer->start_epoch(state_.epoch);
+    if (training_.frozen_statistics) training_.frozen_statistics->start_epoch(state_.epoch);
     step_.start_epoch();
   }
 
@@ -188,6 +189,7 @@ class Loop {
         join_step_without_batch();
       if (!is_last) continue;
       if (finish_sync()) finish_step();
+      if (training_.frozen_statistics) training_.frozen_statistics->check_once();
       after_step();
     }
     end_epoch();
