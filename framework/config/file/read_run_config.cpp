@@ -176,6 +176,7 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read_or_auto("workers", data.workers, kThreads, automatic);
   table.read("prefetch", data.prefetch, kBatchesAhead);
   table.read("shuffle", data.shuffle).on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("drop_last", data.drop_last).on_resume(ResumePolicy::fixed_within_epoch);
   table.read("sampler", data.sampler, {"uniform", "weighted", "length_bucketed"})
       .on_resume(ResumePolicy::fixed_within_epoch);
   table.read("repeated_augmentation", data.repeated_augmentation, kRepetitions)
@@ -196,7 +197,6 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.reject_unknown_keys();
 }
 
-  table.read("drop_last", data.drop_last).on_resume(ResumePolicy::fixed_within_epoch);
 LossConfig read_loss(TableReader table) {
   table.on_resume(ResumePolicy::fixed);
   LossConfig loss;

@@ -70,6 +70,7 @@ struct DataConfig {
   Setting<int64_t> workers;  // "auto" is resolved to a number
   Setting<int64_t> prefetch;
   Setting<bool> shuffle;
+  Setting<bool> drop_last;
   Setting<std::string> sampler;
   Setting<int64_t> repeated_augmentation;
   Setting<std::string> on_error;
@@ -79,7 +80,6 @@ struct DataConfig {
   Setting<int64_t> subset_seed;
   std::map<std::string, Setting<std::vector<std::string>>> class_names;  // by field
   std::vector<ComponentConfig> batch_transforms;
-  Setting<bool> drop_last;
   NamedDatasetConfig train;
   std::vector<DatasetChangeConfig> train_changes;
   std::vector<NamedDatasetConfig> validation;  // in the order of the file

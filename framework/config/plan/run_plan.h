@@ -128,6 +128,7 @@ struct DataSection {
   int64_t workers;                // number of worker threads; 0: the training thread reads the data
   int64_t prefetch;               // number of batches to read ahead, at least 1
   bool shuffle;                   // shuffle the training data by (seed, epoch); default: true
+  bool drop_last = false;         // leave the last training batch out of an epoch if it is smaller than the others
   SamplerKind sampler;            // of the training data; default: uniform
   OnError on_error;               // default: stop
   // How often a training epoch has each of its samples, with different random numbers.
@@ -148,7 +149,6 @@ struct DataSection {
   std::vector<NamedDataset> test;                 // evaluated once, after training; may be empty
 };
 
-  bool drop_last = false;         // leave the last training batch out of an epoch if it is smaller than the others
 struct LossPlan : ComponentPlan {
   std::string name;  // default: its id; unique
   double weight;     // factor in the sum of losses; default: 1

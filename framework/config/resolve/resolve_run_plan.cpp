@@ -201,6 +201,7 @@ DataSection resolve_data(const Resolving& resolving) {
   data.workers = config.workers.value_or(2);
   data.prefetch = config.prefetch.value_or(2);
   data.shuffle = config.shuffle.value_or(true);
+  data.drop_last = config.drop_last.value_or(false);
   data.sampler = resolve_sampler(config, resolving.diagnostics);
   data.repeated_augmentation = config.repeated_augmentation.value_or(1);
   data.on_error = config.on_error.value_or("stop") == "skip" ? OnError::skip : OnError::stop;
@@ -237,7 +238,6 @@ std::vector<LossPlan> resolve_losses(const Resolving& resolving) {
 void resolve_on(const MetricConfig& config, const DataConfig& data, MetricPlan& metric, Diagnostics& diagnostics) {
   const std::vector<std::string> on = config.on.value_or({"validation"});
   const bool names_test = std::ranges::count(on, "test") > 0;
-  data.drop_last = config.drop_last.value_or(false);
   metric.on_train = std::ranges::count(on, "train") > 0;
   metric.on_validation = std::ranges::count(on, "validation") > 0;
   metric.on_test = metric.on_validation || names_test;
