@@ -115,6 +115,10 @@ TEST_CASE("a run resumes exactly from any of its checkpoints") {
   check_every_checkpoint({"the mean of weights from the second epoch on, clipped",
                           {"train.clip_norm=0.5", "train.average={use=\"swa\",start=\"1 epoch\",every=\"1 step\"}"}});
   check_every_checkpoint({"metrics over the training data", {kTrainMetrics}});
+  check_every_checkpoint({"samples that occur three times in an epoch, with different numbers",
+                          {"data.train={use=\"noise\"}", "data.validation={use=\"noise\"}",
+                           "data.repeated_augmentation=3", "data.batch_size=4", "data.train.subset=\"50%\""}},
+                         2);
   check_every_checkpoint({"validations after parts of an epoch of two batches per step, the last one dropped",
                           {"validation.every=\"0.3 epochs\"", "train.accumulate=2", "data.drop_last=true"}},
                          2);
