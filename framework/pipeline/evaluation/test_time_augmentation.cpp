@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
