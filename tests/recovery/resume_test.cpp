@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -102,7 +103,11 @@ std::vector<std::string> events_of(const fs::path& run) {
   while (const auto framed = tenon::artifacts::read_framed_record(stream)) {
     const std::string_view event = tenon::artifacts::record_data(*framed);
     const bool has_plan = event.find("_hparams_") != event.npos || event.find("[run]") != event.npos;
-    if (!has_plan) events.emplace_back(event.substr(kWallTime));
+    if (has_plan) continue;
+    std::string& kept = events.emplace_back(event.substr(kWallTime));
+    for (const char* time : {"train/step_s", "train/data_wait_s", "train/forward_backward_s", "train/optimizer_s"})
+      if (const size_t at = kept.find(time); at != kept.npos)
+        kept.replace(at + strlen(time) + 1, sizeof(float), sizeof(float), '\0');  // after the key of its value
   }
   return events;
 }
