@@ -62,7 +62,7 @@ struct Evaluation {
   config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights and therefore of the inputs
   distributed::ProcessGroup* group = nullptr;                             // null: single process
   TestTimeAugmentation test_time_augmentation = TestTimeAugmentation::none;
-  size_t readback_lag = 0;                                                // for tests, see Readback
+  size_t readback_lag = 0;  // for tests, see Readback
   std::unique_ptr<plugins::Dataset> opened =
       {};                          // the first dataset, if it was opened for its sizes, until it is built
   data::Numbering numbering = {};  // of classes, in every dataset: the plan's, and that of the training data

@@ -49,7 +49,7 @@ struct Training : Evaluation {
   std::function<std::unique_ptr<support::DeviceGraph>()> make_graph = {};  // empty: the device has no graphs
   std::optional<precision::LossScaler> scaler = {};                        // only for fp16
   std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
-  std::unique_ptr<FrozenStatistics> frozen_statistics = {};  // null: the statistics of all batch norms are updated
+  std::unique_ptr<FrozenStatistics> frozen_statistics = {};   // null: the statistics of all batch norms are updated
   std::vector<AwaitedMetric> awaited_metrics = {};  // names in callbacks that are checked after the first validation
   MetricSet train_metrics = {};                     // over the batches of an epoch, in training mode
   std::vector<std::unique_ptr<BoundDataset>> test = {};  // evaluated once, after the last step
