@@ -8,7 +8,7 @@ Installs BUILD into a temporary folder and adds the libraries that the programs 
 neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package unseen. Each format has another path to
 LibTorch, relative to the program:
 
-    wheel    site-packages/tenon/bin/tenon, with torch/lib in site-packages
+    wheel    site-packages/tenon/bin/tenon, with torch/lib and, for the plugin parquet, pyarrow in site-packages
     archive  bin/host, bin/tenon, lib/tenon/torch/lib
     deb      /usr/bin/tenon, /usr/lib/tenon/torch/lib; no program `host`, because Debian's bind9-host has one
 
@@ -39,6 +39,7 @@ PROVIDED = re.compile(
 
 # Libraries that are copied into the packages: component, licence (SPDX).
 BUNDLED = {
+    r"lib(arrow|parquet)": ("Apache Arrow", "Apache-2.0, and those in its LICENSE"),
     r"libboost_(filesystem|program_options)": ("Boost", "BSL-1.0"),
     r"libcrypto": ("OpenSSL", "Apache-2.0"),
     r"libfmt": ("fmt", "MIT"),
@@ -110,6 +111,14 @@ def licence_of_debian_package(file):
 def cache_value(build, name):
     found = re.search(rf"^{name}:[A-Z]+=(.*)$", (build / "CMakeCache.txt").read_text(), re.M)
     return found.group(1) if found else ""
+
+
+def licences_of_arrow(library):
+    """The licences of the package pyarrow with this library."""
+    found = sorted(pathlib.Path(library).resolve().parent.parent.glob("pyarrow-*.dist-info/licenses/*"))
+    if not found:
+        raise Failure(f"{library}: there is no pyarrow-*.dist-info/licenses next to its folder; run scripts/dependencies")
+    return found
 
 
 class Contents:
@@ -190,6 +199,9 @@ class Contents:
                 folder = pathlib.Path(self.opencv, "../../../share/licenses/opencv4").resolve()
                 for text in sorted(folder.iterdir()):
                     shutil.copy(text, texts / text.name)
+            elif component == "Apache Arrow":
+                for text in licences_of_arrow(files[0][1]):
+                    shutil.copy(text, texts / f"Arrow-{text.name}")
             else:
                 shutil.copy(licence_of_debian_package(files[0][1]), texts / component)
             self.libraries.append((label, licence, [name for name, _ in files]))
@@ -230,9 +242,9 @@ def copy_tree(source, target):
     shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
 
 
-def set_library_paths(folder, program, torch):
-    """Sets the paths where the loader searches, before those in LD_LIBRARY_PATH. program: path of the host in folder. torch: the folder of LibTorch's
-    libraries, relative to folder."""
+def set_library_paths(folder, program, torch, arrow="lib/tenon"):
+    """Sets the paths where the loader searches, before those in LD_LIBRARY_PATH. program: path of the host in folder.
+    torch, arrow: the folders of the libraries of LibTorch and Arrow, relative to folder."""
     def between(start, end):
         return "$ORIGIN/" + os.path.relpath(end, start)
 
@@ -243,6 +255,8 @@ def set_library_paths(folder, program, torch):
         paths = [between(place.parent, "lib/tenon") if place.parent != pathlib.Path("lib/tenon") else "$ORIGIN"]
         if str(place) == program or any(name.startswith(("libtorch", "libc10")) for name in needed_by(file)):
             paths.append(between(place.parent, torch))
+        if arrow != "lib/tenon" and any(name.startswith(("libarrow", "libparquet")) for name in needed_by(file)):
+            paths.append(between(place.parent, arrow))
         run("patchelf", "--force-rpath", "--set-rpath", ":".join(paths), file)
 
 
@@ -274,12 +288,26 @@ def remove_cuda(prefix):
     (prefix / "lib/tenon/libtenon_cuda.so").unlink(missing_ok=True)
 
 
+def requirement_of_arrow(libraries):
+    """Lines of METADATA: the extra `parquet`. libarrow.so.2600 is in every release of pyarrow 26.0."""
+    versions = {name.rpartition(".")[2] for name in libraries}
+    if not versions:
+        return ""
+    major, minor = divmod(int(versions.pop()), 100)
+    return f"Provides-Extra: parquet\nRequires-Dist: pyarrow=={major}.{minor}.*; extra == \"parquet\"\n"
+
+
 def make_wheel(contents, scratch, out):
     package = scratch / "wheel"
     copy_tree(contents.folder, package / "tenon")
     (package / "tenon/bin/tenon").unlink()
     (package / "tenon/bin/host").rename(package / "tenon/bin/tenon")
-    set_library_paths(package / "tenon", "bin/tenon", "../torch/lib")
+    # The package pyarrow has them.
+    arrow = [file.name for pattern in ("libarrow.so.*", "libparquet.so.*")
+             for file in sorted((package / "tenon/lib/tenon").glob(pattern))]
+    for name in arrow:
+        (package / "tenon/lib/tenon" / name).unlink()
+    set_library_paths(package / "tenon", "bin/tenon", "../torch/lib", "../pyarrow")
     scripts = package / f"tenon-{contents.version}.data/scripts"
     data = package / f"tenon-{contents.version}.data/data"
     scripts.mkdir(parents=True)
@@ -300,6 +328,7 @@ def make_wheel(contents, scratch, out):
         "Metadata-Version: 2.1\nName: tenon\n"
         f"Version: {contents.version}\nSummary: A training host for plugins, in C++\nLicense: Apache-2.0\n"
         f"Requires-Python: >=3.10\nRequires-Dist: torch=={contents.torch_version}\n"
+        f"{requirement_of_arrow(arrow)}"
         "Description-Content-Type: text/markdown\n\n" + (HERE / "wheel.md").read_text())
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tenon\nRoot-Is-Purelib: false\nTag: {tag}\n")
     (info / "entry_points.txt").write_text("[console_scripts]\ntenon-export = tenon.export_model:main\n")

@@ -72,7 +72,7 @@ void check(tenon_status status) {
 size_t size_of(int32_t dtype) {
   if (dtype == TENON_FLOAT32) return 4;
   if (dtype == TENON_INT64) return 8;
-  if (dtype == TENON_UINT8) return 1;
+  if (dtype == TENON_UINT8 || dtype == TENON_BOOL) return 1;
   throw std::logic_error("a dtype unknown to these tests");
 }
 
@@ -80,6 +80,7 @@ std::string text_of(tenon_string text) { return {text.data, text.size}; }
 
 const char* name_of(int32_t dtype) {
   if (dtype == TENON_FLOAT32) return "float32";
+  if (dtype == TENON_BOOL) return "bool";
   return dtype == TENON_UINT8 ? "uint8" : "int64";
 }
 
@@ -160,7 +161,9 @@ std::vector<std::string> OpenedDataset::describe_fields() const {
   return texts;
 }
 
-SampleBytes OpenedDataset::get(int64_t index, uint64_t seed) const {
+SampleBytes OpenedDataset::get(int64_t index, uint64_t seed) const { return read(worker_, index, seed); }
+
+SampleBytes OpenedDataset::read(void* worker, int64_t index, uint64_t seed) const {
   Slots slots{fields_, {}};
   tenon_sample sample = {};
   sample.size = sizeof sample;
@@ -168,7 +171,7 @@ SampleBytes OpenedDataset::get(int64_t index, uint64_t seed) const {
   sample.epoch = 1;
   sample.seed = seed;
   const tenon_sink sink = {sizeof sink, &slots, &Slots::slot};
-  check(table_->get(self_, worker_, &sample, &sink));
+  check(table_->get(self_, worker, &sample, &sink));
   return slots.bytes;
 }
 
@@ -212,6 +215,18 @@ void OpenedDataset::open_workers(int64_t threads, int64_t times) const {
         if (table_->open_worker(self_, static_cast<uint64_t>(id), 0, &worker) == TENON_OK)
           table_->close_worker(self_, worker);
       }
+    });
+  for (std::thread& thread : running) thread.join();
+}
+
+void OpenedDataset::run_workers(int64_t threads, const std::function<void(const Get& get, int64_t id)>& work) const {
+  std::vector<std::thread> running;
+  for (int64_t id = 0; id < threads; ++id)
+    running.emplace_back([&, id] {
+      void* worker = nullptr;
+      if (table_->open_worker(self_, static_cast<uint64_t>(id), 0, &worker) != TENON_OK) return;
+      work([&](int64_t index) { return read(worker, index, 0); }, id);
+      table_->close_worker(self_, worker);
     });
   for (std::thread& thread : running) thread.join();
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -48,6 +49,10 @@ class OpenedDataset {
   // Opens and closes workers on several threads at the same time, as a loader does.
   void open_workers(int64_t threads, int64_t times) const;
 
+  // Runs `work` on several threads at the same time, each with a worker. `get` returns a sample.
+  using Get = std::function<SampleBytes(int64_t index)>;
+  void run_workers(int64_t threads, const std::function<void(const Get& get, int64_t id)>& work) const;
+
   // Returns the length of each sample (tenon.sample-lengths/1). Throws std::logic_error if the dataset does not provide
   // them.
   std::vector<int64_t> lengths() const;
@@ -65,6 +70,8 @@ class OpenedDataset {
   static const std::vector<std::string>& log();
 
  private:
+  SampleBytes read(void* worker, int64_t index, uint64_t seed) const;
+
   const tenon_component* component_ = nullptr;
   const tenon_dataset* table_ = nullptr;
   void* self_ = nullptr;

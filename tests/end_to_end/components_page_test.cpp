@@ -52,6 +52,7 @@ TEST_CASE("docs/components.md equals the output of host describe for the bundled
                          "pairs",
                          "segmentation",
                          "tar_shards",
+                         "parquet",
                          "idx",
                          "arrays",
                          "table",

@@ -5,7 +5,8 @@ set -euo pipefail
 scripts=$1
 work=$2
 rm -rf "$work"
-mkdir -p "$work/bin" "$work/cache" "$work/sentencepiece/src"
+mkdir -p "$work/bin" "$work/cache" "$work/arrow" "$work/sentencepiece/src"
+: >"$work/arrow/libparquet.so.1"
 : >"$work/sentencepiece/src/sentencepiece_processor.h"
 
 # Adds the pinned packages to the folder after --target. Fails after the first one if $work/fails exists.
@@ -38,7 +39,7 @@ mkdir -p "$libtorch/torch/lib" "$libtorch/nvidia/cu13/lib"
 : >"$libtorch/nvidia/cu13/lib/libcudart.so.13"
 
 failed=0
-export PATH=$work/bin:$PATH TENON_CACHE=$work/cache TENON_SENTENCEPIECE=$work/sentencepiece
+export PATH=$work/bin:$PATH TENON_CACHE=$work/cache TENON_ARROW=$work/arrow TENON_SENTENCEPIECE=$work/sentencepiece
 unset TENON_LIBTORCH LD_LIBRARY_PATH
 
 # call NAME CODE DOWNLOADS ARGUMENT...: runs scripts/dependencies. Compares its exit code and the lists that pip got.

@@ -1,0 +1,211 @@
+#include "plugins/datasets/parquet/chosen_columns.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "plugins/images/transforms/suggest_name.h"
+
+namespace parquet_dataset {
+namespace {
+
+using Kind = Column::Kind;
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+const Column* find_column(const ParquetFile& file, const std::string& name) {
+  for (const Column& column : file.columns())
+    if (column.name == name) return &column;
+  return nullptr;
+}
+
+std::string describe(const Column& column) { return '"' + column.name + "\" (" + column.type + ')'; }
+
+[[noreturn]] void refuse_type(const ParquetFile& file, const Column& column, const char* parameter,
+                              const std::string& expected) {
+  throw tenon::DataError(file.path() + ": the column " + describe(column) + ", which the parameter \"" + parameter +
+                         "\" names, cannot be read; expected " + expected);
+}
+
+}  // namespace
+
+std::vector<tenon::Param> ChosenColumns::schema() {
+  const std::vector<std::string> none;
+  return {
+      tenon::param("columns", none)
+          .doc("columns that become fields: images, numbers, lists of numbers; empty: all such columns"),
+      tenon::param("labels", none)
+          .doc("columns with names of classes, each a field with the number of the class; a column that Hugging Face's "
+               "metadata names the classes of need not be listed"),
+      tenon::param("classes", none)
+          .doc("classes of the only label column, in the order of their numbers; empty: all texts of a column, in byte "
+               "order"),
+      tenon::param("features", none)
+          .doc("columns with numbers; together they become the field features, float32, in this order"),
+      tenon::param("targets", none)
+          .doc("columns with numbers; together they become the field targets, float32, in this order"),
+      tenon::param("text", none).doc("columns with texts, each a field with the tokens of the tokenizer"),
+  };
+}
+
+ChosenColumns::ChosenColumns(const ParquetFile& file, const std::map<std::string, Feature>& features,
+                             const tenon::Params& params)
+    : file_(file), features_(features) {
+  const std::vector<std::string> labels = params.texts("labels");
+  const std::vector<std::string> classes = params.texts("classes");
+  if (labels.size() != 1 && !classes.empty()) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "the parameter \"classes\" is given, and \"labels\" names " +
+                                                   std::to_string(labels.size()) +
+                                                   " columns; expected one; leave out \"classes\"");
+  }
+  const std::vector<std::string> columns = params.texts("columns");
+  for (const std::string& name : columns) add_column(name, "columns");
+  if (columns.empty()) add_default_columns(params);
+  for (const std::string& name : labels) add_label(name, classes);
+  for (const std::string& name : params.texts("text")) add_text(name);
+  for (const char* parameter : {"features", "targets"}) add_stack(parameter, params.texts(parameter));
+  if (!fields_.empty()) return;
+  throw tenon::DataError(file.path() + ": no column becomes a field" + left_out_ +
+                         "; list texts in the parameter \"labels\" or \"text\"");
+}
+
+const Column& ChosenColumns::find(const std::string& name, const char* parameter) const {
+  if (const Column* column = find_column(file_, name)) return *column;
+  std::vector<std::string> known;
+  std::string available;
+  for (const Column& column : file_.columns()) {
+    known.push_back(column.name);
+    available += (available.empty() ? "" : ", ") + describe(column);
+  }
+  const std::string suggestion = images::suggest_nearest(name, known);
+  throw tenon::DataError(file_.path() + ": there is no column \"" + name + "\", which the parameter \"" + parameter +
+                         "\" names" + (suggestion.empty() ? "; available: " + available : suggestion));
+}
+
+size_t ChosenColumns::take(const Column& column, const char* parameter) {
+  for (const Column& other : columns_) {
+    if (other.name != column.name) continue;
+    throw tenon::Error(TENON_INVALID_ARGUMENT, std::string("parameter \"") + parameter + "\" names the column \"" +
+                                                   column.name + "\", which is already used; list each column once");
+  }
+  columns_.push_back(column);
+  return columns_.size() - 1;
+}
+
+void ChosenColumns::add_field(ChosenField field) {
+  for (const ChosenField& other : fields_) {
+    if (other.name != field.name) continue;
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "two fields would have the name \"" + field.name +
+                                                   "\": a column and the list of the parameter of that name; leave the "
+                                                   "column out of \"columns\"");
+  }
+  fields_.push_back(std::move(field));
+}
+
+void ChosenColumns::add_column(const std::string& name, const char* parameter) {
+  const Column& column = find(name, parameter);
+  if (column.kind == Kind::text) {
+    refuse_type(file_, column, parameter,
+                "an image or numbers; list it in the parameter \"labels\" if it has names of classes, or in \"text\"");
+  }
+  if (column.kind == Kind::other) {
+    refuse_type(file_, column, parameter,
+                "images (bytes), integers up to int64, floats, bools, or lists of them; leave it out, or convert it");
+  }
+  const auto kind = column.kind == Kind::bytes ? ChosenField::Kind::image : ChosenField::Kind::numbers;
+  add_field({name, kind, {take(column, parameter)}, classes_of(column)});
+}
+
+void ChosenColumns::add_label(const std::string& name, const std::vector<std::string>& classes) {
+  const Column& column = find(name, "labels");
+  const bool is_integer = column.dtype == TENON_INT64;
+  if (column.kind != Kind::text && !is_integer) {
+    refuse_type(file_, column, "labels", "names of classes, or numbers of classes from 0");
+  }
+  const std::vector<std::string> named = is_integer ? classes_of(column) : std::vector<std::string>();
+  if (!named.empty() && !classes.empty()) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "the parameter \"classes\" is given, and the metadata of " +
+                                                   file_.path() + " name the classes of \"" + name +
+                                                   "\"; leave out \"classes\"");
+  }
+  std::set<std::string> seen;
+  for (const std::string& entry : classes) {
+    if (seen.insert(entry).second) continue;
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       "parameter \"classes\" has \"" + entry + "\" twice; expected each class once");
+  }
+  const auto kind = is_integer ? ChosenField::Kind::numbers : ChosenField::Kind::classes;
+  add_field({name, kind, {take(column, "labels")}, named.empty() ? classes : named});
+}
+
+void ChosenColumns::add_text(const std::string& name) {
+  const Column& column = find(name, "text");
+  if (column.kind != Kind::text) refuse_type(file_, column, "text", "texts");
+  add_field({name, ChosenField::Kind::tokens, {take(column, "text")}});
+}
+
+void ChosenColumns::add_stack(const char* parameter, const std::vector<std::string>& names) {
+  if (names.empty()) return;
+  ChosenField field{parameter, ChosenField::Kind::stack};
+  for (const std::string& name : names) {
+    const Column& column = find(name, parameter);
+    if (column.kind != Kind::number) refuse_type(file_, column, parameter, "numbers");
+    field.columns.push_back(take(column, parameter));
+  }
+  add_field(std::move(field));
+}
+
+void ChosenColumns::add_default_columns(const tenon::Params& params) {
+  std::vector<std::string> named;
+  for (const char* parameter : {"labels", "text", "features", "targets"})
+    for (const std::string& name : params.texts(parameter)) named.push_back(name);
+  for (const Column& column : file_.columns()) {
+    if (contains(named, column.name)) continue;
+    const auto feature = features_.find(column.name);
+    // Sounds are bytes, too.
+    const bool is_other_file =
+        column.kind == Kind::bytes && feature != features_.end() && feature->second.type != "Image";
+    if (column.kind != Kind::text && column.kind != Kind::other && !is_other_file) {
+      add_column(column.name, "columns");
+    } else {
+      left_out_ += (left_out_.empty() ? "; left out: " : ", ") + describe(column);
+    }
+  }
+}
+
+std::vector<std::string> ChosenColumns::classes_of(const Column& column) const {
+  const auto feature = features_.find(column.name);
+  if (feature == features_.end() || column.dtype != TENON_INT64) return {};
+  return feature->second.classes;
+}
+
+std::vector<size_t> ChosenColumns::find_in(const ParquetFile& file,
+                                           const std::map<std::string, Feature>& features) const {
+  const auto feature_of = [](const std::map<std::string, Feature>& all, const std::string& name) {
+    const auto found = all.find(name);
+    return found == all.end() ? Feature() : found->second;
+  };
+  std::vector<size_t> places;
+  for (const Column& column : columns_) {
+    const Column* found = find_column(file, column.name);
+    if (!found) {
+      throw tenon::DataError(file.path() + ": there is no column \"" + column.name + "\", which " + file_.path() +
+                             " has; expected files of one dataset; name them in the parameter \"path\"");
+    }
+    if (found->kind != column.kind || found->dtype != column.dtype || found->length != column.length) {
+      throw tenon::DataError(file.path() + ": the column \"" + column.name + "\" has the type " + found->type +
+                             "; expected " + column.type + ", as in " + file_.path() +
+                             "; convert it, or name files of one dataset in the parameter \"path\"");
+    }
+    if (feature_of(features, column.name).classes != feature_of(features_, column.name).classes) {
+      throw tenon::DataError(file.path() + ": its metadata name other classes of the column \"" + column.name +
+                             "\" than those of " + file_.path() + "; expected files of one dataset");
+    }
+    places.push_back(static_cast<size_t>(found - file.columns().data()));
+  }
+  return places;
+}
+
+}  // namespace parquet_dataset

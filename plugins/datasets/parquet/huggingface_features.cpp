@@ -1,0 +1,53 @@
+#include "plugins/datasets/parquet/huggingface_features.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+#include <tenon/error.hpp>
+
+namespace parquet_dataset {
+namespace {
+
+using nlohmann::json;
+
+// Null if `object` is no object or has no such key.
+const json* find(const json* object, const char* key) {
+  if (!object || !object->is_object()) return nullptr;
+  const auto found = object->find(key);
+  return found == object->end() ? nullptr : &*found;
+}
+
+std::string text_of(const json* value) { return value && value->is_string() ? value->get<std::string>() : ""; }
+
+}  // namespace
+
+std::map<std::string, Feature> read_features(const std::string& text, const std::string& place) {
+  std::map<std::string, Feature> features;
+  if (text.empty()) return features;
+  const json whole = json::parse(text.begin(), text.end(), nullptr, false);
+  if (!whole.is_object()) {
+    throw tenon::DataError(place +
+                           ": its metadata \"huggingface\" is not a JSON object; expected that of the datasets "
+                           "package; write the file again, or without this metadata");
+  }
+  const json* columns = find(find(&whole, "info"), "features");
+  if (!columns || !columns->is_object()) return features;
+  for (const auto& [name, column] : columns->items()) {
+    const json* inner = &column;
+    while (const json* element = find(inner, "feature")) inner = element;  // Sequence and List
+    Feature feature{text_of(find(inner, "_type")), {}};
+    if (const json* names = find(inner, "names"); names && feature.type == "ClassLabel") {
+      const bool are_names = names->is_array() && std::all_of(names->begin(), names->end(),
+                                                              [](const json& entry) { return entry.is_string(); });
+      if (!are_names) {
+        throw tenon::DataError(place + ": its metadata \"huggingface\" has no list of class names for the column \"" +
+                               name + "\"; expected [\"name\", ...]; write the file again");
+      }
+      feature.classes = names->get<std::vector<std::string>>();
+    }
+    if (!feature.type.empty()) features[name] = std::move(feature);
+  }
+  return features;
+}
+
+}  // namespace parquet_dataset

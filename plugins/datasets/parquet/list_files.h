@@ -1,0 +1,25 @@
+// Lists the Parquet files of a dataset and their splits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace parquet_dataset {
+
+struct ListedFile {
+  std::string path;
+  std::string name;   // relative to the folder, for sample names
+  std::string split;  // "" if the name has none
+};
+
+// Returns the split that a relative path names, as Hugging Face's datasets package names files:
+// `data/train-00000-of-00002.parquet`, `train.parquet`, `sst2-dev.parquet` (validation) or `test/0000.parquet`.
+std::string split_of(const std::string& relative_path);
+
+// `path` is a file, a pattern such as `data/train-*.parquet` or `{a,b}.parquet`, or a folder: all .parquet files in it
+// at any depth, without hidden ones. They are sorted by path in byte order. `split` selects the files of one split, or
+// all if it is "all". An empty `split` of a folder requires that all its files belong to the same split. Throws
+// tenon::DataError naming the path, and the splits that there are.
+std::vector<ListedFile> list_files(const std::string& path, const std::string& split);
+
+}  // namespace parquet_dataset

@@ -1,0 +1,337 @@
+// Rows of Parquet files: images, numbers, classes and texts. See docs/decisions/0034.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tenon/plugin.hpp>
+
+#include "plugins/datasets/parquet/list_files.h"
+#include "plugins/datasets/parquet/row_group_cache.h"
+#include "plugins/datasets/parquet/row_index.h"
+#include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/split.h"
+#include "plugins/hash_text.h"
+#include "plugins/text/tokenizer.h"
+
+namespace parquet_dataset {
+namespace {
+
+using Kind = ChosenField::Kind;
+using ClassNumbers = std::map<std::string, int64_t, std::less<>>;
+
+// The bytes of an image in a cell.
+class CellImage final : public datasets::ImageFile {
+ public:
+  CellImage(const RowIndex& index, const RowIndex::Row& row, const std::string& column, std::string_view bytes)
+      : index_(index), row_(row), column_(column), bytes_(bytes) {}
+
+  std::string place() const override { return index_.place(row_, column_); }
+  void read(std::vector<uint8_t>& bytes) const override {
+    if (bytes_.empty()) throw tenon::DataError(place() + " has no bytes; expected the bytes of an image file");
+    bytes.assign(bytes_.begin(), bytes_.end());
+  }
+  std::string identity() const override { return datasets::identify_file(index_.path(row_)) + ", " + place(); }
+
+ private:
+  const RowIndex& index_;
+  const RowIndex::Row& row_;
+  const std::string& column_;
+  std::string_view bytes_;
+};
+
+// The tokenizer of the text columns.
+struct TextTokens {
+  static std::vector<tenon::Param> schema() {
+    return {tenon::param("tokenizer", tenon::Path()).doc("SentencePiece model for the columns of text"),
+            tenon::param("max_tokens", 512).range("[1, 1e9]").doc("tokens of a text; a longer one is truncated"),
+            tenon::param("pad_id", -1).range("[-1, 1e9]").doc("id for padding; -1: the tokenizer's padding id")};
+  }
+
+  explicit TextTokens(const tenon::Params& params)
+      : tokenizer(text::read_tokenizer_file(params.path("tokenizer")), params.path("tokenizer")),
+        max_tokens(static_cast<size_t>(params.integer("max_tokens"))),
+        pad(params.integer("pad_id") == -1 ? tokenizer.special_ids().pad : params.integer("pad_id")) {
+    if (pad >= 0 && pad < tokenizer.vocabulary_size()) return;
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       "pad_id = " + std::to_string(params.integer("pad_id")) + ": " +
+                           (pad == -1 ? "the tokenizer has no such piece" : "is not a piece of the tokenizer") +
+                           "; expected an id below its vocabulary size, " +
+                           std::to_string(tokenizer.vocabulary_size()));
+  }
+
+  text::Tokenizer tokenizer;
+  size_t max_tokens;
+  int64_t pad;
+};
+
+std::optional<TextTokens> open_tokenizer(const tenon::Params& params) {
+  const bool has_model = !params.path("tokenizer").empty();
+  const bool has_text = !params.texts("text").empty();
+  if (has_text != has_model) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       has_text
+                           ? "the parameter \"text\" is given without \"tokenizer\"; expected a SentencePiece model"
+                           : "the parameter \"tokenizer\" is given without \"text\"; expected columns with texts");
+  }
+  if (!has_text) return std::nullopt;
+  return std::make_optional<TextTokens>(params);
+}
+
+class Parquet final {
+ public:
+  struct Worker {
+    std::optional<datasets::ImageReader::Worker> images;
+    size_t group = 0;
+    std::shared_ptr<const RowGroup> rows = nullptr;  // the row group of the sample before
+    std::vector<int32_t> tokens = {};
+  };
+
+  static std::vector<tenon::Param> schema() {
+    std::vector<tenon::Param> params = {
+        tenon::required<tenon::Path>("path").doc(
+            "folder of .parquet files, such as a downloaded Hugging Face dataset, one file, or a pattern such as "
+            "data/train-*.parquet or {a,b}.parquet"),
+        tenon::param("split", "")
+            .doc("split of the files, from their names: train, validation, test, ...; all: all files; empty: the only "
+                 "split of the folder"),
+        tenon::param("part", "all")
+            .choices({"all", "train", "validation"})
+            .doc("rows to use: all, or one of two parts of the files, split by the names of the files and the numbers "
+                 "of the rows; for a dataset without a validation split"),
+        tenon::param("validation_fraction", 0.1)
+            .range("(0, 1)")
+            .doc("fraction of the rows in the validation part; the train part has the rest"),
+    };
+    const std::vector<tenon::Param> memory = {
+        tenon::param("row_group_bytes", int64_t{1} << 30)
+            .range("[0, 1e15]")
+            .doc("maximum memory for decoded row groups, which all workers share, in bytes; the ones used last are "
+                 "kept, at least one")};
+    for (std::vector<tenon::Param> more :
+         {ChosenColumns::schema(), TextTokens::schema(), memory, datasets::ImageReader::schema()}) {
+      for (tenon::Param& param : more) params.push_back(std::move(param));
+    }
+    return params;
+  }
+
+  explicit Parquet(const tenon::Params& params)
+      : tokens_(open_tokenizer(params)),
+        index_(list_files(params.path("path"), params.text("split")), params),
+        fields_(index_.chosen().fields()),
+        cache_(static_cast<uint64_t>(params.integer("row_group_bytes")),
+               [this](size_t group) { return index_.read(group); }) {
+    select_rows(params);
+    number_classes();
+    const auto images = static_cast<size_t>(
+        std::count_if(fields_.begin(), fields_.end(), [](const auto& field) { return field.kind == Kind::image; }));
+    if (images > 0) {
+      reader_.emplace(params);
+      reader_->expect_images(static_cast<size_t>(size()) * images);
+    }
+    tenon::log_info(params.path("path") + ": " + std::to_string(size()) + " samples of " +
+                    std::to_string(index_.files()) + (index_.files() == 1 ? " file" : " files") + " with " +
+                    std::to_string(index_.groups().size()) + " row groups" + index_.chosen().describe_left_out());
+  }
+  Parquet(const Parquet&) = delete;
+
+  std::vector<tenon::Field> fields() const {
+    std::vector<tenon::Field> fields;
+    for (const ChosenField& field : fields_) fields.push_back(describe(field));
+    return fields;
+  }
+
+  std::vector<tenon::ClassNames> class_names() const {
+    std::vector<tenon::ClassNames> classes;
+    for (const ChosenField& field : fields_)
+      if (!field.classes.empty()) classes.push_back({field.name, field.classes});
+    return classes;
+  }
+
+  std::vector<tenon::Preprocessing> preprocessing() const {
+    std::vector<tenon::Preprocessing> fields;
+    for (const ChosenField& field : fields_)
+      if (field.kind == Kind::image) fields.push_back(reader_->preprocessing(field.name));
+    return fields;
+  }
+
+  int64_t size() const { return uses_part_ ? static_cast<int64_t>(selected_.size()) : index_.rows(); }
+
+  std::string sample_name(int64_t index) const { return index_.name(row_of(index)); }
+
+  uint64_t fingerprint() const {
+    const std::string_view rows(reinterpret_cast<const char*>(selected_.data()), selected_.size() * sizeof(int64_t));
+    return plugins::hash_text(rows, index_.hash());
+  }
+
+  tenon::TokenizerInfo tokenizer() const {
+    if (!tokens_) return {};
+    tenon::TokenizerInfo info{{}, tokens_->tokenizer.vocabulary_size()};
+    for (const ChosenField& field : fields_)
+      if (field.kind == Kind::tokens) info.fields.push_back(field.name);
+    info.pad = tokens_->pad;
+    return info;
+  }
+
+  std::vector<int64_t> encode(std::string_view text) const {
+    std::vector<int32_t> ids;
+    tokens_->tokenizer.append_ids(text, ids);
+    return {ids.begin(), ids.end()};
+  }
+
+  std::string decode(const std::vector<int64_t>& tokens) const { return tokens_->tokenizer.decode(tokens); }
+
+  Worker open_worker(uint64_t, uint64_t) const {
+    Worker worker;
+    if (reader_) worker.images = reader_->open_worker();
+    return worker;
+  }
+
+  void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
+    const RowIndex::Row row = index_.find(row_of(sample.index));
+    if (!worker.rows || worker.group != row.group) {
+      worker.rows = cache_.get(row.group);
+      worker.group = row.group;
+    }
+    size_t image_number = static_cast<size_t>(sample.index);
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      const ChosenField& field = fields_[i];
+      const size_t column = field.columns.front();
+      switch (field.kind) {
+        case Kind::image: {
+          // All images of a sample use the sample's seed, so images of one size get the same transforms.
+          const CellImage image(index_, row, field.name, worker.rows->text(column, row.in_group));
+          reader_->write(*worker.images, image_number, image, sample.seed, sink, field.name);
+          image_number += static_cast<size_t>(size());
+          break;
+        }
+        case Kind::numbers: write_numbers(*worker.rows, row, i, sink); break;
+        case Kind::classes: *sink.slot<int64_t>(i) = number_of(worker.rows->text(column, row.in_group), row, i); break;
+        case Kind::tokens: write_tokens(worker, worker.rows->text(column, row.in_group), i, sink); break;
+        case Kind::stack:
+          for (size_t k = 0; k < field.columns.size(); ++k)
+            sink.slot<float>(i)[k] = read_float(*worker.rows, row, field.columns[k]);
+          break;
+      }
+    }
+  }
+
+ private:
+  void select_rows(const tenon::Params& params) {
+    const std::string part = params.text("part");
+    uses_part_ = part != "all";
+    if (!uses_part_) return;
+    const datasets::Split split(part, params.number("validation_fraction"));
+    for (int64_t row = 0; row < index_.rows(); ++row)
+      if (split.has(index_.name(row))) selected_.push_back(row);
+    if (selected_.empty()) {
+      throw tenon::DataError(params.path("path") + ": none of its rows falls into the part \"" + part +
+                             "\"; change validation_fraction, or add rows");
+    }
+  }
+
+  void number_classes() {
+    numbers_.resize(fields_.size());
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (fields_[i].kind != Kind::classes) continue;
+      if (fields_[i].classes.empty()) fields_[i].classes = index_.list_texts(fields_[i].columns.front());
+      for (const std::string& name : fields_[i].classes)
+        numbers_[i].emplace(name, static_cast<int64_t>(numbers_[i].size()));
+    }
+  }
+
+  tenon::Field describe(const ChosenField& field) const {
+    const Column& column = index_.chosen().columns()[field.columns.front()];
+    switch (field.kind) {
+      case Kind::image: return reader_->field(field.name, "the image");
+      case Kind::classes: return {field.name, TENON_INT64, {}, "the class, from 0"};
+      case Kind::tokens:
+        return {field.name, TENON_INT64, {-1}, "the tokens of the text", static_cast<double>(tokens_->pad)};
+      case Kind::stack:
+        return {field.name, TENON_FLOAT32, {static_cast<int64_t>(field.columns.size())}, "the numbers of the columns"};
+      case Kind::numbers: break;
+    }
+    if (column.kind == Column::Kind::list) return {field.name, column.dtype, {column.length}, "the list of numbers"};
+    return {field.name, column.dtype, {}, field.classes.empty() ? "the number" : "the class, from 0"};
+  }
+
+  int64_t row_of(int64_t index) const { return uses_part_ ? selected_[static_cast<size_t>(index)] : index; }
+
+  // Runs `copy`, and prefixes its data errors with the place of the cell.
+  template <class Copy>
+  auto at_place(const RowIndex::Row& row, size_t column, Copy&& copy) const {
+    try {
+      return copy();
+    } catch (const tenon::DataError& error) {
+      throw tenon::DataError(index_.place(row, index_.chosen().columns()[column].name) + ": " + error.what());
+    }
+  }
+
+  void write_numbers(const RowGroup& rows, const RowIndex::Row& row, size_t i, const tenon::Sink& sink) const {
+    const ChosenField& field = fields_[i];
+    const size_t column = field.columns.front();
+    const bool is_list = index_.chosen().columns()[column].kind == Column::Kind::list;
+    const int64_t count = is_list ? rows.list_length(column, row.in_group) : 1;
+    void* const slot = is_list ? sink.raw_slot(i, {count}) : sink.raw_slot(i);
+    at_place(row, column, [&] { rows.copy_numbers(column, row.in_group, slot); });
+    if (field.classes.empty()) return;
+    const auto* numbers = static_cast<const int64_t*>(slot);
+    const auto classes = static_cast<int64_t>(field.classes.size());
+    for (int64_t k = 0; k < count; ++k) {
+      if (numbers[k] >= 0 && numbers[k] < classes) continue;
+      throw tenon::DataError(index_.place(row, field.name) + " is " + std::to_string(numbers[k]) +
+                             "; expected a class from 0 to " + std::to_string(classes - 1) +
+                             "; -1 marks a row without a label: leave the column out of \"columns\" to use such rows");
+    }
+  }
+
+  float read_float(const RowGroup& rows, const RowIndex::Row& row, size_t column) const {
+    const int32_t dtype = index_.chosen().columns()[column].dtype;
+    int64_t integer = 0;
+    float number = 0;
+    uint8_t truth = 0;
+    void* const out = dtype == TENON_INT64  ? static_cast<void*>(&integer)
+                      : dtype == TENON_BOOL ? static_cast<void*>(&truth)
+                                            : static_cast<void*>(&number);
+    at_place(row, column, [&] { rows.copy_numbers(column, row.in_group, out); });
+    if (dtype == TENON_INT64) return static_cast<float>(integer);
+    return dtype == TENON_BOOL ? static_cast<float>(truth) : number;
+  }
+
+  int64_t number_of(std::string_view name, const RowIndex::Row& row, size_t i) const {
+    const auto found = numbers_[i].find(name);
+    if (found != numbers_[i].end()) return found->second;
+    throw tenon::DataError(index_.place(row, fields_[i].name) + ": \"" + std::string(name.substr(0, 40)) +
+                           "\" is none of the " + std::to_string(numbers_[i].size()) +
+                           " classes that the parameter \"classes\" lists");
+  }
+
+  void write_tokens(Worker& worker, std::string_view text, size_t i, const tenon::Sink& sink) const {
+    worker.tokens.clear();
+    tokens_->tokenizer.append_ids(text, worker.tokens);
+    const size_t count = std::min(worker.tokens.size(), tokens_->max_tokens);
+    int64_t* const slot = sink.slot<int64_t>(i, {static_cast<int64_t>(count)});
+    std::copy_n(worker.tokens.begin(), count, slot);
+  }
+
+  std::optional<TextTokens> tokens_;
+  RowIndex index_;
+  std::vector<ChosenField> fields_;
+  std::vector<ClassNumbers> numbers_;  // by field
+  bool uses_part_ = false;
+  std::vector<int64_t> selected_;  // rows of the part, if one is used
+  std::optional<datasets::ImageReader> reader_;
+  mutable RowGroupCache cache_;
+};
+
+}  // namespace
+}  // namespace parquet_dataset
+
+TENON_PLUGIN("parquet", "0.1.0", "Apache-2.0", "Rows of Parquet files, such as those of Hugging Face.",
+             tenon::dataset<parquet_dataset::Parquet>("parquet",
+                                                      "rows of Parquet files: images, numbers, classes and texts"))

@@ -1,0 +1,63 @@
+// The rows of all files of a dataset, by number.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugins/datasets/parquet/chosen_columns.h"
+#include "plugins/datasets/parquet/list_files.h"
+#include "plugins/datasets/parquet/parquet_file.h"
+
+namespace parquet_dataset {
+
+class RowIndex {
+ public:
+  struct Group {
+    size_t file;
+    size_t number;      // in its file
+    int64_t first_row;  // in its file
+    int64_t end;        // number of rows up to its end, over all files
+    int64_t rows;
+  };
+  struct Row {
+    size_t group;
+    int64_t in_group;
+  };
+
+  // Opens the files and reads their footers. Throws tenon::DataError naming the file if one is damaged, has another
+  // schema than the first, or says that it has a null in a chosen column, or if there are no rows.
+  RowIndex(std::vector<ListedFile> files, const tenon::Params& params);
+
+  const ChosenColumns& chosen() const { return *chosen_; }
+  int64_t rows() const { return groups_.empty() ? 0 : groups_.back().end; }
+  const std::vector<Group>& groups() const { return groups_; }
+  size_t files() const { return files_.size(); }
+
+  Row find(int64_t row) const;
+  // Returns for example `data/train-00000-of-00001.parquet:17`. Rows of a file are counted from 0.
+  std::string name(int64_t row) const;
+  // Returns for example `/data/train-00000-of-00001.parquet: row 17: the column "image"`.
+  std::string place(const Row& row, const std::string& column) const;
+  const std::string& path(const Row& row) const { return files_[groups_[row.group].file]->path(); }
+
+  // Decodes the chosen columns of a row group. Any thread may call it.
+  std::shared_ptr<const RowGroup> read(size_t group) const;
+  // Returns the distinct texts of a chosen column in byte order. Throws tenon::DataError for an empty one.
+  std::vector<std::string> list_texts(size_t column) const;
+
+  uint64_t hash() const;  // of the footers, and so of the sizes and statistics of all columns
+
+ private:
+  std::vector<ListedFile> listed_;
+  std::vector<std::unique_ptr<const ParquetFile>> files_;
+  std::unique_ptr<ChosenColumns> chosen_;
+  std::vector<std::vector<size_t>> columns_;  // of each file: the indices of the chosen columns
+  std::vector<Group> groups_;
+};
+
+}  // namespace parquet_dataset
