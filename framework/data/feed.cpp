@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "framework/data/dataset_seed.h"
+#include "framework/data/folds.h"
 #include "framework/support/error.h"
 #include "framework/support/philox.h"
 
@@ -83,7 +84,8 @@ Numbering plan_numbering(const config::RunPlan& plan) { return {plan.data.class_
 
 Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named,
                      const Share& share) {
-  const SamplerOptions options = make_sampler_options(plan, named, share);
+  SamplerOptions options = make_sampler_options(plan, named, share);
+  if (named.part != config::FoldPart::all) options.chosen = choose_fold(dataset, plan, named);
   Sampler sampler(dataset.size(), options, read_traits(dataset, named, options.kind));
   if (sampler.available() > 0 && sampler.size() == 0)
     throw Error(

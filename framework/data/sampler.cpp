@@ -118,8 +118,10 @@ Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTrai
               "kind " << static_cast<int>(options.kind) << ", shuffle " << options.shuffle);
   TENON_CHECK(options.kind != SamplerKind::weighted || has_all(traits.weights.size()),
               "weights " << traits.weights.size());
-  if (!options.subset.is_whole()) {
-    samples_ = subset_samples(dataset_size, options.subset, options.subset_seed);
+  has_part_ = !options.chosen.empty() || !options.subset.is_whole();
+  if (has_part_) {
+    samples_ = options.chosen.empty() ? subset_samples(dataset_size, options.subset, options.subset_seed)
+                                      : std::move(options_.chosen);
     available_ = static_cast<int64_t>(samples_.size());
   }
   size_ = options.most > 0 ? std::min(options.most, available_) : available_;
@@ -145,7 +147,7 @@ std::vector<int64_t> Sampler::common_order(int64_t epoch) const {
   order.resize(static_cast<size_t>(size_));
   if (options_.repeats > 1 && epoch > 0)
     for (size_t place = order.size(); place-- > 0;) order[place] = order[place / static_cast<size_t>(options_.repeats)];
-  if (!options_.subset.is_whole())
+  if (has_part_)
     for (int64_t& place : order) place = samples_[static_cast<size_t>(place)];
   if (options_.kind == SamplerKind::length_bucketed) bucket(order, epoch);
   return order;

@@ -39,6 +39,7 @@ struct SamplerOptions {
   int64_t repeats = 1;     // places in succession that each sample of an epoch gets
   config::Subset subset = {};
   uint64_t subset_seed = 0;
+  std::vector<int64_t> chosen = {};  // the samples to choose from, ascending, instead of the subset; empty: the subset
   // Whether a limited epoch has spread_places() instead of the first samples. Only for uniform, without shuffle.
   bool spreads_limit = false;
   int64_t most = 0;  // samples of an epoch at most, over all ranks; 0: all
@@ -71,12 +72,14 @@ class Sampler {
   // REQUIRES: the traits that the kind needs, for each sample of the dataset.
   Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTraits traits = {});
 
-  int64_t available() const { return available_; }         // samples to choose from: those of the subset
+  int64_t available() const { return available_; }         // number of samples to choose from
   int64_t size() const { return size_; }                   // samples of an epoch, over all ranks
   std::vector<int64_t> order(int64_t epoch) const;         // this rank's samples
   std::vector<int64_t> common_order(int64_t epoch) const;  // the samples of all ranks
   // For each place of order(epoch), how many earlier places of the common order have its sample. Empty if none has.
   std::vector<int64_t> repetitions(int64_t epoch) const;
+  // The samples to choose from, ascending; empty: the whole dataset.
+  const std::vector<int64_t>& samples() const { return samples_; }
   int64_t first(int64_t epoch) const;  // the first sample over all ranks. REQUIRES: size() > 0
 
  private:
@@ -87,9 +90,10 @@ class Sampler {
   SamplerOptions options_;
   std::vector<int64_t> lengths_;       // lengths of the dataset's samples
   std::vector<double> weights_up_to_;  // cumulative weights, including each available sample
-  std::vector<int64_t> samples_;       // samples of the subset; empty for the whole dataset
+  std::vector<int64_t> samples_;       // samples of the subset or those chosen; empty for the whole dataset
   int64_t dataset_size_;
-  int64_t available_;  // number of samples to choose from
+  bool has_part_ = false;  // whether there are samples_
+  int64_t available_;      // number of samples to choose from
   int64_t size_;
 };
 

@@ -1,4 +1,5 @@
 // `host compare`: trains several run files or values and compares them.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -35,7 +36,8 @@ struct CompareOptions {
   std::vector<fs::path> configs;
   std::vector<std::string> varied;  // "train.precision=fp32,bf16"
   std::vector<std::string> paired;  // "train.accumulate=1,2", together with the values of `varied`
-  int64_t seeds;                    // runs of each variant
+  int64_t seeds;                    // of each variant
+  int64_t folds;                    // runs of each variant and seed; 0: one without folds
   fs::path output;                  // empty: a new folder in run.output_dir
   bool as_json;
   RunFile shared;  // the overrides and plugin directories of all variants
@@ -55,6 +57,7 @@ RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
   RunFile file = options.shared;
   file.config = variant.config;
   file.overrides.insert(file.overrides.end(), variant.overrides.begin(), variant.overrides.end());
+  if (options.folds > 0) file.overrides.push_back("data.folds.count=" + std::to_string(options.folds));
   return file;
 }
 
@@ -83,19 +86,23 @@ class Comparison {
     for (const PlannedVariant& planned : planned_) compared_.push_back({planned.variant, planned.monitor, {}});
   }
 
-  // The outer loop is over seeds, so that other load on the machine affects all variants.
+  // The outer loops are over seeds and folds, so that other load on the machine affects all variants.
   void run() {
     artifacts::make_folders_durably(output_, support::ErrorKind::configuration);
-    const auto total = static_cast<int64_t>(planned_.size()) * options_.seeds;
+    const int64_t folds = std::max<int64_t>(options_.folds, 1);
+    const auto total = static_cast<int64_t>(planned_.size()) * options_.seeds * folds;
     int64_t number = 0;
     for (int64_t seed = 0; seed < options_.seeds; ++seed)
-      for (size_t i = 0; i < planned_.size() && signal_ == 0; ++i) {
-        say("[" + std::to_string(++number) + "/" + std::to_string(total) + "] " + planned_[i].variant.name + ", seed " +
-            std::to_string(planned_[i].first_seed + seed) + ": ");
-        compared_[i].runs.push_back(run_one(planned_[i], planned_[i].first_seed + seed));
-        const reporting::MeasuredRun& run = compared_[i].runs.back();
-        say(run.failure.empty() ? callbacks::format_duration(run.seconds) + "\n" : run.failure + "\n");
-      }
+      for (int64_t fold = 0; fold < folds; ++fold)
+        for (size_t i = 0; i < planned_.size() && signal_ == 0; ++i) {
+          const int64_t of_run = planned_[i].first_seed + seed;
+          say("[" + std::to_string(++number) + "/" + std::to_string(total) + "] " + planned_[i].variant.name +
+              ", seed " + std::to_string(of_run) +
+              (options_.folds > 0 ? ", fold " + std::to_string(fold) + " of " + std::to_string(folds) : "") + ": ");
+          compared_[i].runs.push_back(run_one(planned_[i], of_run, fold));
+          const reporting::MeasuredRun& run = compared_[i].runs.back();
+          say(run.failure.empty() ? callbacks::format_duration(run.seconds) + "\n" : run.failure + "\n");
+        }
   }
 
   int report() const {
@@ -132,12 +139,13 @@ class Comparison {
     std::fflush(stdout);
   }
 
-  reporting::MeasuredRun run_one(const PlannedVariant& planned, int64_t seed) {
+  reporting::MeasuredRun run_one(const PlannedVariant& planned, int64_t seed, int64_t fold) {
     const std::string name = name_folder(planned.variant.name);
     std::vector<std::string> overrides = run_file_of(options_, planned.variant).overrides;
     overrides.push_back("run.output_dir=" + config::to_toml(output_.string()));
     overrides.push_back("run.name=" + config::to_toml(name));
     overrides.push_back("run.seed=" + std::to_string(seed));
+    if (options_.folds > 0) overrides.push_back("data.folds.fold=" + std::to_string(fold));
     std::vector<std::string> arguments{options_.program, "--config", planned.variant.config.string()};
     for (const fs::path& directory : options_.shared.plugin_directories)
       arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
@@ -150,6 +158,7 @@ class Comparison {
         reporting::measure_run(end.signal != 0 ? 128 + end.signal : end.exit_code, end.errors,
                                after.size() > before.size() ? after.front() : fs::path(), planned.epoch);
     run.seed = seed;
+    if (options_.folds > 0) run.fold = fold;
     return run;
   }
 
@@ -170,6 +179,8 @@ po::options_description make_compare_options() {
       "change this key together with that of --vary, with as many values; may be repeated");
   add("seeds", po::value<int64_t>()->value_name("N")->default_value(1),
       "run each variant with N seeds, counting up from run.seed");
+  add("folds", po::value<int64_t>()->value_name("K"),
+      "run each variant and seed K times, each with another data.folds.fold of data.folds.count = K");
   add("output", po::value<std::string>()->value_name("DIR"),
       "folder for the runs and the table; default: compare/<time> in run.output_dir");
   add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
@@ -185,6 +196,7 @@ int compare(const Arguments& arguments) {
                                arguments.texts("vary"),
                                arguments.texts("with"),
                                arguments.count("seeds", 1),
+                               arguments.count("folds", 2),
                                arguments.text("output"),
                                arguments.wants_json(),
                                arguments.run_file(),

@@ -13,6 +13,7 @@
 #include "host/training/launch.h"
 #include "host/training/ranks.h"
 #include "host/training/use_class_names.h"
+#include "host/training/use_folds.h"
 #include "host/training/use_weights.h"
 
 namespace tenon::host {
@@ -49,6 +50,7 @@ void choose_inputs(OpenedRun& run, const Evaluation::Choice& choice) {
             "and omit --input");
   dataset.name = "input";
   dataset.subset = {};
+  dataset.part = config::FoldPart::all;
   dataset.params[*parameter] = choice.inputs;
   data.validation = {std::move(dataset)};
   // Mixing needs labels, and is only for training.
@@ -74,6 +76,7 @@ OpenedRun choose(OpenedRun run, const Evaluation::Choice& choice, Evaluation::Of
 artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::RunPlan& plan) {
   artifacts::FoundWeights weights = use_weights(checkpoint, plan);
   use_class_names(plan, artifacts::read_class_names(weights.file), weights.file.string());
+  use_folds(plan, weights.file);
   return weights;
 }
 

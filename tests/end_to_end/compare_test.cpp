@@ -1,6 +1,7 @@
 // Tests `host compare`.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -135,7 +136,66 @@ TEST_CASE("an error in any variant is reported before the first run") {
   };
   CHECK(contains(refusal_of({"compare"}), "compare has no file; expected host compare FILE [FILE ...]"));
   CHECK(contains(refusal_of({"compare", kDigits, "--seeds", "0"}), "--seeds is 0; expected at least 1"));
+  CHECK(contains(refusal_of({"compare", kDigits, "--folds", "1"}), "--folds is 1; expected at least 2"));
+  CHECK(contains(refusal_of({"compare", kDigits, "--folds", "2"}), "data.folds divides the samples"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "lr"}), "--vary is \"lr\"; expected --vary KEY=VALUE"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.seed=1,,2"}), "with an empty value"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.threads=1,1"}), "\"threads=1\" is listed twice"));
+}
+
+TEST_CASE("each fold is trained once, and an evaluation of its weights has the samples that they were not trained on") {
+  const fs::path output = make_empty_folder("compare") / "folds";
+  const Outcome outcome = compare(output, {"--folds", "3", "--set", "data.validation={use=\"digits\", subset=\"10%\"}",
+                                           "--set", "data.folds.stratify=label", "--json"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const Json runs = Json::parse(outcome.output)[0]["runs"];
+  REQUIRE(runs.size() == 3);
+  double correct = 0;
+  for (size_t fold = 0; fold < 3; ++fold) {
+    CAPTURE(fold);
+    const Json& run = runs[fold];
+    CHECK(run["fold"] == fold);
+    CHECK(run["seed"] == 0);
+    const fs::path folder = run["folder"].get<std::string>();
+    CHECK(contains(read_file(folder / "plan.toml"), "[data.folds]\ncount = 3\nfold = " + std::to_string(fold) +
+                                                        "\nstratify = \"label\"\ngroup = \"\"\n"));
+    // 143 samples: two folds of 48, and one of 47.
+    const double samples = fold == 2 ? 47 : 48;
+    CHECK(run["samples"] == 2 * 95);  // of two epochs of the first fold
+    const double accuracy = run["metrics"]["validation/accuracy"].get<double>();
+    CHECK(accuracy * samples == doctest::Approx(std::round(accuracy * samples)));
+    correct += accuracy;
+    // With the run file, which has no folds, and with the plan of another fold.
+    for (const std::string& file :
+         {kDigits, (fs::path(runs[(fold + 1) % 3]["folder"].get<std::string>()) / "plan.toml").string()}) {
+      const Outcome evaluated =
+          run_host({"evaluate", "--config", file, "--checkpoint", folder.string() + "/checkpoints/best", "--set",
+                    "data.validation={use=\"digits\", subset=\"10%\"}", "--json"});
+      CAPTURE(evaluated.errors);
+      REQUIRE(evaluated.exit_code == 0);
+      CHECK(Json::parse(evaluated.output)["sets"][0]["samples"] == samples);
+      CHECK(contains(evaluated.errors, "the weights were trained without fold " + std::to_string(fold) + " of 3"));
+      CHECK(Json::parse(evaluated.output)["sets"][0]["metrics"]["validation/accuracy"] ==
+            run["metrics"]["validation/accuracy"]);
+    }
+  }
+  CHECK(correct > 0);
+  // Other samples are not divided.
+  const Outcome other = run_host({"evaluate", "--config", kDigits, "--checkpoint",
+                                  runs[0]["folder"].get<std::string>() + "/checkpoints/best", "--json"});
+  CAPTURE(other.errors);
+  REQUIRE(other.exit_code == 0);
+  CHECK(Json::parse(other.output)["sets"][0]["samples"] == 359);
+}
+
+TEST_CASE("the table of folds has means and standard deviations") {
+  const fs::path output = make_empty_folder("compare") / "fold_table";
+  const Outcome outcome =
+      compare(output, {"--folds", "2", "--set", "data.validation={use=\"digits\", subset=\"10%\"}"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  CHECK(contains(outcome.output, "[1/2] digits_mlp, seed 0, fold 0 of 2: "));
+  CHECK(contains(outcome.output, "[2/2] digits_mlp, seed 0, fold 1 of 2: "));
+  CHECK(contains(read_file(output / "comparison.md"), " ± "));
 }

@@ -79,3 +79,47 @@ TEST_CASE("drop_last without a full batch is refused") {
   // An empty subset has another message.
   CHECK(refusal_of({{"data.drop_last=true", "data.train.subset='0.001%'"}}).find("is empty") != std::string::npos);
 }
+
+TEST_CASE("folds divide the data into disjoint parts with the same shares of each label") {
+  std::set<int64_t> validated;
+  for (const int fold : {0, 1, 2}) {
+    CAPTURE(fold);
+    BuiltRun run({{"data.validation={use='digits'}",
+                   "data.folds={count=3, stratify='label', fold=" + std::to_string(fold) + "}"}});
+    const std::vector<int64_t> trained = run.training->train->feed.sampler().order(1);
+    const std::vector<int64_t> others = run.training->validation.at(0)->feed.sampler().order(0);
+    CHECK(trained.size() + others.size() == 1438);
+    CHECK(std::abs(static_cast<int64_t>(others.size()) - 479) <= 1);
+    std::set<int64_t> all(trained.begin(), trained.end());
+    all.insert(others.begin(), others.end());
+    CHECK(all.size() == 1438);
+    validated.insert(others.begin(), others.end());
+    if (fold == 0) CHECK(run.train().state.samples_in_epoch == static_cast<int64_t>(trained.size()));
+  }
+  CHECK(validated.size() == 1438);  // each sample in one fold
+}
+
+TEST_CASE("folds are within the subset, and resume with the samples that they had") {
+  const std::vector<std::string> overrides{"data.validation={use='digits', subset='50%'}", "data.train.subset='50%'",
+                                           "data.folds={count=4, fold=3}", "data.limit_batches=1"};
+  BuiltRun run({overrides});
+  CHECK(run.training->train->feed.sampler().available() == 540);  // of 719
+  CHECK(run.training->validation.at(0)->feed.sampler().available() == 179);
+  std::vector<int64_t> both = run.training->train->feed.sampler().samples();
+  const std::vector<int64_t>& others = run.training->validation.at(0)->feed.sampler().samples();
+  both.insert(both.end(), others.begin(), others.end());
+  std::ranges::sort(both);
+  CHECK(both == tenon::data::subset_samples(1438, {0, tenon::config::Subset::kWhole / 2}, 0));
+}
+
+TEST_CASE("folds that cannot be made are refused") {
+  const std::string like = "data.validation={use='digits'}";
+  CHECK(refusal_of({{like, "data.folds={count=3, stratify='image'}"}})
+            .find("data.folds.stratify is \"image\"; expected a field of") != std::string::npos);
+  CHECK(refusal_of({{like, "data.folds={count=3, group='labels'}"}})
+            .find("with one integer for each sample: it has \"label\"") != std::string::npos);
+  CHECK(refusal_of({{like, "data.folds={count=20, group='label'}"}})
+            .find("data.folds.count is 20, but train has 10 groups; expected at least one in each fold: use fewer") !=
+        std::string::npos);
+  CHECK(refusal_of({{"data.folds={count=3}"}}).find("expected the same number") != std::string::npos);
+}

@@ -21,6 +21,8 @@ constexpr const char* kTest = "test";
 constexpr const char* kBatchSizes = "[1, 1e9]";
 constexpr const char* kBatchLimits = "[0, 1e9]";
 constexpr const char* kRepetitions = "[1, 1000]";
+constexpr const char* kFolds = "[2, 1000]";
+constexpr const char* kFoldNumbers = "[0, 999]";
 constexpr const char* kThreads = "[0, 4096]";       // resolve_run_plan() also compares with the machine
 constexpr const char* kBatchesAhead = "[1, 1e6]";   // also for batches of one step
 constexpr const char* kEpochs = "[1, 4294967295]";  // 32 bits of the random streams
@@ -167,6 +169,20 @@ void read_test_data(TableReader& table, DataConfig& data) {
   if (has_test) data.test = read_datasets(std::move(test), kTest, {kTrain, kValidation});
 }
 
+// A run that resumes with other folds would validate on samples that it has trained on.
+void read_folds(TableReader& data, DataConfig& config) {
+  const bool has_folds = data.has("folds");
+  TableReader table = data.table("folds");
+  table.on_resume(ResumePolicy::fixed);
+  FoldsConfig folds{table.place(), {}, {}, {}, {}};
+  table.read("count", folds.count, kFolds);
+  table.read("fold", folds.fold, kFoldNumbers);
+  table.read("stratify", folds.stratify);
+  table.read("group", folds.group);
+  table.reject_unknown_keys();
+  if (has_folds) config.folds = std::move(folds);
+}
+
 // `processes` is the number of processes of the run, which share the cores.
 void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("batch_size", data.batch_size, kBatchSizes).on_resume(ResumePolicy::fixed_within_epoch);
@@ -186,6 +202,7 @@ void read_data(TableReader table, int64_t processes, DataConfig& data) {
   table.read("validation_limit_batches", data.validation_limit_batches, kBatchLimits);
   table.read("test_limit_batches", data.test_limit_batches, kBatchLimits).on_resume(ResumePolicy::ignored);
   table.read("subset_seed", data.subset_seed, kSeeds).on_resume(ResumePolicy::fixed_within_epoch);
+  read_folds(table, data);
   read_class_names(table.table("class_names"), data);
   for (TableReader& transform : table.tables("batch_transform"))
     read_choice(std::move(transform), data.batch_transforms.emplace_back(), ResumePolicy::reported);

@@ -64,6 +64,14 @@ struct DatasetChangeConfig {
   Node::Table params;
 };
 
+struct FoldsConfig {
+  SourceLocation place;  // location of its table
+  Setting<int64_t> count;
+  Setting<int64_t> fold;
+  Setting<std::string> stratify;
+  Setting<std::string> group;
+};
+
 struct DataConfig {
   Setting<int64_t> batch_size;
   Setting<int64_t> validation_batch_size;
@@ -78,6 +86,7 @@ struct DataConfig {
   Setting<int64_t> validation_limit_batches;
   Setting<int64_t> test_limit_batches;
   Setting<int64_t> subset_seed;
+  std::optional<FoldsConfig> folds;
   std::map<std::string, Setting<std::vector<std::string>>> class_names;  // by field
   std::vector<ComponentConfig> batch_transforms;
   NamedDatasetConfig train;

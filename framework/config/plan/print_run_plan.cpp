@@ -97,6 +97,13 @@ void write_data(PlanWriter& writer, const DataSection& data) {
   writer.key("validation_limit_batches", data.validation_limit_batches);
   if (!data.test.empty()) writer.key("test_limit_batches", data.test_limit_batches);
   writer.key("subset_seed", static_cast<int64_t>(data.subset_seed));
+  if (data.folds) {
+    writer.table("data.folds");
+    writer.key("count", data.folds->count);
+    writer.key("fold", data.folds->fold);
+    writer.key("stratify", data.folds->stratify);
+    writer.key("group", data.folds->group);
+  }
   if (!data.class_names.empty()) writer.table("data.class_names");
   for (const auto& [field, names] : data.class_names) writer.key(to_toml_key(field), names);
   for (const BatchTransformPlan& transform : data.batch_transforms) {

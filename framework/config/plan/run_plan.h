@@ -75,9 +75,27 @@ struct ModelSection : ComponentPlan {
   std::filesystem::path checkpoint = {};
 };
 
+// The samples that a dataset has of those that data.folds divides.
+enum class FoldPart {
+  all,        // the dataset is not divided
+  training,   // all folds but one
+  validation  // the other one
+};
+
 struct NamedDataset : ComponentPlan {
   std::string name;    // "train"; "validation" or "test", or "validation/<name>" or "test/<name>" for named datasets
   Subset subset = {};  // samples to use; default: all
+  FoldPart part = FoldPart::all;  // of the subset
+};
+
+// Cross-validation: the samples of data.train are divided into folds. One fold is validated on, the others are trained
+// on.
+struct FoldsSection {
+  int64_t count;         // number of folds, at least 2
+  int64_t fold;          // the one to validate on, from 0; default: 0
+  std::string stratify;  // field with the labels that each fold has the same share of; default: none
+  std::string group;     // field; samples with the same value are in the same fold; default: none
+  std::string place;     // for messages
 };
 
 // The training dataset with other parameters, starting at an epoch.
@@ -142,7 +160,8 @@ struct DataSection {
   // number it.
   ClassNames class_names = {};
   std::string class_names_source = "data.class_names";  // for messages; a file of weights if the names are from there
-  std::vector<BatchTransformPlan> batch_transforms;     // in order
+  std::optional<FoldsSection> folds = {};
+  std::vector<BatchTransformPlan> batch_transforms;  // in order
   NamedDataset train;
   std::vector<ScheduledDataset> scheduled_train;  // ordered by epoch; may be empty
   std::vector<NamedDataset> validation;           // may be empty

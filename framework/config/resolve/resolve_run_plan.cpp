@@ -189,6 +189,42 @@ ClassNames resolve_class_names(const DataConfig& config, Diagnostics& diagnostic
   return resolved;
 }
 
+// Gives each of the two datasets its part of the samples.
+void resolve_folds(const DataConfig& config, DataSection& data, Diagnostics& diagnostics) {
+  if (!config.folds) return;
+  const FoldsConfig& folds = *config.folds;
+  data.folds = {folds.count.value_or(2), folds.fold.value_or(0), folds.stratify.value_or(""), folds.group.value_or(""),
+                to_string(folds.place)};
+  if (!folds.count.value)
+    diagnostics.add(folds.place, "data.folds.count is missing; expected the number of folds, such as 5");
+  else if (data.folds->fold >= data.folds->count)
+    diagnostics.add(folds.fold.place, "data.folds.fold is " + std::to_string(data.folds->fold) +
+                                          "; expected a number from 0 to " + std::to_string(data.folds->count - 1) +
+                                          ", below data.folds.count");
+  if (data.validation.size() != 1) {
+    diagnostics.add(folds.place, "data.folds divides [data.train] and [data.validation], but there " +
+                                     (data.validation.empty()
+                                          ? std::string("is no [data.validation]")
+                                          : "are " + std::to_string(data.validation.size()) + " validation datasets") +
+                                     "; expected one: [data.validation] with like = \"train\"");
+    return;
+  }
+  NamedDataset& validation = data.validation.front();
+  if (validation.use != data.train.use)
+    diagnostics.add(folds.place, "data.folds divides [data.train] and [data.validation], but data.train.use is " +
+                                     to_toml(data.train.use) + " and data.validation.use is " +
+                                     to_toml(validation.use) + "; expected the same: set like = \"train\"");
+  if (!(validation.subset == data.train.subset))
+    diagnostics.add(folds.place,
+                    "data.folds divides the samples of [data.train] and [data.validation], but their "
+                    "subsets are " +
+                        to_toml(to_string(data.train.subset)) + " and " + to_toml(to_string(validation.subset)) +
+                        "; expected the same");
+  validation.part = FoldPart::validation;
+  data.train.part = FoldPart::training;
+  for (ScheduledDataset& later : data.scheduled_train) later.part = FoldPart::training;
+}
+
 DataSection resolve_data(const Resolving& resolving) {
   const DataConfig& config = resolving.config.data;
   DataSection data;
@@ -217,6 +253,7 @@ DataSection resolve_data(const Resolving& resolving) {
   data.scheduled_train = resolve_changes(data.train, resolving);
   for (const auto& dataset : config.validation) data.validation.push_back(resolve_dataset(dataset, resolving));
   for (const auto& dataset : config.test) data.test.push_back(resolve_dataset(dataset, resolving));
+  resolve_folds(config, data, resolving.diagnostics);
   return data;
 }
 

@@ -8,6 +8,7 @@
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 
 namespace tenon::pipeline {
 
@@ -58,6 +59,32 @@ std::vector<ScheduledData> build_scheduled_data(Evaluation& evaluation, const pl
   return scheduled;
 }
 
+// The training and the validation data find their folds from their labels and groups. Data that differ in these would
+// share samples.
+void require_folds(const Evaluation& evaluation, const data::Feed& train) {
+  const auto& folds = evaluation.plan->data.folds;
+  if (!folds || evaluation.validation.empty()) return;
+  const data::Feed& validation = evaluation.validation.front()->feed;
+  require_same_size(validation, train, evaluation.plan->data.validation.front().place);
+  std::vector<int64_t> all = train.sampler().samples();
+  const std::vector<int64_t>& others = validation.sampler().samples();
+  if (evaluation.group == nullptr || evaluation.group->rank() == 0)
+    support::log_info("fold " + std::to_string(folds->fold) + " of " + std::to_string(folds->count) + ": " +
+                      std::to_string(all.size()) + " samples to train on, " + std::to_string(others.size()) +
+                      " to validate on");
+  all.insert(all.end(), others.begin(), others.end());
+  std::ranges::sort(all);
+  const data::SamplerOptions subset{.subset = evaluation.plan->data.train.subset,
+                                    .subset_seed = evaluation.plan->data.subset_seed};
+  std::vector<int64_t> expected = data::Sampler(train.dataset().size(), subset).order(0);
+  if (all == expected) return;
+  throw Error(ErrorKind::configuration,
+              folds->place +
+                  ": the samples of [data.train] and [data.validation] have different labels or groups, so "
+                  "their folds share samples; expected the same samples: set like = \"train\" in "
+                  "[data.validation], and only change transforms");
+}
+
 // All ranks must run forward and backward equally often.
 void check_synchronizable(const config::RunPlan& plan) {
   const auto refuse = [](const std::string& what) {
@@ -105,6 +132,7 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   if (plan.data.class_names.empty()) evaluation.numbering.source = "the training data";
   std::vector<ScheduledData> scheduled_train = build_scheduled_data(evaluation, catalogue, train_metrics, train->feed);
   build_validation_data(evaluation, catalogue);
+  require_folds(evaluation, train->feed);
   MetricSet test_metrics;
   std::vector<std::unique_ptr<BoundDataset>> test;
   if (!plan.data.test.empty())

@@ -54,6 +54,7 @@ bool overlap(const config::Subset& a, const config::Subset& b) {
 std::optional<std::string> find_trained_samples(const NamedDataset& train, const NamedDataset& other,
                                                 const std::string& kind) {
   if (!has_same_source(train, other)) return std::nullopt;
+  if (other.part == config::FoldPart::validation) return std::nullopt;
   const std::string *split = find_split(train), *other_split = find_split(other);
   const bool is_same_split = !split || !other_split || *split == *other_split;
   // Subsets of one list of samples are exact; those of a whole and of its part are independent.

@@ -135,12 +135,14 @@ std::string list_failures(const std::vector<ComparedVariant>& variants, const st
   for (const ComparedVariant& compared : variants)
     for (const MeasuredRun& run : compared.runs)
       if (!is_good(run))
-        text += margin + compared.variant.name + ", seed " + std::to_string(run.seed) + ": " + run.failure + "\n";
+        text += margin + compared.variant.name + ", seed " + std::to_string(run.seed) +
+                (run.fold ? ", fold " + std::to_string(*run.fold) : "") + ": " + run.failure + "\n";
   return text;
 }
 
 Json to_json(const MeasuredRun& run) {
   Json json{{"seed", run.seed},
+            {"fold", run.fold ? Json(*run.fold) : Json()},
             {"folder", run.folder.string()},
             {"exit_code", run.exit_code},
             {"failure", run.failure.empty() ? Json() : Json(run.failure)},

@@ -13,6 +13,7 @@ namespace tenon::reporting {
 
 struct MeasuredRun {
   int64_t seed = 0;
+  std::optional<int64_t> fold;   // the one that is validated on; none: the run has no folds
   std::filesystem::path folder;  // empty: the run failed before it created one
   std::string failure;           // empty: the run did not fail
   int exit_code = 0;             // 128 + n after signal n
