@@ -192,15 +192,10 @@ po::options_description make_compare_options() {
 
 int compare(const Arguments& arguments) {
   const std::vector<std::string>& configs = arguments.positional();
-  const CompareOptions options{{configs.begin(), configs.end()},
-                               arguments.texts("vary"),
-                               arguments.texts("with"),
-                               arguments.count("seeds", 1),
-                               arguments.count("folds", 2),
-                               arguments.text("output"),
-                               arguments.wants_json(),
-                               arguments.run_file(),
-                               arguments.command_line().front()};
+  const CompareOptions options{
+      {configs.begin(), configs.end()}, arguments.texts("vary"),     arguments.texts("with"),
+      arguments.count("seeds", 1),      arguments.count("folds", 2), arguments.text("output"),
+      arguments.wants_json(),           arguments.run_file(),        arguments.command_line().front()};
   Comparison comparison(options);
   comparison.run();
   return comparison.report();

@@ -63,12 +63,13 @@ MetricSet::MetricSet(Data data, const config::RunPlan& plan, const plugins::Cata
 
 // The name in the history is the value's name, or the name that the run file gives to the metric.
 void MetricSet::name_values(const config::RunPlan& plan, const std::vector<plugins::Loss>& losses) {
-  std::map<std::string, std::string> places{{"loss", "the sum of losses"},      {"learning_rate", "the optimizer"},
-                                            {"skipped_samples", "the data"},    {"gradient_norm", "the optimizer step"},
-                                            {"loss_scale", "train.precision"},  {"skipped_steps", "train.non_finite"},
-                                            {"device_memory_mib", "run.device"}, {"step_s", "the steps"},
-                                            {"data_wait_s", "the steps"},        {"forward_backward_s", "the steps"},
-                                            {"optimizer_s", "the steps"}};
+  std::map<std::string, std::string> places{
+      {"loss", "the sum of losses"},       {"learning_rate", "the optimizer"},
+      {"skipped_samples", "the data"},     {"gradient_norm", "the optimizer step"},
+      {"loss_scale", "train.precision"},   {"skipped_steps", "train.non_finite"},
+      {"device_memory_mib", "run.device"}, {"step_s", "the steps"},
+      {"data_wait_s", "the steps"},        {"forward_backward_s", "the steps"},
+      {"optimizer_s", "the steps"}};
   if (plan.losses.size() > 1)
     for (const config::LossPlan& loss : plan.losses)
       if (!places.emplace(loss.name, "the loss at " + loss.place).second)
