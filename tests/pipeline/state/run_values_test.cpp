@@ -8,6 +8,7 @@
 
 #include <tenon/run_values.h>
 
+#include "framework/pipeline/state/stage_times.h"
 #include "framework/plugins/calls/host_table.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
@@ -33,7 +34,17 @@ std::vector<std::string> read_lines(const std::string& word, bool is_first_word)
   return lines;
 }
 
-std::vector<std::string> logged_values() { return read_lines("setting", false); }
+// Without the times of the steps, which the recorder keeps apart from the lines.
+std::vector<std::string> logged_values() {
+  std::vector<std::string> lines = read_lines("setting", false);
+  std::erase_if(lines, [](const std::string& line) {
+    std::istringstream words(line);
+    std::string event, step, name;
+    words >> event >> step >> name;
+    return is_step_time(name);
+  });
+  return lines;
+}
 
 // The lines of the history as log_values writes them.
 std::vector<std::string> print_history(const MemoryRecorder& recorder) {
@@ -78,7 +89,8 @@ TEST_CASE("a callback reads the values that each event adds to the history") {
 }
 
 TEST_CASE("the values include what other callbacks log, and those of the test data at the end of the run") {
-  BuiltRun run({{"log.every=\"2 steps\"", "data.test={ use = \"digits\", params = { split = \"validation\" } }"},
+  BuiltRun run({{"log.every=\"2 steps\"", "data.validation={use='digits',params={split='test'},subset='50%'}",
+                 "data.test={use='digits',params={split='test'},subset='50%-100%'}"},
                 log_values("[[callback]]\nuse = \"throughput\"\nparams = { memory = false }\n")});
   run.train();
   const std::vector<std::string> values = logged_values();
