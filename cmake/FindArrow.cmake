@@ -2,7 +2,7 @@
 #
 # Searches these locations in order. The first match is used:
 #   1. TENON_ARROW (cache or environment): the folder of the Python package pyarrow
-#   2. the cache of scripts/dependencies
+#   2. the cache of scripts/dependencies, which has a package for x86-64
 # The package must have the major version of scripts/arrow.txt, which is part of the names of the libraries.
 #
 # Sets Arrow_ROOT_FOUND and Arrow_VERSION ("26.0.1").
@@ -24,7 +24,7 @@ endforeach()
 set(Arrow_ROOT_FOUND "")
 set(Arrow_VERSION "")
 set(header ${folder}/include/arrow/util/config.h)
-if(EXISTS ${header})
+if(EXISTS ${header} AND (given OR CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64))
   file(STRINGS ${header} line REGEX "#define ARROW_VERSION_STRING ")
   string(REGEX REPLACE ".*\"([0-9.]+)\".*" "\\1" Arrow_VERSION "${line}")
   file(STRINGS ${header} line REGEX "#define ARROW_SO_VERSION ")

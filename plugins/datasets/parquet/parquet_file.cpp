@@ -32,6 +32,7 @@ using arrow::Type;
 using Kind = Column::Kind;
 
 constexpr const char* kExpected = "a Parquet file";
+constexpr int64_t kMaxRows = int64_t{1} << 36;  // of a row group, so that no sum of them overflows
 constexpr const char* kDamaged = "; the file is damaged or incomplete; copy or write it again";
 
 // Runs `read`, and turns the errors of Arrow into data errors that begin with `place`.
@@ -386,8 +387,12 @@ class ArrowFile final : public ParquetFile {
     const auto reader = open_reader(nullptr);
     metadata_ = reader->parquet_reader()->metadata();
     for (int i = 0; i < metadata_->num_row_groups(); ++i) {
-      const int64_t rows = metadata_->RowGroup(i)->num_rows();
-      if (rows < 0) throw std::runtime_error("row group " + std::to_string(i) + " has a negative number of rows");
+      const auto group = metadata_->RowGroup(i);
+      const int64_t rows = group->num_rows();
+      // Each row has at least one value in each column, which may be null.
+      const bool has_values = group->num_columns() == 0 || group->ColumnChunk(0)->num_values() >= rows;
+      if (rows < 0 || rows > kMaxRows || !has_values)
+        throw std::runtime_error("row group " + std::to_string(i) + " has " + std::to_string(rows) + " rows");
       row_groups_.push_back(rows);
     }
     std::set<std::string> names;
