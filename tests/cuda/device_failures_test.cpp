@@ -62,7 +62,7 @@ TEST_CASE("swapping averaged weights in and out needs no memory of the device") 
   std::vector<optimization::NamedTensor> tensors;
   for (const at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16, at::kLong, at::kBool})
     tensors.push_back({c10::toString(dtype), at::full({3, 2}, 5, at::TensorOptions(at::kCUDA).dtype(dtype))});
-  optimization::WeightAverage average({config::AveragePlan::Kind::ema, 0.5, {}, {}}, tensors);
+  optimization::WeightAverage average({config::AveragePlan::Kind::ema, 0.5, false, {}, {}}, tensors);
   average.update();
   for (const optimization::NamedTensor& named : tensors) at::Tensor(named.tensor).fill_(0);
   tensors[0].tensor.fill_(std::numeric_limits<float>::quiet_NaN());

@@ -37,8 +37,8 @@ std::vector<tenon::Param> ChosenColumns::schema() {
       tenon::param("columns", none)
           .doc("columns that become fields: images, numbers, lists of numbers; empty: all such columns"),
       tenon::param("labels", none)
-          .doc("columns with names of classes, each a field with the number of the class; a column that Hugging Face's "
-               "metadata names the classes of need not be listed"),
+          .doc("columns with names of classes, each a field with the number of the class; columns with classes in "
+               "Hugging Face's metadata need not be listed"),
       tenon::param("classes", none)
           .doc("classes of the only label column, in the order of their numbers; empty: all texts of a column, in byte "
                "order"),
