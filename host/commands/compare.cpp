@@ -180,7 +180,7 @@ po::options_description make_compare_options() {
   add("seeds", po::value<int64_t>()->value_name("N")->default_value(1),
       "run each variant with N seeds, counting up from run.seed");
   add("folds", po::value<int64_t>()->value_name("K"),
-      "run each variant and seed K times, each with another data.folds.fold of data.folds.count = K");
+      "cross-validation: run each variant with each seed on each of K folds of the data");
   add("output", po::value<std::string>()->value_name("DIR"),
       "folder for the runs and the table; default: compare/<time> in run.output_dir");
   add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
@@ -208,8 +208,8 @@ extern const Command compare_command{.name = "compare",
                                      .needed = "",
                                      .purpose = "train several run files or values and compare them",
                                      .details =
-                                         "Trains each run file with each value of --vary and each seed, one after "
-                                         "another. Writes one table and one page for all of them.",
+                                         "Trains each run file with each value of --vary, each seed and each fold, "
+                                         "one after another. Writes one table and one page for all of them.",
                                      .page = "compare.md",
                                      .make_options = make_compare_options,
                                      .run = compare,
