@@ -121,5 +121,7 @@ TEST_CASE("folds that cannot be made are refused") {
   CHECK(refusal_of({{like, "data.folds={count=20, group='label'}"}})
             .find("data.folds.count is 20, but train has 10 groups; expected at least one in each fold: use fewer") !=
         std::string::npos);
-  CHECK(refusal_of({{"data.folds={count=3}"}}).find("expected the same number") != std::string::npos);
+  CHECK(refusal_of({{"data.folds={count=3}"}})
+            .find("data.folds divides the samples of [data.train] and [data.validation], but the first has 1438 "
+                  "samples and the second 359; expected the same samples") != std::string::npos);
 }

@@ -65,7 +65,14 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
   const auto& folds = evaluation.plan->data.folds;
   if (!folds || evaluation.validation.empty()) return;
   const data::Feed& validation = evaluation.validation.front()->feed;
-  require_same_size(validation, train, evaluation.plan->data.validation.front().place);
+  if (validation.dataset().size() != train.dataset().size())
+    throw Error(ErrorKind::configuration,
+                evaluation.plan->data.validation.front().place +
+                    ": data.folds divides the samples of [data.train] and [data.validation], but the first has " +
+                    std::to_string(train.dataset().size()) + " samples and the second " +
+                    std::to_string(validation.dataset().size()) +
+                    "; expected the same samples: set like = \"train\" in [data.validation], and only change "
+                    "transforms");
   std::vector<int64_t> all = train.sampler().samples();
   const std::vector<int64_t>& others = validation.sampler().samples();
   if (evaluation.group == nullptr || evaluation.group->rank() == 0)
