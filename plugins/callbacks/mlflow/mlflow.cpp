@@ -241,8 +241,7 @@ class Mlflow final {
     return mlflow::make_metric_name(is_mean ? name + "_epoch" : name);
   }
 
-  // Adds the values before the checkpoint, if the run was not logged until now: it has a new folder, or the callback is
-  // new. Their times count back from now.
+  // Adds the values before the checkpoint to a run that resumes in a new folder. Their times count back from now.
   void add_history() {
     std::ifstream stream(folder_ + "/history.jsonl");
     std::vector<Json> lines;
