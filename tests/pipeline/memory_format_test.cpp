@@ -13,7 +13,7 @@ using tenon::config::Precision;
 
 namespace {
 
-Setup cnn_with(const std::string& format) {
+Setup cnn_in_format(const std::string& format) {
   return {{"model={use=\"small_cnn\",params={width=8}}", "train={steps=4,memory_format=\"" + format + "\"}",
            "train.average={use=\"ema\",decay=0.5}", "checkpoint.every=\"2 steps\""}};
 }
@@ -59,7 +59,7 @@ TEST_CASE("models with 2-d convolutions use channels_last on the CPU, and on CUD
 }
 
 TEST_CASE("a run without memory_format has that of the rule, with the same bits") {
-  BuiltRun open(cnn_with("auto")), contiguous(cnn_with("contiguous")), last(cnn_with("channels_last"));
+  BuiltRun open(cnn_in_format("auto")), contiguous(cnn_in_format("contiguous")), last(cnn_in_format("channels_last"));
   CHECK(open.train().memory_format == MemoryFormat::channels_last);
   CHECK(contiguous.train().memory_format == MemoryFormat::contiguous);
   CHECK(last.train().memory_format == MemoryFormat::channels_last);
@@ -72,7 +72,7 @@ TEST_CASE("a run without memory_format has that of the rule, with the same bits"
 TEST_CASE("a checkpoint has the memory format of its run") {
   for (const char* format : {"channels_last", "contiguous"}) {
     INFO(format);
-    BuiltRun run(cnn_with(format));
+    BuiltRun run(cnn_in_format(format));
     run.train();
     REQUIRE(!run.recorder.checkpoints.empty());
     CHECK(to_string(saved_memory_format(run.recorder.checkpoints.front().state)) == format);
