@@ -128,6 +128,11 @@ TEST_CASE("an error in any variant is reported before the first run") {
   const Outcome wrong = compare(output, {"--vary", "train.precision=fp32,bf17"});
   CHECK(wrong.exit_code == 2);
   CHECK(contains(wrong.errors, "train.precision is \"bf17\""));
+  const Outcome undivided = compare(output, {"--folds", "2"});
+  CHECK(undivided.exit_code == 2);
+  CHECK(contains(undivided.errors,
+                 "data.folds divides the samples of [data.train] and [data.validation], but their "
+                 "subsets are \"10%\" and \"100%\""));
   CHECK_FALSE(fs::exists(output));
   const auto refusal_of = [&](const std::vector<std::string>& arguments) {
     const Outcome outcome = run_host(arguments);
@@ -137,7 +142,6 @@ TEST_CASE("an error in any variant is reported before the first run") {
   CHECK(contains(refusal_of({"compare"}), "compare has no file; expected host compare FILE [FILE ...]"));
   CHECK(contains(refusal_of({"compare", kDigits, "--seeds", "0"}), "--seeds is 0; expected at least 1"));
   CHECK(contains(refusal_of({"compare", kDigits, "--folds", "1"}), "--folds is 1; expected at least 2"));
-  CHECK(contains(refusal_of({"compare", kDigits, "--folds", "2"}), "data.folds divides the samples"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "lr"}), "--vary is \"lr\"; expected --vary KEY=VALUE"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.seed=1,,2"}), "with an empty value"));
   CHECK(contains(refusal_of({"compare", kDigits, "--vary", "run.threads=1,1"}), "\"threads=1\" is listed twice"));
