@@ -18,6 +18,9 @@ struct MakeRule {
   std::unique_ptr<UpdateRule> operator()(const config::AdagradPlan& plan) { return make_adagrad(plan); }
   std::unique_ptr<UpdateRule> operator()(const config::LionPlan& plan) { return make_lion(plan); }
   std::unique_ptr<UpdateRule> operator()(const config::MuonPlan& plan) { return make_muon(plan); }
+  std::unique_ptr<UpdateRule> operator()(const config::ScheduleFreeAdamWPlan& plan) {
+    return make_schedule_free_adamw(plan);
+  }
 };
 
 bool are_alike(const NamedTensor& a, const NamedTensor& b) {
@@ -137,6 +140,12 @@ void Optimizer::step(const StepRates& rates, const at::Tensor& skip) {
     if (gather_gradients(batch)) make_lists(batch);
     if (!batch.lists.gradients.empty()) update(batch, rates, skip);
   }
+}
+
+at::Tensor Optimizer::evaluation_weights(size_t parameter) const {
+  const at::NoGradGuard no_grad;
+  const at::Tensor tensor = parameters_[parameter].tensor.detach();
+  return state_[parameter].empty() ? tensor : rule_of(parameter)->evaluation_weights(tensor, state_[parameter]);
 }
 
 void Optimizer::zero_grad() {

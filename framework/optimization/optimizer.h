@@ -32,14 +32,18 @@ class Optimizer {
   Optimizer& operator=(const Optimizer&) = delete;
 
   // Updates every parameter that has a gradient; the others keep value and state, as in PyTorch. Does not synchronise
-  // with the device. skip: undefined, or [] float32 on the parameters' device. If it is 1, no weight, state or counter
-  // changes, though zero-initialised state may be created. Throws Error(plugin) naming a parameter with a sparse
-  // gradient.
+  // with the device, unless the update rule reads `skip`. skip: undefined, or [] float32 on the parameters' device. If
+  // it is 1, no weight, state or counter changes, though zero-initialised state may be created. Throws Error(plugin)
+  // naming a parameter with a sparse gradient.
   void step(const StepRates& rates, const at::Tensor& skip = {});
 
   // Call it before the first step of an epoch (from 1). Freezes and unfreezes parameters by requires_grad, as the plan
   // says. Depends only on the epoch, so a resumed run calls it for its current epoch.
   void start_epoch(int64_t epoch);
+
+  // The weights of a parameter to evaluate and save: the parameter itself, except for schedule-free optimizers, which
+  // return a new tensor with the average.
+  at::Tensor evaluation_weights(size_t parameter) const;
 
   // Releases the gradients, so that the next backward stores new ones instead of adding to zeros.
   void zero_grad();

@@ -40,7 +40,12 @@ class UpdateRule {
   }
 
   // Zeros in the shape of the state: the parameter's shape, or [] float32 for "step".
-  at::Tensor make_zeros(size_t index, const at::Tensor& parameter) const;
+  virtual at::Tensor make_zeros(size_t index, const at::Tensor& parameter) const;
+
+  // The weights to evaluate and save, if they are not those of training. `state`: of this parameter.
+  virtual at::Tensor evaluation_weights(const at::Tensor& parameter, const std::vector<at::Tensor>& /*state*/) const {
+    return parameter;
+  }
 
   // Runs one step without autograd. skip: undefined, or [] float32 on the tensors' device; if it is 1, nothing changes.
   virtual void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) = 0;
@@ -74,5 +79,10 @@ std::unique_ptr<UpdateRule> make_lion(const config::LionPlan& plan);
 // torch.optim.Muon, for matrices only. Jordan et al., "Muon: an optimizer for hidden layers in neural networks" (2024);
 // match_rms_adamw: Liu et al., arXiv:2502.16982. REQUIRES: every tensor has two dimensions.
 std::unique_ptr<UpdateRule> make_muon(const config::MuonPlan& plan);
+
+// AdamWScheduleFree of the package schedulefree. Defazio et al., "The road less scheduled", arXiv:2405.15682. Training
+// updates the weights y; evaluation_weights() are their average x. The warm-up is that of the schedule. Reads `skip`,
+// because the weight of a step in the average is computed on the host.
+std::unique_ptr<UpdateRule> make_schedule_free_adamw(const config::ScheduleFreeAdamWPlan& plan);
 
 }  // namespace tenon::optimization

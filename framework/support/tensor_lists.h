@@ -7,7 +7,10 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_copy.h>
+#include <ATen/ops/_foreach_neg.h>
+#include <ATen/ops/_foreach_sub.h>
 #include <ATen/ops/empty_like.h>
 #include <c10/core/ScalarType.h>
 
@@ -54,6 +57,18 @@ inline std::vector<at::Tensor> bits_of(const std::vector<at::Tensor>& tensors) {
     bits.push_back(tensor.view(bytes == 8 ? at::kLong : bytes == 4 ? at::kInt : bytes == 2 ? at::kShort : at::kChar));
   }
   return bits;
+}
+
+// Swaps the values, not the tensors, because others may hold views of either, which would still refer to the old
+// storage. Sums and differences of the bits as integers need no other memory, so it also works if none is left.
+// REQUIRES: as group_by_dtype(). Call it without autograd.
+inline void swap_values(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
+  for (const auto& [first, second] : group_by_dtype(bits_of(a), bits_of(b))) {
+    at::_foreach_add_(first, second);  // a + b, b
+    at::_foreach_sub_(second, first);  // a + b, -a
+    at::_foreach_add_(first, second);  // b, -a
+    at::_foreach_neg_(second);         // b, a
+  }
 }
 
 }  // namespace tenon::support

@@ -74,7 +74,7 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
   if (plan.log.samples == 0 || training.validation.empty() || report.signal != 0) return;
   const bool has_best =
       plan.checkpoint.load_best_at_end && report.best;  // load_best() has put these weights into the model
-  const optimization::WeightAverage::InPlace averaged(has_best ? nullptr : training.average.get());
+  const optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.average.get());
   plugins::StepContext context;
   context.step = report.state.step;
   context.epoch = report.state.epoch;

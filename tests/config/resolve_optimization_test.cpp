@@ -78,6 +78,30 @@ TEST_CASE("the other optimizers have the defaults of PyTorch, and lion those of 
   CHECK(optimizer_of("use='muon', lr=1").weight_decay == 0.1);
 }
 
+TEST_CASE("schedule_free_adamw has the defaults of the package schedulefree") {
+  const auto schedule_free = rule_of<ScheduleFreeAdamWPlan>("schedule_free_adamw");
+  CHECK(schedule_free.betas == std::array<double, 2>{0.9, 0.999});
+  CHECK(schedule_free.eps == 1e-8);
+  CHECK(schedule_free.r == 0);
+  CHECK(schedule_free.weight_lr_power == 2);
+  CHECK(optimizer_of("use='schedule_free_adamw', lr=1").weight_decay == 0);
+}
+
+TEST_CASE("schedule_free_adamw accepts a warm-up, and refuses schedules that decay, a second average and a beta of 0") {
+  const std::string optimizer = "optimizer={use='schedule_free_adamw', lr=1}";
+  CHECK(error_of(kShortRunFile, {optimizer, "schedule={warmup_steps=5}"}).empty());
+  CHECK(error_of(kShortRunFile, {optimizer, "schedule={use='cosine', warmup_steps=5}"}) ==
+        "--set schedule: schedule.use is \"cosine\" together with optimizer.use = \"schedule_free_adamw\", which "
+        "averages "
+        "weights instead of lowering the learning rate; expected \"constant\", with or without a warm-up");
+  CHECK(
+      error_of(kShortRunFile, {optimizer, "train.average={use='ema'}"}) ==
+      "--set train.average: train.average is set together with optimizer.use = \"schedule_free_adamw\", which averages "
+      "the weights itself; remove [train.average]");
+  CHECK(error_of(kShortRunFile, {"optimizer={use='schedule_free_adamw', lr=1, betas=[0.0, 0.999]}"})
+            .find("optimizer.betas") != std::string::npos);
+}
+
 TEST_CASE("nesterov is accepted with momentum and without dampening") {
   CHECK(std::get<SgdPlan>(optimizer_of("use='sgd', lr=1, momentum=0.9, nesterov=true").rule).nesterov);
 }

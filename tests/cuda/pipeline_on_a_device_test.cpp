@@ -92,7 +92,8 @@ TEST_CASE("clipping, accumulation and averages are the same on a device") {
 }
 
 TEST_CASE("every optimizer keeps its state on the device") {
-  for (const char* use : {"\"sgd\",momentum=0.9", "\"adam\"", "\"rmsprop\"", "\"adagrad\"", "\"lion\"", "\"muon\""}) {
+  for (const char* use : {"\"sgd\",momentum=0.9", "\"adam\"", "\"rmsprop\"", "\"adagrad\"", "\"lion\"", "\"muon\"",
+                          "\"schedule_free_adamw\""}) {
     CAPTURE(use);
     check_alike({{"train={steps=6}", "optimizer={lr=0.01,use=" + std::string(use) + "}"}});
   }
@@ -130,7 +131,7 @@ TEST_CASE("the host never synchronises with the device between two log lines") {
                             ",precision=\"fp16\"", ",non_finite=\"skip\""})
     runs.emplace_back(std::string("cuda_graph=\"off\"") + train, adamw);
   for (const char* use : {"\"sgd\",momentum=0.9", "\"sgd\",momentum=0.9,dampening=0.5", "\"adam\"", "\"rmsprop\"",
-                          "\"adagrad\"", "\"lion\"", "\"muon\""})
+                          "\"adagrad\"", "\"lion\"", "\"muon\"", "\"schedule_free_adamw\""})
     runs.emplace_back("cuda_graph=\"off\"", use);
   for (const auto& keys : runs) {
     const std::string &train = keys.first, &use = keys.second;

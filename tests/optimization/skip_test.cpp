@@ -27,7 +27,8 @@ std::vector<config::OptimizerPlan> all_plans() {
           plan_of(config::RmsPropPlan{.momentum = 0.5, .centered = true}),
           plan_of(config::AdagradPlan{.lr_decay = 0.1}),
           plan_of(config::LionPlan{}),
-          plan_of(config::MuonPlan{})};
+          plan_of(config::MuonPlan{}),
+          plan_of(config::ScheduleFreeAdamWPlan{})};
 }
 
 std::vector<NamedTensor> make_parameters() {

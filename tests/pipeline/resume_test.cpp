@@ -114,6 +114,12 @@ TEST_CASE("a run resumes exactly from any of its checkpoints") {
        {"schedule={use=\"reduce_on_plateau\",monitor=\"validation/loss\",patience=0,threshold=0.5}"}});
   check_every_checkpoint({"the mean of weights from the second epoch on, clipped",
                           {"train.clip_norm=0.5", "train.average={use=\"swa\",start=\"1 epoch\",every=\"1 step\"}"}});
+  check_every_checkpoint(
+      {"schedule-free, with a warm-up, two batches per step and layers that are frozen first",
+       {"optimizer={use=\"schedule_free_adamw\",lr=0.01,group=[{match=[\"*bias\"],frozen_epochs=1}]}",
+        "schedule.warmup_steps=3", "train.accumulate=2"}});
+  check_every_checkpoint(
+      {"schedule-free, fp16", {"optimizer={use=\"schedule_free_adamw\",lr=0.01}", "train.precision=\"fp16\""}});
   check_every_checkpoint({"metrics over the training data", {kTrainMetrics}});
   check_every_checkpoint({"samples that occur three times in an epoch, with different numbers",
                           {"data.train={use=\"noise\"}", "data.validation={use=\"noise\"}",

@@ -134,6 +134,7 @@ TEST_CASE("one to four ranks give the same losses and metrics") {
       {with(samples(602), {}, ""), with(samples(151), {"train.accumulate=4"}, ""), with(samples(152), {}, kIgnoring),
        with(samples(153), {"train.accumulate=3"}, kIgnoring), with(samples(154), {"train.clip_norm=0.5"}, ""),
        with(samples(155), {"train.average={use=\"ema\",decay=0.9}"}, ""),
+       with(samples(155), {"optimizer={use=\"schedule_free_adamw\",lr=0.01}"}, ""),
        with(samples(157), {"train.accumulate=3", kTrainMetrics}, "")},
       1e-5);
 }

@@ -61,6 +61,14 @@ struct MuonPlan {
   AdamPlan adamw = {};
 };
 
+// `use = "schedule_free_adamw"`
+struct ScheduleFreeAdamWPlan {
+  std::array<double, 2> betas = {0.9, 0.999};
+  double eps = 1e-8;
+  double r = 0;                // step k has a weight in the average that grows with k^r
+  double weight_lr_power = 2;  // and with the largest learning rate so far to this power
+};
+
 // A table [[optimizer.group]]: a parameter group with separate options.
 struct ParameterGroupPlan {
   std::vector<std::string> match;      // name patterns, `*` matches anything; at least one
@@ -74,7 +82,7 @@ struct ParameterGroupPlan {
 };
 
 struct OptimizerPlan {
-  std::variant<SgdPlan, AdamPlan, RmsPropPlan, AdagradPlan, LionPlan, MuonPlan> rule;
+  std::variant<SgdPlan, AdamPlan, RmsPropPlan, AdagradPlan, LionPlan, MuonPlan, ScheduleFreeAdamWPlan> rule;
   double lr = 0;
   double weight_decay = 0;
   // The parameters with weight decay: those with two or more dimensions (the default), or all.

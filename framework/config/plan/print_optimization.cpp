@@ -9,7 +9,8 @@ std::vector<double> list(const std::array<double, N>& numbers) {
 }
 
 const char* id_of(const OptimizerPlan& plan) {
-  constexpr std::array<const char*, 6> kIds = {"sgd", "adamw", "rmsprop", "adagrad", "lion", "muon"};
+  constexpr std::array<const char*, 7> kIds = {
+      "sgd", "adamw", "rmsprop", "adagrad", "lion", "muon", "schedule_free_adamw"};
   const auto* adam = std::get_if<AdamPlan>(&plan.rule);
   if (adam != nullptr && adam->decay == AdamPlan::Decay::coupled) return "adam";
   return kIds[plan.rule.index()];
@@ -53,6 +54,12 @@ struct RuleWriter {
     writer.key("adamw_weight_decay", muon.adamw_weight_decay);
     writer.key("adamw_betas", list(muon.adamw.betas));
     writer.key("adamw_eps", muon.adamw.eps);
+  }
+  void operator()(const ScheduleFreeAdamWPlan& schedule_free) {
+    writer.key("betas", list(schedule_free.betas));
+    writer.key("eps", schedule_free.eps);
+    writer.key("r", schedule_free.r);
+    writer.key("weight_lr_power", schedule_free.weight_lr_power);
   }
 };
 

@@ -79,6 +79,17 @@ Params muon_params() {
        number_param("adamw_eps", "1e-8", "(0, inf)", "Same as eps of adamw.")});
 }
 
+Params schedule_free_adamw_params() {
+  return with_rates(
+      "0.0", "Decoupled weight decay, scaled by the learning rate and not added to the gradient.",
+      {parse_param_schema("betas", ParamType::floats, "[0.9, 0.999]", "(0, 1)", {},
+                          "Share of the average in the weights of training, and decay of the mean square."),
+       number_param("eps", "1e-8", "(0, inf)", "Added to the denominator."),
+       number_param("r", "0.0", "[0, inf)", "Step k has a weight in the average that grows with k to this power."),
+       number_param("weight_lr_power", "2.0", "[0, inf)",
+                    "The weight of a step in the average grows with the learning rate to this power.")});
+}
+
 }  // namespace
 
 const std::vector<BuiltInSchema>& optimizer_schemas() {
@@ -91,7 +102,8 @@ const std::vector<BuiltInSchema>& optimizer_schemas() {
       {"rmsprop", rmsprop_params()},
       {"adagrad", adagrad_params()},
       {"lion", lion_params()},
-      {"muon", muon_params()}};
+      {"muon", muon_params()},
+      {"schedule_free_adamw", schedule_free_adamw_params()}};
   return schemas;
 }
 

@@ -61,6 +61,16 @@ MuonPlan resolve_muon(const Values& values, const ComponentConfig& config, Diagn
   return muon;
 }
 
+// The optimizer averages the weights itself.
+void refuse_average(const Resolving& resolving) {
+  const auto& average = resolving.config.train.average;
+  if (average)
+    resolving.diagnostics.add(
+        average->use.place,
+        "train.average is set together with optimizer.use = \"schedule_free_adamw\", which averages "
+        "the weights itself; remove [train.average]");
+}
+
 ParameterGroupPlan resolve_group(const ParameterGroupConfig& config, Diagnostics& diagnostics) {
   ParameterGroupPlan group;
   group.match = config.match.value_or({});
@@ -119,6 +129,10 @@ OptimizerPlan resolve_optimizer(const Resolving& resolving) {
                             get<double>(*values, "eps")};
   } else if (id == "lion") {
     plan.rule = LionPlan{get_betas(*values, "betas", config, diagnostics)};
+  } else if (id == "schedule_free_adamw") {
+    plan.rule = ScheduleFreeAdamWPlan{get_betas(*values, "betas", config, diagnostics), get<double>(*values, "eps"),
+                                      get<double>(*values, "r"), get<double>(*values, "weight_lr_power")};
+    refuse_average(resolving);
   } else {
     plan.rule = resolve_muon(*values, config, diagnostics);
   }

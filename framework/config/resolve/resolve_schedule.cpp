@@ -141,6 +141,15 @@ PlateauSchedule resolve_plateau(const Values& values) {
           get<double>(values, "eps")};
 }
 
+// The average of the weights replaces the decay of the learning rate.
+void refuse_decay(const std::string& id, const ComponentConfig& config, Diagnostics& diagnostics) {
+  diagnostics.add(config.use.place,
+                  "schedule.use is " + to_toml(id) +
+                      " together with optimizer.use = \"schedule_free_adamw\", which averages weights "
+                      "instead of lowering the learning rate; expected \"constant\", with or without "
+                      "a warm-up");
+}
+
 }  // namespace
 
 SchedulePlan resolve_schedule(const Resolving& resolving, const OptimizerPlan& optimizer) {
@@ -153,6 +162,8 @@ SchedulePlan resolve_schedule(const Resolving& resolving, const OptimizerPlan& o
   if (!values) return plan;
   const auto length = [&](const char* name) { return read_back(get<std::string>(*values, name)); };
   const auto number = [&](const char* name) { return get<double>(*values, name); };
+  if (id != "constant" && std::holds_alternative<ScheduleFreeAdamWPlan>(optimizer.rule))
+    refuse_decay(id, config, diagnostics);
   plan.warmup = length("warmup");
   plan.warmup_start_factor = number("warmup_start_factor");
   if (id == "linear") plan.shape = LinearSchedule{number("end_factor"), length("length")};

@@ -1,5 +1,7 @@
 #include <algorithm>
 
+#include "framework/optimization/schedule_free_weights.h"
+#include "framework/optimization/weight_average.h"
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/metric_directions.h"
@@ -105,9 +107,11 @@ void check_synchronizable(const config::RunPlan& plan) {
         "accumulate = 1");
 }
 
-// Null if the plan has no average. Frozen parameters are not averaged.
-std::unique_ptr<optimization::WeightAverage> make_average(const config::RunPlan& plan, const plugins::Model& model,
-                                                          const optimization::Optimizer& optimizer) {
+// Null if the weights of training are evaluated. Frozen parameters are not averaged.
+std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunPlan& plan, const plugins::Model& model,
+                                                              const optimization::Optimizer& optimizer) {
+  if (std::holds_alternative<config::ScheduleFreeAdamWPlan>(plan.optimizer.rule))
+    return std::make_unique<optimization::ScheduleFreeWeights>(optimizer);
   if (!plan.train.average) return nullptr;
   std::vector<optimization::NamedTensor> tensors = select_tensors(model, /*only_trainable=*/false);
   for (const plugins::NamedTensor& frozen : list_frozen_parameters(model, optimizer))

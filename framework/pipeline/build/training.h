@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/optimization/evaluation_weights.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/schedule.h"
-#include "framework/optimization/weight_average.h"
 #include "framework/pipeline/build/evaluation.h"
 #include "framework/pipeline/state/frozen_statistics.h"
 #include "framework/pipeline/state/stage_times.h"
@@ -48,8 +48,9 @@ struct Training : Evaluation {
   optimization::Schedule schedule;
   std::function<std::unique_ptr<support::DeviceGraph>()> make_graph = {};  // empty: the device has no graphs
   std::optional<precision::LossScaler> scaler = {};                        // only for fp16
-  std::unique_ptr<optimization::WeightAverage> average = {};  // null: the weights themselves are evaluated and saved
-  std::unique_ptr<FrozenStatistics> frozen_statistics = {};   // null: the statistics of all batch norms are updated
+  std::unique_ptr<optimization::EvaluationWeights> average =
+      {};                                                    // null: the weights themselves are evaluated and saved
+  std::unique_ptr<FrozenStatistics> frozen_statistics = {};  // null: the statistics of all batch norms are updated
   std::vector<AwaitedMetric> awaited_metrics = {};  // names in callbacks that are checked after the first validation
   MetricSet train_metrics = {};                     // over the batches of an epoch, in training mode
   std::vector<std::unique_ptr<BoundDataset>> test = {};  // evaluated once, after the last step

@@ -28,7 +28,7 @@ namespace tenon::pipeline {
 namespace {
 
 // The weights for evaluation and checkpoints.
-using AveragedWeights = optimization::WeightAverage::InPlace;
+using AveragedWeights = optimization::EvaluationWeights::InPlace;
 
 // Shows values to observers while it lives, also if one of them throws.
 class EventValues {
@@ -271,6 +271,7 @@ class Loop {
 
   void update_average() {
     if (!training_.average) return;
+    if (!loop_.average_due) return training_.average->update();  // the optimizer averages in each step
     const config::Period& start = training_.plan->train.average->start;
     const double passed =
         static_cast<double>(start.unit == config::Period::Unit::epochs ? state_.epoch - 1 : state_.step - 1);

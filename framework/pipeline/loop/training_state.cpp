@@ -93,7 +93,7 @@ RankState load_training(Training& training, const std::vector<optimization::Name
                         const artifacts::ExcludedTensors& excluded, const SavedState& saved) {
   {
     if (training.average) training.average->set_count(saved.count("average.count"));
-    optimization::WeightAverage::InPlace averaged(training.average.get());
+    optimization::EvaluationWeights::InPlace averaged(training.average.get());
     put_weights(training.model, training.plan->model, model, excluded);
     if (training.average && training.average->count() > 0) {
       const std::vector<optimization::NamedTensor> stored = saved.tensors_under("weights.");
