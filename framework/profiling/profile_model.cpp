@@ -70,14 +70,32 @@ class Profiler {
     profile_evaluation(profile);
     profile_step(profile);
     profile.evaluation = time_repeated(training_.device, kWarmUp, repeats, [this] { evaluate(); });
-    profile.step = time_repeated(training_.device, kWarmUp, repeats, [this] {
-      add_batch();
-      finish_step();
-    });
+    profile.step = time_steps(repeats);
+    return profile;
+  }
+
+  StepProfile run_steps(int64_t repeats) {
+    StepProfile profile;
+    profile.batch_size = batch_.size;
+    ModuleProfile total;
+    for (const ModuleProfile& module : list_modules(training_.model.tensors())) add(module, total);
+    for (const at::Tensor& field : make_batch_tensors(/*trains=*/true).host_fields)
+      profile.batch_bytes += static_cast<int64_t>(field.nbytes());
+    profile.saved_bytes = measure_saved_for_backward();
+    const Memory first = measure_step();
+    const Memory second = measure_step();
+    profile.fixed_bytes = total.bytes + first.held;
+    profile.peak_bytes = total.bytes + std::max(first.peak, first.held + second.peak);
+    profile.step = time_steps(repeats);
     return profile;
   }
 
  private:
+  struct Memory {
+    int64_t held;
+    int64_t peak;
+  };
+
   pipeline::BatchTensors make_batch_tensors(bool trains) { return training_.train->to_batch_tensors(batch_, trains); }
 
   plugins::StepContext context(bool trains) const {
@@ -128,21 +146,32 @@ class Profiler {
     profile.evaluation_peak_bytes = monitor.peak();
   }
 
-  void profile_step(ModelProfile& profile) {
-    {
-      const MemoryMonitor monitor(training_.device);
-      pipeline::BatchTensors batch_tensors = make_batch_tensors(/*trains=*/true);
-      const int64_t before = monitor.held();
-      pipeline::run_model(training_, *training_.train, batch_tensors, context(true));
-      const auto losses = pipeline::compute_losses(training_, *training_.train, batch_tensors, context(true));
-      profile.saved_for_backward = monitor.held() - before;
-    }
-    {
-      const MemoryMonitor monitor(training_.device);
+  int64_t measure_saved_for_backward() {
+    const MemoryMonitor monitor(training_.device);
+    pipeline::BatchTensors batch_tensors = make_batch_tensors(/*trains=*/true);
+    const int64_t before = monitor.held();
+    pipeline::run_model(training_, *training_.train, batch_tensors, context(true));
+    const auto losses = pipeline::compute_losses(training_, *training_.train, batch_tensors, context(true));
+    return monitor.held() - before;
+  }
+
+  Memory measure_step() {
+    const MemoryMonitor monitor(training_.device);
+    add_batch();
+    finish_step();
+    return {monitor.held(), monitor.peak()};
+  }
+
+  Latency time_steps(int64_t repeats) {
+    return time_repeated(training_.device, kWarmUp, repeats, [this] {
       add_batch();
       finish_step();
-      profile.state_bytes = monitor.held();
-    }
+    });
+  }
+
+  void profile_step(ModelProfile& profile) {
+    profile.saved_for_backward = measure_saved_for_backward();
+    profile.state_bytes = measure_step().held;
     {
       const OperatorLog log(training_.model.tensors());
       add_batch();
@@ -150,10 +179,7 @@ class Profiler {
       profile.uncounted.insert(log.uncounted().begin(), log.uncounted().end());
     }
     finish_step();
-    const MemoryMonitor monitor(training_.device);
-    add_batch();
-    finish_step();
-    profile.step_peak_bytes = monitor.peak();
+    profile.step_peak_bytes = measure_step().peak;
   }
 
   pipeline::Training& training_;
@@ -180,5 +206,9 @@ std::vector<ModuleProfile> group_modules(const std::vector<ModuleProfile>& modul
 }
 
 ModelProfile profile_model(pipeline::Training& training, int64_t repeats) { return Profiler(training).run(repeats); }
+
+StepProfile profile_steps(pipeline::Training& training, int64_t repeats) {
+  return Profiler(training).run_steps(repeats);
+}
 
 }  // namespace tenon::profiling

@@ -37,6 +37,16 @@ struct ModelProfile {
   Latency step;                       // forward, losses, backward and optimizer, including the transfer
 };
 
+// The memory and time of training steps.
+struct StepProfile {
+  int64_t batch_size = 0;
+  int64_t fixed_bytes = 0;  // between two steps: weights, optimizer state and kept gradients
+  int64_t saved_bytes = 0;  // what forward keeps for backward
+  int64_t peak_bytes = 0;   // of a training step, with the weights
+  int64_t batch_bytes = 0;  // of the samples in host memory, which the other values do not include
+  Latency step;             // as in ModelProfile
+};
+
 // Sums modules with names that share the first `depth` parts, in the order of the first module of each group.
 std::vector<ModuleProfile> group_modules(const std::vector<ModuleProfile>& modules, size_t depth);
 
@@ -44,5 +54,8 @@ std::vector<ModuleProfile> group_modules(const std::vector<ModuleProfile>& modul
 // number of timed steps and evaluations, at least 1. Throws as TrainStep does, and Error(data) if the batch cannot be
 // read.
 ModelProfile profile_model(pipeline::Training& training, int64_t repeats);
+
+// The same for training steps alone.
+StepProfile profile_steps(pipeline::Training& training, int64_t repeats);
 
 }  // namespace tenon::profiling

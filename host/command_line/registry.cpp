@@ -7,7 +7,8 @@ namespace tenon::host {
 
 // Each is defined in a file of host/commands/.
 extern const Command train_command;
-extern const Command init_images_command, data_command, overfit_command, lr_find_command, profile_command, pack_command;
+extern const Command init_images_command, data_command, overfit_command, lr_find_command, profile_command,
+    batch_size_command, pack_command;
 extern const Command evaluate_command, predict_command, generate_command, export_command, show_checkpoint_command,
     verify_checkpoint_command, diff_checkpoints_command, runs_command, report_command, sync_command;
 extern const Command compare_command, verify_resume_command;
@@ -19,7 +20,8 @@ const std::vector<CommandGroup>& command_groups() {
   static const std::vector<CommandGroup> groups = {
       {"A run", {&train_command}},
       {"Before a run",
-       {&init_images_command, &data_command, &overfit_command, &lr_find_command, &profile_command, &pack_command}},
+       {&init_images_command, &data_command, &overfit_command, &lr_find_command, &profile_command, &batch_size_command,
+        &pack_command}},
       {"After a run",
        {&evaluate_command, &predict_command, &generate_command, &export_command, &show_checkpoint_command,
         &verify_checkpoint_command, &diff_checkpoints_command, &runs_command, &report_command, &sync_command}},

@@ -1,7 +1,4 @@
 // `host profile`: measures the parameters, operations, memory and time of a model.
-#include <ATen/Parallel.h>
-
-#include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +11,7 @@
 #include "framework/support/print_bytes.h"
 #include "host/command_line/command.h"
 #include "host/training/open_run.h"
+#include "host/training/profiled_run.h"
 
 namespace tenon::host {
 
@@ -25,25 +23,6 @@ using profiling::ModuleProfile;
 
 constexpr size_t kMaxRows = 24;
 constexpr size_t kDeepestModule = 16;
-
-// Prints 1814073344 as "1.814 G".
-std::string print_scaled(double number) {
-  constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
-  size_t unit = 0;
-  for (; number >= 1000 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f%s" : "%.4g%s", number, kUnits[unit]);
-  return text;
-}
-
-std::string print_time(double seconds) {
-  char text[32];
-  if (seconds >= 1)
-    std::snprintf(text, sizeof text, "%.2f s", seconds);
-  else
-    std::snprintf(text, sizeof text, seconds < 0.01 ? "%.3f ms" : "%.1f ms", seconds * 1e3);
-  return text;
-}
 
 std::string print_share(double part, double whole) {
   char text[32];
@@ -122,10 +101,6 @@ void print_latency(const ModelProfile& profile, const StepTimes& by_format) {
   reporting::write_output("%s", table.print("  ").c_str());
 }
 
-std::string describe_device(const support::ComputeDevice& device) {
-  return device.is_cuda() ? device.name : "the CPU, " + std::to_string(at::get_num_threads()) + " threads";
-}
-
 void print_text(const ModelProfile& profile, const StepTimes& by_format, const OpenedRun& opened, int64_t depth) {
   std::string inputs;
   for (const auto& [name, shape] : profile.inputs) {
@@ -181,21 +156,6 @@ void print_json(const ModelProfile& profile, const StepTimes& by_format, const O
   for (const auto& [name, shape] : profile.inputs) json["inputs"][name] = shape;
   for (const ModuleProfile& module : profile.modules) json["modules"].push_back(to_json(module));
   reporting::write_output_json(json);
-}
-
-// Prepares the plan for one batch per step and only training data.
-void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
-  if (batch_size > 0) plan.data.batch_size = batch_size;
-  plan.data.drop_last = false;
-  plan.data.validation.clear();
-  plan.data.test.clear();
-  plan.callbacks.clear();
-  plan.data.scheduled_train.clear();
-  plan.metrics.clear();
-  plan.checkpoint.monitor.clear();
-  plan.train.accumulate = 1;
-  plan.train.average.reset();
-  plan.schedule = {};
 }
 
 po::options_description make_profile_options() {

@@ -70,6 +70,7 @@ std::map<std::string, Case> make_cases() {
       {"overfit", {config + Words{"--steps", "2"}}},
       {"lr-find", {config + Words{"--steps", "10"}}},
       {"profile", {config + Words{"--repeats", "1"}}},
+      {"batch-size", {config + Words{"--repeats", "1", "--memory", "0.01"}}},
       {"pack", {config + Words{"--data", "train", "--output", folder / "packed"}}},
       {"evaluate", {weights}},
       {"predict", {weights + Words{"--data", "validation", "--output", folder / "predictions.csv"}}},

@@ -1,6 +1,8 @@
-// Compares `host profile` with PyTorch's counter. tests/parity/make_profile.py computes the reference.
+// Compares `host profile` with PyTorch's counter. tests/parity/make_profile.py computes the reference. `host
+// batch-size` is tested on a model of a known size.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -48,6 +50,22 @@ void check_counts(int64_t max_parameters) {
     CHECK(found["step_flops"] == expected["step_flops"]);
     CHECK(found["uncounted"].empty());
   }
+}
+
+// The largest batch size within `memory` GiB, far below the memory of any machine.
+std::vector<std::string> batch_size_arguments(const std::string& memory, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"batch-size",
+                                     "--config",
+                                     kDigits,
+                                     "--repeats",
+                                     "1",
+                                     "--memory",
+                                     memory,
+                                     "--set",
+                                     "data.train={use=\"synthetic\", params={samples=3000, channels=1, height=32, "
+                                     "width=32}}"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
 }
 
 }  // namespace
@@ -105,4 +123,62 @@ TEST_CASE("invalid arguments of profile are refused") {
     CHECK(outcome.exit_code == 2);
     CHECK(outcome.errors.find(std::string(option) + " is 0; expected at least 1") != std::string::npos);
   }
+}
+
+TEST_CASE("the search stops at a batch size within the limit, and the next multiple of 8 exceeds it") {
+  const int64_t limit = 8 << 20;
+  const Outcome outcome = run_host(batch_size_arguments("0.0078125", {"--json"}));
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const Json found = Json::parse(outcome.output);
+  CHECK(found["memory_limit"] == limit);
+  const int64_t largest = found["batch_size"];
+  // The inputs alone take 4 KiB per sample.
+  CHECK(largest % 8 == 0);
+  CHECK(largest >= 8);
+  CHECK(largest <= limit / (4 << 10));
+  CHECK(found["has_all_samples"] == false);
+  std::vector<Json> fitting;
+  bool has_tried_next = false;
+  for (const Json& trial : found["trials"]) {
+    CHECK(trial["fits"] == (trial["peak"].get<int64_t>() <= limit));
+    CHECK(trial["step_seconds"] > 0);
+    if (trial["fits"]) fitting.push_back(trial);
+    has_tried_next = has_tried_next || trial["batch_size"] == largest + 8;
+  }
+  REQUIRE(fitting.size() > 2);
+  CHECK(fitting.front()["batch_size"] == 2);
+  const Json &last = fitting.back(), &before = fitting[fitting.size() - 2];
+  CHECK(last["batch_size"] == largest);
+  // The next size was measured, or the line through the last two exceeds the limit.
+  const double slope = (last["peak"].get<double>() - before["peak"].get<double>()) /
+                       (last["batch_size"].get<double>() - before["batch_size"].get<double>());
+  const double of_saved = last["kept_for_backward"].get<double>() / last["batch_size"].get<double>();
+  CHECK((has_tried_next || last["peak"].get<double>() + 8 * std::max(slope, of_saved) > static_cast<double>(limit)));
+}
+
+TEST_CASE("the table ends with the line for the run file") {
+  const Outcome outcome = run_host(batch_size_arguments("1", {"--set", "data.train.params.samples=20"}));
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  for (const char* expected :
+       {"mlp on the CPU", "with 1.0 GiB of memory", "peak memory", "samples/s",
+        "a batch of 20 has all samples of an epoch, and fits", "batch_size = 20", "--set data.batch_size=20"}) {
+    CAPTURE(expected);
+    CHECK(outcome.output.find(expected) != std::string::npos);
+  }
+}
+
+TEST_CASE("a model that is larger than the memory is refused with the memory that it takes") {
+  const Outcome outcome = run_host(batch_size_arguments("0.0001"));
+  CHECK(outcome.exit_code == 10);
+  CHECK(outcome.errors.find("no batch size fits into 104.9 KiB") != std::string::npos);
+  CHECK(outcome.errors.find("a training step of one sample takes ") != std::string::npos);
+}
+
+TEST_CASE("invalid arguments of batch-size are refused") {
+  const Outcome outcome = run_host(batch_size_arguments("0"));
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.errors.find("--memory is 0.0; expected a number of GiB above 0") != std::string::npos);
+  CHECK(run_host({"batch-size", "--config", kDigits, "--repeats", "0"}).exit_code == 2);
 }

@@ -8,11 +8,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <optional>
-#include <sstream>
-#include <string>
 #include <thread>
-#include <vector>
+
+#include "framework/config/file/control_groups.h"
 
 namespace tenon::config {
 namespace {
@@ -26,48 +24,6 @@ int64_t count_affinity() {
   if (sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
   // The machine has more cores than the set can hold.
   return static_cast<int64_t>(std::thread::hardware_concurrency());
-}
-
-bool has_cpu(const std::string& controllers) { return ("," + controllers + ",").find(",cpu,") != std::string::npos; }
-
-// A mounted hierarchy of control groups that may limit CPU time.
-struct Hierarchy {
-  bool is_v2 = false;
-  fs::path shown;  // the group at the mount point; not "/" in containers
-  fs::path mount_point;
-};
-
-// Parses a line of /proc/self/mountinfo. proc(5) describes the fields.
-std::optional<Hierarchy> parse_mount(const std::string& line) {
-  const size_t separator = line.find(" - ");
-  if (separator == std::string::npos) return std::nullopt;
-  std::istringstream before(line.substr(0, separator));
-  std::istringstream after(line.substr(separator + 3));
-  std::string ignored, shown, mount_point, type, options;
-  before >> ignored >> ignored >> ignored >> shown >> mount_point;
-  after >> type >> ignored >> options;
-  if (type != "cgroup2" && !(type == "cgroup" && has_cpu(options))) return std::nullopt;
-  return Hierarchy{type == "cgroup2", shown, mount_point};
-}
-
-// Finds the group of the process in a hierarchy, from /proc/self/cgroup: "0::/user.slice/..." or
-// "3:cpu,cpuacct:/docker/...".
-fs::path find_group(const fs::path& root, bool is_v2) {
-  std::ifstream file(root / "proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
-    const size_t first = line.find(':');
-    const size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (is_v2 ? controllers.empty() : has_cpu(controllers)) return line.substr(second + 1);
-  }
-  return {};
-}
-
-// Returns the path of the group below the mount point. A group outside of the mounted tree keeps its full path.
-fs::path find_below(const fs::path& group, const fs::path& shown) {
-  const fs::path below = group.lexically_relative(shown);
-  return (below.empty() || *below.begin() == ".." ? group : below).relative_path();
 }
 
 double read_quota_v1(const fs::path& group) {
@@ -84,14 +40,6 @@ double read_quota_v2(const fs::path& group) {
   return is_read && quota > 0 && period > 0 ? quota / period : kNoQuota;
 }
 
-std::vector<Hierarchy> find_hierarchies(const fs::path& root) {
-  std::vector<Hierarchy> found;
-  std::ifstream file(root / "proc/self/mountinfo");
-  for (std::string line; std::getline(file, line);)
-    if (const auto hierarchy = parse_mount(line)) found.push_back(*hierarchy);
-  return found;
-}
-
 // The cores that srun allocated on this machine, else all its cores.
 int64_t count_cores_of_machine() {
   const char* const granted = std::getenv("SLURM_CPUS_ON_NODE");
@@ -103,15 +51,8 @@ int64_t count_cores_of_machine() {
 
 double read_cpu_quota(const fs::path& root) {
   double least = kNoQuota;
-  for (const Hierarchy& hierarchy : find_hierarchies(root)) {
-    const fs::path top = root / hierarchy.mount_point.relative_path();
-    // The quotas of all parent groups apply too.
-    for (fs::path group = find_below(find_group(root, hierarchy.is_v2), hierarchy.shown);;
-         group = group.parent_path()) {
-      least = std::min(least, hierarchy.is_v2 ? read_quota_v2(top / group) : read_quota_v1(top / group));
-      if (group.empty()) break;
-    }
-  }
+  for (const ControlGroup& group : find_control_groups("cpu", root))
+    least = std::min(least, group.is_v2 ? read_quota_v2(group.folder) : read_quota_v1(group.folder));
   return least == kNoQuota ? 0 : least;
 }
 

@@ -21,11 +21,6 @@ constexpr std::array<std::string_view, 9> kSigns{"CUDA error: ",     "CUDA drive
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
 
-bool is_out_of_memory(const std::exception& error) {
-  return dynamic_cast<const c10::OutOfMemoryError*>(&error) || has(error.what(), "out of memory") ||
-         has(error.what(), "_STATUS_ALLOC_FAILED");
-}
-
 std::string find_hint(const std::string& text) {
   if (has(text, "device-side assert"))
     return "a kernel read out of range, most often an index in an embedding, a gather or a loss; find the operator "
@@ -48,6 +43,11 @@ std::string message_of(const std::exception& error) {
 std::string first_line(const std::exception& error) {
   const std::string text = message_of(error);
   return text.substr(0, text.find('\n'));
+}
+
+bool is_out_of_memory(const std::exception& error) {
+  return dynamic_cast<const c10::OutOfMemoryError*>(&error) || has(error.what(), "out of memory") ||
+         has(error.what(), "_STATUS_ALLOC_FAILED");
 }
 
 bool is_device_error(const std::exception& error) {

@@ -14,6 +14,9 @@ namespace tenon::pipeline {
 // runs out is no such error.
 bool is_device_error(const std::exception& error);
 
+// Whether the memory of the device has run out, also if a plugin passed the error on as text. Later calls work.
+bool is_out_of_memory(const std::exception& error);
+
 // Returns Error(device) with the first line of the error, the step, and a hint. `step`: the number of the step that was
 // running, from 1; 0: none. REQUIRES: is_device_error(error).
 support::Error explain_device_error(const std::exception& error, int64_t step);

@@ -24,4 +24,9 @@ void reset_peak_memory(const c10::Device& device) {
   if (!device.is_cpu()) c10::getDeviceAllocator(device.type())->resetPeakStats(device.index());
 }
 
+std::optional<int64_t> free_memory(const c10::Device& device) {
+  if (device.is_cpu()) return std::nullopt;
+  return static_cast<int64_t>(c10::getDeviceAllocator(device.type())->getMemoryInfo(device.index()).first);
+}
+
 }  // namespace tenon::pipeline

@@ -1,6 +1,7 @@
 // The device memory that the run has used.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 
 #include <c10/core/Device.h>
@@ -17,5 +18,8 @@ struct PeakMemory {
 // allocator runs on the host.
 std::optional<PeakMemory> peak_memory(const c10::Device& device);
 void reset_peak_memory(const c10::Device& device);
+
+// The bytes of a device that no process uses. Nothing on the CPU.
+std::optional<int64_t> free_memory(const c10::Device& device);
 
 }  // namespace tenon::pipeline
