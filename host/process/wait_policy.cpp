@@ -30,8 +30,9 @@ using namespace std::string_view_literals;
 constexpr std::array kWaitSettings{"GOMP_SPINCOUNT="sv, "KMP_BLOCKTIME="sv, "KMP_LIBRARY="sv, "OMP_WAIT_POLICY="sv};
 
 // The host's settings, the most important first. libiomp5 and libomp understand only the first one. libgomp's threads
-// spin for some tens of microseconds before they sleep. Most waits are shorter, and a busy machine loses little.
-constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=2000"};
+// spin for up to half a millisecond before they sleep, and on a busy machine not at all: see
+// pipeline::limit_spinning().
+constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=10000"};
 
 // Variables that constructors of libraries do not need, the least important first: those of shells, logins, services
 // and containers. The dynamic linker has already read LD_LIBRARY_PATH.

@@ -35,9 +35,9 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 TEST_CASE("the host sets the OpenMP wait policy and logs it") {
   const Run run = run_with("host", "");
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP wait policy from the host: OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=2000"));
+  CHECK(has(run.log, "OpenMP wait policy from the host: OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=10000"));
   CHECK(has(run.openmp, "OMP_WAIT_POLICY = 'PASSIVE'"));
-  CHECK(has(run.openmp, "GOMP_SPINCOUNT = '2000'"));
+  CHECK(has(run.openmp, "GOMP_SPINCOUNT = '10000'"));
 }
 
 TEST_CASE("the host does not override OMP_WAIT_POLICY of the user") {
@@ -62,7 +62,7 @@ TEST_CASE("the host does not override the settings of another OpenMP library") {
 TEST_CASE("an environment without replaceable variables is unchanged, and the log states it") {
   const Run run = run_with("empty", "-i ASAN_OPTIONS=\"$ASAN_OPTIONS\"");
   CHECK(has(run.log, "OpenMP wait policy is the default of the OpenMP library"));
-  CHECK_FALSE(has(run.openmp, "GOMP_SPINCOUNT = '2000'"));
+  CHECK_FALSE(has(run.openmp, "GOMP_SPINCOUNT = '10000'"));
 }
 
 TEST_CASE("an environment with one replaceable variable gets the most important setting") {
@@ -75,5 +75,5 @@ TEST_CASE("every rank sets the policy, and no rank takes the launcher's setting 
   const Run run = run_with("ranks", "", {"--processes", "2", "--set", "data.batch_size=8"});
   CAPTURE(run.openmp);
   CHECK(has(run.log, "OpenMP wait policy from the host: "));
-  CHECK(has(run.openmp, "[rank 1]   GOMP_SPINCOUNT = '2000'"));
+  CHECK(has(run.openmp, "[rank 1]   GOMP_SPINCOUNT = '10000'"));
 }

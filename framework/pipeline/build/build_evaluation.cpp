@@ -15,6 +15,7 @@
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/build/memory_format.h"
 #include "framework/pipeline/build/require_threads.h"
+#include "framework/pipeline/build/spin_limiter.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/plugins/tensors/tensor_handles.h"
@@ -75,6 +76,7 @@ void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
     throw Error(ErrorKind::configuration,
                 "run.flush_denormal: is true, which this processor does not support; expected false");
   set_operator_threads(run.threads, local_processes);
+  limit_spinning(at::get_num_threads());
   support::log_info("LibTorch operators use " + std::to_string(at::get_num_threads()) + " threads");
   using config::Determinism;
   at::globalContext().setDeterministicAlgorithms(run.deterministic != Determinism::off,

@@ -1,0 +1,191 @@
+#include "framework/pipeline/build/spin_limiter.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "framework/pipeline/build/require_threads.h"
+#include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/log.h"
+#include "framework/support/read_file.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+constexpr std::chrono::milliseconds kInterval{100};
+// Shares of an interval, summed over the threads. Next to a busy process they wait for at least half of the time,
+// spinning or not. On a machine without other work they wait for up to 0.16 while they spin next to the data workers,
+// and up to 0.05 while they sleep.
+constexpr double kContended = 0.3;
+constexpr double kFree = 0.12;
+// If spinning was contended soon after it was allowed, it is allowed again after twice as long.
+constexpr int64_t kFirstIntervals = 5;
+constexpr int64_t kMostIntervals = 80;
+constexpr int64_t kLastingIntervals = 20;
+
+// libgomp's entry points, which compilers call. Null with another OpenMP library.
+using RunParallel = void (*)(void (*function)(void*), void* data, unsigned threads, unsigned flags);
+using CountCores = int (*)();
+
+template <typename Function>
+Function find_function(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+}
+
+bool uses_libgomp() {
+  // Intel's and LLVM's libraries have GOMP_parallel, too.
+  return find_function<RunParallel>("GOMP_parallel") && find_function<CountCores>("omp_get_num_procs") &&
+         !find_function<int (*)()>("kmp_get_blocktime");
+}
+
+bool is_users_choice() {
+  return std::ranges::any_of(std::array{"GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY", "OMP_WAIT_POLICY"},
+                             [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+// Starts a thread that receives no signals: their handlers belong to the main thread.
+template <typename Function>
+std::thread start_thread(const char* name, Function function) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread([name, function] {
+    pthread_setname_np(pthread_self(), name);
+    function();
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+std::vector<std::filesystem::path> list_threads() {
+  try {
+    return support::list_folder("/proc/self/task", support::ErrorKind::system);
+  } catch (const support::Error&) {
+    return {};
+  }
+}
+
+// Returns the second number of schedstat: nanoseconds spent waiting on a run queue.
+std::optional<int64_t> parse_wait(std::string_view text) {
+  const size_t space = text.find(' ');
+  if (space == text.npos) return {};
+  int64_t wait = 0;
+  const char* const begin = text.data() + space + 1;
+  if (std::from_chars(begin, text.data() + text.size(), wait).ec != std::errc()) return {};
+  return wait;
+}
+
+}  // namespace
+
+bool SpinDecision::update(double waiting) {
+  if (may_spin_) {
+    ++intervals_;
+    if (waiting <= kContended) return true;
+    const bool lasted = intervals_ > kLastingIntervals;
+    required_intervals_ =
+        lasted || required_intervals_ == 0 ? kFirstIntervals : std::min(2 * required_intervals_, kMostIntervals);
+    may_spin_ = false;
+    intervals_ = 0;
+    return false;
+  }
+  intervals_ = waiting < kFree ? intervals_ + 1 : 0;
+  if (intervals_ < required_intervals_) return false;
+  may_spin_ = true;
+  intervals_ = 0;
+  return true;
+}
+
+int64_t CoreWaits::since_last_call() {
+  std::map<std::string, int64_t> totals;
+  int64_t sum = 0;
+  for (const std::filesystem::path& folder : list_threads()) {
+    const std::optional<int64_t> total = parse_wait(support::read_text(folder / "schedstat"));
+    if (!total) continue;
+    const std::string thread = folder.filename();
+    if (const auto before = totals_.find(thread); before != totals_.end()) sum += *total - before->second;
+    totals.emplace(thread, *total);
+  }
+  totals_ = std::move(totals);
+  return sum;
+}
+
+SpinLimit::SpinLimit(int64_t threads) {
+  const int64_t cores = find_function<CountCores>("omp_get_num_procs")();
+  // libgomp counts the operator threads, and those of a team without its master.
+  const int64_t team = std::max<int64_t>(2, cores - threads + 2);
+  require_threads(team);
+  holder_ = start_thread("tenon-spin-limit", [this, team] {
+    find_function<RunParallel>("GOMP_parallel")([](void*) {}, nullptr, static_cast<unsigned>(team), /*flags=*/0);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return is_over_; });
+  });
+}
+
+SpinLimit::~SpinLimit() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  holder_.join();  // libgomp ends the threads of the team
+}
+
+SpinLimiter::SpinLimiter(int64_t threads) {
+  thread_ = start_thread("tenon-spin", [this, threads] { run(threads); });
+}
+
+SpinLimiter::~SpinLimiter() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+void SpinLimiter::run(int64_t threads) {
+  using Clock = std::chrono::steady_clock;
+  SpinDecision decision;
+  CoreWaits waits;
+  waits.since_last_call();
+  std::unique_ptr<SpinLimit> limit;
+  Clock::time_point last = Clock::now();
+  std::unique_lock lock(mutex_);
+  while (!changed_.wait_for(lock, kInterval, [this] { return is_over_; })) {
+    const Clock::time_point now = Clock::now();
+    const double waiting = static_cast<double>(waits.since_last_call()) /
+                           static_cast<double>(std::chrono::nanoseconds(now - last).count());
+    last = now;
+    const bool may_spin = decision.update(waiting);
+    if (may_spin == !limit) continue;
+    if (may_spin) {
+      limit.reset();
+      continue;
+    }
+    try {
+      limit = std::make_unique<SpinLimit>(threads);
+    } catch (const support::Error& error) {
+      support::log_info("waiting OpenMP threads keep spinning: " + std::string(error.what()));
+      return;
+    }
+  }
+}
+
+void limit_spinning(int64_t threads) {
+  if (threads < 2 || is_users_choice() || !uses_libgomp()) return;
+  static SpinLimiter limiter(threads);  // until the process ends
+}
+
+}  // namespace tenon::pipeline
