@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "framework/optimization/weight_average.h"
 #include "framework/pipeline/device/device_error.h"
 #include "framework/support/error.h"
 #include "tests/cuda/simulated_device.h"
