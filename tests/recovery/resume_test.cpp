@@ -61,6 +61,8 @@ params = { how = "kill", where = "environment" }
 const std::vector<std::string> kPlain{};
 const std::vector<std::string> kMixed{"train.precision=\"bf16\"", "train.accumulate=2",
                                       "train.average={use=\"ema\",decay=0.9}"};
+const std::vector<std::string> kScheduleFree{"optimizer={use=\"schedule_free_adamw\",lr=0.01}", "train.accumulate=2",
+                                             "schedule.warmup_steps=3"};
 
 std::vector<std::string> arguments_of(const std::string& name, int processes, const std::vector<std::string>& overrides,
                                       const std::string& resume = "") {
@@ -165,6 +167,11 @@ TEST_CASE("a killed and resumed run of two processes ends with the same bytes as
 TEST_CASE("a run with bf16, accumulation and averaged weights resumes to the same bytes") {
   check_kills("mixed", 1, kMixed, 0);
   check_kills("mixed-2", 2, kMixed, 0);
+}
+
+TEST_CASE("a run with a schedule-free optimizer resumes to the same bytes") {
+  check_kills("schedule-free", 1, kScheduleFree, 0);
+  check_kills("schedule-free-2", 2, kScheduleFree, 0);
 }
 
 // TENON_KILLS=N sets the number of additional steps for each setup.
