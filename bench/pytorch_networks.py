@@ -1,8 +1,9 @@
 """PyTorch versions of the networks of the run files in configs/, with the initialisation of the plugins.
 
-`NETWORKS` maps component ids to them, for runs_pytorch.py. The constructor takes the parameters of `[model]`. The
+`NETWORKS` maps component ids to them, for runs_pytorch.py and step_time.py. The constructor takes the parameters of `[model]`. The
 arguments of `forward` have the names of batch fields, and it returns a dictionary of outputs.
 """
+import inspect
 import math
 import pathlib
 import sys
@@ -157,3 +158,11 @@ NETWORKS = {
     "small_cnn": SmallCnn,
     "unet": UNet,
 }
+
+
+def make_network(model):
+    """Returns the network of the section `[model]` of a plan, in which -1 stands for a default. Parameters of the plugin that the
+    network lacks have no effect on training."""
+    make = NETWORKS[model["use"]]
+    names = inspect.signature(make).parameters
+    return make(**{name: value for name, value in model["params"].items() if name in names and value != -1})

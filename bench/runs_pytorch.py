@@ -13,6 +13,7 @@ import argparse
 import inspect
 import math
 import pathlib
+import subprocess
 import time
 import tomllib
 
@@ -22,7 +23,9 @@ from torch.nn import functional
 from torch.utils.data import DataLoader
 
 from pytorch_data import DATASETS, IGNORED
-from pytorch_networks import NETWORKS
+from pytorch_networks import make_network
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 # A loss returns its mean and the number of elements in the mean.
@@ -122,12 +125,23 @@ class Means:
         return {name: (above / torch.as_tensor(below)).mean().item() for name, (above, below) in self.sums.items()}
 
 
+def read_plan(path):
+    """Returns the complete plan of a run file: the defaults of the components, and what `host` infers from the data."""
+    command = [ROOT / "build/release/bin/host", "--config", path, "--check"]
+    return tomllib.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
 def read_run(path):
-    """Returns the run file with resolved paths of its data."""
+    """Returns the run file with resolved paths of its data, and with the model of its plan."""
     run = tomllib.loads(path.read_text())
+    run["model"] = read_plan(path)["model"]
+    data = run["data"]
     for part in ("train", "validation"):
-        params = run["data"][part]["params"]
+        params = data[part]["params"]
         params.update({key: str(path.parent / params[key]) for key in ("path", "tokenizer_text") if key in params})
+    validation = data["validation"]
+    like = data.get(validation.get("like"), {})
+    data["validation"] = like | validation | {"params": like.get("params", {}) | validation["params"]}
     return run
 
 
@@ -190,7 +204,7 @@ class Run:
     def __init__(self, run, steps):
         self.run = run
         self.train_data, self.validation_data = make_loader(run["data"], "train"), make_loader(run["data"], "validation")
-        self.network = NETWORKS[run["model"]["use"]](**run["model"].get("params", {}))
+        self.network = make_network(run["model"])
         self.inputs = list(inspect.signature(self.network.forward).parameters)
         self.accumulate = run["train"].get("accumulate", 1)
         self.steps_of_epoch = -(-len(self.train_data) // self.accumulate)
