@@ -75,7 +75,7 @@ follow_order() {
 follow_order framework/config toml values file plan resolve
 follow_order framework/plugins calls loading tensors components
 follow_order framework/artifacts files checkpoint drawing run_folder
-follow_order framework/pipeline device state losses build evaluation generation checks loop tools
+follow_order framework/pipeline threads device state losses build evaluation generation checks loop tools
 follow_order framework/validation session checks
 follow_order framework/reporting runs terminal predictions report comparison
 follow_order host process command_line describe init new_plugin training predict generate compare verify_resume commands

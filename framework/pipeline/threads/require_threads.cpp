@@ -1,4 +1,4 @@
-#include "framework/pipeline/build/require_threads.h"
+#include "framework/pipeline/threads/require_threads.h"
 
 #include <pthread.h>
 

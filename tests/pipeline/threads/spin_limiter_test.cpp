@@ -1,5 +1,5 @@
 // ctest sets GOMP_SPINCOUNT to minutes, so that a thread sleeps only if spinning is limited.
-#include "framework/pipeline/build/spin_limiter.h"
+#include "framework/pipeline/threads/spin_limiter.h"
 
 #include <dlfcn.h>
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include "framework/pipeline/build/spin_limiter.h"
+#include "framework/pipeline/threads/spin_limiter.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/pipeline/build/require_threads.h"
+#include "framework/pipeline/threads/require_threads.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
