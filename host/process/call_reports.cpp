@@ -15,6 +15,7 @@
 #include "framework/plugins/calls/call_monitor.h"
 #include "framework/plugins/calls/call_record.h"
 #include "framework/support/log.h"
+#include "framework/support/signals_blocked.h"
 #include "host/process/signals.h"
 
 namespace tenon::host {
@@ -112,12 +113,8 @@ class CallReports {
 void start_call_reports(std::chrono::milliseconds first_report) {
   static const bool is_started = [&] {
     first_call_report = first_report;
-    // Signals go to the main thread. The new thread inherits the mask.
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const support::SignalsBlocked blocked;
     std::thread(run_call_reports).detach();
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return true;
   }();
   static_cast<void>(is_started);

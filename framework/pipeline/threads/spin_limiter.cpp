@@ -2,14 +2,16 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/read_file.h"
+#include "framework/support/signals_blocked.h"
 
 namespace tenon::pipeline {
 
@@ -55,18 +58,13 @@ bool is_users_choice() {
                              [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
-// Starts a thread that receives no signals: their handlers belong to the main thread.
 template <typename Function>
-std::thread start_thread(const char* name, Function function) {
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread([name, function] {
+std::jthread start_thread(const char* name, Function function) {
+  const support::SignalsBlocked blocked;
+  return std::jthread([name, function](const std::stop_token& stop) {
     pthread_setname_np(pthread_self(), name);
-    function();
+    function(stop);
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
 }
 
 std::vector<std::filesystem::path> list_threads() {
@@ -85,6 +83,39 @@ std::optional<int64_t> parse_wait(std::string_view text) {
   const char* const begin = text.data() + space + 1;
   if (std::from_chars(begin, text.data() + text.size(), wait).ec != std::errc()) return {};
   return wait;
+}
+
+// Measures until it is stopped.
+void adapt_spinning(int64_t threads, const std::stop_token& stop) {
+  using Clock = std::chrono::steady_clock;
+  SpinDecision decision;
+  CoreWaits waits;
+  waits.since_last_call();
+  std::unique_ptr<SpinLimit> limit;
+  Clock::time_point last = Clock::now();
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any stopped;
+  for (;;) {
+    stopped.wait_for(lock, stop, kInterval, [] { return false; });
+    if (stop.stop_requested()) return;
+    const Clock::time_point now = Clock::now();
+    const double waiting = static_cast<double>(waits.since_last_call()) /
+                           static_cast<double>(std::chrono::nanoseconds(now - last).count());
+    last = now;
+    const bool may_spin = decision.update(waiting);
+    if (may_spin == !limit) continue;
+    if (may_spin) {
+      limit.reset();
+      continue;
+    }
+    try {
+      limit = std::make_unique<SpinLimit>(threads);
+    } catch (const support::Error& error) {
+      support::log_info("waiting OpenMP threads keep spinning: " + std::string(error.what()));
+      return;
+    }
+  }
 }
 
 }  // namespace
@@ -126,62 +157,17 @@ SpinLimit::SpinLimit(int64_t threads) {
   // libgomp counts the operator threads, and those of a team without its master.
   const int64_t team = std::max<int64_t>(2, cores - threads + 2);
   require_threads(team);
-  holder_ = start_thread("tenon-spin-limit", [this, team] {
+  holder_ = start_thread("tenon-spin-limit", [team](const std::stop_token& stop) {
     find_function<RunParallel>("GOMP_parallel")([](void*) {}, nullptr, static_cast<unsigned>(team), /*flags=*/0);
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return is_over_; });
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait(lock, stop, [] { return false; });
+    // libgomp ends the threads of the team when this thread ends.
   });
 }
 
-SpinLimit::~SpinLimit() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  changed_.notify_all();
-  holder_.join();  // libgomp ends the threads of the team
-}
-
-SpinLimiter::SpinLimiter(int64_t threads) {
-  thread_ = start_thread("tenon-spin", [this, threads] { run(threads); });
-}
-
-SpinLimiter::~SpinLimiter() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_over_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-void SpinLimiter::run(int64_t threads) {
-  using Clock = std::chrono::steady_clock;
-  SpinDecision decision;
-  CoreWaits waits;
-  waits.since_last_call();
-  std::unique_ptr<SpinLimit> limit;
-  Clock::time_point last = Clock::now();
-  std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, kInterval, [this] { return is_over_; })) {
-    const Clock::time_point now = Clock::now();
-    const double waiting = static_cast<double>(waits.since_last_call()) /
-                           static_cast<double>(std::chrono::nanoseconds(now - last).count());
-    last = now;
-    const bool may_spin = decision.update(waiting);
-    if (may_spin == !limit) continue;
-    if (may_spin) {
-      limit.reset();
-      continue;
-    }
-    try {
-      limit = std::make_unique<SpinLimit>(threads);
-    } catch (const support::Error& error) {
-      support::log_info("waiting OpenMP threads keep spinning: " + std::string(error.what()));
-      return;
-    }
-  }
-}
+SpinLimiter::SpinLimiter(int64_t threads)
+    : thread_(start_thread("tenon-spin", [threads](const std::stop_token& stop) { adapt_spinning(threads, stop); })) {}
 
 void limit_spinning(int64_t threads) {
   if (threads < 2 || is_users_choice() || !uses_libgomp()) return;

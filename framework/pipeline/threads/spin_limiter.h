@@ -6,11 +6,8 @@
 // one with idle OpenMP threads. See docs/decisions/0019-waiting-policy.md.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -47,28 +44,18 @@ class SpinLimit {
  public:
   // `threads`: the number of operator threads. Throws Error(system) if threads cannot be started.
   explicit SpinLimit(int64_t threads);
-  ~SpinLimit();
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_over_ = false;
-  std::thread holder_;  // the master of the idle threads
+  std::jthread holder_;  // the master of the idle threads
 };
 
 // A thread that measures at intervals of 100 ms and limits spinning accordingly.
 class SpinLimiter {
  public:
   explicit SpinLimiter(int64_t threads);
-  ~SpinLimiter();
 
  private:
-  void run(int64_t threads);
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_over_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 // Starts the limiter of this process unless the user has chosen a policy (OMP_WAIT_POLICY, GOMP_SPINCOUNT,
