@@ -6,7 +6,7 @@
 
 namespace tenon::support {
 
-// The values are the exit codes of the process (docs/exit_codes.md). 0 is success, and 128 + n means signal n.
+// The values are the exit codes of the process (docs/reference/exit_codes.md). 0 is success, 128 + n is signal n.
 enum class ErrorKind : int {
   internal = 1,        // a bug in Tenon
   configuration = 2,   // the command line or the run file

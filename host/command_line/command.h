@@ -17,7 +17,8 @@ struct Command {
   const char* details;    // complete sentences
   const char* page;       // page in docs/
   po::options_description (*make_options)();
-  int (*run)(const Arguments& arguments);  // returns the exit code (docs/exit_codes.md); throws support::Error
+  // Returns the exit code (docs/reference/exit_codes.md); throws support::Error.
+  int (*run)(const Arguments& arguments);
   // Several processes, such as those of torchrun, would do the same work and write the same files.
   bool is_for_one_process = false;
 };

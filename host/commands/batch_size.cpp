@@ -166,7 +166,7 @@ extern const Command batch_size_command{
     .details =
         "Measures training steps with growing batch sizes and shows the peak memory and the time of each. Changes "
         "no files.",
-    .page = "profile.md",
+    .page = "guides/profile.md",
     .make_options = make_batch_size_options,
     .run = find_batch_size,
     .is_for_one_process = true};

@@ -210,7 +210,7 @@ extern const Command compare_command{.name = "compare",
                                      .details =
                                          "Trains each run file with each value of --vary, each seed and each fold, "
                                          "one after another. Writes one table and one page for all of them.",
-                                     .page = "compare.md",
+                                     .page = "guides/compare.md",
                                      .make_options = make_compare_options,
                                      .run = compare,
                                      .is_for_one_process = true};

@@ -20,7 +20,7 @@ extern const Command completion_command{
     .needed = "",
     .purpose = "print shell completions",
     .details = "Prints the script that a shell sources to complete commands, options and values.",
-    .page = "editors.md",
+    .page = "guides/editors.md",
     .make_options = no_options,
     .run = print_completion};
 

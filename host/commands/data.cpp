@@ -269,7 +269,7 @@ extern const Command data_command{.name = "data",
                                   .details =
                                       "Shows the first samples of a dataset with their dtypes, shapes and ranges. "
                                       "Times the loader without a model. --sheet renders the samples to a page.",
-                                  .page = "data.md",
+                                  .page = "guides/data.md",
                                   .make_options = make_data_options,
                                   .run = show_data};
 

@@ -99,7 +99,7 @@ extern const Command describe_command{
     .purpose = "describe a component and its parameters",
     .details =
         "Shows the parameters of a component with types, ranges and defaults. --ports adds its inputs and outputs.",
-    .page = "components.md",
+    .page = "reference/components.md",
     .make_options = make_describe_options,
     .run = describe};
 

@@ -236,7 +236,7 @@ extern const Command diff_checkpoints_command{
     .needed = "",
     .purpose = "compare two checkpoints",
     .details = "Compares two checkpoints tensor by tensor. The exit code is 9 if they differ.",
-    .page = "checkpoint_tools.md",
+    .page = "guides/checkpoint_tools.md",
     .make_options = make_diff_checkpoints_options,
     .run = diff_checkpoints};
 

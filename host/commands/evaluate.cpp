@@ -112,7 +112,7 @@ extern const Command evaluate_command{.name = "evaluate",
                                       .details =
                                           "Computes the losses and metrics of a checkpoint on the validation data, or "
                                           "on another dataset of the run file.",
-                                      .page = "evaluate_and_predict.md",
+                                      .page = "guides/evaluate_and_predict.md",
                                       .make_options = make_evaluate_options,
                                       .run = evaluate};
 

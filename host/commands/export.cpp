@@ -194,7 +194,7 @@ extern const Command export_command{
     .needed = "--config FILE --output FILE",
     .purpose = "export trained weights or the model for Python",
     .details = "Writes the weights as safetensors, or the model with its weights as TorchScript or a .pt2 archive.",
-    .page = "checkpoint_tools.md",
+    .page = "guides/checkpoint_tools.md",
     .make_options = make_export_options,
     .run = export_weights,
     .is_for_one_process = true};

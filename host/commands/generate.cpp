@@ -114,7 +114,7 @@ extern const Command generate_command{
     .details =
         "Continues a text with a language model, or writes the target of a source with a sequence-to-sequence model: "
         "greedily, by sampling or by beam search.",
-    .page = "generate.md",
+    .page = "guides/generate.md",
     .make_options = make_generate_options,
     .run = generate,
     .is_for_one_process = true};

@@ -37,7 +37,7 @@ extern const Command killed_run_command{.name = "killed-run",
                                         .details =
                                             "Trains like host --config FILE --resume auto, and kills a process of the "
                                             "run with SIGKILL. host verify-resume starts it.",
-                                        .page = "resume.md",
+                                        .page = "guides/resume.md",
                                         .make_options = make_killed_run_options,
                                         .run = run_until_killed};
 

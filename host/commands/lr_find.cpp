@@ -133,7 +133,7 @@ extern const Command lr_find_command{
     .needed = "--config FILE",
     .purpose = "find the learning rates at which the loss falls",
     .details = "Raises the learning rate step by step and shows the loss at each step, until the loss diverges.",
-    .page = "run_file.md",
+    .page = "reference/run_file.md",
     .make_options = make_lr_find_options,
     .run = find_learning_rate,
     .is_for_one_process = true};

@@ -19,7 +19,7 @@ extern const Command manual_command{.name = "manual",
                                     .needed = "",
                                     .purpose = "print the manual page",
                                     .details = "Prints the manual page that `man tenon` shows.",
-                                    .page = "editors.md",
+                                    .page = "guides/editors.md",
                                     .make_options = no_options,
                                     .run = print_manual_page};
 

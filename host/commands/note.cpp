@@ -121,7 +121,7 @@ extern const Command note_command{.name = "note",
                                   .details =
                                       "Writes the plugin's list of components into its file. `host plugins` reads the "
                                       "list without loading the plugin.",
-                                  .page = "writing_plugins.md",
+                                  .page = "reference/writing_plugins.md",
                                   .make_options = make_note_options,
                                   .run = write_note};
 

@@ -100,7 +100,7 @@ extern const Command overfit_command{.name = "overfit",
                                      .details =
                                          "Trains on a few samples until the loss falls below a threshold. If it does "
                                          "not, lists the tensors without gradients and the outputs that never change.",
-                                     .page = "run_file.md",
+                                     .page = "reference/run_file.md",
                                      .make_options = make_overfit_options,
                                      .run = overfit,
                                      .is_for_one_process = true};

@@ -104,7 +104,7 @@ extern const Command pack_command{
     .purpose = "write a dataset as shards",
     .details =
         "Writes a dataset of the run file as tar files. The dataset tar_shards reads them faster than single files.",
-    .page = "shards.md",
+    .page = "guides/shards.md",
     .make_options = make_pack_options,
     .run = pack,
     .is_for_one_process = true};

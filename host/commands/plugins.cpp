@@ -73,7 +73,7 @@ extern const Command plugins_command{
     .needed = "",
     .purpose = "list the plugins found and why others are refused",
     .details = "Lists the plugins in the search folders and their components. Runs no plugin code without --load.",
-    .page = "components.md",
+    .page = "reference/components.md",
     .make_options = make_survey_options,
     .run = list_plugins};
 

@@ -257,7 +257,7 @@ extern const Command predict_command{
     .details =
         "Writes the model's outputs for each sample of a dataset, or of unlabelled files, to a CSV, JSON lines or "
         "safetensors file, as pictures of masks or as a page.",
-    .page = "evaluate_and_predict.md",
+    .page = "guides/evaluate_and_predict.md",
     .make_options = make_predict_options,
     .run = predict};
 

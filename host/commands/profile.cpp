@@ -207,7 +207,7 @@ extern const Command profile_command{.name = "profile",
                                      .details =
                                          "Counts parameters, multiplications and memory of each module from the "
                                          "operators that run. Times training steps and evaluation.",
-                                     .page = "profile.md",
+                                     .page = "guides/profile.md",
                                      .make_options = make_profile_options,
                                      .run = profile,
                                      .is_for_one_process = true};

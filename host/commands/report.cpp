@@ -52,7 +52,7 @@ extern const Command report_command{
     .needed = "",
     .purpose = "plot the curves of runs on an HTML page",
     .details = "Plots the curves of a run, or of several runs side by side, on an HTML page that needs no network.",
-    .page = "report.md",
+    .page = "guides/report.md",
     .make_options = make_report_options,
     .run = report};
 

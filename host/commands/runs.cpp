@@ -247,7 +247,7 @@ extern const Command runs_command{
     .needed = "",
     .purpose = "list the runs in a folder",
     .details = "Lists the runs in a folder (default: runs) with state, length and best metric values.",
-    .page = "report.md",
+    .page = "guides/report.md",
     .make_options = make_runs_options,
     .run = list_runs};
 

@@ -44,7 +44,7 @@ extern const Command schema_command{.name = "schema",
                                     .details =
                                         "Prints a JSON schema of run files with the parameters of all plugins found. "
                                         "Editors use it to complete and check run files.",
-                                    .page = "editors.md",
+                                    .page = "guides/editors.md",
                                     .make_options = make_schema_options,
                                     .run = print_schema};
 

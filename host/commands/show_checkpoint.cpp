@@ -122,7 +122,7 @@ extern const Command show_checkpoint_command{
     .purpose = "show the contents of a checkpoint",
     .details =
         "Shows the tensors and settings of a checkpoint, of the newest checkpoint of a run, or of a safetensors file.",
-    .page = "checkpoint_tools.md",
+    .page = "guides/checkpoint_tools.md",
     .make_options = make_show_checkpoint_options,
     .run = show_checkpoint};
 

@@ -54,7 +54,7 @@ extern const Command sync_command{
     .details =
         "Does the work that the callbacks of a run left in its folder when it ended, such as sending values to a "
         "tracking server that was away. Exits with an error as long as some of it is left.",
-    .page = "callbacks.md",
+    .page = "reference/callbacks.md",
     .make_options = no_options,
     .run = sync,
     .is_for_one_process = true};

@@ -112,7 +112,7 @@ extern const Command train_command{.name = "",
                                    .details =
                                        "Trains the model of the run file with components from plugins. Writes "
                                        "checkpoints, a history and a report to a new run folder.",
-                                   .page = "run_file.md",
+                                   .page = "reference/run_file.md",
                                    .make_options = make_train_options,
                                    .run = train};
 

@@ -127,7 +127,8 @@ po::options_description make_validate_options() {
   add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
       "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
   add("component", po::value<std::string>()->value_name("KIND.ID"), "run only the checks of this component");
-  add("check", po::value<std::string>()->value_name("NAME"), "run only this check; docs/validate.md lists them");
+  add("check", po::value<std::string>()->value_name("NAME"),
+      "run only this check; docs/reference/validate.md lists them");
   add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "seed of the generated inputs");
   add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"),
       "time limit for each call of the plugin");
@@ -181,7 +182,7 @@ extern const Command validate_command{.name = "validate",
                                       .details =
                                           "Runs every check that applies to the plugin's components, each in a "
                                           "separate process. The exit code is 3 if one fails.",
-                                      .page = "validate.md",
+                                      .page = "reference/validate.md",
                                       .make_options = make_validate_options,
                                       .run = validate};
 

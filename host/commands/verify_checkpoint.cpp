@@ -173,7 +173,7 @@ extern const Command verify_checkpoint_command{
     .needed = "",
     .purpose = "check a checkpoint for damage",
     .details = "Reads a checkpoint, or all checkpoints of a run, and compares each file with its stored digest.",
-    .page = "checkpoint_tools.md",
+    .page = "guides/checkpoint_tools.md",
     .make_options = make_verify_checkpoint_options,
     .run = verify_checkpoints};
 

@@ -89,7 +89,8 @@ void write_head(Text& text, const ImageData& data, const ImageSettings& settings
   text.line("# The median of their shorter sides is about " + std::to_string(data.shorter_side) +
             " pixels; the model gets " + std::to_string(settings.size) + " x " + std::to_string(settings.size) + ".");
   text.line(
-      "# The number of classes and the channels of the model come from the images. docs/run_file.md has all keys.");
+      "# The number of classes and the channels of the model come from the images. All keys are in "
+      "docs/reference/run_file.md.");
   text.line();
 }
 

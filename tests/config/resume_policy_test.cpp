@@ -14,7 +14,7 @@ using namespace tenon::config;
 
 namespace {
 
-// Returns the names in backquotes in the row of docs/resume.md that begins with `first_cell`.
+// Returns the names in backquotes in the row of docs/guides/resume.md that begins with `first_cell`.
 std::vector<std::string> documented_keys(const std::string& first_cell) {
   const std::string page = tenon::support::read_text(TENON_SOURCE_DIR "/docs/resume.md");
   const size_t begin = page.find("\n| " + first_cell + " |");
@@ -60,7 +60,7 @@ TEST_CASE("a key has the policy that it declares, and a key of a component that 
   CHECK(find_resume_policy("no.such.key") == ResumePolicy::reported);
 }
 
-TEST_CASE("docs/resume.md lists the policy of every key") {
+TEST_CASE("docs/guides/resume.md lists the policy of every key") {
   const std::vector<RequestedKey> all = list_run_file_keys();
   for (const auto& [cell, policy] : {std::pair{"never", ResumePolicy::fixed},
                                      {"between epochs", ResumePolicy::fixed_within_epoch},

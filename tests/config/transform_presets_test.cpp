@@ -39,7 +39,7 @@ TEST_CASE("an unknown preset is refused with the known ones") {
   CHECK(describe_mismatch(node("3"), texts("fields")) == "3; expected a list of strings");
 }
 
-TEST_CASE("docs/transforms.md lists the presets") {
+TEST_CASE("docs/reference/transforms.md lists the presets") {
   std::ifstream file(TENON_SOURCE_DIR "/docs/transforms.md");
   std::stringstream text;
   text << file.rdbuf();

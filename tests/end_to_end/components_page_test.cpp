@@ -1,4 +1,4 @@
-// Compares docs/components.md with the output of `host describe`, called as a function for each component.
+// Compares docs/reference/components.md with the output of `host describe`, called as a function for each component.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -31,7 +31,7 @@ std::string describe(const char* component) {
 
 }  // namespace
 
-TEST_CASE("docs/components.md equals the output of host describe for the bundled components") {
+TEST_CASE("docs/reference/components.md equals the output of host describe for the bundled components") {
   std::string expected = tenon::end_to_end::read_file(TENON_SOURCE_DIR "/docs/components.md");
   expected.erase(0, expected.find("## "));
   std::string printed;

@@ -23,7 +23,7 @@ using nlohmann::json;
 namespace {
 
 struct Block {
-  std::string place;  // "docs/data.md:7"
+  std::string place;  // "docs/guides/data.md:7"
   std::string language;
   std::string text;
   bool is_file;  // a file of an example in the repository, which other tests build and run
@@ -31,8 +31,9 @@ struct Block {
 
 std::vector<fs::path> list_documents() {
   std::vector<fs::path> files{fs::path(TENON_SOURCE_DIR) / "README.md"};
-  for (const auto& entry : fs::directory_iterator(fs::path(TENON_SOURCE_DIR) / "docs"))
-    if (entry.path().extension() == ".md") files.push_back(entry.path());
+  for (const char* folder : {"docs", "docs/guides", "docs/reference"})
+    for (const auto& entry : fs::directory_iterator(fs::path(TENON_SOURCE_DIR) / folder))
+      if (entry.path().extension() == ".md") files.push_back(entry.path());
   std::ranges::sort(files);
   return files;
 }
@@ -203,7 +204,7 @@ TEST_CASE("every command of the documentation succeeds") {
   size_t executed = 0;
   for (const Block& block : read_all_blocks({"sh", "console"})) {
     // tests/exported/check_timm_guide.py follows this page, which needs Python.
-    if (block.place.starts_with("docs/train_a_timm_model.md")) continue;
+    if (block.place.starts_with("docs/guides/train_a_timm_model.md")) continue;
     for (const std::string& command : list_commands(block.text)) {
       INFO(block.place << ": " << command);
       const int code = workplace.execute(command);

@@ -104,7 +104,8 @@ TEST_CASE("every integer of a run file has a range: of every key, and of every p
 }
 
 TEST_CASE("the reference of run files names every key") {
-  const std::string page = tenon::end_to_end::read_file(fs::path(TENON_SOURCE_DIR) / "docs" / "run_file.md");
+  const std::string page =
+      tenon::end_to_end::read_file(fs::path(TENON_SOURCE_DIR) / "docs" / "reference" / "run_file.md");
   size_t looked_at = 0;
   for (const tenon::config::RequestedKey& key : tenon::config::list_run_file_keys()) {
     const std::string name = key.path.substr(key.path.rfind('.') + 1);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Follows docs/train_a_timm_model.md: python3 tests/exported/check_timm_guide.py PATH/TO/host
+"""Follows docs/guides/train_a_timm_model.md: python3 tests/exported/check_timm_guide.py PATH/TO/host
 
 Runs its commands and its Python on small pictures, without pretrained weights and for one epoch. Exit status 0: each
 succeeded, and the trained model predicts in timm what the host predicts. 77: Python lacks torch, timm or safetensors.
@@ -57,7 +57,7 @@ def predict_in_timm(code, scratch):
 
 def main():
     host = pathlib.Path(sys.argv[1]).resolve()
-    guide = (ROOT / "docs/train_a_timm_model.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/guides/train_a_timm_model.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w+)\n(.*?)^```", guide, re.M | re.S)
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)

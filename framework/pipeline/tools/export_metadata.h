@@ -1,5 +1,5 @@
-// What a program needs to use an exported model without its run: a text in the file, which docs/exported_models.md
-// describes.
+// What a program needs to use an exported model without its run: a text in the file, which
+// docs/guides/exported_models.md describes.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@ struct Finding {
   std::string answer;
 };
 
-// docs/report.md has the rules. If the history is too short for a question, the answer states that.
+// docs/guides/report.md has the rules. If the history is too short for a question, the answer states that.
 std::vector<Finding> find_findings(const ReadRun& run);
 
 }  // namespace tenon::reporting

@@ -48,7 +48,7 @@ Json describe_test(const pipeline::RunReport& report) {
           {"metrics", to_json({test.metrics.begin(), test.metrics.end()})}};
 }
 
-// docs/run_file.md describes the lines.
+// docs/reference/run_file.md describes the lines.
 class JsonOutput final : public RunOutput {
  public:
   void open(const pipeline::Training& training, const RecordedRun& recorded,

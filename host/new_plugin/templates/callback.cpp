@@ -1,4 +1,5 @@
-// A callback: stops a run when a metric is good enough in several validations. Guide: docs/writing_plugins.md.
+// A callback: stops a run when a metric is good enough in several validations.
+// Guide: docs/reference/writing_plugins.md.
 #include <tenon/plugin.hpp>
 
 namespace {

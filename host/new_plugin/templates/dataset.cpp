@@ -1,4 +1,5 @@
-// A dataset: points of a square, and whether they are in the circle in its middle. Guide: docs/writing_plugins.md.
+// A dataset: points of a square, and whether they are in the circle in its middle.
+// Guide: docs/reference/writing_plugins.md.
 #include <tenon/plugin.hpp>
 
 namespace {

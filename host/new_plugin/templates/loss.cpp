@@ -1,5 +1,5 @@
 // A loss: cross entropy that weighs the error of each sample more, PolyLoss of Leng et al., arXiv:2204.12511.
-// Guide: docs/writing_plugins.md.
+// Guide: docs/reference/writing_plugins.md.
 #include <tenon/plugin.hpp>
 
 namespace {

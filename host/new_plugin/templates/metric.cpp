@@ -1,4 +1,4 @@
-// A metric: the mean probability that the model gives to the right class. Guide: docs/writing_plugins.md.
+// A metric: the mean probability that the model gives to the right class. Guide: docs/reference/writing_plugins.md.
 #include <cmath>
 #include <tenon/plugin.hpp>
 

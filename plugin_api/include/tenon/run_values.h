@@ -1,5 +1,5 @@
 /* The values, settings and files of a run, for callbacks that log a run elsewhere, such as to a tracking server. An
- * extension of the host, in addition to the fields of tenon_run. docs/run_folder.md documents the files. */
+ * extension of the host, in addition to the fields of tenon_run. docs/reference/run_folder.md documents the files. */
 #ifndef TENON_RUN_VALUES_H
 #define TENON_RUN_VALUES_H
 

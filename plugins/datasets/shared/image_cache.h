@@ -1,4 +1,4 @@
-// Caches images after the leading transforms (docs/transforms.md), so that they are decoded and scaled once.
+// Caches images after the leading transforms (docs/reference/transforms.md), so that they are decoded and scaled once.
 #pragma once
 
 #include <cstddef>

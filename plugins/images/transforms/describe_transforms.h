@@ -1,4 +1,4 @@
-// Generates docs/transforms.md from the declarations of the transforms.
+// Generates docs/reference/transforms.md from the declarations of the transforms.
 #pragma once
 
 #include <string>

@@ -112,7 +112,7 @@ class Bleu final : public SequencePairs {
     for (size_t i = 0; i < max_n_; ++i) {
       const auto common = static_cast<double>(commons.data<int64_t>()[i]);
       const auto all = static_cast<double>(alls.data<int64_t>()[i]);
-      if (common == 0) return 0;  // also with smoothing, see docs/losses_and_metrics.md
+      if (common == 0) return 0;  // also with smoothing, see docs/reference/losses_and_metrics.md
       const double more = smooth_ && i > 0 ? 1 : 0;
       log_sum += std::log((common + more) / (all + more));
     }
