@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Downloads the source distribution that a list of pins names: download_source.py PINS DIR
+
+PINS is a file such as scripts/opencv.txt, with one package, its version and the SHA-256 of its source distribution. Saves
+the file in DIR and prints its path.
+
+`pip download` would do the same, but runs the build script of the package to learn its name, and for that installs the
+packages that the script needs, which nothing pins. The index is that of pip: PIP_INDEX_URL, its configuration, or PyPI.
+
+Exit codes: 0 success, 1 the file cannot be downloaded or has another SHA-256, 2 wrong arguments.
+"""
+import hashlib
+import html.parser
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import urllib.parse
+import urllib.request
+
+PIN = re.compile(r"^(?P<name>\S+)==(?P<version>\S+)[\s\\]+--hash=sha256:(?P<digest>[0-9a-f]{64})$", re.M)
+
+
+class Failure(Exception):
+    pass
+
+
+class Links(html.parser.HTMLParser):
+    """The links of a page of the index (PEP 503)."""
+
+    def __init__(self):
+        super().__init__()
+        self.found = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "a" and dict(attrs).get("href"):
+            self.found.append(dict(attrs)["href"])
+
+
+def read(url):
+    try:
+        with urllib.request.urlopen(url, timeout=60) as response:  # pip.conf may name a file: URL, too
+            return response.read()
+    except (OSError, ValueError) as error:
+        raise Failure(f"{url}: {error}") from None
+
+
+def find_index():
+    if os.environ.get("PIP_INDEX_URL"):
+        return os.environ["PIP_INDEX_URL"]
+    configured = subprocess.run([sys.executable, "-m", "pip", "config", "get", "global.index-url"], text=True,
+                                capture_output=True, check=False)
+    return configured.stdout.strip() or "https://pypi.org/simple"
+
+
+def find_file(name, version):
+    """The address of the source distribution."""
+    page = f"{find_index().rstrip('/')}/{re.sub(r'[-_.]+', '-', name).lower()}/"
+    links = Links()
+    links.feed(read(page).decode("utf-8", "replace"))
+    # A distribution is named NAME-VERSION.tar.gz, and the name may have underscores.
+    names = {f"{spelled}-{version}.tar.gz" for spelled in (name, name.replace("-", "_"))}
+    for link in links.found:
+        address = urllib.parse.urljoin(page, link)
+        if pathlib.PurePosixPath(urllib.parse.urlparse(address).path).name in names:
+            return address.split("#")[0]
+    raise Failure(f"{page}: has no {' or '.join(sorted(names))}; expected the source distribution")
+
+
+def main():
+    if len(sys.argv) != 3:
+        print("usage: download_source.py PINS DIR", file=sys.stderr)
+        return 2
+    pins = list(PIN.finditer(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")))
+    try:
+        if len(pins) != 1:
+            raise Failure(f"{sys.argv[1]}: has {len(pins)} packages with one SHA-256 each; expected 1")
+        address = find_file(pins[0]["name"], pins[0]["version"])
+        content = read(address)
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != pins[0]["digest"]:
+            raise Failure(f"{address}: has the SHA-256 {digest}; expected {pins[0]['digest']}: do not use this file")
+        path = pathlib.Path(sys.argv[2], pathlib.PurePosixPath(urllib.parse.urlparse(address).path).name)
+        path.write_bytes(content)
+        print(path)
+    except Failure as failure:
+        print(f"error: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
