@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/distributed/gradient_reducer.h"
-#include "framework/distributed/loopback_socket.h"
+#include "framework/distributed/collectives/gradient_reducer.h"
+#include "framework/distributed/launch/loopback_socket.h"
 
 namespace {
 

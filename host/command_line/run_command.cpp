@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 #include "framework/plugins/loading/check_plugin.h"
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/reporting/terminal/write_output.h"

@@ -15,7 +15,7 @@
 #include "framework/callbacks/progress.h"
 #include "framework/config/toml/value.h"
 #include "framework/data/feed.h"
-#include "framework/distributed/signal_inbox.h"
+#include "framework/distributed/launch/signal_inbox.h"
 #include "framework/reporting/comparison/comparison_table.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/terminal/write_output.h"

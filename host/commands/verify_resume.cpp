@@ -12,7 +12,7 @@
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/config/toml/value.h"
-#include "framework/distributed/signal_inbox.h"
+#include "framework/distributed/launch/signal_inbox.h"
 #include "framework/reporting/runs/read_history.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"

@@ -10,7 +10,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "framework/config/values/class_names.h"
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "framework/reporting/predictions/prediction_file.h"
 
 namespace tenon::host {

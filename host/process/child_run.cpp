@@ -10,7 +10,7 @@
 #include <csignal>
 #include <utility>
 
-#include "framework/distributed/rank_process.h"
+#include "framework/distributed/launch/rank_process.h"
 
 namespace tenon::host {
 

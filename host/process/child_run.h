@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/distributed/signal_inbox.h"
+#include "framework/distributed/launch/signal_inbox.h"
 
 namespace tenon::host {
 

@@ -8,8 +8,8 @@
 
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/file/usable_cores.h"
-#include "framework/distributed/launch_ranks.h"
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/launch_ranks.h"
+#include "framework/distributed/launch/world.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "host/process/signals.h"

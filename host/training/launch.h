@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 #include "host/training/train_options.h"
 
 namespace tenon::host {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 #include "framework/plugins/components/parameter_roles.h"
 #include "framework/support/error.h"
 #include "host/training/launch.h"

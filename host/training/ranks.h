@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "framework/pipeline/state/recorder.h"
 #include "host/training/open_run.h"
 

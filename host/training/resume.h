@@ -5,7 +5,7 @@
 #include <string>
 
 #include "framework/artifacts/run_folder/find_checkpoint.h"
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "framework/pipeline/loop/train.h"
 #include "host/training/open_run.h"
 

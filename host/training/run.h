@@ -1,7 +1,7 @@
 // `host --config run.toml`: trains the model of a run file.
 #pragma once
 
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 #include "host/training/train_options.h"
 
 namespace tenon::host {

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "framework/distributed/loopback_socket.h"
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
+#include "framework/distributed/launch/loopback_socket.h"
 #include "framework/pipeline/evaluation/evaluate.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/overfit.h"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "framework/support/compute_device.h"
 
 namespace tenon::tests {

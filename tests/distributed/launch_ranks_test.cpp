@@ -1,5 +1,5 @@
 // Tests the launcher with processes that end, fail, hang or are killed.
-#include "framework/distributed/launch_ranks.h"
+#include "framework/distributed/launch/launch_ranks.h"
 
 #include <doctest/doctest.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <sstream>
 #include <string>
 
-#include "framework/distributed/process_state.h"
+#include "framework/distributed/launch/process_state.h"
 #include "tests/distributed/launched_run.h"
 
 namespace tenon::distributed {

@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <string>
 
-#include "framework/distributed/launch_ranks.h"
-#include "framework/distributed/prefixed_lines.h"
+#include "framework/distributed/launch/launch_ranks.h"
+#include "framework/distributed/launch/prefixed_lines.h"
 #include "tests/distributed/launched_run.h"
 #include "tests/test_folder.h"
 

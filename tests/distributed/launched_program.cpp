@@ -17,9 +17,9 @@
 #include <sstream>
 #include <string>
 
-#include "framework/distributed/launch_ranks.h"
-#include "framework/distributed/process_state.h"
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/launch_ranks.h"
+#include "framework/distributed/launch/process_state.h"
+#include "framework/distributed/launch/world.h"
 #include "framework/support/error.h"
 
 namespace {

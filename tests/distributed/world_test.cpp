@@ -1,4 +1,4 @@
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

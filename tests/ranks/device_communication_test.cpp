@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/one_rank_backend.h"
 #include "tests/ranks/run_ranks.h"

@@ -1,4 +1,4 @@
-#include "framework/distributed/gradient_reducer.h"
+#include "framework/distributed/collectives/gradient_reducer.h"
 
 #include <sstream>
 

@@ -1,4 +1,4 @@
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <sstream>
 #include <thread>
 
-#include "framework/distributed/process_state.h"
+#include "framework/distributed/launch/process_state.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 

@@ -10,8 +10,8 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "framework/distributed/loopback_socket.h"
-#include "framework/distributed/process_state.h"
+#include "framework/distributed/launch/loopback_socket.h"
+#include "framework/distributed/launch/process_state.h"
 
 namespace tenon::distributed {
 

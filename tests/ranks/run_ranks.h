@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 
 namespace tenon::distributed {
 

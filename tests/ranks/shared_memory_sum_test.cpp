@@ -1,10 +1,10 @@
-#include "framework/distributed/shared_memory_sum.h"
+#include "framework/distributed/collectives/shared_memory_sum.h"
 
 #include <csignal>
 #include <cstring>
 #include <sstream>
 
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 

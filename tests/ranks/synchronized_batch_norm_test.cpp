@@ -1,8 +1,8 @@
-#include "framework/distributed/synchronized_batch_norm.h"
+#include "framework/distributed/collectives/synchronized_batch_norm.h"
 
 #include <sstream>
 
-#include "framework/distributed/frozen_batch_norm.h"
+#include "framework/distributed/collectives/frozen_batch_norm.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 

@@ -73,6 +73,7 @@ follow_order() {
 }
 
 follow_order framework/config toml values file plan resolve
+follow_order framework/distributed launch collectives
 follow_order framework/plugins calls loading tensors components
 follow_order framework/artifacts files checkpoint drawing run_folder
 follow_order framework/pipeline threads device state losses build evaluation generation checks loop tools

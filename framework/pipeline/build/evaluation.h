@@ -8,7 +8,7 @@
 
 #include "framework/config/plan/run_plan.h"
 #include "framework/data/feed.h"
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "framework/pipeline/build/batch_transforms.h"
 #include "framework/pipeline/build/connections.h"
 #include "framework/pipeline/build/metric_set.h"

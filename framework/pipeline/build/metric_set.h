@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/config/plan/run_plan.h"
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "framework/pipeline/build/connections.h"
 #include "framework/plugins/components/loss.h"
 #include "framework/plugins/components/metric.h"

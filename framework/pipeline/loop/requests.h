@@ -9,7 +9,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 #include "framework/pipeline/state/events.h"
 #include "framework/pipeline/state/saved_state.h"
 

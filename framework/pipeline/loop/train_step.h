@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/distributed/gradient_reducer.h"
-#include "framework/distributed/synchronized_batch_norm.h"
+#include "framework/distributed/collectives/gradient_reducer.h"
+#include "framework/distributed/collectives/synchronized_batch_norm.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/device/gradients.h"
 #include "framework/pipeline/device/readback.h"

@@ -8,7 +8,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "framework/config/plan/optimizer_plan.h"
-#include "framework/distributed/frozen_batch_norm.h"
+#include "framework/distributed/collectives/frozen_batch_norm.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/plugins/components/model.h"
 

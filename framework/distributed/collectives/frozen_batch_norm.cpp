@@ -1,6 +1,6 @@
-#include "framework/distributed/frozen_batch_norm.h"
+#include "framework/distributed/collectives/frozen_batch_norm.h"
 
-#include "framework/distributed/batch_norm_kernel.h"
+#include "framework/distributed/collectives/batch_norm_kernel.h"
 #include "framework/support/check.h"
 
 namespace tenon::distributed {

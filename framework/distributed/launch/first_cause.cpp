@@ -1,10 +1,10 @@
-#include "framework/distributed/first_cause.h"
+#include "framework/distributed/launch/first_cause.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstring>
 
-#include "framework/distributed/process_state.h"
+#include "framework/distributed/launch/process_state.h"
 #include "framework/support/error.h"
 
 namespace tenon::distributed {

@@ -11,7 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "framework/config/plan/run_plan.h"
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 
 namespace c10d {
 class Logger;

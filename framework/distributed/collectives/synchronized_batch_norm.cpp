@@ -1,9 +1,9 @@
-#include "framework/distributed/synchronized_batch_norm.h"
+#include "framework/distributed/collectives/synchronized_batch_norm.h"
 
 #include <torch/autograd.h>
 #include <torch/types.h>
 
-#include "framework/distributed/batch_norm_kernel.h"
+#include "framework/distributed/collectives/batch_norm_kernel.h"
 #include "framework/support/check.h"
 
 namespace tenon::distributed {

@@ -1,4 +1,4 @@
-#include "framework/distributed/node_list.h"
+#include "framework/distributed/launch/node_list.h"
 
 #include <algorithm>
 #include <cctype>

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 
 namespace tenon::distributed {
 

@@ -1,4 +1,4 @@
-#include "framework/distributed/shared_pages.h"
+#include "framework/distributed/collectives/shared_pages.h"
 
 #include <fcntl.h>
 #include <linux/futex.h>

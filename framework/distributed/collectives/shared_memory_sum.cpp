@@ -1,4 +1,4 @@
-#include "framework/distributed/shared_memory_sum.h"
+#include "framework/distributed/collectives/shared_memory_sum.h"
 
 #include <ATen/record_function.h>
 #include <torch/types.h>
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/distributed/process_group.h"
-#include "framework/distributed/shared_pages.h"
+#include "framework/distributed/collectives/process_group.h"
+#include "framework/distributed/collectives/shared_pages.h"
 #include "framework/support/check.h"
 
 namespace tenon::distributed {

@@ -1,4 +1,4 @@
-#include "framework/distributed/prefixed_lines.h"
+#include "framework/distributed/launch/prefixed_lines.h"
 
 #include <algorithm>
 

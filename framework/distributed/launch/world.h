@@ -40,8 +40,8 @@ inline constexpr const char* kAttempt = "TENON_ATTEMPT";
 }  // namespace variables
 
 // Reads the variables of Tenon's launcher, torchrun or SLURM's srun, in this order. Without variables the run has one
-// process. docs/distributed.md lists the variables. Throws Error(configuration) with the variable's name if a number is
-// missing, invalid or contradicts another one.
+// process. docs/reference/distributed.md lists the variables. Throws Error(configuration) with the variable's name if a
+// number is missing, invalid or contradicts another one.
 World read_world(const std::function<const char*(const char*)>& environment = [](const char* name) {
   return static_cast<const char*>(std::getenv(name));
 });

@@ -1,4 +1,4 @@
-#include "framework/distributed/output_backlog.h"
+#include "framework/distributed/launch/output_backlog.h"
 
 #include <limits.h>
 #include <poll.h>

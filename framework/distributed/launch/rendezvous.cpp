@@ -1,4 +1,4 @@
-#include "framework/distributed/rendezvous.h"
+#include "framework/distributed/launch/rendezvous.h"
 
 #include <arpa/inet.h>
 #include <c10/util/Logging.h>

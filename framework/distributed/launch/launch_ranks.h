@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/distributed/first_cause.h"
+#include "framework/distributed/launch/first_cause.h"
 
 namespace tenon::distributed {
 

@@ -1,4 +1,4 @@
-#include "framework/distributed/gradient_reducer.h"
+#include "framework/distributed/collectives/gradient_reducer.h"
 
 #include <torch/types.h>
 
@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "framework/distributed/shared_memory_sum.h"
+#include "framework/distributed/collectives/shared_memory_sum.h"
 #include "framework/support/error.h"
 
 namespace tenon::distributed {

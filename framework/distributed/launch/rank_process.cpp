@@ -1,4 +1,4 @@
-#include "framework/distributed/rank_process.h"
+#include "framework/distributed/launch/rank_process.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/distributed/signal_inbox.h"
+#include "framework/distributed/launch/signal_inbox.h"
 #include "framework/support/file_descriptor.h"
 
 namespace tenon::distributed {

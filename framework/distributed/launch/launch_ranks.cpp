@@ -1,4 +1,4 @@
-#include "framework/distributed/launch_ranks.h"
+#include "framework/distributed/launch/launch_ranks.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,13 +14,13 @@
 #include <optional>
 #include <utility>
 
-#include "framework/distributed/loopback_socket.h"
-#include "framework/distributed/output_backlog.h"
-#include "framework/distributed/prefixed_lines.h"
-#include "framework/distributed/process_state.h"
-#include "framework/distributed/rank_process.h"
-#include "framework/distributed/signal_inbox.h"
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/loopback_socket.h"
+#include "framework/distributed/launch/output_backlog.h"
+#include "framework/distributed/launch/prefixed_lines.h"
+#include "framework/distributed/launch/process_state.h"
+#include "framework/distributed/launch/rank_process.h"
+#include "framework/distributed/launch/signal_inbox.h"
+#include "framework/distributed/launch/world.h"
 #include "framework/support/check.h"
 
 namespace tenon::distributed {

@@ -1,4 +1,4 @@
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "framework/distributed/node_list.h"
+#include "framework/distributed/launch/node_list.h"
 #include "framework/support/error.h"
 
 namespace tenon::distributed {

@@ -15,7 +15,7 @@
 
 #include <c10/util/intrusive_ptr.h>
 
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 
 namespace c10d {
 class Store;

@@ -1,4 +1,4 @@
-#include "framework/distributed/process_state.h"
+#include "framework/distributed/launch/process_state.h"
 
 #include <fstream>
 #include <iterator>

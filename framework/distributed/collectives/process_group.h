@@ -12,7 +12,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "framework/config/plan/run_plan.h"
-#include "framework/distributed/world.h"
+#include "framework/distributed/launch/world.h"
 #include "framework/support/error.h"
 
 namespace c10d {

@@ -1,4 +1,4 @@
-#include "framework/distributed/process_group.h"
+#include "framework/distributed/collectives/process_group.h"
 
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
@@ -19,8 +19,8 @@
 #include <torch/csrc/distributed/c10d/Work.hpp>
 #include <utility>
 
-#include "framework/distributed/failure_monitor.h"
-#include "framework/distributed/rendezvous.h"
+#include "framework/distributed/launch/failure_monitor.h"
+#include "framework/distributed/launch/rendezvous.h"
 #include "framework/support/error.h"
 
 namespace tenon::distributed {

@@ -1,4 +1,4 @@
-#include "framework/distributed/batch_norm_kernel.h"
+#include "framework/distributed/collectives/batch_norm_kernel.h"
 
 #include <ATen/ops/batch_norm_native.h>
 #include <torch/library.h>

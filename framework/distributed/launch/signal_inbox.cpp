@@ -1,4 +1,4 @@
-#include "framework/distributed/signal_inbox.h"
+#include "framework/distributed/launch/signal_inbox.h"
 
 #include <fcntl.h>
 #include <unistd.h>

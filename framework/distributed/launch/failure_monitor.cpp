@@ -1,4 +1,4 @@
-#include "framework/distributed/failure_monitor.h"
+#include "framework/distributed/launch/failure_monitor.h"
 
 #include <torch/types.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 
-#include "framework/distributed/process_state.h"
+#include "framework/distributed/launch/process_state.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 

@@ -1,4 +1,4 @@
-#include "framework/distributed/loopback_socket.h"
+#include "framework/distributed/launch/loopback_socket.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
