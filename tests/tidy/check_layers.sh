@@ -43,7 +43,8 @@ may_see support
 may_see config support
 may_see plugins support config
 may_see data support config plugins
-may_see distributed support config
+may_see operators support
+may_see distributed support config operators
 may_see precision support config
 may_see optimization support config
 may_see artifacts support config
@@ -53,7 +54,7 @@ may_see cuda support config
 may_see validation support config plugins
 may_see profiling support config plugins data artifacts pipeline
 may_see reporting support config plugins artifacts callbacks pipeline
-may_see pipeline support config plugins data distributed precision optimization artifacts
+may_see pipeline support config plugins data operators distributed precision optimization artifacts
 
 # follow_order FOLDER SUBFOLDER...: checks that files in each subfolder include only files of that and earlier subfolders.
 follow_order() {

@@ -1,11 +1,13 @@
 #include "framework/distributed/collectives/frozen_batch_norm.h"
 
-#include "framework/distributed/collectives/batch_norm_kernel.h"
+#include "framework/operators/batch_norm.h"
 #include "framework/support/check.h"
 
 namespace tenon::distributed {
 
-FrozenBatchNorm::FrozenBatchNorm() : kernel_(install_batch_norm_kernel()) {
+using operators::batch_norm_hooks;
+
+FrozenBatchNorm::FrozenBatchNorm() {
   TENON_CHECK(batch_norm_hooks().frozen.empty(), "batch norms are already frozen");
 }
 

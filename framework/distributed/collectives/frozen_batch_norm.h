@@ -2,7 +2,6 @@
 // torchvision.ops.FrozenBatchNorm2d.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -21,9 +20,6 @@ class FrozenBatchNorm {
 
   // Replaces those set before. The tensors are recognised by their memory, which must stay where it is.
   void set(const std::vector<at::Tensor>& running_means);
-
- private:
-  std::shared_ptr<void> kernel_;
 };
 
 }  // namespace tenon::distributed

@@ -3,7 +3,7 @@
 #include <torch/autograd.h>
 #include <torch/types.h>
 
-#include "framework/distributed/collectives/batch_norm_kernel.h"
+#include "framework/operators/batch_norm.h"
 #include "framework/support/check.h"
 
 namespace tenon::distributed {
@@ -117,14 +117,14 @@ at::Tensor normalise(const at::Tensor& input, const at::Tensor& weight, const at
 
 }  // namespace
 
-SynchronizedBatchNorm::SynchronizedBatchNorm(ProcessGroup& group) : kernel_(install_batch_norm_kernel()) {
+SynchronizedBatchNorm::SynchronizedBatchNorm(ProcessGroup& group) {
   TENON_CHECK(!setting.group, "batch normalisation is already synchronised");
   setting = {&group, false};
-  batch_norm_hooks().normalise = normalise;
+  operators::batch_norm_hooks().normalise = normalise;
 }
 
 SynchronizedBatchNorm::~SynchronizedBatchNorm() {
-  batch_norm_hooks().normalise = nullptr;
+  operators::batch_norm_hooks().normalise = nullptr;
   setting = {};
 }
 

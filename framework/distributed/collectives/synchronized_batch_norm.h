@@ -2,8 +2,6 @@
 // over devices as in torch.nn.SyncBatchNorm).
 #pragma once
 
-#include <memory>
-
 #include "framework/distributed/collectives/process_group.h"
 
 namespace tenon::distributed {
@@ -21,9 +19,6 @@ class SynchronizedBatchNorm {
   // With true, the current batch belongs to another rank. It is computed only to join the collectives, and the
   // statistics ignore it.
   void set_borrowed(bool is_borrowed);
-
- private:
-  std::shared_ptr<void> kernel_;
 };
 
 }  // namespace tenon::distributed

@@ -1,0 +1,209 @@
+#include "framework/operators/channel_kernels.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+// The loops are written once. Each wrapper below compiles them for one instruction set, and so must inline them.
+#define TENON_INLINE __attribute__((always_inline)) inline
+
+namespace tenon::operators {
+
+namespace {
+
+TENON_INLINE float load(float value) { return value; }
+TENON_INLINE float load(Bf16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16); }
+
+TENON_INLINE void store(float& to, float value) { to = value; }
+// Rounds to the nearest, ties to even. NaN stays NaN.
+TENON_INLINE void store(Bf16& to, float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+  to.bits = static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : rounded);
+}
+
+// Rows per run: few enough that the second pass reads from the cache, and that float sums are exact enough.
+TENON_INLINE int64_t rows_per_run(int64_t channels) { return std::clamp<int64_t>(4096 / channels, 8, 128); }
+
+template <typename T>
+TENON_INLINE void measure_run(const T* x, int64_t rows, int64_t channels, float* __restrict mean,
+                              float* __restrict squares) {
+  for (int64_t c = 0; c < channels; ++c) mean[c] = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* __restrict values = x + row * channels;
+    for (int64_t c = 0; c < channels; ++c) mean[c] += load(values[c]);
+  }
+  const float share = 1 / static_cast<float>(rows);
+  for (int64_t c = 0; c < channels; ++c) mean[c] *= share;
+  for (int64_t c = 0; c < channels; ++c) squares[c] = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* __restrict values = x + row * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float difference = load(values[c]) - mean[c];
+      squares[c] += difference * difference;
+    }
+  }
+}
+
+// Merges the runs by the formula of Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing
+// Sample Variances", 1979.
+template <typename T>
+TENON_INLINE void measure(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {
+  const int64_t run = rows_per_run(channels);
+  std::vector<float> scratch(static_cast<size_t>(2 * channels));
+  float* __restrict run_mean = scratch.data();
+  float* __restrict run_squares = scratch.data() + channels;
+  double* __restrict mean = moments.mean;
+  double* __restrict squares = moments.squares;
+  std::fill_n(mean, channels, 0.0);
+  std::fill_n(squares, channels, 0.0);
+  moments.count = 0;
+  for (int64_t first = 0; first < rows; first += run) {
+    const int64_t count = std::min(run, rows - first);
+    measure_run(x + first * channels, count, channels, run_mean, run_squares);
+    const double before = moments.count;
+    moments.count += static_cast<double>(count);
+    const double share = static_cast<double>(count) / moments.count;
+    for (int64_t c = 0; c < channels; ++c) {
+      const double difference = run_mean[c] - mean[c];
+      squares[c] += run_squares[c] + difference * difference * before * share;
+      mean[c] += difference * share;
+    }
+  }
+}
+
+template <typename T>
+TENON_INLINE void normalise(const T* x, T* y, int64_t rows, int64_t channels, const ChannelScales& scales) {
+  const float* __restrict scale = scales.scale;
+  const float* __restrict shift = scales.shift;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* __restrict values = x + row * channels;
+    T* __restrict written = y + row * channels;
+    for (int64_t c = 0; c < channels; ++c) store(written[c], scale[c] * load(values[c]) + shift[c]);
+  }
+}
+
+// Rounds as `normalise` does, so that a value is masked exactly if its output is not positive.
+template <typename T>
+TENON_INLINE float masked(float gradient, float x, float scale, float shift) {
+  T output;
+  store(output, scale * x + shift);
+  return load(output) <= 0 ? 0.0f : gradient;
+}
+
+template <typename T, bool kHasMask>
+TENON_INLINE void add_run(const T* gradient, const T* x, int64_t rows, int64_t channels, const float* __restrict mean,
+                          const float* __restrict scale, const float* __restrict shift, float* __restrict sums,
+                          float* __restrict products) {
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* __restrict gradients = gradient + row * channels;
+    const T* __restrict values = x + row * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float value = load(values[c]);
+      float g = load(gradients[c]);
+      if constexpr (kHasMask) g = masked<T>(g, value, scale[c], shift[c]);
+      sums[c] += g;
+      products[c] += g * (value - mean[c]);
+    }
+  }
+}
+
+template <typename T>
+TENON_INLINE void add_sums(const T* gradient, const T* x, int64_t rows, int64_t channels, const float* mean,
+                           const ChannelScales* mask, double* __restrict sums, double* __restrict products) {
+  const int64_t run = rows_per_run(channels);
+  std::vector<float> scratch(static_cast<size_t>(2 * channels));
+  float* __restrict run_sums = scratch.data();
+  float* __restrict run_products = scratch.data() + channels;
+  for (int64_t first = 0; first < rows; first += run) {
+    const int64_t count = std::min(run, rows - first);
+    std::fill(scratch.begin(), scratch.end(), 0.0f);
+    const T* gradients = gradient + first * channels;
+    const T* values = x + first * channels;
+    if (mask)
+      add_run<T, true>(gradients, values, count, channels, mean, mask->scale, mask->shift, run_sums, run_products);
+    else
+      add_run<T, false>(gradients, values, count, channels, mean, nullptr, nullptr, run_sums, run_products);
+    for (int64_t c = 0; c < channels; ++c) {
+      sums[c] += run_sums[c];
+      products[c] += run_products[c];
+    }
+  }
+}
+
+template <typename T, bool kHasMask>
+TENON_INLINE void propagate_rows(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,
+                                 const ChannelGradients& of, const float* __restrict scale,
+                                 const float* __restrict shift) {
+  const float* __restrict factor = of.factor;
+  const float* __restrict mean = of.mean;
+  const float* __restrict offset = of.offset;
+  const float* __restrict slope = of.slope;
+  for (int64_t row = 0; row < rows; ++row) {
+    const T* __restrict gradients = gradient + row * channels;
+    const T* __restrict values = x + row * channels;
+    T* __restrict written = result + row * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      const float value = load(values[c]);
+      float g = load(gradients[c]);
+      if constexpr (kHasMask) g = masked<T>(g, value, scale[c], shift[c]);
+      store(written[c], factor[c] * (g - offset[c] - slope[c] * (value - mean[c])));
+    }
+  }
+}
+
+template <typename T>
+TENON_INLINE void propagate(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,
+                            const ChannelGradients& gradients, const ChannelScales* mask) {
+  if (mask)
+    propagate_rows<T, true>(gradient, x, result, rows, channels, gradients, mask->scale, mask->shift);
+  else
+    propagate_rows<T, false>(gradient, x, result, rows, channels, gradients, nullptr, nullptr);
+}
+
+// TENON_KERNELS(NAME, ATTRIBUTES): the loops, compiled with the attributes, as the function NAME<T>().
+#define TENON_KERNELS(NAME, ...)                                                                                    \
+  template <typename T>                                                                                             \
+  struct NAME {                                                                                                     \
+    __VA_ARGS__ static void measure_(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {         \
+      measure(x, rows, channels, moments);                                                                          \
+    }                                                                                                               \
+    __VA_ARGS__ static void normalise_(const T* x, T* y, int64_t rows, int64_t channels, const ChannelScales& of) { \
+      normalise(x, y, rows, channels, of);                                                                          \
+    }                                                                                                               \
+    __VA_ARGS__ static void add_sums_(const T* gradient, const T* x, int64_t rows, int64_t channels,                \
+                                      const float* mean, const ChannelScales* mask, double* sums,                   \
+                                      double* products) {                                                           \
+      add_sums(gradient, x, rows, channels, mean, mask, sums, products);                                            \
+    }                                                                                                               \
+    __VA_ARGS__ static void propagate_(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,    \
+                                       const ChannelGradients& gradients, const ChannelScales* mask) {              \
+      propagate(gradient, x, result, rows, channels, gradients, mask);                                              \
+    }                                                                                                               \
+    static constexpr ChannelKernels<T> kAll = {measure_, normalise_, add_sums_, propagate_};                        \
+  };
+
+TENON_KERNELS(Portable)
+#if defined(__x86_64__)
+TENON_KERNELS(Avx2, __attribute__((target("avx2,fma"))))
+TENON_KERNELS(Avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512"))))
+#endif
+
+}  // namespace
+
+template <typename T>
+const ChannelKernels<T>& channel_kernels() {
+#if defined(__x86_64__)
+  static const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (has_avx512) return Avx512<T>::kAll;
+  static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (has_avx2) return Avx2<T>::kAll;
+#endif
+  return Portable<T>::kAll;
+}
+
+template const ChannelKernels<float>& channel_kernels();
+template const ChannelKernels<Bf16>& channel_kernels();
+
+}  // namespace tenon::operators
