@@ -161,7 +161,7 @@ TEST_CASE("each bad metric fails the check for its fault and no other") { check_
 TEST_CASE("each bad callback fails the check for its fault and no other") { check_faults("callback"); }
 
 TEST_CASE("a plugin of each kind without a fault passes all checks, and docs/reference/validate.md names each") {
-  std::ifstream file(TENON_SOURCE_DIR "/docs/validate.md");
+  std::ifstream file(TENON_SOURCE_DIR "/docs/reference/validate.md");
   const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   for (const char* kind : {"dataset", "model", "loss", "metric", "callback"}) {
     const Answer answer = validate(file_of(std::string(kind) + "/no_fault"));

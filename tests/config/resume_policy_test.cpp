@@ -16,7 +16,7 @@ namespace {
 
 // Returns the names in backquotes in the row of docs/guides/resume.md that begins with `first_cell`.
 std::vector<std::string> documented_keys(const std::string& first_cell) {
-  const std::string page = tenon::support::read_text(TENON_SOURCE_DIR "/docs/resume.md");
+  const std::string page = tenon::support::read_text(TENON_SOURCE_DIR "/docs/guides/resume.md");
   const size_t begin = page.find("\n| " + first_cell + " |");
   REQUIRE(begin != page.npos);
   const std::string row = page.substr(begin + 1, page.find('\n', begin + 1) - begin - 1);

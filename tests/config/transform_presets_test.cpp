@@ -40,7 +40,7 @@ TEST_CASE("an unknown preset is refused with the known ones") {
 }
 
 TEST_CASE("docs/reference/transforms.md lists the presets") {
-  std::ifstream file(TENON_SOURCE_DIR "/docs/transforms.md");
+  std::ifstream file(TENON_SOURCE_DIR "/docs/reference/transforms.md");
   std::stringstream text;
   text << file.rdbuf();
   for (const TransformPreset& preset : transform_presets()) {

@@ -32,7 +32,7 @@ std::string describe(const char* component) {
 }  // namespace
 
 TEST_CASE("docs/reference/components.md equals the output of host describe for the bundled components") {
-  std::string expected = tenon::end_to_end::read_file(TENON_SOURCE_DIR "/docs/components.md");
+  std::string expected = tenon::end_to_end::read_file(TENON_SOURCE_DIR "/docs/reference/components.md");
   expected.erase(0, expected.find("## "));
   std::string printed;
   for (const char* id : {"small_cnn",

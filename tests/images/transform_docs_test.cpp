@@ -7,7 +7,7 @@
 #include "tests/test_folder.h"
 
 TEST_CASE("docs/reference/transforms.md lists the transforms as declared") {
-  std::ifstream file(TENON_SOURCE_DIR "/docs/transforms.md");
+  std::ifstream file(TENON_SOURCE_DIR "/docs/reference/transforms.md");
   std::stringstream written;
   written << file.rdbuf();
   const std::string made = images::describe_transforms();
