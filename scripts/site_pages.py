@@ -91,7 +91,7 @@ class Pages:
 
 def search_rank(page: Path) -> str:
     """Returns the front matter that ranks the page in a search: guides and reference come first."""
-    if page.parts[:2] in (("docs", "guides"), ("docs", "reference")):
+    if page.parts[:2] in (("docs", "coming_from"), ("docs", "guides"), ("docs", "reference")):
         return ""
     if page.parent.parts[:1] == ("docs",) or page == Path("README.md"):
         return "---\nsearch:\n  boost: 0.5\n---\n"

@@ -31,7 +31,7 @@ struct Block {
 
 std::vector<fs::path> list_documents() {
   std::vector<fs::path> files{fs::path(TENON_SOURCE_DIR) / "README.md"};
-  for (const char* folder : {"docs", "docs/guides", "docs/reference"})
+  for (const char* folder : {"docs", "docs/coming_from", "docs/guides", "docs/reference"})
     for (const auto& entry : fs::directory_iterator(fs::path(TENON_SOURCE_DIR) / folder))
       if (entry.path().extension() == ".md") files.push_back(entry.path());
   std::ranges::sort(files);
@@ -177,7 +177,7 @@ class Workplace {
     const fs::path labelled = folder_ / "configs" / "photos", unlabelled = folder_ / "photos";
     fs::create_directory(unlabelled);
     fs::create_directories(labelled);
-    fs::create_directory_symlink(labelled, folder_ / "animals");
+    for (const char* name : {"animals", "numbers"}) fs::create_directory_symlink(labelled, folder_ / name);
     for (const std::string kind : {"blue", "green", "red"}) {
       fs::create_directories(labelled / kind);
       const std::string pixel = kind == "blue"    ? std::string{0, 0, 99}
