@@ -31,7 +31,9 @@ antialiasing gives the same bytes as Pillow 12. Errors in the list are reported 
 - If the list starts with a crop, or with `resize` and a crop, only the cropped part is decoded. A JPEG is decoded no
   larger than needed.
 
-## Presets
+)md";
+
+const char* const kPresets = R"md(## Presets
 
 The name of a preset stands for the transforms of a known recipe:
 
@@ -74,7 +76,9 @@ std::string describe(const TransformKind& kind) {
 }  // namespace
 
 std::string describe_transforms() {
-  std::string text = kIntroduction;
+  std::string text = std::string(kIntroduction) + "## Contents\n\n- [Presets](#presets)\n";
+  for (const TransformKind& kind : all_transforms()) text += "- [" + kind.name + "](#" + kind.name + ")\n";
+  text += "\n" + std::string(kPresets);
   for (const TransformKind& kind : all_transforms()) text += describe(kind);
   return text;
 }
