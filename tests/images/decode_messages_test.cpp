@@ -89,6 +89,25 @@ File with_chunk(File png, const std::string& type, const std::string& content, u
 
 }  // namespace
 
+TEST_CASE("a JPEG without its tables is not decoded with those of the image before") {
+  File whole, cut;
+  cv::imencode(".jpg", make_photo({40, 30}, 3), whole, {cv::IMWRITE_JPEG_QUALITY, 30});
+  const File other = write_jpeg(make_photo({40, 30}, 3), jpeg_kinds().front());
+  const uint8_t kDefinesQuantization[] = {0xFF, 0xDB};
+  cut = whole;
+  for (auto at = cut.begin(); (at = std::search(at, cut.end(), std::begin(kDefinesQuantization),
+                                                std::end(kDefinesQuantization))) != cut.end();)
+    at = cut.erase(at, at + 2 + at[2] * 256 + at[3]);
+  REQUIRE(cut.size() < whole.size());
+  CHECK(decode(cut).refusal.find("Quantization table 0x00 was not defined") != std::string::npos);
+  images::Decoder decoder;
+  for (const File& before : {whole, other}) {
+    images::decode_image(before, images::read_image_info(before, "photo"), "photo", decoder);
+    CHECK_THROWS_AS(images::decode_image(cut, images::read_image_info(cut, "photo"), "photo", decoder),
+                    tenon::DataError);
+  }
+}
+
 TEST_CASE("no decoder prints to standard error about a damaged file") {
   images::load_decoders();
   std::vector<DamagedBase> bases;

@@ -123,6 +123,7 @@ struct JpegDecoder::State {
   template <class Step>
   bool run(Step step);
 
+  bool renew();
   bool read_header(Bytes file);
   bool read_tables(Bytes tables);
   bool check_rows(uint8_t* row);
@@ -149,14 +150,23 @@ JpegDecoder::State::State() {
   errors.error_exit = jump_back;
   errors.emit_message = take_message;
   errors.output_message = print_nothing;
-  if (!run([&] { jpeg_create_decompress(&jpeg); })) throw tenon::Error(std::string("libjpeg: ") + errors.text);
   progress.progress_monitor = count_scans;
-  jpeg.progress = &progress;
+  if (!renew()) throw tenon::Error(std::string("libjpeg: ") + errors.text);
+}
+
+// Forgets the image before. libjpeg keeps its quantization and Huffman tables, and would decode a file without tables
+// with those.
+bool JpegDecoder::State::renew() {
+  jpeg_destroy_decompress(&jpeg);
+  return run([&] {
+    jpeg_create_decompress(&jpeg);
+    jpeg.progress = &progress;
+  });
 }
 
 bool JpegDecoder::State::read_header(Bytes file) {
   return run([&] {
-    jpeg_abort_decompress(&jpeg);  // an exception may have left an image half read
+    jpeg_abort_decompress(&jpeg);  // the tables before it may have an image
     jpeg_mem_src(&jpeg, file.data(), file.size());
     jpeg_read_header(&jpeg, TRUE);
   });
@@ -251,7 +261,7 @@ JpegPart JpegDecoder::decode(Bytes file, const std::string& path, cv::Size store
                              "; fetch the file again or remove it");
     }
   };
-  check(state_->read_header(file));
+  check(state_->renew() && state_->read_header(file));
   if (static_cast<int>(jpeg.image_width) != stored.width || static_cast<int>(jpeg.image_height) != stored.height) {
     jpeg_abort_decompress(&jpeg);
     throw tenon::DataError(path + ": is damaged, its header gives two sizes; fetch the file again or remove it");
