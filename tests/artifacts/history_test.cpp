@@ -103,6 +103,18 @@ TEST_CASE("every event is written and read by its name") {
   }
 }
 
+TEST_CASE("a line with a step that is not a whole number is refused") {
+  const auto parse_step = [](const std::string& step) {
+    return parse_history_line(R"({"event": "step", "epoch": 1, "step": )" + step + R"(, "time_s": 0.5})").step;
+  };
+  CHECK(parse_step("9223372036854775807") == INT64_MAX);
+  for (const char* step : {"9223372036854775808", "1e300", "1.5", "-1", "true", "\"1\"", "null"}) {
+    CAPTURE(step);
+    CHECK_THROWS_WITH_AS(parse_step(step), doctest::Contains("; expected a whole number from 0 to 2^63 - 1"),
+                         std::invalid_argument);
+  }
+}
+
 TEST_CASE("NaN is text that differs from a missing metric") {
   const HistoryLine line{HistoryEvent::epoch, 1, 2, 0.1234567, {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}}};
   CHECK(print_history_line(line) ==
@@ -116,7 +128,7 @@ TEST_CASE("numbers are parsed to the same bits") {
     const double back = nlohmann::json::parse(print_json_number(number)).get<double>();
     CHECK(std::bit_cast<uint64_t>(back) == std::bit_cast<uint64_t>(number));
   };
-  for (const double number : {0.1, 1e-320, 5e-324, 1.7976931348623157e308, 1.0 / 3, 123456789012345678.0})
+  for (const double number : {0.0, -0.0, 0.1, 1e-320, 5e-324, 1.7976931348623157e308, 1.0 / 3, 123456789012345678.0})
     check(number);
   for (int i = 0; i < 2000; ++i) {
     const auto number = std::bit_cast<double>(random());

@@ -18,6 +18,7 @@ std::string print_number(double number) {
 }
 
 std::string print_json_number(double number) {
+  if (number == 0 && std::signbit(number)) return "-0.0";  // readers take -0 for the integer 0
   return std::isfinite(number) ? print_number(number) : '"' + print_number(number) + '"';
 }
 

@@ -58,6 +58,16 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
     throw make_file_error(kOfHistory, to, "cannot be replaced", errno);
 }
 
+int64_t read_count(const nlohmann::ordered_json& line, const char* key) {
+  const auto& value = line.at(key);
+  constexpr auto kLargest = static_cast<uint64_t>(INT64_MAX);
+  if (!value.is_number_unsigned() || value.get<uint64_t>() > kLargest)
+    throw std::invalid_argument(std::string(key) + " is " +
+                                value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                                "; expected a whole number from 0 to 2^63 - 1");
+  return value.get<int64_t>();
+}
+
 void check_names(const MetricValues& metrics) {
   std::set<std::string_view> names(kFixedColumns.begin(), kFixedColumns.end());
   for (const auto& [name, value] : metrics) {
@@ -101,8 +111,8 @@ HistoryLine parse_history_line(std::string_view text) {
       is_known = true;
     }
     if (!is_known) throw std::invalid_argument("unknown event " + event);
-    line.epoch = json.at("epoch").get<int64_t>();
-    line.step = json.at("step").get<int64_t>();
+    line.epoch = read_count(json, "epoch");
+    line.step = read_count(json, "step");
     line.time_s = json.at("time_s").get<double>();
     for (const auto& [name, value] : json.items()) {
       if (std::ranges::find(kFixedColumns, name) != kFixedColumns.end()) continue;
