@@ -38,7 +38,7 @@ constexpr int kWrongMessage = 1, kOutOfMemory = 2;
 
 // Reads the file in a process with this limit of private memory, in addition to the pages of the file. Returns 0 if the
 // file was refused with this message.
-int read_within(const std::filesystem::path& file, rlim_t bytes, const std::string& message) {
+int read_within(const std::filesystem::path& file, [[maybe_unused]] rlim_t bytes, const std::string& message) {
   const pid_t child = ::fork();
   if (child == 0) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)

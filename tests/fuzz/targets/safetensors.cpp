@@ -1,43 +1,18 @@
-// A fuzz target (see https://llvm.org/docs/LibFuzzer.html) that reads arbitrary bytes as a safetensors file. The reader
-// must reject them with Error(checkpoint), or return tensors within the file that can be written again.
-#include <sys/mman.h>
-#include <unistd.h>
-
+// Reads arbitrary bytes as a safetensors file. A wrong file is refused with Error(checkpoint), and the tensors of an
+// accepted one lie within the file and can be written again.
 #include <cstdint>
-#include <cstdlib>
-#include <span>
-#include <string>
+#include <string_view>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/checkpoint/safetensors_header.h"
 #include "framework/artifacts/checkpoint/safetensors_layout.h"
 #include "framework/support/error.h"
-#include "framework/support/file_descriptor.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
 using namespace tenon::artifacts;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-// An in-memory file with the given bytes.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::span<const uint8_t> bytes) : descriptor_(::memfd_create("fuzzed", MFD_CLOEXEC)) {
-    require(descriptor_.is_open());
-    for (size_t done = 0; done < bytes.size();) {
-      const ssize_t written = ::write(descriptor_.number(), bytes.data() + done, bytes.size() - done);
-      require(written > 0);
-      done += static_cast<size_t>(written);
-    }
-  }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_.number()); }
-
- private:
-  tenon::support::FileDescriptor descriptor_;
-};
+using tenon::fuzz::require;
 
 void check_tensors(const SafetensorsFile& file, size_t file_bytes) {
   uint64_t bytes = 0, sum = 0;
@@ -66,14 +41,13 @@ void check_round_trip(const SafetensorsFile& file) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const MemoryFile memory(std::span(data, size));
+TENON_FUZZ_TARGET(safetensors) {
+  const tenon::fuzz::MemoryFile memory(input);
   try {
     const SafetensorsFile file(memory.path());
-    check_tensors(file, size);
+    check_tensors(file, input.size());
     check_round_trip(file);
   } catch (const tenon::support::Error& error) {
     require(error.kind() == tenon::support::ErrorKind::checkpoint);
   }
-  return 0;
 }

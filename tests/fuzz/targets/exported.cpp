@@ -1,20 +1,16 @@
-// A fuzz target (see https://llvm.org/docs/LibFuzzer.html) that opens arbitrary bytes as a .pt2 archive, and compiles
-// its graphs as the model `exported` does. The reader must refuse them with tenon::DataError or std::invalid_argument,
-// or return programs with instructions that read only what an earlier instruction has computed. Nothing runs: the sizes
-// of intermediate results are those of the graph.
+// Opens arbitrary bytes as a .pt2 archive, and compiles its graphs as the model `exported` does. A wrong archive is
+// refused with tenon::DataError or std::invalid_argument, and the instructions of an accepted one read only what an
+// earlier instruction has computed. Nothing runs: the sizes of intermediate results are those of the graph.
 //
 // An input that begins with "PK" is the archive. Another one is text, which a mutator changes better than a zip: each
 // line has the name of a record, a space and the record. A number stands for as many zero bytes, for tensors:
 //   data/weights/weight_0 144
 //   models/train.json {"schema_version":{"major":8,"minor":17},"graph_module":{...}}
 #include <caffe2/serialize/inline_container.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -26,40 +22,21 @@
 
 #include <tenon/error.hpp>
 
-#include "framework/support/file_descriptor.h"
 #include "plugins/models/exported/archive.h"
 #include "plugins/models/exported/compile.h"
 #include "plugins/models/exported/mode.h"
 #include "plugins/models/exported/ports.h"
 #include "plugins/models/exported/segments.h"
 #include "plugins/models/exported/stored_tensors.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
 using namespace exported;
+using tenon::fuzz::MemoryFile;
+using tenon::fuzz::require;
 
 constexpr uint64_t kMostZeros = 1 << 16;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-// An in-memory file with the given bytes.
-class MemoryFile {
- public:
-  explicit MemoryFile(std::string_view bytes) : descriptor_(::memfd_create("fuzzed", MFD_CLOEXEC)) {
-    require(descriptor_.is_open());
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(descriptor_.number(), bytes.data(), bytes.size());
-      require(written > 0);
-      bytes.remove_prefix(static_cast<size_t>(written));
-    }
-  }
-  std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_.number()); }
-
- private:
-  tenon::support::FileDescriptor descriptor_;
-};
 
 std::string to_record(std::string_view text) {
   uint64_t zeros = 0;
@@ -198,15 +175,14 @@ void open(const std::string& path) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const std::string_view input(reinterpret_cast<const char*>(data), size);
-  const std::string archive = input.starts_with("PK") ? std::string(input) : make_archive(input);
-  if (archive.empty()) return 0;
+TENON_FUZZ_TARGET(exported) {
+  const std::string_view text = tenon::fuzz::as_text(input);
+  const std::string archive = text.starts_with("PK") ? std::string(text) : make_archive(text);
+  if (archive.empty()) return;
   const MemoryFile file(archive);
   try {
     open(file.path());
   } catch (const tenon::DataError&) {
   } catch (const std::invalid_argument&) {
   }
-  return 0;
 }

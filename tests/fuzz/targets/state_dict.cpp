@@ -1,8 +1,6 @@
-// A fuzz target (see https://llvm.org/docs/LibFuzzer.html) that reads arbitrary bytes as the pickle of a state_dict,
-// and as the end of its archive. The parsers must reject them with Error(checkpoint), or return tensors that lie within
-// their storages.
+// Reads arbitrary bytes as the pickle of a state_dict, and as the end of its archive. Wrong bytes are refused with
+// Error(checkpoint), and the tensors of an accepted pickle lie within their storages.
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string_view>
 
@@ -10,14 +8,12 @@
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/support/error.h"
+#include "tests/fuzz/fuzz_target.h"
 
 namespace {
 
 using namespace tenon::artifacts;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using tenon::fuzz::require;
 
 template <class Read>
 void expect_refusal_or(const Read& read) {
@@ -45,12 +41,10 @@ void check_tensor(const PickledTensor& tensor) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+TENON_FUZZ_TARGET(state_dict) {
   expect_refusal_or([&] {
-    for (const PickledTensor& tensor :
-         parse_state_dict({reinterpret_cast<const char*>(data), size}, "fuzzed.pth").tensors)
+    for (const PickledTensor& tensor : parse_state_dict(tenon::fuzz::as_text(input), "fuzzed.pth").tensors)
       check_tensor(tensor);
   });
-  expect_refusal_or([&] { read_archive_sums(std::as_bytes(std::span(data, size)), size % 5, "fuzzed.pth"); });
-  return 0;
+  expect_refusal_or([&] { read_archive_sums(std::as_bytes(input), input.size() % 5, "fuzzed.pth"); });
 }
