@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the packages of a build: make_packages.py BUILD OUT [--format wheel|archive|deb ...] [--leave-out-opencv]
 
-BUILD: a build folder of Tenon. OUT: gets tenon-VERSION-...whl, tenon-VERSION-linux-x86_64.tar.gz, tenon_VERSION_amd64.deb
-and contents.json with their files, libraries, licences and sizes.
+BUILD: a build folder of Tenon. OUT: gets tenon-VERSION-...whl, tenon-VERSION-linux-x86_64.tar.gz, tenon_VERSION_amd64.deb,
+the bill of materials of each of them, PACKAGE.cdx.json, and contents.json with their files, libraries, licences and sizes.
 
 Installs BUILD into a temporary folder and adds the libraries that the programs need: those of BUNDLED. A library that is
 neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package unseen. Each format has another path to
@@ -27,6 +27,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+
+import sbom
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -97,15 +99,18 @@ def locate(path, extra):
     return dict(re.findall(r"^\s*(\S+) => (/\S+)", found, re.M))
 
 
-def licence_of_debian_package(file):
-    """The copyright file of the Debian package with this file."""
+def debian_package_of(file):
+    """The Debian package with this file."""
     for name in (pathlib.Path(file), pathlib.Path(file).resolve()):
         for spelled in (str(name), str(name).replace("/lib/", "/usr/lib/", 1), str(name).replace("/usr/", "/", 1)):
             found = subprocess.run(["dpkg", "-S", spelled], text=True, capture_output=True)
             if found.returncode == 0:
-                package = found.stdout.split(":")[0]
-                return pathlib.Path("/usr/share/doc", package, "copyright")
+                return found.stdout.split(":")[0]
     raise Failure(f"{file}: no Debian package has this file, so its licence is not known; package on Debian")
+
+
+def licence_of_debian_package(package):
+    return pathlib.Path("/usr/share/doc", package, "copyright")
 
 
 def cache_value(build, name):
@@ -128,6 +133,7 @@ class Contents:
         self.folder = folder
         self.version = cache_value(build, "CMAKE_PROJECT_VERSION")
         self.libraries = []  # component, licence, files
+        self.parts = []  # the same with the origin of each component, for the bill of materials
         self.left_out = []
         run(cache_value(build, "CMAKE_COMMAND"), "--install", build, "--prefix", folder, "--strip",
             stderr=subprocess.STDOUT)
@@ -194,30 +200,44 @@ class Contents:
             by_component.setdefault((component, licence), []).append((name, place))
         for (component, licence), files in by_component.items():
             label = component
-            if component == "OpenCV":
+            if component == "OpenCV" and self.opencv:
                 label = f"{component} {OPENCV_PARTS}"
                 folder = pathlib.Path(self.opencv, "../../../share/licenses/opencv4").resolve()
                 for text in sorted(folder.iterdir()):
                     shutil.copy(text, texts / text.name)
+                origin = sbom.origin_of_pin("opencv", "opencv-python-headless")
             elif component == "Apache Arrow":
                 for text in licences_of_arrow(files[0][1]):
                     shutil.copy(text, texts / f"Arrow-{text.name}")
+                origin = sbom.origin_of_pin("arrow", "pyarrow")
             else:
-                shutil.copy(licence_of_debian_package(files[0][1]), texts / component)
-            self.libraries.append((label, licence, [name for name, _ in files]))
+                packages = {}
+                for name, place in files:
+                    packages.setdefault(debian_package_of(place), []).append(name)
+                shutil.copy(licence_of_debian_package(next(iter(packages))), texts / component)
+                self.libraries.append((label, licence, [name for name, _ in files]))
+                self.parts += [(label, licence, names, sbom.origin_of_debian_package(package))
+                               for package, names in packages.items()]
+                continue
+            self._add(label, licence, [name for name, _ in files], origin)
         for component, licence, header in COMPILED_IN:
-            shutil.copy(licence_of_debian_package(header), texts / component.replace(" ", "_"))
-            self.libraries.append((component, licence, []))
+            package = debian_package_of(header)
+            shutil.copy(licence_of_debian_package(package), texts / component.replace(" ", "_"))
+            self._add(component, licence, [], sbom.origin_of_debian_package(package))
         sentencepiece = cache_value(build, "SentencePiece_SOURCES") or self._sentencepiece()
         for text in sorted(pathlib.Path(sentencepiece).glob("third_party/*/LICENSE*")):
             shutil.copy(text, texts / f"SentencePiece-{text.parent.name}")
         shutil.copy(pathlib.Path(sentencepiece, "LICENSE"), texts / "SentencePiece")
-        self.libraries.append((*SENTENCEPIECE, []))
+        self._add(*SENTENCEPIECE, [], sbom.origin_of_pin("sentencepiece", "sentencepiece"))
         lines = ["Tenon is under the Apache License 2.0, see LICENSE. It contains or links these libraries; their licences "
                  "are in the folder licenses.", ""]
         lines += [f"{component}: {licence}" + (f" ({', '.join(files)})" if files else "")
                   for component, licence, files in self.libraries]
         (target / "THIRD_PARTY").write_text("\n".join(lines) + "\n")
+
+    def _add(self, component, licence, files, origin):
+        self.libraries.append((component, licence, files))
+        self.parts.append((component, licence, files, origin))
 
     @staticmethod
     def _sentencepiece():
@@ -283,6 +303,15 @@ def add_torch(contents, prefix):
                     shutil.copy(text, texts / f"{info.name.split('-')[0]}-{text.name}")
 
 
+def add_sbom(contents, prefix, place, target, has_libtorch=True):
+    """Writes the bill of materials into the package at `place`, and next to its file `target`. Nothing in the package may
+    change afterwards."""
+    text = sbom.print_sbom(contents, prefix, has_libtorch)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text)
+    target.with_name(f"{target.name}.cdx.json").write_text(text)
+
+
 def remove_cuda(prefix):
     # LibTorch's CUDA libraries are not in these packages.
     (prefix / "lib/tenon/libtenon_cuda.so").unlink(missing_ok=True)
@@ -336,8 +365,11 @@ def make_wheel(contents, scratch, out):
     shutil.rmtree(package / "tenon/share/doc")
     # pip removes a folder with all of its sub-folders only if it also has a file.
     shutil.copy(ROOT / "LICENSE", package / "tenon/LICENSE")
-    write_wheel(package, info, out / f"tenon-{contents.version}-{tag}.whl")
-    return out / f"tenon-{contents.version}-{tag}.whl"
+    target = out / f"tenon-{contents.version}-{tag}.whl"
+    # The place of PEP 770.
+    add_sbom(contents, package, info / "sboms/tenon.cdx.json", target, has_libtorch=False)
+    write_wheel(package, info, target)
+    return target
 
 
 def write_wheel(package, info, target):
@@ -374,6 +406,7 @@ def make_archive(contents, scratch, out):
     set_library_paths(prefix, "bin/host", "lib/tenon/torch/lib")
     add_torch(contents, prefix)
     target = out / f"{name}.tar.gz"
+    add_sbom(contents, prefix, prefix / "share/doc/tenon/tenon.cdx.json", target)
     run("tar", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mtime=1980-01-01", "-C", prefix.parent,
         "-czf", target, name)
     return target
@@ -397,6 +430,8 @@ def make_deb(contents, scratch, out):
     (prefix / "share/zsh/site-functions").rmdir()
     run("gzip", "-9n", prefix / "share/man/man1/tenon.1")
     (prefix / "share/doc/tenon/LICENSE").rename(prefix / "share/doc/tenon/copyright")
+    target = out / f"tenon_{contents.version}_{machine}.deb"
+    add_sbom(contents, prefix, prefix / "share/doc/tenon/tenon.cdx.json", target)
     kib = sum(file.lstat().st_size for file in prefix.rglob("*") if file.is_file()) // 1024
     glibc = ".".join(map(str, contents.newest_symbols("GLIBC")))
     (root / "DEBIAN").mkdir()
@@ -408,7 +443,6 @@ def make_deb(contents, scratch, out):
         "Description: training host for plugins, in C++\n"
         " Trains neural networks from plugins and a TOML run file. Contains LibTorch for\n"
         " CPUs, the bundled plugins, and the headers for writing plugins.\n")
-    target = out / f"tenon_{contents.version}_{machine}.deb"
     run("dpkg-deb", "--root-owner-group", "-Zxz", "-z3", "--build", root, target, stderr=subprocess.DEVNULL)
     return target
 

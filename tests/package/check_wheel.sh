@@ -52,6 +52,8 @@ ln -s "$libtorch/../nvidia" "$work/first/nvidia"
 mv "$work/first" "$work/moved"
 bin=$work/moved/bin
 prefix=$work/moved/tenon
+python3 "$here/check_sbom.py" "$wheel.cdx.json" "$work/moved" || fail 'the bill of materials does not match the wheel'
+cmp "$wheel.cdx.json" "$work"/moved/tenon-*.dist-info/sboms/tenon.cdx.json || fail 'the wheel has another bill of materials'
 [ "$(run "$bin/tenon" --prefix)" = "$prefix" ] || fail "--prefix: found $(run "$bin/tenon" --prefix); expected $prefix"
 [ "$(run "$bin/host" --version)" = "$(run "$bin/tenon" --version)" ] || fail 'host and tenon have different versions'
 help=$(run "$bin/tenon" --help)
