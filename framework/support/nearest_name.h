@@ -8,11 +8,14 @@
 
 namespace tenon::support {
 
-// Returns the candidate with the smallest Damerau-Levenshtein distance (optimal string alignment, ignoring case), and
-// the first of equals. Ignores candidates that differ in more than two letters and more than a third of their letters,
-// and those that have nothing in common with the name. A
-// candidate that has the name as one of its words is nearer than one that differs in a letter: "f1" is
-// "precision_recall_f1", not "l1". None if no candidate is left.
+// Returns the candidate that a user may have meant, or none:
+// - a candidate with few letters changed (the smallest Damerau-Levenshtein distance, ignoring case): "widht" is
+// "width";
+//   at most two letters, or a third of them, may differ, and one in names of up to three letters;
+// - a longer or shorter form: "val" is "validation", "learning_rate" is "lr", "ce" is "cross_entropy";
+// - a name with the same words: "f1" is "precision_recall_f1", "CrossEntropyLoss" is "cross_entropy", "num_workers" is
+//   "workers". A word of a longer name is nearer than another name that differs in a letter.
+// Of equally near candidates, the one with the fewest words is returned, and then the first.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 // Returns `; did you mean "adamw"?`, or `; known: a, b, c` if no candidate is near, or "" without candidates.

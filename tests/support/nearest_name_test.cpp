@@ -30,6 +30,36 @@ TEST_CASE("a word of a longer name is nearer than another name that differs in a
   CHECK_FALSE(nearest_name("ab", {"cd_ac"}));
 }
 
+TEST_CASE("of names with the same word, the one with fewer words and letters is taken") {
+  CHECK(nearest_name("f1", {"binary_precision_recall_f1", "precision_recall_f1"}) == "precision_recall_f1");
+  CHECK(nearest_name("cnn", {"siamese_cnn", "small_cnn"}) == "small_cnn");
+  CHECK(nearest_name("val", {"validation_batch_size", "validation"}) == "validation");
+}
+
+TEST_CASE("initials and their words are the same name") {
+  CHECK(nearest_name("learning_rate", {"lr", "eps", "rate_of_decay"}) == "lr");
+  CHECK(nearest_name("ce", {"ctc", "cross_entropy", "dice"}) == "cross_entropy");
+  CHECK_FALSE(nearest_name("nll", {"l1", "mse"}));
+}
+
+TEST_CASE("names that share words are near") {
+  CHECK(nearest_name("CrossEntropyLoss", {"bce_with_logits", "cross_entropy", "soft_cross_entropy"}) ==
+        "cross_entropy");
+  CHECK(nearest_name("num_workers", {"batch_size", "workers"}) == "workers");
+  CHECK(nearest_name("max_steps", {"epochs", "max_skipped_steps", "steps"}) == "steps");
+  CHECK(nearest_name("val_loss", {"train/loss", "validation/accuracy", "validation/loss"}) == "validation/loss");
+  CHECK(nearest_name("accuracy", {"train/loss", "validation/accuracy"}) == "validation/accuracy");
+  CHECK(nearest_name("validation_percent", {"path", "validation_fraction"}) == "validation_fraction");
+  CHECK_FALSE(nearest_name("image_size", {"size_of_file"}));
+}
+
+TEST_CASE("a longer form of a name is near, unless most of it is unknown") {
+  CHECK(nearest_name("maximum", {"max", "min"}) == "max");
+  CHECK_FALSE(nearest_name("validator", {"val"}));
+}
+
+TEST_CASE("short names differ in at most one letter") { CHECK_FALSE(nearest_name("lr", {"log"})); }
+
 TEST_CASE("case is ignored") { CHECK(nearest_name("SGD", {"adamw", "sgd"}) == "sgd"); }
 
 TEST_CASE("up to a third of the letters may differ, and at least two") {
