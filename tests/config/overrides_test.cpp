@@ -59,6 +59,16 @@ TEST_CASE("a value with a line break cannot bring in other keys") {
   CHECK(error_with("train.epochs=3\nsteps = 4").find("expected an integer in [1, 4294967295]") != std::string::npos);
 }
 
+TEST_CASE("blanks around the key and the value are ignored") {
+  CHECK(plan_with({"train.epochs = 3"}).train.epochs == 3);
+  CHECK(plan_with({"run.name = my run "}).run.name == "my run");
+}
+
+TEST_CASE("a key without its table is suggested with it") {
+  CHECK(error_with("lr=1") == "--set lr: lr is not a key of the run file; did you mean \"optimizer.lr\"?");
+  CHECK(error_with("epochs=1") == "--set epochs: epochs is not a key of the run file; did you mean \"train.epochs\"?");
+}
+
 TEST_CASE("a wrong value is reported at its override") {
   CHECK(error_with("train.epochs=3x") ==
         "--set train.epochs: train.epochs is \"3x\"; expected an integer in [1, 4294967295]");
@@ -72,16 +82,19 @@ TEST_CASE("an unknown key is reported at its override") {
 }
 
 TEST_CASE("the error of an override that is not key=value shows the syntax") {
-  CHECK(error_with("train.epochs") == std::string("--set train.epochs: not a key and a value") + kHowToWrite);
-  for (const char* text : {"", "=3", ".epochs=3", "train.=3", "train..epochs=3", "train. epochs=3", "[train]=3"}) {
+  CHECK(error_with("train.epochs") == "--set train.epochs: has no value; write --set train.epochs=VALUE");
+  for (const char* text : {"", "=3", ".epochs=3", "train.=3", "train..epochs=3", "train. epochs=3", "[train=3"}) {
     CAPTURE(text);
     CHECK(error_with(text).find("not a key and a value") != std::string::npos);
   }
 }
 
 TEST_CASE("the error of an override with broken TOML shows the syntax") {
+  CHECK(error_with("train.epochs=") ==
+        std::string("--set train.epochs: train.epochs is ``, which is not a TOML value") + kHowToWrite);
   CHECK(error_with("train.epochs=[1") ==
-        std::string("--set train.epochs: train.epochs is `[1`, which is not a TOML value") + kHowToWrite);
+        "--set train.epochs: train.epochs is `[1`, which is not a TOML value; a bracket is not closed: write --set "
+        "'train.epochs=[1]'");
   for (const char* text : {"run.name=", "run.name=\"a", "run.name='a", "model={use"}) {
     CAPTURE(text);
     CHECK(error_with(text).find("which is not a TOML value") != std::string::npos);
@@ -92,16 +105,20 @@ TEST_CASE("an override with an unknown path reports where the path ends") {
   CHECK(error_with("train.epochs.x=1") ==
         "--set train.epochs.x: train.epochs is 10, which has no key \"x\"; expected a table");
   CHECK(error_with("loss.3.weight=1") ==
-        "--set loss.3.weight: loss has 1 elements, but the index is \"3\"; expected an index from 0 to 1");
+        "--set loss.3.weight: loss has 1 element, but the index is \"3\"; expected an index from 0 to 1");
   CHECK(error_with("loss.2.weight=1").find("expected an index from 0 to 1") != std::string::npos);
-  CHECK(error_with("loss.first.weight=1").find("expected an index from 0 to 1") != std::string::npos);
+  CHECK(error_with("loss.weight=1") ==
+        "--set loss.weight: loss is a list with 1 element; expected an index from 0 to 1: write loss.0.weight");
+  CHECK(error_with("loss.cross_entropy.weight=1").ends_with("write loss.0.weight"));
+  CHECK(error_with("loss[0].weight=1") ==
+        "--set loss[0].weight=1: has an index in brackets; write --set loss.0.weight=1");
 }
 
 TEST_CASE("errors of the file come before those of the overrides") {
   const std::string message =
       error_of(short_run_file_with("epochs = 10", "epochs = 0"), {"run.seed=-1", "x", "log.y=1"});
   CHECK(message.find("digits.toml:15:10: train.epochs is 0") == 0);
-  CHECK(message.find("\n--set x: not a key") != message.npos);
+  CHECK(message.find("\n--set x: has no value") != message.npos);
   CHECK(message.find("\n--set run.seed: run.seed is -1") != message.npos);
   CHECK(message.find("\n--set log.y: log.y is not a key of log") != message.npos);
 }

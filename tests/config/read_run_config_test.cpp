@@ -81,6 +81,59 @@ TEST_CASE("all errors are listed in the order of the file") {
         "digits.toml:7:11: data.workers is -1; expected an integer in [0, 4096] or \"auto\"");
 }
 
+TEST_CASE("an unknown key is suggested in the table that it belongs to") {
+  const auto suggestion = [](const std::string& text) {
+    const std::string message = error_of(text);
+    const size_t begin = message.find("; did you mean ");
+    return begin == message.npos ? message : message.substr(begin + 2, message.find('\n') - begin - 2);
+  };
+  CHECK(suggestion("[train]\nbatch_size = 3\n") == "did you mean \"data.batch_size\"?");
+  CHECK(suggestion("[train]\nseed = 3\n") == "did you mean \"run.seed\"?");
+  CHECK(suggestion("[train]\nmax_epochs = 3\n") == "did you mean \"epochs\"?");
+  CHECK(suggestion("[train]\nlearning_rate = 3\n") == "did you mean \"optimizer.lr\"?");
+  CHECK(suggestion("[data]\nnum_workers = 3\n") == "did you mean \"workers\"?");
+  CHECK(suggestion("[data.val]\nuse = \"a\"\n") == "did you mean \"validation\"?");
+  CHECK(suggestion("[data.training]\nuse = \"a\"\n") == "did you mean \"train\"?");
+  CHECK(suggestion("[validation]\nuse = \"a\"\n") == "did you mean \"data.validation.use\"?");
+  CHECK(suggestion("[train.data]\nuse = \"a\"\n") == "did you mean \"data.train\"?");
+  CHECK(suggestion("[dataset]\nuse = \"a\"\n") == "did you mean \"data.train\"?");
+  CHECK(suggestion("[scheduler]\nuse = \"a\"\n") == "did you mean \"schedule\"?");
+  CHECK(suggestion("[run]\nextends = \"a.toml\"\n")
+            .find("extends is not a key of run; write it before the first table of the file") != std::string::npos);
+  CHECK(suggestion("[model]\ntype = \"a\"\n") == "did you mean \"use\"?");
+  CHECK(suggestion("[model]\nclasses = 3\n") == "did you mean \"model.params.classes\", a parameter of the component?");
+}
+
+TEST_CASE("a value in another notation or of another trainer is suggested in that of the run file") {
+  const auto suggestion = [](const std::string& line) {
+    const std::string message = error_of(line + "\n");
+    return message.substr(message.find("; expected") + 2, message.find('\n') - message.find("; expected") - 2);
+  };
+  CHECK(suggestion("data.batch_size = \"64\"") == "expected an integer in [1, 1e9]; write 64");
+  CHECK(suggestion("data.batch_size = 64.0") == "expected an integer in [1, 1e9]; write 64");
+  CHECK(suggestion("data.batch_size = \"0\"") == "expected an integer in [1, 1e9]");
+  CHECK(suggestion("data.shuffle = \"yes\"") == "expected a boolean; write true");
+  CHECK(suggestion("run.deterministic = \"True\"") == "expected true, false or \"warn\"; write true");
+  CHECK(suggestion("run.name = 5") == "expected a string; write \"5\"");
+  CHECK(suggestion("train.precision = \"float16\"").ends_with("; did you mean \"fp16\"?"));
+  CHECK(suggestion("train.precision = 16").ends_with("; did you mean \"fp16\"?"));
+  CHECK(suggestion("checkpoint.mode = \"maximum\"").ends_with("; did you mean \"max\"?"));
+  CHECK(suggestion("run.device = \"gpu\"").ends_with("; did you mean \"cuda\"?"));
+  CHECK(suggestion("run.device = 1").ends_with("; did you mean \"cuda:1\"?"));
+  CHECK(suggestion("data.train.subset = 0.5").ends_with("; did you mean \"50%\"?"));
+  CHECK(suggestion("model = \"mlp\"") == "expected a table; write model = { use = \"mlp\" }");
+  CHECK(suggestion("data.train = \"digits\"") == "expected a table; write train = { use = \"digits\" }");
+  CHECK(suggestion("data.folds = 5") == "expected a table; write folds = { count = 5 }");
+  CHECK(suggestion("data.class_names = [\"a\"]")
+            .starts_with("expected a table; write class_names = { label = [\"a\"] }, with the name of the field"));
+  CHECK(suggestion("checkpoint.every = 500").ends_with("; did you mean \"500 steps\"?"));
+  CHECK(suggestion("checkpoint.every = \"epoch\"").ends_with("; did you mean \"1 epoch\"?"));
+  CHECK(suggestion("checkpoint.every = \"10 min\"").ends_with("; did you mean \"10 minutes\"?"));
+  CHECK(suggestion("checkpoint.every = \"sometimes\"").ends_with("or \"never\""));
+  CHECK(error_of("[[metric]]\nuse = \"accuracy\"\non = \"train\"\n").ends_with("; write [\"train\"]"));
+  CHECK(error_of("[[metric]]\nuse = \"accuracy\"\non = [\"val\"]\n").ends_with("; did you mean \"validation\"?"));
+}
+
 TEST_CASE("an empty file has errors for all required keys at its start") {
   const std::string message = error_of("");
   for (const char* expected : {"model.use is missing", "data.batch_size is missing", "data.train.use is missing",

@@ -4,6 +4,7 @@
 
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/file/usable_cores.h"
+#include "framework/config/resolve/suggest_component.h"
 #include "tests/config/run_file.h"
 #include "tests/config/stub_schemas.h"
 #include "tests/test_folder.h"
@@ -76,6 +77,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.distributed.bucket_mib == 25);
   CHECK(plan.distributed.first_bucket_mib == 1);
   CHECK(plan.distributed.compression == Compression::none);
+  CHECK(plan.distributed.shard == Shard::none);
   CHECK_FALSE(plan.distributed.find_unused_parameters);
   CHECK_FALSE(plan.distributed.static_graph);
   CHECK_FALSE(plan.distributed.synchronize_batch_norm);
@@ -225,6 +227,20 @@ params = { label_smoothing = "much" }
         "digits.toml:7:1: data.batch_size is missing; expected the number of samples in a batch, such as 64\n"
         "digits.toml:9:12: data.train.params.splt is not a parameter of digits; did you mean \"split\"?\n"
         "digits.toml:12:30: loss.0.params.label_smoothing is \"much\"; expected a number in [0, 1)");
+}
+
+TEST_CASE("an unknown id is suggested by its meaning") {
+  const StubSchemas schemas;
+  const auto suggestion = [&](ComponentKind kind, const std::string& id) {
+    return suggest_component(kind, id, schemas);
+  };
+  CHECK(suggestion(ComponentKind::loss, "CrossEntropyLoss") == "; did you mean \"cross_entropy\"?");
+  CHECK(suggestion(ComponentKind::loss, "nll") == "; did you mean \"cross_entropy\"?");
+  CHECK(suggestion(ComponentKind::dataset, "images") == "; did you mean \"image_folder\"?");
+  CHECK(suggestion(ComponentKind::dataset, "csv") == "; known: digits, image_folder");
+  CHECK(suggestion(ComponentKind::model, "plugins/mlp.so") == "; did you mean \"mlp\"?");
+  CHECK(suggestion(ComponentKind::callback, "tensorboard") ==
+        "; did you mean \"log.tensorboard\", a key of the run file?");
 }
 
 TEST_CASE("automatic workers use all spare cores, and at least one") {

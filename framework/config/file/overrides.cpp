@@ -4,6 +4,8 @@
 #include <optional>
 
 #include "framework/config/file/exclusive_keys.h"
+#include "framework/config/toml/line_parts.h"
+#include "framework/config/toml/repair_line.h"
 #include "framework/config/toml/toml_limits.h"
 #include "framework/config/toml/value.h"
 
@@ -12,6 +14,17 @@ namespace {
 
 constexpr const char* kHowToWrite =
     "write --set table.key=value, such as --set train.epochs=3 or --set loss.0.weight=2";
+
+// Returns "loss.0.weight" for "loss[0].weight".
+std::string write_index_as_part(std::string key) {
+  for (size_t open; (open = key.find('[')) != key.npos && key.find(']', open) != key.npos;) {
+    key.erase(key.find(']', open), 1);
+    key[open] = '.';
+  }
+  return key;
+}
+
+std::string without_blanks(const std::string& text) { return std::string(strip_blanks(text)); }
 
 // None if a part is empty.
 std::optional<std::vector<std::string>> split_key(const std::string& key) {
@@ -72,36 +85,79 @@ void make_enterable(Node& node, const std::string& next, const SourceLocation& p
   }
 }
 
-std::string describe_dead_end(const Node& node, const std::string& path, const std::string& part) {
+std::string describe_count(const Node::Array& array) {
+  return std::to_string(array.size()) + (array.size() == 1 ? " element" : " elements");
+}
+
+// Returns "0.weight" for "weight", and "1.weight" for "cross_entropy.weight" if the second element has this id or name.
+std::string add_index(const Node::Array& array, const std::string& rest) {
+  const std::string first = rest.substr(0, rest.find('.'));
+  for (const Node& element : array)
+    for (const char* key : {"use", "name"})
+      if (const Node::Table* table = element.as_table(); table != nullptr && table->contains(key))
+        if (const std::string* text = table->at(key).as_string(); text != nullptr && *text == first)
+          return std::to_string(&element - array.data()) + rest.substr(first.size());
+  return "0." + rest;
+}
+
+// `rest`: the parts of the key from `part` on.
+std::string describe_dead_end(const Node& node, const std::string& path, const std::string& part,
+                              const std::string& rest) {
   if (const Node::Array* array = node.as_array()) {
-    return path + " has " + std::to_string(array->size()) + " elements, but the index is \"" + part +
-           "\"; expected an index from 0 to " + std::to_string(array->size());
+    const std::string expected = "; expected an index from 0 to " + std::to_string(array->size());
+    if (!parse_index(part))
+      return path + " is a list with " + describe_count(*array) + expected + ": write " + path + "." +
+             add_index(*array, rest);
+    return path + " has " + describe_count(*array) + ", but the index is \"" + part + "\"" + expected;
   }
   return path + " is " + describe(node) + ", which has no key \"" + part + "\"; expected a table";
+}
+
+// What is wrong with a text that is no key and value.
+std::string describe_no_setting(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string key = without_blanks(text.substr(0, equals));
+  if (equals == text.npos && split_key(key)) return "has no value; write --set " + key + "=VALUE";
+  const std::string dotted = write_index_as_part(key);
+  if (equals != text.npos && dotted != key && split_key(dotted))
+    return "has an index in brackets; write --set " + dotted + text.substr(equals);
+  return std::string("not a key and a value; ") + kHowToWrite;
+}
+
+// Suggests closing brackets and quotes.
+std::string describe_no_value(const std::string& key, const std::string& text) {
+  const std::string message = key + " is `" + text + "`, which is not a TOML value; ";
+  const std::string before = "value = ";
+  for (const Repair& repair : list_repairs(before + text, before.size())) {
+    if (!repair.line.starts_with(before)) continue;
+    const std::string value = repair.line.substr(before.size());
+    if (parse_toml_value(value, {})) return message + repair.found + ": write --set '" + key + "=" + value + "'";
+  }
+  return message + kHowToWrite;
 }
 
 }  // namespace
 
 void apply_override(const std::string& text, Node& document, Diagnostics& diagnostics) {
   const size_t equals = text.find('=');
-  const auto parts = equals != text.npos ? split_key(text.substr(0, equals)) : std::nullopt;
-  if (!parts) return diagnostics.add({"--set " + text}, std::string("not a key and a value; ") + kHowToWrite);
-  const std::string key = text.substr(0, equals);
+  const std::string key = without_blanks(text.substr(0, equals));
+  const auto parts = equals != text.npos ? split_key(key) : std::nullopt;
+  if (!parts) return diagnostics.add({"--set " + text}, describe_no_setting(text));
   const SourceLocation place{"--set " + key};
   if (key == "extends")
     return diagnostics.add(place, "extends is applied only in a run file; write it into the file, or set its keys");
   if (parts->size() > kMostKeyParts) return diagnostics.add(place, describe_key_excess());
-  auto value = parse_value(text.substr(equals + 1), place);
-  if (!value) {
-    return diagnostics.add(place,
-                           key + " is `" + text.substr(equals + 1) + "`, which is not a TOML value; " + kHowToWrite);
-  }
+  const std::string written = without_blanks(text.substr(equals + 1));
+  auto value = parse_value(written, place);
+  if (!value) return diagnostics.add(place, describe_no_value(key, written));
   Node* node = &document;
   std::string path;
   for (const std::string& part : *parts) {
     if (node != &document) make_enterable(*node, part, place);
     Node* child = enter(*node, part, place);
-    if (child == nullptr) return diagnostics.add(place, describe_dead_end(*node, path, part));
+    if (child == nullptr)
+      return diagnostics.add(place,
+                             describe_dead_end(*node, path, part, key.substr(path.empty() ? 0 : path.size() + 1)));
     path += (path.empty() ? "" : ".") + part;
     node = child;
   }

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "framework/config/file/suggest_key.h"
 #include "framework/config/toml/value.h"
 #include "framework/config/values/check_value.h"
+#include "framework/config/values/suggest_value.h"
 #include "framework/support/check.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::config {
 namespace {
@@ -114,7 +115,9 @@ KeyDeclaration TableReader::read(const std::string& key, Setting<Period>& settin
   if (node->as_string() != nullptr) setting.value = parse_period(*node->as_string(), fractions);
   if (!setting.value) {
     const std::string part = fractions == Fractions::yes ? "\"0.25 epochs\", " : "";
-    add_mismatch(key, *node, "a period such as \"1 epoch\", " + part + "\"500 steps\", \"10 minutes\" or \"never\"");
+    add_mismatch(key, *node,
+                 "a period such as \"1 epoch\", " + part + "\"500 steps\", \"10 minutes\" or \"never\"" +
+                     suggest_period(*node, fractions));
   }
   return last_key();
 }
@@ -126,7 +129,8 @@ KeyDeclaration TableReader::read(const std::string& key, Setting<Subset>& settin
   if (node == nullptr) return last_key();
   setting.place = node->place;
   if (node->as_string() != nullptr) setting.value = parse_subset(*node->as_string());
-  if (!setting.value) add_mismatch(key, *node, "a part of the samples such as \"80%\" or \"80%-100%\"");
+  if (!setting.value)
+    add_mismatch(key, *node, "a part of the samples such as \"80%\" or \"80%-100%\"" + suggest_subset(*node));
   return last_key();
 }
 
@@ -137,7 +141,9 @@ KeyDeclaration TableReader::read(const std::string& key, Setting<DeviceChoice>& 
   if (node == nullptr) return last_key();
   setting.place = node->place;
   if (node->as_string() != nullptr) setting.value = parse_device_choice(*node->as_string());
-  if (!setting.value) add_mismatch(key, *node, "\"auto\", \"cpu\", \"cuda\" or a device index such as \"cuda:1\"");
+  if (!setting.value)
+    add_mismatch(key, *node,
+                 "\"auto\", \"cpu\", \"cuda\" or a device index such as \"cuda:1\"" + suggest_device(*node));
   return last_key();
 }
 
@@ -154,7 +160,7 @@ KeyDeclaration TableReader::read_or_auto(const std::string& key, Setting<int64_t
   } else if (auto value = check_value(*node, schema)) {
     setting.value = std::get<int64_t>(*value);
   } else {
-    add_mismatch(key, *node, describe_expected(schema) + " or \"auto\"");
+    add_mismatch(key, *node, describe_expected(schema) + " or \"auto\"" + suggest_value(*node, schema));
   }
   return last_key();
 }
@@ -172,7 +178,7 @@ KeyDeclaration TableReader::read_flag_or(const std::string& key, Setting<std::st
   } else if (const auto value = check_value(*node, schema)) {
     setting.value = std::get<bool>(*value) ? "true" : "false";
   } else {
-    add_mismatch(key, *node, "true, false or " + to_toml(word));
+    add_mismatch(key, *node, "true, false or " + to_toml(word) + suggest_value(*node, schema));
   }
   return last_key();
 }
@@ -201,7 +207,8 @@ KeyDeclaration TableReader::read_digest(const std::string& key, Setting<std::str
 TableReader TableReader::table(const std::string& key) {
   note(key, RequestedKey::Form::table);
   const Node* node = find(key);
-  if (node != nullptr && node->as_table() == nullptr) add_mismatch(key, *node, "a table");
+  if (node != nullptr && node->as_table() == nullptr)
+    add_mismatch(key, *node, "a table" + suggest_table(path_of(key), *node));
   const bool is_table = node != nullptr && node->as_table() != nullptr;
   return {is_table ? node : nullptr,
           node != nullptr ? node->place : place_,
@@ -248,7 +255,7 @@ void TableReader::reject_unknown_keys() const {
   for (const auto& [key, node] : entries()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     const std::string where = path_.empty() ? "the run file" : path_;
-    entries_.add(node.key_place, path_of(key) + " is not a key of " + where + support::suggest_name(key, known_));
+    entries_.add(node.key_place, path_of(key) + " is not a key of " + where + suggest_key(path_, key, known_));
   }
 }
 

@@ -1,6 +1,7 @@
 #include "framework/config/resolve/resolve_component.h"
 
 #include "framework/config/resolve/resolve_params.h"
+#include "framework/config/resolve/suggest_component.h"
 #include "framework/support/nearest_name.h"
 
 namespace tenon::config {
@@ -26,9 +27,10 @@ const ComponentSchema* find_schema(const ComponentConfig& config, ComponentKind 
   const std::string& id = *config.use.value;
   const ComponentSchema* schema = resolving.schemas.find_schema(kind, id);
   if (schema == nullptr) {
-    resolving.diagnostics.add(config.use.place,
-                              key + " is " + to_toml(id) + expected + describe_other_kind(id, resolving.schemas) +
-                                  support::suggest_name(id, ids) + " (" + resolving.schemas.describe_search() + ")");
+    resolving.diagnostics.add(config.use.place, key + " is " + to_toml(id) + expected +
+                                                    describe_other_kind(id, resolving.schemas) +
+                                                    suggest_component(kind, id, resolving.schemas) + " (" +
+                                                    resolving.schemas.describe_search() + ")");
   }
   return schema;
 }

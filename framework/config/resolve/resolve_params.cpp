@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "framework/config/file/suggest_key.h"
 #include "framework/config/values/check_value.h"
 #include "framework/support/nearest_name.h"
 
@@ -14,8 +15,10 @@ void reject_unknown(const ParamsRequest& question, Diagnostics& diagnostics) {
   for (const auto& [name, node] : question.given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string found = question.path + "." + name + " is not a parameter of " + question.id;
-    diagnostics.add(node.key_place,
-                    names.empty() ? found + ", which has none" : found + support::suggest_name(name, names));
+    const std::string other = support::nearest_name(name, names) ? "" : find_key_of_other_table(question.path, name);
+    diagnostics.add(node.key_place, found + (!other.empty()  ? "; did you mean \"" + other + "\"?"
+                                             : names.empty() ? ", which has none"
+                                                             : support::suggest_name(name, names)));
   }
 }
 

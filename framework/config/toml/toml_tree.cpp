@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "framework/config/toml/explain_toml_error.h"
 #include "framework/config/toml/toml_limits.h"
 #include "framework/support/error.h"
 
@@ -115,13 +116,22 @@ void check_limits(const std::string& text, const std::string& source) {
                          to_string({source, excess->line, excess->column}) + ": " + excess->what);
 }
 
-Node parse_document(const std::string& text, const std::string& source) try {
-  return Copier(text, source).copy(toml::parse(text));
-} catch (const toml::parse_error& error) {
+TomlError to_error(const toml::parse_error& error) {
   const toml::source_position at = error.source().begin;
-  const SourceLocation place{source, static_cast<int>(at.line), static_cast<int>(at.column)};
-  throw support::Error(support::ErrorKind::configuration,
-                       to_string(place) + ": invalid TOML: " + std::string(error.description()));
+  return {static_cast<int>(at.line), static_cast<int>(at.column), std::string(error.description())};
+}
+
+// A text within the limits: a repaired line may be outside them.
+std::optional<TomlError> find_error(const std::string& text) try {
+  if (const auto excess = find_toml_excess(text)) return TomlError{excess->line, excess->column, excess->what};
+  (void)toml::parse(text);
+  return std::nullopt;
+} catch (const toml::parse_error& error) {
+  return to_error(error);
+}
+
+Node parse_document(const std::string& text, const std::string& source) {
+  return Copier(text, source).copy(toml::parse(text));
 }
 
 }  // namespace
@@ -135,9 +145,15 @@ std::string describe(const Node& node) {
 
 Node parse_toml(const std::string& text, const std::string& source) {
   check_limits(text, source);
-  Node document = parse_document(text, source);
-  refuse_nul(document);
-  return document;
+  try {
+    Node document = parse_document(text, source);
+    refuse_nul(document);
+    return document;
+  } catch (const toml::parse_error& found) {
+    const TomlError error = explain_toml_error(text, to_error(found), find_error);
+    throw support::Error(support::ErrorKind::configuration,
+                         to_string({source, error.line, error.column}) + ": invalid TOML: " + error.what);
+  }
 }
 
 std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place) {
@@ -146,7 +162,7 @@ std::optional<Node> parse_toml_value(const std::string& text, const SourceLocati
   Node document;
   try {
     document = parse_document("value = " + text, "");
-  } catch (const support::Error&) {
+  } catch (const toml::parse_error&) {
     return std::nullopt;
   }
   Node::Table& table = *document.as_table();

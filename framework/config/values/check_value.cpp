@@ -5,8 +5,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "framework/config/values/suggest_value.h"
 #include "framework/config/values/transform_presets.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::config {
 namespace {
@@ -114,14 +114,13 @@ std::optional<Value> expand_preset(const Node& node, const ParamSchema& schema) 
   return std::nullopt;
 }
 
-// The texts that are allowed instead of other values.
+}  // namespace
+
 std::vector<std::string> allowed_texts(const ParamSchema& schema) {
   std::vector<std::string> texts = schema.choices;
   for (const TransformPreset& preset : presets_of(schema)) texts.push_back(preset.name);
   return texts;
 }
-
-}  // namespace
 
 std::optional<Value> check_value(const Node& node, const ParamSchema& schema) {
   if (auto expanded = expand_preset(node, schema)) return expanded;
@@ -140,11 +139,7 @@ std::string describe_expected(const ParamSchema& schema) {
 }
 
 std::string describe_mismatch(const Node& node, const ParamSchema& schema) {
-  std::string text = describe(node) + "; expected " + describe_expected(schema);
-  const std::string* written = node.as_string();
-  if (written == nullptr) return text;
-  const auto nearest = support::nearest_name(*written, allowed_texts(schema));
-  return nearest ? text + "; did you mean " + to_toml(*nearest) + "?" : text;
+  return describe(node) + "; expected " + describe_expected(schema) + suggest_value(node, schema);
 }
 
 }  // namespace tenon::config

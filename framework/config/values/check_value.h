@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "framework/config/toml/toml_tree.h"
 #include "framework/config/toml/value.h"
@@ -14,10 +15,13 @@ namespace tenon::config {
 // as a number. The name of a preset becomes its list, see transform_presets.h.
 std::optional<Value> check_value(const Node& node, const ParamSchema& schema);
 
+// The choices of the schema and the names of its presets.
+std::vector<std::string> allowed_texts(const ParamSchema& schema);
+
 // Examples: "a number above 0", "an integer of at least 1", `"train" or "test"`, "a list of numbers, each in [0, 1)".
 std::string describe_expected(const ParamSchema& schema);
 
-// Example: `fast; expected a number above 0`. Suggests the nearest of the choices.
+// Example: `fast; expected a number above 0`. With a suggestion, see suggest_value.h.
 std::string describe_mismatch(const Node& node, const ParamSchema& schema);
 
 }  // namespace tenon::config

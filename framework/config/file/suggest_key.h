@@ -1,0 +1,26 @@
+// "Did you mean ...?" for keys of the run file.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "framework/config/toml/toml_tree.h"
+
+namespace tenon::config {
+
+// Suggests what an unknown key of a table may be, as "; did you mean ...?":
+// - a key of another table: batch_size in [train] is data.batch_size;
+// - a name that other trainers use: max_epochs is train.epochs;
+// - the nearest key of the table;
+// - a parameter of the component of the table: classes in [model] is model.params.classes.
+// Otherwise returns the known keys. `path`: of the table, "" for the run file itself. `known`: the keys of the table.
+std::string suggest_key(const std::string& path, const std::string& key, const std::vector<std::string>& known);
+
+// Returns a key of the run file that a name without its table may mean: "lr" is "optimizer.lr", "epochs" is
+// "train.epochs". "" if there is none, or several.
+std::string find_key_of_other_table(const std::string& path, const std::string& key);
+
+// Returns `; write model = { use = "mlp" }` for a value in place of a table, or "".
+std::string suggest_table(const std::string& path, const Node& node);
+
+}  // namespace tenon::config
