@@ -9,9 +9,8 @@
 namespace tenon::support {
 
 // Returns the candidate that a user may have meant, or none:
-// - a candidate with few letters changed (the smallest Damerau-Levenshtein distance, ignoring case): "widht" is
-// "width";
-//   at most two letters, or a third of them, may differ, and one in names of up to three letters;
+// - a candidate with few letters changed, by the smallest Damerau-Levenshtein distance, ignoring case. At most two
+//   letters, or a third of them, may differ, and one in names of up to three letters: "widht" is "width";
 // - a longer or shorter form: "val" is "validation", "learning_rate" is "lr", "ce" is "cross_entropy";
 // - a name with the same words: "f1" is "precision_recall_f1", "CrossEntropyLoss" is "cross_entropy", "num_workers" is
 //   "workers". A word of a longer name is nearer than another name that differs in a letter.

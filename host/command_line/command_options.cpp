@@ -24,9 +24,11 @@ po::options_description run_file_options() {
 }
 
 void add_checkpoint_option(po::options_description& options) {
-  options.add_options()("checkpoint", po::value<std::string>()->value_name("PATH")->default_value("latest"),
-                        "weights to load: a checkpoint folder, a run folder or a safetensors file; or latest or best "
-                        "for that checkpoint of the newest run of this name");
+  options.add_options()(
+      "checkpoint", po::value<std::string>()->value_name("PATH")->default_value("latest"),
+      "weights to load: a checkpoint folder, a run folder, a folder of runs such as runs/NAME for the "
+      "newest one, or a safetensors file; or latest or best for that checkpoint of the newest run of "
+      "this name");
 }
 
 void add_json_option(po::options_description& options) { options.add_options()("json", "print JSON"); }

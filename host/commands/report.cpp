@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/run_folder/find_run.h"
 #include "framework/reporting/report/png_plots.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/terminal/write_output.h"
@@ -24,7 +25,8 @@ po::options_description make_report_options() {
 }
 
 int report(const Arguments& arguments) {
-  const std::vector<std::string>& folders = arguments.positional();
+  std::vector<std::string> folders = arguments.positional();
+  for (std::string& folder : folders) folder = artifacts::find_run(folder).string();
   const std::string output = arguments.text("output");
   const bool png = arguments.has("png");
   if (png && !output.empty())

@@ -23,6 +23,8 @@
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
+#include "framework/support/nearest_path.h"
+#include "framework/support/terminal.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
@@ -80,7 +82,8 @@ std::vector<reporting::ReadRun> read_runs(const fs::path& folder) {
   if (!support::is_folder(folder))
     throw support::Error(support::ErrorKind::configuration,
                          "command line: " + support::print_path(folder) + ": " + support::describe_path(folder) +
-                             "; expected a folder with runs, such as run.output_dir of a run file");
+                             "; expected a folder with runs, such as run.output_dir of a run file" +
+                             support::suggest_path(folder, support::is_folder));
   std::vector<fs::path> found;
   find_runs(folder, 1, found);
   std::vector<reporting::ReadRun> runs;

@@ -3,11 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "framework/artifacts/run_folder/find_run.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/plugins/components/callback.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/nearest_path.h"
 #include "host/command_line/command.h"
 #include "host/process/standard_streams.h"
 #include "host/training/open_run.h"
@@ -19,12 +21,13 @@ namespace {
 namespace fs = std::filesystem;
 
 artifacts::RunFolder require_run(const std::string& path) {
-  const artifacts::RunFolder folder{support::make_absolute(path)};
+  const artifacts::RunFolder folder{support::make_absolute(artifacts::find_run(path))};
   if (!support::is_file(folder.plan_file()))
     throw support::Error(support::ErrorKind::checkpoint,
                          support::print_path(path) + ": " +
                              (support::is_folder(path) ? "has no plan.toml" : support::describe_path(path)) +
-                             "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05");
+                             "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05" +
+                             support::suggest_path(path, support::is_folder));
   return folder;
 }
 

@@ -9,6 +9,7 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/run_folder/find_run.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
@@ -87,7 +88,8 @@ Verified verify_file(const fs::path& file) {
   return verified;
 }
 
-std::vector<Verified> verify_all(const fs::path& path) {
+std::vector<Verified> verify_all(const fs::path& given) {
+  const fs::path path = artifacts::find_run(given);
   const fs::path found = artifacts::find_inspected(path);
   if (!artifacts::is_run_folder(path)) return {support::is_folder(found) ? verify_folder(found) : verify_file(found)};
   std::vector<Verified> all;

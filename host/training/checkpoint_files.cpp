@@ -1,13 +1,14 @@
 #include "host/training/checkpoint_files.h"
 
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder/find_run.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/files.h"
 
 namespace tenon::host {
 
 InspectedFiles find_files(const std::filesystem::path& path) {
-  InspectedFiles files{artifacts::find_inspected(path), {}, {}};
+  InspectedFiles files{artifacts::find_inspected(artifacts::find_run(path)), {}, {}};
   if (!support::is_folder(files.path)) {
     files.tensor_files.push_back(files.path);
     return files;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/run_folder/find_run.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/error.h"
 #include "tests/test_folder.h"
@@ -77,6 +78,35 @@ TEST_CASE("latest is the newest checkpoint of the newest run that has one") {
   CHECK(file.checkpoint.empty());
 }
 
+TEST_CASE("a folder of runs stands for its newest run with a checkpoint") {
+  const fs::path output = make_empty_folder("of_runs");
+  make_run(output, "2026-11-21T11-30-05", 7);
+  const fs::path run = make_run(output, "2026-11-21T11-30-06", 20);
+  make_run(output, "2026-11-21T11-30-07", 0);
+  const fs::path expected = fs::canonical(run / "checkpoints/step-00000020/model.safetensors");
+  for (const fs::path& path : {output / "digits", output / "digits/", run / "checkpoints", run})
+    CHECK(find_weights(path.string(), "", "other").file == expected);
+  CHECK(find_run(output) == output);
+  CHECK(find_run(output / "nowhere") == output / "nowhere");
+}
+
+TEST_CASE("a path without weights is suggested in the way that works") {
+  const fs::path output = make_empty_folder("suggested");
+  const fs::path run = make_run(output, "2026-11-21T11-30-05", 7);
+  const auto suggestion = [&](const std::string& what) {
+    const std::string message = failure_of(what, output);
+    const size_t begin = message.find("; did you mean ");
+    return begin == message.npos ? message : message.substr(begin + 2);
+  };
+  const std::string digits = (output / "digits").string();
+  CHECK(suggestion("lates") == "did you mean latest?");
+  CHECK(suggestion("digits") == "did you mean " + digits + "?");
+  CHECK(suggestion(output.string()) == "did you mean " + digits + "?");
+  CHECK(suggestion((output / "digit").string()) == "did you mean " + digits + "?");
+  CHECK(suggestion((run / "checkpoints/step-7").string()) ==
+        "did you mean " + (run / "checkpoints/step-00000007").string() + "?");
+}
+
 TEST_CASE("without weights the error states what was expected") {
   const fs::path output = make_empty_folder("none");
   CHECK(failure_of("latest", output).find("digits: no run found; train first, or pass a checkpoint") !=
@@ -84,7 +114,7 @@ TEST_CASE("without weights the error states what was expected") {
   const fs::path run = make_run(output, "2026-11-21T11-30-07", 0);
   CHECK(failure_of("latest", output).find("none of the runs has a checkpoint") != std::string::npos);
   CHECK(failure_of(run.string(), output).find("the run has no checkpoint") != std::string::npos);
-  CHECK(failure_of(output.string(), output).find("manifest.json: is missing") != std::string::npos);
+  CHECK(failure_of(output.string(), output).find("is a folder without manifest.json; expected") != std::string::npos);
   CHECK(failure_of((output / "no.safetensors").string(), output).find("does not exist; expected \"latest\"") !=
         std::string::npos);
 }

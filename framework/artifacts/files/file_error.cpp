@@ -20,6 +20,9 @@ const char* find_hint(int error) {
     case EIO: return "; the disk or its driver reports a fault: check the kernel log";
     case EMFILE:
     case ENFILE: return "; raise the limit of open files (ulimit -n)";
+    case ENOTDIR:
+      return "; a part of the path is a file; expected a folder: choose another run.output_dir (for host pack: another "
+             "--output)";
     case ENAMETOOLONG: return "; choose a shorter name (for a run: run.name or run.output_dir)";
     default: return "";
   }

@@ -3,7 +3,9 @@
 #include <system_error>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder/find_run.h"
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
@@ -60,8 +62,14 @@ bool is_newest(const fs::path& checkpoint) {
   refuse(reason + (other ? "; " + other->string() + " is intact" : ""));
 }
 
-FoundCheckpoint open_named(const fs::path& path, const ReadCheckpointFile& read) {
+constexpr const char* kExpected =
+    "; expected \"auto\", \"latest\", \"best\", or the folder of a checkpoint or of a run";
+
+FoundCheckpoint open_named(const fs::path& path, const fs::path& output_dir, const ReadCheckpointFile& read) {
   const fs::path checkpoint = canonical_or_same(path);
+  if (!parse_checkpoint_folder(checkpoint.filename().string()) && !support::path_exists(checkpoint / kManifestFile))
+    refuse(path.string() + ": is a folder without " + kManifestFile + kExpected +
+           suggest_checkpoint(path, {}, output_dir));
   CheckpointManifest manifest;
   try {
     manifest = verify_checkpoint(checkpoint, read);
@@ -95,7 +103,8 @@ FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name,
 }
 
 FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
-  if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name)) return open_named(*checkpoint, read);
+  if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name))
+    return open_named(*checkpoint, output_dir, read);
   refuse((output_dir / name).string() +
          ": no run has a best checkpoint, because that requires checkpoint.monitor; use --resume latest to resume from "
          "the newest checkpoint");
@@ -109,11 +118,12 @@ std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs
   if (what == kLatest) return find_latest(output_dir, name, read);
   if (what == kBest) return find_best(output_dir, name, read);
   if (!support::is_folder(what))
-    refuse(support::print_path(what) + ": " + support::describe_path(what) +
-           "; expected \"auto\", \"latest\", \"best\", or the folder of a checkpoint or of a run");
-  if (!is_run_folder(what)) return open_named(what, read);
-  if (auto found = newest_of(what, read)) return found;
-  refuse(what + ": the run has no checkpoint to resume from; choose another run");
+    refuse(support::print_path(what) + ": " + support::describe_path(what) + kExpected +
+           suggest_checkpoint(what, {"auto", kLatest, kBest}, output_dir));
+  const fs::path path = find_run(what);
+  if (!is_run_folder(path)) return open_named(path, output_dir, read);
+  if (auto found = newest_of(path, read)) return found;
+  refuse(path.string() + ": the run has no checkpoint to resume from; choose another run");
 }
 
 }  // namespace tenon::artifacts

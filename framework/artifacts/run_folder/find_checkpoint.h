@@ -23,7 +23,8 @@ struct FoundCheckpoint {
 //             checkpoint, or if there is no run
 //   "latest"  the newest checkpoint of the newest run with this name that has one
 //   "best"    the best checkpoint of the newest run with this name that has one
-//   a path    the folder of a checkpoint, or of a run for its newest checkpoint
+//   a path    the folder of a checkpoint, of a run for its newest checkpoint, or of several runs, such as runs/digits,
+//             for the newest run with a checkpoint
 // Damaged checkpoints of a run, and those that contain only weights, are skipped with a warning. A damaged checkpoint
 // that the caller names is an error. Throws Error(checkpoint) with what was found, what was expected, and another
 // intact checkpoint of the run. `read` is passed to verify_checkpoint() for each candidate. The last candidate is the

@@ -6,6 +6,9 @@
 #include <utility>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint_digest.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder/find_run.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
@@ -52,18 +55,25 @@ std::optional<fs::path> find_linked_in_runs(const std::string& link, const fs::p
 
 FoundWeights find_weights(const std::string& what, const fs::path& output_dir, const std::string& name) {
   if (what == kLatest || what == kBest) return find_linked(what, output_dir, name);
-  const fs::path path = what;
+  const fs::path path = find_run(what);
+  const std::string expected =
+      "; expected \"latest\", \"best\", the folder of a checkpoint or of a run, or a safetensors file";
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) {
-    if (!fs::is_directory(path / "checkpoints", error)) return open_checkpoint(path);
+    const bool is_other = !parse_checkpoint_folder(path.filename().string()) && path.filename() != kLatest &&
+                          path.filename() != kBest && !support::path_exists(path / kManifestFile);
+    if (is_other && !is_run_folder(path))
+      refuse_weights(path.string() + ": is a folder without " + kManifestFile + expected +
+                     suggest_checkpoint(path, {}, output_dir));
+    if (!is_run_folder(path)) return open_checkpoint(path);
     if (const auto checkpoint = find_linked_checkpoint(path / "checkpoints", kLatest))
       return open_checkpoint(*checkpoint);
     refuse_weights(path.string() + ": the run has no checkpoint; choose another run");
   }
   if (fs::exists(status)) return {.file = path, .checkpoint = {}};
-  refuse_weights(support::print_path(path) + ": " + support::describe_path(path) +
-                 "; expected \"latest\", \"best\", the folder of a checkpoint or of a run, or a safetensors file");
+  refuse_weights(support::print_path(path) + ": " + support::describe_path(path) + expected +
+                 suggest_checkpoint(path, {kLatest, kBest}, output_dir));
 }
 
 }  // namespace tenon::artifacts

@@ -21,8 +21,9 @@ std::optional<std::filesystem::path> find_linked_in_runs(const std::string& link
                                                          const std::string& name);
 
 // `what` is "latest" or "best" for that checkpoint of the newest run with this name that has one, the folder of a
-// checkpoint, the folder of a run for its newest checkpoint, or a safetensors file. Throws Error(checkpoint) with what
-// was found and what was expected, also if a checkpoint is damaged.
+// checkpoint, the folder of a run for its newest checkpoint, a folder of runs, such as runs/digits, for that of the
+// newest run, or a safetensors file. Throws Error(checkpoint) with what was found and what was expected, also if a
+// checkpoint is damaged.
 FoundWeights find_weights(const std::string& what, const std::filesystem::path& output_dir, const std::string& name);
 
 }  // namespace tenon::artifacts

@@ -10,6 +10,7 @@
 #include "framework/reporting/runs/read_history.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/nearest_path.h"
 #include "framework/support/read_file.h"
 
 namespace tenon::reporting {
@@ -50,7 +51,8 @@ ReadRun::ReadRun(const fs::path& folder) : folder_{folder} {
     const std::string found =
         support::is_folder(folder) ? "has no plan.toml and no checkpoints/" : support::describe_path(folder);
     refuse_run(support::print_path(folder) + ": " + found +
-               "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05");
+               "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05" +
+               support::suggest_path(folder, support::is_folder));
   }
   record_ = read_record(folder_.record_file());
   plan_ = read_run_text(folder_.plan_file());
