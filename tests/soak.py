@@ -354,6 +354,8 @@ def main():
     parser.add_argument("--prefix", default="")
     parser.add_argument("--wait-for", type=pathlib.Path)
     given = parser.parse_args()
+    # A shell ignores SIGINT for a command that it starts with &, and the host would then ignore it too.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     if not (given.build / "bin/host").exists():
         parser.error(f"{given.build}: there is no bin/host; expected a build tree with the host")
     try:
