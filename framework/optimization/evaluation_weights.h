@@ -20,6 +20,10 @@ class EvaluationWeights {
   int64_t count() const { return count_; }           // number of updates
   void set_count(int64_t count) { count_ = count; }  // when resuming, before the tensors are restored
 
+  // Whether the weights for evaluation are computed by several processes, so that all of them must create an InPlace at
+  // the same time.
+  virtual bool needs_all_processes() const { return false; }
+
   // The set of tensors that is currently not in the model, under the same names: the weights for evaluation, or those
   // of training while an InPlace exists. Returns the tensors themselves.
   virtual std::vector<NamedTensor> put_by() = 0;

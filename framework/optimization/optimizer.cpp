@@ -6,6 +6,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "framework/optimization/check_tensors.h"
+#include "framework/support/check.h"
 #include "framework/support/log.h"
 
 namespace tenon::optimization {
@@ -34,7 +35,7 @@ std::unique_ptr<Optimizer> Optimizer::make(const config::OptimizerPlan& plan, st
 }
 
 Optimizer::Optimizer(const config::OptimizerPlan& plan, std::vector<NamedTensor> parameters)
-    : parameters_(std::move(parameters)), state_(parameters_.size()) {
+    : parameters_(std::move(parameters)), is_owned_(parameters_.size(), true), state_(parameters_.size()) {
   std::vector<ParameterShape> shapes;
   for (const NamedTensor& parameter : parameters_) {
     check_parameter(parameter);
@@ -56,8 +57,16 @@ UpdateRule* Optimizer::rule_of(size_t parameter) const {
   return rules_[rates_[parameter].is_left_to_adamw ? 1 : 0].get();
 }
 
+void Optimizer::update_only(std::vector<bool> is_owned) {
+  TENON_CHECK(is_owned.size() == parameters_.size(), is_owned.size() << " of " << parameters_.size() << " parameters");
+  is_owned_ = std::move(is_owned);
+  make_batches();
+}
+
 void Optimizer::make_batches() {
+  batches_.clear();
   for (size_t i = 0; i < parameters_.size(); ++i) {
+    if (!is_owned_[i]) continue;
     const ParameterRates& rates = rates_[i];
     const auto fits = [&](const Batch& batch) {
       return batch.rule == rule_of(i) && batch.lr_scale == rates.lr_scale && batch.weight_decay == rates.weight_decay &&

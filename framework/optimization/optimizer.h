@@ -31,6 +31,10 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
+  // Divides the parameters between processes: steps update only these, and only these have a state. Call it before the
+  // first step. `is_owned`: one element per parameter. By default all are updated.
+  void update_only(std::vector<bool> is_owned);
+
   // Updates every parameter that has a gradient; the others keep value and state, as in PyTorch. Does not synchronise
   // with the device, unless the update rule reads `skip`. skip: undefined, or [] float32 on the parameters' device. If
   // it is 1, no weight, state or counter changes, though zero-initialised state may be created. Throws Error(plugin)
@@ -58,7 +62,8 @@ class Optimizer {
   // this in addition to the weights to resume a run exactly.
   std::vector<NamedTensor> state() const;
 
-  // Restores the result of state(), copied from any device. Throws Error(checkpoint) naming an entry that has no
+  // Restores the result of state(), copied from any device. With update_only(), `state` has the entries of all
+  // processes, and those of the other parameters are ignored. Throws Error(checkpoint) naming an entry that has no
   // matching parameter or state, has another shape or dtype, or is missing while its parameter has other entries.
   void load_state(const std::vector<NamedTensor>& state);
 
@@ -87,6 +92,7 @@ class Optimizer {
 
   std::vector<NamedTensor> parameters_;
   std::vector<ParameterRates> rates_;
+  std::vector<bool> is_owned_;                      // whether step() updates the parameter
   std::vector<std::unique_ptr<UpdateRule>> rules_;  // one; two for Muon, which also needs AdamW
   std::vector<std::vector<at::Tensor>> state_;      // [parameters][state names]; empty before the first gradient
   std::vector<Batch> batches_;

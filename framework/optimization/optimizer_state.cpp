@@ -48,6 +48,10 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
         missing = name;
         continue;
       }
+      if (!is_owned_[i]) {
+        entries.erase(found);
+        continue;
+      }
       const at::Tensor expected = rule_of(i)->make_zeros(k, tensor);
       check_entry(*found->second, expected);
       loaded[i].push_back(expected.copy_(found->second->tensor));

@@ -7,7 +7,8 @@
 
 namespace tenon::optimization {
 
-ScheduleFreeWeights::ScheduleFreeWeights(const Optimizer& optimizer) : optimizer_(optimizer) {
+ScheduleFreeWeights::ScheduleFreeWeights(const Optimizer& optimizer, Gather gather)
+    : optimizer_(optimizer), gather_(std::move(gather)) {
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
     if (optimizer.parameter_rates()[i].frozen_epochs == ParameterRates::kAlwaysFrozen) continue;
     parameters_.push_back(i);
@@ -32,8 +33,10 @@ std::vector<NamedTensor> ScheduleFreeWeights::put_by() {
 void ScheduleFreeWeights::exchange() {
   const at::NoGradGuard no_grad;
   make_others();
-  if (!is_in_model_)
+  if (!is_in_model_) {
     for (size_t i = 0; i < others_.size(); ++i) others_[i].copy_(optimizer_.evaluation_weights(parameters_[i]));
+    if (gather_) gather_(others_, parameters_);
+  }
   support::swap_values(weights_, others_);
   is_in_model_ = !is_in_model_;
   if (!is_in_model_) others_.clear();

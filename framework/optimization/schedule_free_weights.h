@@ -1,7 +1,9 @@
 // The weights that a schedule-free optimizer evaluates, computed from its state.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -14,10 +16,15 @@ namespace tenon::optimization {
 // frozen for the whole run are not copied.
 class ScheduleFreeWeights final : public EvaluationWeights {
  public:
-  // REQUIRES: the optimizer outlives this.
-  explicit ScheduleFreeWeights(const Optimizer& optimizer);
+  // Replaces the tensors of those parameters that other processes update by the tensors of these processes. A
+  // collective. `parameters`: their indices in the optimizer.
+  using Gather = std::function<void(const std::vector<at::Tensor>& tensors, const std::vector<size_t>& parameters)>;
+
+  // REQUIRES: the optimizer outlives this. `gather`: empty if this process updates all parameters.
+  explicit ScheduleFreeWeights(const Optimizer& optimizer, Gather gather = {});
 
   void update() override { ++count_; }
+  bool needs_all_processes() const override { return gather_ != nullptr; }
 
   std::vector<NamedTensor> put_by() override;
 
@@ -26,6 +33,7 @@ class ScheduleFreeWeights final : public EvaluationWeights {
   void make_others();
 
   const Optimizer& optimizer_;
+  Gather gather_;
   std::vector<size_t> parameters_;   // indices in the optimizer
   std::vector<at::Tensor> weights_;  // of the model
   std::vector<at::Tensor> others_;   // empty: no memory is held

@@ -18,6 +18,7 @@ CheckpointWriter::CheckpointWriter(std::filesystem::path folder, artifacts::Rete
       training_(/*shares=*/!asynchronous) {}
 
 CheckpointWriter::~CheckpointWriter() {
+  is_abandoned_ = true;
   if (writing_.valid()) writing_.wait();
 }
 
@@ -32,6 +33,7 @@ void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<co
     training_views_.push_back(pipeline::view_of(name, training_.add(name, tensor)));
   training_.submit();
   model_.submit();
+  contents.parts.is_abandoned = &is_abandoned_;
   contents.model = model_views_;
   contents.training = training_views_;
   const auto write = [this](const artifacts::CheckpointContents& with_tensors) {
@@ -55,6 +57,14 @@ void CheckpointWriter::check() {
 
 void CheckpointWriter::finish() {
   if (writing_.valid()) last_ = writing_.get();
+}
+
+void CheckpointWriter::finish_failed() {
+  // A rank that can write its part does so before it ends, unless its disk is
+  // very slow.
+  constexpr auto kLongest = std::chrono::seconds(3);
+  if (writing_.valid() && writing_.wait_for(kLongest) != std::future_status::ready) is_abandoned_ = true;
+  finish();
 }
 
 }  // namespace tenon::host

@@ -1,6 +1,7 @@
 // Writes the checkpoints of a run, on a separate thread if this is enabled.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <future>
@@ -23,8 +24,9 @@ class CheckpointWriter {
   // Waits for the current write; see finish().
   ~CheckpointWriter();
 
-  // `contents`: without tensors. Only one checkpoint is written at a time, so this waits for the previous one. Throws
-  // Error(checkpoint) as CheckpointStore::write() does, also for the previous checkpoint.
+  // `contents`: without tensors, and with the number of ranks that write parts. Only one checkpoint is written at a
+  // time, so this waits for the previous one. Throws Error(checkpoint) as CheckpointStore::write() does, also for the
+  // previous checkpoint.
   void save(artifacts::CheckpointContents contents, std::span<const plugins::NamedTensor> model,
             const pipeline::SavedState& saved);
 
@@ -32,6 +34,8 @@ class CheckpointWriter {
   void check();
   // Waits for the current write. Throws its error.
   void finish();
+  // As finish(), for a run that has failed: waits only a few seconds for the parts of other ranks.
+  void finish_failed();
 
   const std::filesystem::path& last() const { return last_; }  // last complete checkpoint; empty: none yet
 
@@ -42,6 +46,7 @@ class CheckpointWriter {
   // changes them during the write.
   pipeline::HostCopies model_, training_;
   std::vector<artifacts::TensorView> model_views_, training_views_;
+  std::atomic<bool> is_abandoned_{false};       // no more parts of other ranks are expected
   std::future<std::filesystem::path> writing_;  // invalid: no write is in progress
   std::filesystem::path last_;
 };

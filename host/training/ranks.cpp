@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/config/plan/print_run_plan.h"
 #include "framework/cuda/nccl_maker.h"
 #include "framework/support/error.h"
@@ -61,6 +62,13 @@ std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& 
     end_rank(*group, error);
   }
   return group;
+}
+
+SilentRecorder::SilentRecorder(std::filesystem::path folder, const pipeline::Training& training)
+    : folder_(std::move(folder)) {
+  if (training.shards)
+    parts_.emplace(artifacts::RunFolder{folder_}.checkpoints(), training.group->rank(),
+                   training.plan->checkpoint.asynchronous);
 }
 
 pipeline::BestCheckpoint SilentRecorder::read_best_checkpoint() { return host::read_best_checkpoint(folder_); }

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/distributed/collectives/process_group.h"
+#include "framework/pipeline/build/training.h"
 #include "framework/pipeline/state/recorder.h"
 #include "host/training/open_run.h"
+#include "host/training/part_writer.h"
 
 namespace tenon::host {
 
@@ -20,19 +23,29 @@ std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& 
 // operations with other ranks.
 [[noreturn]] void end_rank(distributed::ProcessGroup& group, const std::exception& error);
 
-// The recorder of all ranks except rank 0. It writes nothing: only rank 0 writes files.
+// The recorder of all ranks except rank 0, which writes all files but the parts of the optimizer's state.
 class SilentRecorder final : public pipeline::Recorder {
  public:
-  explicit SilentRecorder(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // Throws Error(configuration) if the optimizer's state is divided and this machine does not have the run folder.
+  SilentRecorder(std::filesystem::path folder, const pipeline::Training& training);
   std::filesystem::path folder() const override { return folder_; }
   void record(pipeline::LineKind, const pipeline::RunState&,
-              const std::vector<std::pair<std::string, double>>&) override {}
-  void save_checkpoint(const pipeline::RunState&, std::span<const plugins::NamedTensor>,
-                       const pipeline::SavedState&) override {}
+              const std::vector<std::pair<std::string, double>>&) override {
+    if (parts_) parts_->check();
+  }
+  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor>,
+                       const pipeline::SavedState& saved) override {
+    if (parts_ && !saved.numbers.empty()) parts_->save(state.step, saved);
+  }
   pipeline::BestCheckpoint read_best_checkpoint() override;
+  // Waits for the part that is being written. Throws Error(checkpoint) if the write failed.
+  void finish_checkpoint() {
+    if (parts_) parts_->finish();
+  }
 
  private:
   std::filesystem::path folder_;
+  std::optional<PartWriter> parts_;  // none: rank 0 writes the whole state
 };
 
 }  // namespace tenon::host

@@ -2,10 +2,13 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/checkpoint/copy_safetensors.h"
+#include "framework/artifacts/checkpoint/training_parts.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
@@ -14,10 +17,19 @@ namespace tenon::host {
 
 artifacts::ReadCheckpointFile CheckpointReader::reading() {
   return [this](const std::filesystem::path& file) {
-    if (file.filename() == artifacts::kModelFile) return read(file, model_);
-    if (file.filename() == artifacts::kTrainingFile) return read(file, training_);
-    return artifacts::read_checkpoint_digest(file);
+    const std::string name = file.filename().string();
+    const bool has_tensors =
+        name == artifacts::kModelFile || name == artifacts::kTrainingFile || artifacts::is_training_part(name);
+    return has_tensors ? read(file, place_of(file)) : artifacts::read_checkpoint_digest(file);
   };
+}
+
+// Forgets the previous checkpoint, which may have had other files.
+CheckpointReader::Tensors& CheckpointReader::place_of(const std::filesystem::path& file) {
+  const std::lock_guard lock(mutex_);
+  if (file.parent_path() != folder_) files_.clear();
+  folder_ = file.parent_path();
+  return files_[file.filename().string()];
 }
 
 // Parse errors are kept for later: the digest reports a damaged file first, wherever the damage is.
@@ -35,9 +47,22 @@ std::string CheckpointReader::read(const std::filesystem::path& file, Tensors& r
   }
 }
 
-std::vector<optimization::NamedTensor> CheckpointReader::take(Tensors& tensors) {
-  if (tensors.failure) std::rethrow_exception(tensors.failure);
-  return std::move(tensors.tensors);
+std::vector<optimization::NamedTensor> CheckpointReader::take(const std::vector<std::string>& names) {
+  std::vector<optimization::NamedTensor> taken;
+  for (const std::string& name : names) {
+    Tensors& file = files_[name];
+    if (file.failure) std::rethrow_exception(file.failure);
+    std::ranges::move(file.tensors, std::back_inserter(taken));
+    file.tensors.clear();
+  }
+  return taken;
+}
+
+std::vector<optimization::NamedTensor> CheckpointReader::take_training() {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : files_)
+    if (name != artifacts::kModelFile) names.push_back(name);
+  return take(names);
 }
 
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) {

@@ -3,6 +3,8 @@
 
 #include <exception>
 #include <filesystem>
+#include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,18 +22,22 @@ class CheckpointReader {
 
   // Return the tensors of the last checkpoint read. Throw Error(checkpoint) if a file matches its digest but cannot be
   // parsed.
-  std::vector<optimization::NamedTensor> take_model() { return take(model_); }
-  std::vector<optimization::NamedTensor> take_training() { return take(training_); }
+  std::vector<optimization::NamedTensor> take_model() { return take({artifacts::kModelFile}); }
+  // Of all ranks that wrote it.
+  std::vector<optimization::NamedTensor> take_training();
 
  private:
   struct Tensors {
     std::vector<optimization::NamedTensor> tensors;
     std::exception_ptr failure;
   };
+  Tensors& place_of(const std::filesystem::path& file);
   static std::string read(const std::filesystem::path& file, Tensors& tensors);
-  static std::vector<optimization::NamedTensor> take(Tensors& tensors);
+  std::vector<optimization::NamedTensor> take(const std::vector<std::string>& names);
 
-  Tensors model_, training_;  // each is written by one thread
+  std::mutex mutex_;                      // guards the map while files are read
+  std::filesystem::path folder_;          // of the checkpoint
+  std::map<std::string, Tensors> files_;  // by name; each is written by one thread
 };
 
 // Reads and verifies the checkpoint that the link `best` of a run folder points to. Throws Error(checkpoint).

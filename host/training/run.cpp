@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -56,7 +57,7 @@ pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline:
 // Errors here are only logged, for example on a full disk: the error that ended the run must be reported.
 void finish_failed(RunRecorder& recorder, const Failure& failure) {
   try {
-    recorder.finish_checkpoint();
+    recorder.finish_checkpoint_of_failed();
   } catch (const std::exception& error) {
     support::log_warning(error.what());
   }
@@ -67,14 +68,16 @@ void finish_failed(RunRecorder& recorder, const Failure& failure) {
   }
 }
 
+// Whether load_best() has put the best weights into the model.
+bool has_best_weights(const pipeline::Training& training, const pipeline::RunReport& report) {
+  return training.plan->checkpoint.load_best_at_end && report.best;
+}
+
 // Errors are only logged, because no result depends on these samples. A run that a signal stopped skips them.
 void add_samples(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder& recorder) {
   constexpr size_t kKept = 6;  // number of best and of worst samples
   const config::RunPlan& plan = *training.plan;
   if (plan.log.samples == 0 || training.validation.empty() || report.signal != 0) return;
-  const bool has_best =
-      plan.checkpoint.load_best_at_end && report.best;  // load_best() has put these weights into the model
-  const optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.average.get());
   plugins::StepContext context;
   context.step = report.state.step;
   context.epoch = report.state.epoch;
@@ -82,18 +85,18 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
   try {
     const pipeline::SampleScores scores = pipeline::score_samples(
         training, *training.validation.front(), context, {plan.log.samples, kKept}, [] { return stop_signal() == 0; });
-    recorder.add_samples(scores, has_best ? report.best->step : report.state.step);
+    recorder.add_samples(scores, has_best_weights(training, report) ? report.best->step : report.state.step);
   } catch (const std::exception& error) {
     support::log_warning(std::string("the report has no samples: ") + error.what());
   }
 }
 
-void finish_work(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder& recorder) {
-  const auto finish = [&] {
-    recorder.finish_checkpoint();
-    add_samples(training, report, recorder);
-  };
-  training.group ? training.group->rank0_first(finish) : finish();
+// Runs the work of rank 0 after the last step, with the weights for evaluation. All ranks call it, because these
+// weights may be divided over them.
+void finish_work(pipeline::Training& training, const pipeline::RunReport& report, const std::function<void()>& work) {
+  const bool has_best = has_best_weights(training, report);
+  const optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.average.get());
+  training.group ? training.group->rank0_first(work) : work();
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, reporting::RunOutput& output,
@@ -112,7 +115,10 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, report
     if (training.plan->log.histograms.unit != config::Period::Unit::never) observers.push_back(&histograms);
     const pipeline::RunReport report =
         train_with_observers(training, recorder, std::move(observers), resumption, options, description);
-    finish_work(training, report, recorder);
+    finish_work(training, report, [&] {
+      recorder.finish_checkpoint();
+      add_samples(training, report, recorder);
+    });
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
     recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
@@ -140,9 +146,10 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
 // Trains on a rank other than 0, without output.
 int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption,
                    const TrainOptions& options, const plugins::RunDescription* description) {
-  SilentRecorder recorder(training.group->broadcast_string("run folder", ""));
+  SilentRecorder recorder(training.group->broadcast_string("run folder", ""), training);
   const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, options, description);
-  training.group->rank0_first([] {});  // rank 0 writes its last checkpoint and evaluates samples
+  recorder.finish_checkpoint();
+  finish_work(training, report, [] {});  // rank 0 writes its last checkpoint and evaluates samples
   return report.signal != 0 ? 128 + report.signal : 0;
 }
 

@@ -53,6 +53,8 @@ class RunRecorder final : public pipeline::Recorder {
   std::function<void(const artifacts::HistoryLine&)> on_line;
   // Waits for the checkpoint that is being written. Throws Error(checkpoint) if the write failed.
   void finish_checkpoint() { checkpoints_.finish(); }
+  // As finish_checkpoint(), for a run that has failed: other ranks may have ended.
+  void finish_checkpoint_of_failed() { checkpoints_.finish_failed(); }
   // The last complete checkpoint.
   const std::filesystem::path& last_checkpoint() const {
     return checkpoints_.last().empty() ? record_.resumed_from : checkpoints_.last();
@@ -79,6 +81,8 @@ class RunRecorder final : public pipeline::Recorder {
   artifacts::ModelSizes model_sizes_;
   pipeline::FrozenParameters frozen_;  // that checkpoints leave out
   bool has_png_plots_ = false;
+  int64_t writers_;    // number of ranks that write the training state
+  int64_t saves_ = 0;  // checkpoints with a training state
   CheckpointWriter checkpoints_;
 };
 

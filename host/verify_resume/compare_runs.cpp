@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/training_parts.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/pipeline/state/stage_times.h"
 #include "framework/plugins/calls/ports.h"
@@ -79,6 +81,34 @@ std::string describe_difference(const TensorView& a, const TensorView& b) {
          reporting::print_count(*difference.max_ulps) + " ulps)";
 }
 
+// The tensors of a file of a checkpoint. The training state includes the parts that other ranks wrote.
+class StoredTensors {
+ public:
+  StoredTensors(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name) {
+    add(checkpoint / name);
+    if (name != artifacts::kTrainingFile) return;
+    for (const artifacts::CheckpointFile& file : manifest.files)
+      if (artifacts::is_training_part(file.name)) add(checkpoint / file.name);
+  }
+
+  const std::vector<const TensorView*>& all() const { return all_; }
+
+  const TensorView* find(const std::string& name) const {
+    for (const auto& file : files_)
+      if (const TensorView* const tensor = file->find(name)) return tensor;
+    return nullptr;
+  }
+
+ private:
+  void add(const fs::path& file) {
+    files_.push_back(std::make_unique<SafetensorsFile>(file));
+    for (const TensorView& tensor : files_.back()->tensors()) all_.push_back(&tensor);
+  }
+
+  std::vector<std::unique_ptr<SafetensorsFile>> files_;
+  std::vector<const TensorView*> all_;
+};
+
 class PairComparison {
  public:
   PairComparison(const fs::path& run, const fs::path& other) : run_{run}, other_{other} {}
@@ -93,9 +123,12 @@ class PairComparison {
       add(kManifest, "",
           "the last checkpoints are at " + describe_both(describe_place(manifest), describe_place(other_manifest)),
           false);
-    found_.model_tensors = compare_tensors(artifacts::kModelFile, checkpoint, other) +
-                           compare_excluded(manifest.excluded, other_manifest.excluded);
-    found_.training_tensors = compare_tensors(artifacts::kTrainingFile, checkpoint, other);
+    const auto compare_file = [&](const char* name) {
+      return compare_tensors(name, {checkpoint, manifest, name}, {other, other_manifest, name});
+    };
+    found_.model_tensors =
+        compare_file(artifacts::kModelFile) + compare_excluded(manifest.excluded, other_manifest.excluded);
+    found_.training_tensors = compare_file(artifacts::kTrainingFile);
     compare_numbers(manifest.state, other_manifest.state);
     return std::move(found_);
   }
@@ -141,19 +174,18 @@ class PairComparison {
     });
   }
 
-  int64_t compare_tensors(const std::string& name, const fs::path& checkpoint, const fs::path& other) {
-    const SafetensorsFile file(checkpoint / name), other_file(other / name);
+  int64_t compare_tensors(const std::string& name, const StoredTensors& file, const StoredTensors& other_file) {
     const auto add_tensor = [&](const std::string& tensor, const std::string& text) {
       add(name, tensor, text, name == artifacts::kTrainingFile && tensor.find(".callback.") != std::string::npos);
     };
-    for (const TensorView& tensor : file.tensors()) {
-      const TensorView* const same = other_file.find(tensor.name);
-      const std::string text = same ? describe_difference(tensor, *same) : "is missing in the other run";
-      if (!text.empty()) add_tensor(tensor.name, text);
+    for (const TensorView* const tensor : file.all()) {
+      const TensorView* const same = other_file.find(tensor->name);
+      const std::string text = same ? describe_difference(*tensor, *same) : "is missing in the other run";
+      if (!text.empty()) add_tensor(tensor->name, text);
     }
-    for (const TensorView& tensor : other_file.tensors())
-      if (!file.find(tensor.name)) add_tensor(tensor.name, "is in the other run alone");
-    return static_cast<int64_t>(file.tensors().size());
+    for (const TensorView* const tensor : other_file.all())
+      if (!file.find(tensor->name)) add_tensor(tensor->name, "is in the other run alone");
+    return static_cast<int64_t>(file.all().size());
   }
 
   // Compares the digests of the frozen parameters that the checkpoints leave out.

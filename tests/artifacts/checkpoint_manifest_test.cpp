@@ -102,7 +102,7 @@ TEST_CASE("an invalid manifest is refused with the reason") {
   CHECK(contains(refuse(R"({"format": "zip"})"), "format is \"zip\"; expected \"tenon-checkpoint\""));
   CHECK(contains(refuse(R"({"format": 1})"), "expected string"));
   CHECK(
-      contains(refuse(R"({"format": "tenon-checkpoint", "format_version": 2})"), "format_version is 2; this version"));
+      contains(refuse(R"({"format": "tenon-checkpoint", "format_version": 3})"), "format_version is 3; this version"));
   CHECK(contains(refuse("{" + kHead + R"(, "epoch": -1})"), "epoch is \"-1\"; expected a whole number"));
   CHECK(contains(refuse("{" + kHead + R"(, "epoch": 1.5})"), "expected a whole number"));
   CHECK(contains(refuse("{" + kHead + R"(, "epoch": 1, "step": 18446744073709551615})"), "expected a whole number"));

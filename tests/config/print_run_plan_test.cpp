@@ -160,6 +160,7 @@ timeout_s = 100.0
 bucket_mib = 25.0
 first_bucket_mib = 1.0
 compression = "none"
+shard = "none"
 find_unused_parameters = false
 static_graph = false
 synchronize_batch_norm = false
@@ -211,7 +212,7 @@ TEST_CASE("a printed plan that is read in another folder is the same plan") {
       {"distributed={processes=3, backend='gloo', interface='eth0', timeout_s=0.5, bucket_mib=8, "
        "first_bucket_mib=0.5}"},
       {"distributed={backend='nccl', compression='fp16', find_unused_parameters=true, synchronize_batch_norm=true}"},
-      {"distributed={compression='bf16', static_graph=true}"},
+      {"distributed={compression='bf16', shard='optimizer', static_graph=true}"},
   };
   for (const auto& overrides : runs) {
     CAPTURE(overrides.empty() ? "" : overrides[0]);
@@ -363,6 +364,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "distributed.first_bucket_mib=2",
        "distributed.compression=fp16",
        "distributed.compression=bf16",
+       "distributed.shard=optimizer",
        "distributed.find_unused_parameters=true",
        "distributed.static_graph=true",
        "distributed.synchronize_batch_norm=true"},

@@ -196,6 +196,16 @@ TEST_CASE("a rank ends although it waits for the store of a stopped rank 0, or c
   CHECK(texts[2] == "ended: exit code 6");
 }
 
+TEST_CASE("a rank that is ahead of rank 0 does not get the text of an earlier call") {
+  const auto texts = in_group(2, [](ProcessGroup& group) {
+    const std::string first = group.broadcast_string("name", "first");
+    // Rank 1 requests the second text before it exists.
+    if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return first + " " + group.broadcast_string("name", "second");
+  });
+  CHECK(texts == all(2, "first second"));
+}
+
 TEST_CASE("a rank that is stopped for less than the time limit does not end the run") {
   const auto texts = in_group(2, [](ProcessGroup& group) {
     const int64_t process = std::stoll(group.broadcast_string("process", std::to_string(getpid())));
@@ -231,6 +241,25 @@ TEST_CASE("the work of rank 0 for all may take longer than the time limit") {
       },
       /*timeout_s=*/1);
   CHECK(texts == all(3, "completed"));
+}
+
+TEST_CASE("a barrier without limit waits longer than the time limit, and not for a rank that has failed") {
+  const auto texts = in_group(
+      3,
+      [](ProcessGroup& group) {
+        if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+        group.barrier_without_limit();
+        group.barrier_without_limit();
+        return std::string("completed");
+      },
+      /*timeout_s=*/1);
+  CHECK(texts == all(3, "completed"));
+  const auto failed = in_group(2, [](ProcessGroup& group) {
+    if (group.rank() == 1) throw std::runtime_error("the disk is full");
+    group.barrier_without_limit();
+    return std::string("completed");
+  });
+  CHECK(failed[0] == "threw: rank 1 has failed: the disk is full");
 }
 
 TEST_CASE("the work of rank 0 for all may fail, and rank 0 may not reach it") {

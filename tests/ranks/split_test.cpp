@@ -135,6 +135,9 @@ TEST_CASE("one to four ranks give the same losses and metrics") {
        with(samples(153), {"train.accumulate=3"}, kIgnoring), with(samples(154), {"train.clip_norm=0.5"}, ""),
        with(samples(155), {"train.average={use=\"ema\",decay=0.9}"}, ""),
        with(samples(155), {"optimizer={use=\"schedule_free_adamw\",lr=0.01}"}, ""),
+       with(samples(155), {"optimizer={use=\"adamw\",lr=0.01}", "distributed.shard=\"optimizer\""}, ""),
+       with(samples(154), {"optimizer={use=\"muon\",lr=0.01}", "distributed.shard=\"optimizer\"", "train.accumulate=3"},
+            ""),
        with(samples(157), {"train.accumulate=3", kTrainMetrics}, "")},
       1e-5);
 }

@@ -61,6 +61,10 @@ params = { how = "kill", where = "environment" }
 const std::vector<std::string> kPlain{};
 const std::vector<std::string> kMixed{"train.precision=\"bf16\"", "train.accumulate=2",
                                       "train.average={use=\"ema\",decay=0.9}"};
+const std::vector<std::string> kDivided{"distributed.shard=\"optimizer\"", "train.accumulate=2",
+                                        "train.average={use=\"ema\",decay=0.9}"};
+const std::vector<std::string> kDividedScheduleFree{"distributed.shard=\"optimizer\"",
+                                                    "optimizer={use=\"schedule_free_adamw\",lr=0.01}"};
 const std::vector<std::string> kScheduleFree{"optimizer={use=\"schedule_free_adamw\",lr=0.01}", "train.accumulate=2",
                                              "schedule.warmup_steps=3"};
 
@@ -174,6 +178,51 @@ TEST_CASE("a run with a schedule-free optimizer resumes to the same bytes") {
   check_kills("schedule-free-2", 2, kScheduleFree, 0);
 }
 
+TEST_CASE("a run with its optimizer divided over processes resumes to the same bytes") {
+  check_kills("divided-2", 2, kDivided, 0);
+  check_kills("divided-3", 3, kDividedScheduleFree, 0);
+}
+
+TEST_CASE("a divided optimizer is resumed by any number of processes, also undivided") {
+  const auto begin = [](const std::string& name, const std::string& shard) {
+    fs::remove_all(runs_of(name));
+    REQUIRE(run_host(arguments_of(name, 3, {"train.epochs=1", "distributed.shard=\"" + shard + "\""})).exit_code == 0);
+    return run_of(name);
+  };
+  const fs::path plain = begin("undivided", "none"), divided = begin("divided", "optimizer");
+  CHECK(weights_of(divided) == weights_of(plain));
+  CHECK_FALSE(fs::exists(plain / "checkpoints/latest/training.rank1.safetensors"));
+  CHECK(fs::exists(divided / "checkpoints/latest/training.rank2.safetensors"));
+  CHECK(run_host({"checkpoint", "verify", divided.string()}).exit_code == 0);
+  const auto resume = [](const fs::path& run, int processes, const std::string& shard) {
+    const std::string name = "resumed-" + run.parent_path().filename().string();
+    fs::remove_all(runs_of(name));
+    fs::create_directories(runs_of(name));
+    fs::copy(run, runs_of(name) / run.filename(), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    const Outcome outcome =
+        run_host(arguments_of(name, processes, {"train.epochs=2", "distributed.shard=\"" + shard + "\""}, "latest"));
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK(outcome.output.find("resumed from ") != std::string::npos);
+    return weights_of(run_of(name));
+  };
+  for (const int processes : {1, 2, 3, 4}) {
+    CAPTURE(processes);
+    const std::string expected = resume(plain, processes, "none");
+    CHECK(resume(divided, processes, "optimizer") == expected);
+    if (processes == 1) continue;
+    CHECK(resume(divided, processes, "none") == expected);
+    CHECK(resume(plain, processes, "optimizer") == expected);
+  }
+  fs::remove(divided / "checkpoints/latest/training.rank1.safetensors");
+  CHECK(run_host({"checkpoint", "verify", divided.string()}).exit_code != 0);
+  const Outcome refused =
+      run_host(arguments_of("divided", 3, {"train.epochs=2"}, fs::canonical(divided / "checkpoints/latest").string()));
+  CHECK(refused.exit_code == 5);
+  CHECK(refused.errors.find("training.rank1.safetensors: is missing; the checkpoint is not complete") !=
+        std::string::npos);
+}
+
 // TENON_KILLS=N sets the number of additional steps for each setup.
 TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doctest::skip()) {
   const char* const given = std::getenv("TENON_KILLS");
@@ -181,6 +230,7 @@ TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doct
   for (const int processes : {1, 2, 4}) {
     check_kills("plain-" + std::to_string(processes), processes, kPlain, more);
     check_kills("mixed-" + std::to_string(processes), processes, kMixed, more);
+    check_kills("divided-" + std::to_string(processes), processes, kDivided, more);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/training_parts.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/files/file_error.h"
@@ -91,6 +92,7 @@ void CheckpointStore::point_at(const char* link, const fs::path& checkpoint) con
 }
 
 fs::path CheckpointStore::write(const CheckpointContents& contents) {
+  TENON_CHECK(contents.parts.ranks == 1 || contents.parts.is_abandoned != nullptr, "nothing ends the wait for parts");
   TENON_CHECK(contents.epoch >= 0 && contents.step >= 0, "epoch " << contents.epoch << ", step " << contents.step);
   const std::string name = name_checkpoint_folder(contents.step);
   const bool can_be_resumed = !contents.state.empty();
@@ -119,6 +121,9 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     write_text(file, text);
     manifest.files.push_back({file, text.size(), support::xxh128(text)});
   }
+  for (int64_t rank = 1; rank < contents.parts.ranks; ++rank)
+    manifest.files.push_back(take_training_part(folder_, {contents.step, contents.parts.number, rank},
+                                                folder.temporary(), *contents.parts.is_abandoned));
   const std::string text = print_checkpoint_manifest(manifest);
   write_text(kManifestFile, text);
   write_text(kManifestDigestFile, print_manifest_digest(text));

@@ -1,11 +1,13 @@
 // Checkpoints of a run. A folder such as checkpoints/step-00000120/ contains model.safetensors, training.safetensors
-// (the training state without the weights, needed to resume), text files of the run (plan.toml, origin.json),
-// manifest.json and manifest.xxh128. The latter is the output of `xxhsum` for the manifest, so that damage to the
-// manifest is detected. The links `latest` and `best` point to checkpoints.
+// (the training state without the weights, needed to resume), training.rank1.safetensors and so on (the optimizer's
+// state of the other ranks, if it is divided over them), text files of the run (plan.toml, origin.json), manifest.json
+// and manifest.xxh128. The latter is the output of `xxhsum` for the manifest, so that damage to the manifest is
+// detected. The links `latest` and `best` point to checkpoints.
 //
 // A folder with such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -26,6 +28,13 @@ namespace tenon::artifacts {
 inline constexpr const char* kModelFile = "model.safetensors";
 inline constexpr const char* kTrainingFile = "training.safetensors";
 
+// The ranks from 1 to `ranks` - 1 write parts of the training state, see training_parts.h.
+struct AwaitedParts {
+  int64_t ranks = 1;
+  int64_t number = 0;                               // number of earlier checkpoints
+  const std::atomic<bool>* is_abandoned = nullptr;  // set to true: no more parts are expected
+};
+
 struct CheckpointContents {
   int64_t epoch;
   int64_t step;
@@ -38,6 +47,7 @@ struct CheckpointContents {
   config::ClassNames class_names = {};            // in the manifest and in the metadata of model.safetensors
   ModelSizes model_sizes = {};                    // in the metadata of model.safetensors
   std::vector<ExcludedTensor> excluded = {};      // frozen parameters that `model` lacks
+  AwaitedParts parts = {};
 };
 
 // Which checkpoints to keep.

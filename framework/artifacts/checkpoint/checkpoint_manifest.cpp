@@ -7,6 +7,7 @@
 
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/artifacts/checkpoint/training_parts.h"
 #include "framework/support/error.h"
 
 namespace tenon::artifacts {
@@ -16,6 +17,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kFormatVersion = 1;
+// With parts of the training state, which versions that read only the first format would leave out.
+constexpr int64_t kFormatVersionWithParts = 2;
 constexpr int kDeepest = 4;
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& message) {
@@ -147,7 +150,9 @@ std::string print_numbers(const Numbers& numbers) {
 }  // namespace
 
 std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
-  std::string text = "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": " + std::to_string(kFormatVersion) +
+  const bool has_parts = std::ranges::any_of(manifest.files, is_training_part, &CheckpointFile::name);
+  const int64_t version = has_parts ? kFormatVersionWithParts : kFormatVersion;
+  std::string text = "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": " + std::to_string(version) +
                      ",\n  \"epoch\": " + std::to_string(manifest.epoch) +
                      ",\n  \"step\": " + std::to_string(manifest.step) + ",\n  \"files\": [";
   const char* separator = "\n";
@@ -170,10 +175,10 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::f
   if (const auto& format = find(json, "format", Json::value_t::string, file); format != "tenon-checkpoint") {
     refuse(file, "format is " + quote_name(format.get<std::string>()) + "; expected \"tenon-checkpoint\"");
   }
-  if (const uint64_t version = find_count(json, "format_version", file); version != kFormatVersion) {
+  const uint64_t version = find_count(json, "format_version", file);
+  if (version != kFormatVersion && version != kFormatVersionWithParts)
     refuse(file, "format_version is " + std::to_string(version) + "; this version of Tenon reads " +
-                     std::to_string(kFormatVersion));
-  }
+                     std::to_string(kFormatVersion) + " and " + std::to_string(kFormatVersionWithParts));
   CheckpointManifest manifest;
   manifest.epoch = static_cast<int64_t>(find_count(json, "epoch", file));
   manifest.step = static_cast<int64_t>(find_count(json, "step", file));

@@ -184,6 +184,7 @@ struct DistributedConfig {
   Setting<double> bucket_mib;
   Setting<double> first_bucket_mib;
   Setting<std::string> compression;
+  Setting<std::string> shard;
   Setting<bool> find_unused_parameters;
   Setting<bool> static_graph;
   Setting<bool> synchronize_batch_norm;

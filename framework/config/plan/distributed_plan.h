@@ -16,8 +16,16 @@ enum class Backend {
 // The dtype to which gradients are rounded for communication. They are also summed in this dtype.
 enum class Compression { none, fp16, bf16 };
 
-std::string to_string(Backend backend);          // the run file syntax
-std::string to_string(Compression compression);  // the run file syntax
+// What is divided over the processes instead of being kept by each of them.
+enum class Shard {
+  none,
+  optimizer  // the optimizer's state
+};
+
+// The run file syntax.
+std::string to_string(Backend backend);
+std::string to_string(Compression compression);
+std::string to_string(Shard shard);
 
 struct DistributedSection {
   int64_t processes = 1;                 // started by `host --config` on this machine, unless another launcher did
@@ -27,6 +35,7 @@ struct DistributedSection {
   double bucket_mib = 25;                // size of a gradient bucket; a bucket is reduced at once
   double first_bucket_mib = 1;           // size of the first bucket, which is ready first in backward
   Compression compression = Compression::none;
+  Shard shard = Shard::none;
   bool find_unused_parameters = false;  // in each step, for models that skip parameters in some steps
   bool static_graph = false;            // every step uses the same parameters
   bool synchronize_batch_norm = false;  // batch statistics over the batches of all processes

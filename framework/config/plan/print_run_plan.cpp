@@ -188,6 +188,7 @@ void write_distributed(PlanWriter& writer, const DistributedSection& distributed
   writer.key("bucket_mib", distributed.bucket_mib);
   writer.key("first_bucket_mib", distributed.first_bucket_mib);
   writer.key("compression", to_string(distributed.compression));
+  writer.key("shard", to_string(distributed.shard));
   writer.key("find_unused_parameters", distributed.find_unused_parameters);
   writer.key("static_graph", distributed.static_graph);
   writer.key("synchronize_batch_norm", distributed.synchronize_batch_norm);

@@ -35,6 +35,14 @@ std::string to_string(Compression compression) {
   return "unknown";
 }
 
+std::string to_string(Shard shard) {
+  switch (shard) {
+    case Shard::none: return "none";
+    case Shard::optimizer: return "optimizer";
+  }
+  return "unknown";
+}
+
 DistributedSection resolve_distributed(const DistributedConfig& config, Diagnostics& diagnostics) {
   DistributedSection distributed;
   distributed.processes = config.processes.value_or(distributed.processes);
@@ -44,6 +52,7 @@ DistributedSection resolve_distributed(const DistributedConfig& config, Diagnost
   distributed.bucket_mib = config.bucket_mib.value_or(distributed.bucket_mib);
   distributed.first_bucket_mib = config.first_bucket_mib.value_or(distributed.first_bucket_mib);
   distributed.compression = to_compression(config.compression.value_or("none"));
+  distributed.shard = config.shard.value_or("none") == "optimizer" ? Shard::optimizer : Shard::none;
   distributed.find_unused_parameters = config.find_unused_parameters.value_or(false);
   distributed.static_graph = config.static_graph.value_or(false);
   distributed.synchronize_batch_norm = config.synchronize_batch_norm.value_or(false);

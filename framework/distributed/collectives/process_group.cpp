@@ -221,7 +221,7 @@ ProcessGroup::Pending ProcessGroup::start_reduce(Reduction reduction, at::Tensor
 
 void ProcessGroup::reduce(Reduction reduction, at::Tensor tensor) { start_reduce(reduction, std::move(tensor)).wait(); }
 
-ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor>& tensors) {
+ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor>& tensors, int64_t from) {
   if (tensors.empty()) return {};
   const at::NoGradGuard no_grad;
   // Packs the tensors as bytes, the widest elements first, so that each tensor is aligned for its dtype.
@@ -232,10 +232,12 @@ ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor
   const at::Tensor packed = at::cat(bytes);
   std::vector<at::Tensor> message{packed};
   c10::intrusive_ptr<c10d::Work> work;
-  wait_for_all([&] { work = parts_->group->broadcast(message); });
-  return Pending([this, work, packed, ordered = std::move(ordered)] {
+  c10d::BroadcastOptions options;
+  options.rootRank = from;
+  wait_for_all([&] { work = parts_->group->broadcast(message, options); });
+  return Pending([this, from, work, packed, ordered = std::move(ordered)] {
     wait_for_all([&work] { work->wait(); });
-    if (rank() == 0) return;
+    if (rank() == from) return;
     const at::NoGradGuard copying;
     int64_t place = 0;
     for (const at::Tensor& tensor : ordered) {
@@ -272,10 +274,12 @@ at::Tensor ProcessGroup::concatenate(const at::Tensor& rows) {
 }
 
 std::string ProcessGroup::broadcast_string(const std::string& name, const std::string& text) {
+  // Each call has a separate key: a rank that is ahead of rank 0 must not read the text of an earlier call.
+  const std::string key = "broadcast " + std::to_string(broadcasts_++) + " " + name;
   std::string given;
   wait_for_all([&] {
-    if (rank() == 0) parts_->store->set(name, text);
-    given = parts_->store->get_to_str(name);
+    if (rank() == 0) parts_->store->set(key, text);
+    given = parts_->store->get_to_str(key);
   });
   return given;
 }
@@ -387,14 +391,18 @@ void ProcessGroup::rank0_first(const std::function<void()>& work) {
 }
 
 void ProcessGroup::first_on_machine(const std::function<void()>& work) {
-  const std::string turn = "turn " + std::to_string(turns_++);
-  const std::string ends = turn + " ends";
   if (world_.local_rank == 0) {
     // A rank that waits is not lost, however long it takes.
     set_waiting(true);
     work();
     set_waiting(false);
   }
+  barrier_without_limit();
+}
+
+void ProcessGroup::barrier_without_limit() {
+  const std::string turn = "turn " + std::to_string(turns_++);
+  const std::string ends = turn + " ends";
   wait_for_all([&] {
     c10d::Store& store = *parts_->store;
     if (store.add(turn, 1) == size()) store.set(ends, std::string("1"));

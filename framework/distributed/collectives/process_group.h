@@ -70,8 +70,8 @@ class ProcessGroup {
   // Reduce the tensor over all ranks, in place.
   Pending start_reduce(Reduction reduction, at::Tensor tensor);
   void reduce(Reduction reduction, at::Tensor tensor);
-  // Sends the current values of rank 0 in one message. wait() copies them into the tensors of the other ranks.
-  Pending start_broadcast(const std::vector<at::Tensor>& tensors);
+  // Sends the current values of one rank in one message. wait() copies them into the tensors of the other ranks.
+  Pending start_broadcast(const std::vector<at::Tensor>& tensors, int64_t from = 0);
   // Concatenates [n_r, ...] of each rank r to [sum of n_r, ...], in the order of the ranks.
   at::Tensor concatenate(const at::Tensor& rows);
 
@@ -86,8 +86,9 @@ class ProcessGroup {
   // Returns, on all ranks, the index of the first tensor that is not bitwise equal on all ranks, or nothing.
   std::optional<size_t> find_unequal(const std::vector<at::Tensor>& tensors);
 
-  // A barrier: returns after all ranks have called it.
+  // Return after all ranks have called it. barrier() throws if a rank comes more than timeout_s after the first one.
   void barrier();
+  void barrier_without_limit();
 
   // Polls until is_done() returns true. Use it to wait for a device: a collective of NCCL occupies the device until all
   // ranks have called it, which never happens if one is lost. Throws Error(rank_lost) if a rank fails or timeout_s
@@ -129,8 +130,9 @@ class ProcessGroup {
 
   World world_;
   double timeout_s_;
-  int64_t turns_ = 0;    // calls of rank0_first()
-  int64_t gathers_ = 0;  // calls of gather()
+  int64_t turns_ = 0;       // calls of rank0_first()
+  int64_t gathers_ = 0;     // calls of gather()
+  int64_t broadcasts_ = 0;  // calls of broadcast_string()
   std::unique_ptr<Parts> parts_;
   bool has_failed_ = false;
   std::optional<support::Error> lost_;

@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/distributed/collectives/process_group.h"
-#include "framework/distributed/collectives/shared_pages.h"
+#include "framework/distributed/collectives/open_shared_pages.h"
 #include "framework/support/check.h"
 
 namespace tenon::distributed {
@@ -102,22 +101,8 @@ class SharedMemoryReduce {
 }  // namespace
 
 std::unique_ptr<SharedMemorySum> SharedMemorySum::make(ProcessGroup& group, std::chrono::milliseconds timeout) {
-  std::unique_ptr<SharedPages> pages;
-  const auto try_to = [](const auto& open) {
-    try {
-      return open();
-    } catch (const std::exception&) {
-      return std::unique_ptr<SharedPages>();
-    }
-  };
-  if (group.rank() == 0) pages = try_to([&] { return std::make_unique<SharedPages>(group.size(), timeout); });
-  const std::string name = group.broadcast_string("shared memory", pages ? pages->name() : "");
-  if (group.rank() > 0 && !name.empty())
-    pages = try_to([&] { return std::make_unique<SharedPages>(name, group.rank(), group.size(), timeout); });
-  const at::Tensor have = at::full({1}, pages ? 1 : 0, at::kLong);
-  group.reduce(Reduction::minimum, have);
-  if (have.item<int64_t>() == 0) return nullptr;
-  return std::unique_ptr<SharedMemorySum>(new SharedMemorySum(std::move(pages)));
+  std::unique_ptr<SharedPages> pages = open_shared_pages(group, timeout);
+  return pages ? std::unique_ptr<SharedMemorySum>(new SharedMemorySum(std::move(pages))) : nullptr;
 }
 
 SharedMemorySum::SharedMemorySum(std::unique_ptr<SharedPages> pages)

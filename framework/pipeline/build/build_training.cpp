@@ -109,9 +109,13 @@ void check_synchronizable(const config::RunPlan& plan) {
 
 // Null if the weights of training are evaluated. Frozen parameters are not averaged.
 std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunPlan& plan, const plugins::Model& model,
-                                                              const optimization::Optimizer& optimizer) {
-  if (std::holds_alternative<config::ScheduleFreeAdamWPlan>(plan.optimizer.rule))
-    return std::make_unique<optimization::ScheduleFreeWeights>(optimizer);
+                                                              const optimization::Optimizer& optimizer,
+                                                              OptimizerShards* shards) {
+  if (std::holds_alternative<config::ScheduleFreeAdamWPlan>(plan.optimizer.rule)) {
+    optimization::ScheduleFreeWeights::Gather gather;
+    if (shards) gather = [shards](const auto& tensors, const auto& parameters) { shards->gather(tensors, parameters); };
+    return std::make_unique<optimization::ScheduleFreeWeights>(optimizer, std::move(gather));
+  }
   if (!plan.train.average) return nullptr;
   std::vector<optimization::NamedTensor> tensors = select_tensors(model, /*only_trainable=*/false);
   for (const plugins::NamedTensor& frozen : list_frozen_parameters(model, optimizer))
@@ -169,7 +173,9 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   training.test_metrics = std::move(test_metrics);
   training.test = std::move(test);
   training.frozen_statistics = FrozenStatistics::make(plan.optimizer, training.model, *training.optimizer);
-  training.average = make_average(plan, training.model, *training.optimizer);
+  if (group && plan.distributed.shard == config::Shard::optimizer)
+    training.shards = std::make_unique<OptimizerShards>(*group, plan.distributed, *training.optimizer);
+  training.average = make_average(plan, training.model, *training.optimizer, training.shards.get());
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric()) {
     refuse_test_metric(training, *monitored, plan.schedule.place + ": schedule.monitor");

@@ -12,6 +12,7 @@
 #include "framework/optimization/schedule.h"
 #include "framework/pipeline/build/evaluation.h"
 #include "framework/pipeline/state/frozen_statistics.h"
+#include "framework/pipeline/state/optimizer_shards.h"
 #include "framework/pipeline/state/stage_times.h"
 #include "framework/plugins/components/callback.h"
 #include "framework/precision/loss_scaler.h"
@@ -51,6 +52,7 @@ struct Training : Evaluation {
   std::unique_ptr<optimization::EvaluationWeights> average =
       {};                                                    // null: the weights themselves are evaluated and saved
   std::unique_ptr<FrozenStatistics> frozen_statistics = {};  // null: the statistics of all batch norms are updated
+  std::unique_ptr<OptimizerShards> shards = {};              // null: every rank updates all parameters
   std::vector<AwaitedMetric> awaited_metrics = {};  // names in callbacks that are checked after the first validation
   MetricSet train_metrics = {};                     // over the batches of an epoch, in training mode
   std::vector<std::unique_ptr<BoundDataset>> test = {};  // evaluated once, after the last step

@@ -409,7 +409,8 @@ class Loop {
     {
       const SavedState saved = save_state();
       AveragedWeights averaged(training_.average.get());
-      first_then_others([&] { recorder_.save_checkpoint(state_, training_.model.tensors(), saved); });
+      recorder_.save_checkpoint(state_, training_.model.tensors(), saved);
+      if (training_.group) training_.group->barrier_without_limit();  // disks may be slow
       averaged.restore();
     }
     loop_.checkpoints.set_saved(state_.step);
@@ -497,13 +498,15 @@ class Loop {
   }
 
   // Saves the progress of a failed run if the weights are finite: the weights of the last step, and for a single
-  // process that could not read its data also the state needed for resuming.
+  // process that could not read its data also the state needed for resuming. Nothing is saved if the weights for
+  // evaluation are divided over the ranks, which cannot communicate any more.
   void save_after_failure() noexcept {
     if (phase_ == Phase::updating || loop_.checkpoints.has_saved(state_.step) || state_.step == 0) return;
     try {
       const bool is_between_steps = phase_ == Phase::reading_between_steps;
       if (is_between_steps) drain();
       const SavedState saved = is_between_steps && !training_.group ? save_state() : SavedState();
+      if (training_.average && training_.average->needs_all_processes()) return;
       const AveragedWeights averaged(training_.average.get());
       if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
       recorder_.save_checkpoint(state_, training_.model.tensors(), saved);

@@ -377,12 +377,21 @@ void TrainStep::drain() {
   readback_.drain();
 }
 
+// All ranks have the same gradients, so they skip the same steps.
+void TrainStep::gather_weights() {
+  if (!training_.shards) return;
+  const InStage stage(training_.times, Stage::processes);
+  training_.shards->gather_weights();
+}
+
 void TrainStep::update(const optimization::StepRates& rates) {
   dispatch_(Event::optimizer_before);
   // On a device the kernels read the flag.
   const bool is_skipped = readback_.is_immediate() && was_skipped_;
-  if (groups_.has_gradient() && !is_skipped)
+  if (groups_.has_gradient() && !is_skipped) {
     training_.optimizer->step(rates, readback_.is_immediate() ? at::Tensor() : non_finite_.tensor());
+    gather_weights();
+  }
   if (training_.scaler) training_.scaler->update(non_finite_.tensor());
   training_.optimizer->zero_grad();
   gradients_.release();

@@ -92,6 +92,7 @@ class TrainStep {
   void check_gradients();
   void post(const at::Tensor& norm);
   bool is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const;
+  void gather_weights();
   void update(const optimization::StepRates& rates);
 
   Training& training_;

@@ -61,7 +61,7 @@ void put_weights(const plugins::Model& model, const config::ModelSection& plan,
 
 void save_training(const Training& training, const RankState& given, SavedState& saved) {
   for (const optimization::NamedTensor& entry : training.optimizer->state())
-    saved.tensors["optimizer." + entry.name] = entry.tensor;
+    saved.tensors[kOptimizerPrefix + entry.name] = entry.tensor;
   for (const auto& [name, value] : training.schedule.state()) saved.numbers["schedule." + name] = value;
   if (training.scaler)
     for (const auto& [name, tensor] : training.scaler->state()) saved.tensors["loss_scaler." + name] = tensor;
@@ -106,7 +106,7 @@ RankState load_training(Training& training, const std::vector<optimization::Name
     }
     averaged.restore();
   }
-  training.optimizer->load_state(saved.tensors_under("optimizer."));
+  training.optimizer->load_state(saved.tensors_under(kOptimizerPrefix));
   std::map<std::string, double> schedule;
   for (const auto& [name, value] : training.schedule.state()) schedule[name] = saved.number("schedule." + name);
   training.schedule.load_state(schedule);

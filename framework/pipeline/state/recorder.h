@@ -38,7 +38,8 @@ class Recorder {
   // finishes them before the other ranks call this. Throws Error(checkpoint).
   virtual BestCheckpoint read_best_checkpoint() = 0;
   // Writes a complete checkpoint of the current model and of the state that resuming needs. `saved` is empty if that
-  // state is unavailable; then only the weights are usable. Throws Error(checkpoint).
+  // state is unavailable; then only the weights are usable. With several ranks all call it at the same time, and the
+  // optimizer's state in `saved` may be only that of this rank. Throws Error(checkpoint).
   virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
                                const SavedState& saved) = 0;
 };

@@ -1,0 +1,161 @@
+#include "framework/distributed/collectives/owned_tensors.h"
+
+#include <ATen/record_function.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "framework/distributed/collectives/open_shared_pages.h"
+#include "framework/support/check.h"
+
+namespace tenon::distributed {
+
+namespace {
+
+// The bytes of the tensors of one rank, one after another.
+class Row {
+ public:
+  void add(const at::Tensor& tensor) {
+    pieces_.emplace_back(static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes());
+    bytes_ += tensor.nbytes();
+  }
+
+  size_t bytes() const { return bytes_; }
+
+  // Calls copy(pointer, size) for the next `count` bytes, or for the remaining ones.
+  template <class Copy>
+  void next(size_t count, Copy&& copy) {
+    while (count > 0 && piece_ < pieces_.size()) {
+      const std::span<std::byte> rest = pieces_[piece_].subspan(offset_);
+      const size_t size = std::min(count, rest.size());
+      if (size > 0) copy(rest.data(), size);
+      count -= size;
+      offset_ += size;
+      if (offset_ < pieces_[piece_].size()) continue;
+      ++piece_;
+      offset_ = 0;
+    }
+  }
+
+ private:
+  std::vector<std::span<std::byte>> pieces_;
+  size_t bytes_ = 0;
+  size_t piece_ = 0, offset_ = 0;  // the position of next()
+};
+
+// Sends the rows of all ranks through the slots in parts. A rank writes a part of its row and then reads the previous
+// parts of the others, so that these have time to write.
+class SharedMemoryGather {
+ public:
+  SharedMemoryGather(SharedPages& pages, uint32_t& next, std::vector<Row>& rows)
+      : pages_(pages), next_(next), rows_(rows) {}
+
+  void run() {
+    size_t most = 0;
+    for (const Row& row : rows_) most = std::max(most, row.bytes());
+    const size_t parts = (most + SharedPages::kSlotBytes - 1) / SharedPages::kSlotBytes;
+    const uint32_t first = next_;
+    next_ += static_cast<uint32_t>(parts);
+    for (size_t i = 0; i <= parts; ++i) {
+      if (i < parts) write(first + static_cast<uint32_t>(i));
+      if (i > 0) read(first + static_cast<uint32_t>(i - 1));
+    }
+  }
+
+ private:
+  void write(uint32_t number) {
+    // All ranks must have read the previous contents of the slot. Numbers before 0 count as read.
+    for (int64_t r = 0; r < pages_.size(); ++r)
+      if (r != pages_.rank()) pages_.wait_read(r, number - SharedPages::kSlots);
+    std::byte* to = pages_.slot(pages_.rank(), number);
+    rows_[static_cast<size_t>(pages_.rank())].next(SharedPages::kSlotBytes, [&to](std::byte* piece, size_t size) {
+      std::memcpy(to, piece, size);
+      to += size;
+    });
+    pages_.set_written(number);
+  }
+
+  void read(uint32_t number) {
+    for (int64_t r = 0; r < pages_.size(); ++r) {
+      if (r == pages_.rank()) continue;
+      pages_.wait_written(r, number);
+      const std::byte* from = pages_.slot(r, number);
+      rows_[static_cast<size_t>(r)].next(SharedPages::kSlotBytes, [&from](std::byte* piece, size_t size) {
+        std::memcpy(piece, from, size);
+        from += size;
+      });
+    }
+    pages_.set_read(number);
+  }
+
+  SharedPages& pages_;
+  uint32_t& next_;
+  std::vector<Row>& rows_;
+};
+
+bool can_copy_bytes(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.layout() == at::kStrided && tensor.is_non_overlapping_and_dense();
+}
+
+}  // namespace
+
+OwnedTensors::OwnedTensors(ProcessGroup& group, const config::DistributedSection& plan)
+    : group_(group), message_bytes_(static_cast<size_t>(plan.bucket_mib * 1024 * 1024)) {
+  if (plan.backend == config::Backend::automatic && group.world().is_one_machine())
+    pages_ = open_shared_pages(group, std::chrono::milliseconds(static_cast<int64_t>(plan.timeout_s * 1000)));
+}
+
+OwnedTensors::~OwnedTensors() = default;
+
+void OwnedTensors::gather(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
+  TENON_CHECK(tensors.size() == owners.size(), tensors.size() << " tensors, " << owners.size() << " owners");
+  RECORD_FUNCTION("tenon::all_gather", std::vector<c10::IValue>());  // shown in timelines
+  if (pages_ && std::ranges::all_of(tensors, can_copy_bytes))
+    gather_shared(tensors, owners);
+  else
+    broadcast(tensors, owners);
+}
+
+void OwnedTensors::gather_shared(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
+  std::vector<Row> rows(static_cast<size_t>(group_.size()));
+  for (size_t i = 0; i < tensors.size(); ++i) rows[static_cast<size_t>(owners[i])].add(tensors[i]);
+  group_.set_waiting(true);
+  try {
+    SharedMemoryGather(*pages_, next_, rows).run();
+  } catch (const std::exception& error) {
+    group_.rethrow_as_lost(error);
+  }
+  group_.set_waiting(false);
+}
+
+// Two messages are under way at a time, which limits the memory of the packed tensors.
+void OwnedTensors::broadcast(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
+  ProcessGroup::Pending previous;
+  const auto send = [&](std::vector<at::Tensor>& message, int64_t owner) {
+    ProcessGroup::Pending pending = group_.start_broadcast(message, owner);
+    previous.wait();
+    previous = std::move(pending);
+    message.clear();
+  };
+  for (int64_t owner = 0; owner < group_.size(); ++owner) {
+    std::vector<at::Tensor> message;
+    size_t bytes = 0;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (owners[i] != owner) continue;
+      message.push_back(tensors[i]);
+      bytes += tensors[i].nbytes();
+      if (bytes < message_bytes_) continue;
+      send(message, owner);
+      bytes = 0;
+    }
+    if (!message.empty()) send(message, owner);
+  }
+  previous.wait();
+}
+
+}  // namespace tenon::distributed

@@ -1,0 +1,54 @@
+#include "framework/pipeline/state/optimizer_shards.h"
+
+#include <torch/types.h>
+
+#include <string>
+
+#include "framework/distributed/collectives/assign_owners.h"
+#include "framework/support/log.h"
+#include "framework/support/print_bytes.h"
+
+namespace tenon::pipeline {
+
+OptimizerShards::OptimizerShards(distributed::ProcessGroup& group, const config::DistributedSection& plan,
+                                 optimization::Optimizer& optimizer)
+    : optimizer_(optimizer), owned_(group, plan) {
+  std::vector<int64_t> bytes;
+  for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
+    const bool is_frozen = optimizer.parameter_rates()[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen;
+    bytes.push_back(is_frozen ? 0 : static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes()));
+  }
+  owners_ = distributed::assign_owners(bytes, group.size());
+  std::vector<bool> is_owned;
+  int64_t count = 0, total = 0;
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    is_owned.push_back(owners_[i] == group.rank());
+    if (!is_owned.back()) continue;
+    ++count;
+    total += bytes[i];
+  }
+  optimizer.update_only(std::move(is_owned));
+  support::log_debug("rank " + std::to_string(group.rank()) + " updates " + std::to_string(count) + " of " +
+                     std::to_string(owners_.size()) + " parameters (" +
+                     support::print_bytes(static_cast<uint64_t>(total)) + ")");
+}
+
+void OptimizerShards::gather_weights() {
+  std::vector<at::Tensor> weights;
+  std::vector<size_t> parameters;
+  for (size_t i = 0; i < owners_.size(); ++i) {
+    const at::Tensor& tensor = optimizer_.parameters()[i].tensor;
+    if (!tensor.requires_grad()) continue;  // frozen in this epoch
+    weights.push_back(tensor.detach());
+    parameters.push_back(i);
+  }
+  gather(weights, parameters);
+}
+
+void OptimizerShards::gather(const std::vector<at::Tensor>& tensors, const std::vector<size_t>& parameters) {
+  std::vector<int64_t> owners;
+  for (const size_t parameter : parameters) owners.push_back(owners_[parameter]);
+  owned_.gather(tensors, owners);
+}
+
+}  // namespace tenon::pipeline

@@ -1,0 +1,37 @@
+// Divides the optimizer over the ranks of a run, with distributed.shard = "optimizer".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "framework/distributed/collectives/owned_tensors.h"
+#include "framework/distributed/collectives/process_group.h"
+#include "framework/optimization/optimizer.h"
+
+namespace tenon::pipeline {
+
+// Every parameter belongs to one rank, which keeps its optimizer state and updates it. All ranks have all weights.
+class OptimizerShards {
+ public:
+  // A collective. Restricts the optimizer to the parameters of this rank. `group` and `optimizer` must outlive this
+  // object.
+  OptimizerShards(distributed::ProcessGroup& group, const config::DistributedSection& plan,
+                  optimization::Optimizer& optimizer);
+
+  // A collective. Copies the trainable weights from the ranks that updated them to the others. Call it after each step.
+  void gather_weights();
+
+  // A collective. As gather_weights(), for other tensors. `parameters`: the indices of their parameters.
+  void gather(const std::vector<at::Tensor>& tensors, const std::vector<size_t>& parameters);
+
+ private:
+  const optimization::Optimizer& optimizer_;
+  distributed::OwnedTensors owned_;
+  std::vector<int64_t> owners_;  // the rank of each parameter
+};
+
+}  // namespace tenon::pipeline
