@@ -32,7 +32,7 @@ std::optional<int> choose_device(const config::DeviceChoice& choice, const Found
     refuse(place, choice,
            describe(found) +
                "; expected a device that nvidia-smi shows and CUDA_VISIBLE_DEVICES allows, or run.device = \"cpu\"");
-  if (choice.index) refuse(place, choice, describe(found) + "; expected one of these");
+  if (choice.index) refuse(place, choice, describe(found) + "; expected one of these, or run.device = \"cpu\"");
   refuse(place, choice,
          describe(found) + ", but none for process " + std::to_string(index) +
              " of this machine; expected a device for each process: start fewer, or set run.device = \"cpu\"");

@@ -32,7 +32,7 @@ using Kind = config::DeviceChoice::Kind;
 // A device that the run file names must be usable. "auto" falls back to the CPU.
 OpenedDevice do_without(const config::DeviceChoice& choice, const std::string& place, const std::string& reason) {
   const std::string found = place + ": run.device is \"" + to_string(choice) + "\"";
-  if (choice.kind == Kind::cuda) refuse(found + ": " + reason);
+  if (choice.kind == Kind::cuda) refuse(found + ": " + reason + "; or set run.device = \"cpu\"");
   support::log_warning(found +
                        ", but the run uses the CPU, because a CUDA device was detected but cannot be used: " + reason);
   return {};

@@ -147,14 +147,15 @@ void ClassNumbers::apply(const SampleRequest& request, std::span<const SampleSlo
   }
 }
 
-void require_class_fields(const config::ClassNames& names, const std::string& source, const plugins::Dataset& dataset) {
+void require_class_fields(const config::ClassNames& names, const std::string& source, const plugins::Dataset& dataset,
+                          const std::string& place) {
   std::vector<std::string> fields;
   for (const Field& field : dataset.fields())
     if (is_integer(field.dtype)) fields.push_back(field.name);
   for (const auto& [field, classes] : names)
     if (std::ranges::find(fields, field) == fields.end())
       throw Error(ErrorKind::configuration,
-                  source + " names the classes of the field " + config::to_toml_key(field) + ", but " +
+                  place + ": " + source + " names the classes of the field " + config::to_toml_key(field) + ", but " +
                       dataset.component().describe() + " has no integer field with that name" +
                       support::suggest_name(field, fields) + "; expected a field that holds numbers of classes");
 }

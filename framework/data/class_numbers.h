@@ -53,6 +53,7 @@ class ClassNumbers {
 };
 
 // Throws Error(configuration) if the names are for a field that the dataset does not have with an integer dtype.
-void require_class_fields(const config::ClassNames& names, const std::string& source, const plugins::Dataset& dataset);
+void require_class_fields(const config::ClassNames& names, const std::string& source, const plugins::Dataset& dataset,
+                          const std::string& place);
 
 }  // namespace tenon::data

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <climits>
+#include <filesystem>
 #include <sstream>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 
-#include "framework/support/nearest_name.h"
-#include "host/command_line/registry.h"
+#include "framework/support/files.h"
+#include "framework/support/quote_for_shell.h"
+#include "host/command_line/suggest_words.h"
 
 namespace tenon::host {
 
@@ -54,34 +57,17 @@ std::string name_argument(const std::string& placeholder) {
   return name;
 }
 
-std::vector<std::string> option_names(const po::options_description& options) {
-  std::vector<std::string> names;
-  for (const auto& option : options.options()) names.push_back("--" + option->long_name());
-  return names;
-}
-
-// What a user may have meant by an argument that the command does not take: --set for train.epochs=3, --config for a
-// file, or a command.
-std::string guess_meaning(const Command& command, const std::string& argument, bool has_config) {
-  if (*command.name) return "";
-  std::vector<std::string> words = command_words();
-  words.emplace_back(kTrain);
-  if (const auto word = support::nearest_name(argument, words)) return "; did you mean host " + *word + "?";
-  const bool is_setting = argument.find('=') != argument.npos;
-  if (!is_setting && (has_config || argument.empty() || argument[0] == '-')) return "";
-  return std::string("; did you mean ") + (is_setting ? "--set " : "--config ") + argument + "?";
-}
-
-void require_arguments(const Command& command, const std::vector<std::string>& given, bool has_config) {
+void require_arguments(const Command& command, const std::vector<std::string>& arguments,
+                       const po::variables_map& given) {
   const ArgumentCount count = count_arguments(command);
-  if (given.size() > count.most) {
-    const std::string& unexpected = given[count.most];
-    refuse_command_line(&command,
-                        "unexpected argument \"" + unexpected + "\"" + guess_meaning(command, unexpected, has_config));
+  if (arguments.size() > count.most) {
+    const std::vector<std::string> unexpected(arguments.begin() + static_cast<ptrdiff_t>(count.most), arguments.end());
+    refuse_command_line(
+        &command, "unexpected argument \"" + unexpected.front() + "\"" + suggest_argument(command, unexpected, given));
   }
-  if (given.size() < count.least) {
-    const std::string missing = name_argument(split_words(command.arguments)[given.size()]);
-    refuse_command_line(&command, std::string(command.name) + " has " + (given.empty() ? "no " : "one ") + missing);
+  if (arguments.size() < count.least) {
+    const std::string missing = name_argument(split_words(command.arguments)[arguments.size()]);
+    refuse_command_line(&command, std::string(command.name) + " has " + (arguments.empty() ? "no " : "one ") + missing);
   }
 }
 
@@ -95,11 +81,59 @@ void take_run_file(const Command& command, std::vector<std::string>& arguments, 
   arguments.erase(arguments.begin() + static_cast<ptrdiff_t>(place));
 }
 
+// `host compare --config a.toml`: the command has run files as arguments.
+void take_options_as_arguments(const Command& command, std::vector<std::string>& arguments,
+                               const po::variables_map& given) {
+  if (!std::string_view(command.arguments).starts_with("FILE") || !given.count("config")) return;
+  const auto files = given["config"].as<std::vector<std::string>>();
+  arguments.insert(arguments.begin(), files.begin(), files.end());
+}
+
+// The run file of the run that --checkpoint names.
+std::string suggest_plan(const po::variables_map& given) {
+  if (!given.count("checkpoint")) return "";
+  const std::filesystem::path plan = std::filesystem::path(given["checkpoint"].as<std::string>()) / "plan.toml";
+  return support::is_file(plan) ? "; did you mean --config " + support::quote_for_shell(plan.string()) + "?" : "";
+}
+
 void require_options(const Command& command, const po::variables_map& given) {
   for (const std::string& word : split_words(command.needed)) {
     if (!word.starts_with("--") || given.count(word.substr(2))) continue;
-    refuse_command_line(&command, *command.name ? command.name + std::string(" has no ") + word : word + " is missing");
+    refuse_command_line(&command,
+                        (*command.name ? command.name + std::string(" has no ") + word : word + " is missing") +
+                            (word == "--config" ? suggest_plan(given) : ""));
   }
+}
+
+// "FILE" for "FILE (=latest)".
+std::string value_placeholder(const Option& option) {
+  const std::string text = option->format_parameter();
+  return text.substr(0, text.find(' '));
+}
+
+const Option* find_option(const std::vector<Option>& options, const std::string& name) {
+  const size_t begin = std::min(name.find_first_not_of('-'), name.size());
+  for (const Option& option : options)
+    if (option->long_name() == name.substr(begin)) return &option;
+  return nullptr;
+}
+
+// An option without its value, with a value that it does not take, or with one of another type.
+[[noreturn]] void refuse_value(const Command& command, const std::string& name, const std::string& reason,
+                               const std::string& value = "") {
+  const std::vector<Option> options = options_of(command);
+  const Option* const option = find_option(options, name);
+  if (!option) refuse_command_line(&command, reason);
+  const std::string shown = "--" + (*option)->long_name();
+  if ((*option)->semantic()->max_tokens() == 0) refuse_command_line(&command, shown + " has a value", shown + " alone");
+  const std::string with_value = shown + " " + value_placeholder(*option);
+  if (value.empty()) refuse_command_line(&command, shown + " has no value", with_value);
+  const auto* const typed = dynamic_cast<const po::typed_value_base*>((*option)->semantic().get());
+  const bool is_whole = typed && (typed->value_type() == typeid(int64_t) || typed->value_type() == typeid(int));
+  refuse_command_line(&command, shown + " is \"" + value + "\"",
+                      is_whole                                         ? "a whole number"
+                      : typed && typed->value_type() == typeid(double) ? "a number"
+                                                                       : with_value);
 }
 
 }  // namespace
@@ -129,15 +163,24 @@ Arguments parse_arguments(const Command& command, const std::vector<std::string>
     po::store(po::command_line_parser(words).options(all).positional(positional).style(style).run(), given);
     po::notify(given);
   } catch (const po::unknown_option& error) {
-    refuse_command_line(&command, "unknown option " + error.get_option_name() +
-                                      support::suggest_name(error.get_option_name(), option_names(known)));
+    refuse_unknown_option(command, error.get_option_name(), words);
+  } catch (const po::invalid_command_line_syntax& error) {
+    refuse_value(command, error.get_option_name(), error.what());
+  } catch (const po::validation_error& error) {
+    const std::string what = error.what();  // the argument ('x') for option '--processes' is invalid
+    const size_t begin = what.find("('"), end = what.find("')");
+    refuse_value(command, error.get_option_name(), what,
+                 end == what.npos || begin > end ? "" : what.substr(begin + 2, end - begin - 2));
+  } catch (const po::multiple_occurrences& error) {
+    refuse_command_line(&command, error.get_option_name() + " is given more than once", "it once");
   } catch (const po::error& error) {
     refuse_command_line(&command, error.what());
   }
   auto arguments =
       given.count(kPositional) ? given[kPositional].as<std::vector<std::string>>() : std::vector<std::string>();
   take_run_file(command, arguments, given);
-  require_arguments(command, arguments, given.count("config") > 0);
+  take_options_as_arguments(command, arguments, given);
+  require_arguments(command, arguments, given);
   require_options(command, given);
   return {command, std::move(given), arguments, std::move(command_line)};
 }

@@ -18,6 +18,7 @@
 #include "host/command_line/print_help.h"
 #include "host/command_line/registry.h"
 #include "host/process/standard_streams.h"
+#include "host/command_line/suggest_words.h"
 
 namespace tenon::host {
 
@@ -35,10 +36,13 @@ bool requests_help(const Words& words) {
 int print_help(Words words) {
   if (words[0] == "help") words.erase(words.begin());
   const Command* command = find_command(words);
-  if (const auto family = words.empty() ? std::vector<const Command*>() : commands_of(words[0]);
-      !command && !family.empty())
-    command = family.front();
-  reporting::write_output_text(command ? help_text(*command) : help_text());
+  if (!words.empty() && words.front() == kTrain) words.erase(words.begin());
+  // `host checkpoint --help` describes show, verify and diff.
+  const auto family = command || words.empty() ? std::vector<const Command*>() : commands_of(words[0]);
+  if (!command && family.empty() && !words.empty() && looks_like_command(words[0])) refuse_unknown_command(words[0]);
+  std::string text;
+  for (const Command* one : family) text += (text.empty() ? "" : "\n") + help_text(*one);
+  reporting::write_output_text(command ? help_text(*command) : family.empty() ? help_text() : text);
   return 0;
 }
 
@@ -96,7 +100,8 @@ int run_command(int argc, const char* const* argv) {
   const Words command_line(argv, argv + argc);
   Words words(argv + std::min(argc, 1), argv + argc);
   // Training is the default; it may be named.
-  if (!words.empty() && words.front() == kTrain) words.erase(words.begin());
+  const bool is_named_training = !words.empty() && words.front() == kTrain;
+  if (is_named_training) words.erase(words.begin());
   bool is_training = false;
   int exit_code = 0;
   if (requests_help(words)) {
@@ -110,6 +115,8 @@ int run_command(int argc, const char* const* argv) {
     if (!found) require_second_word(words);
     is_training = !found;
     exit_code = run_one(found ? *found : default_command(), words, command_line);
+    if (!found && !is_named_training && !words.empty() && looks_like_command(words[0]))
+      refuse_unknown_command(words[0]);
   }
   try {
     flush_standard_output();

@@ -119,6 +119,7 @@ TEST_CASE("a value in another notation or of another trainer is suggested in tha
   CHECK(suggestion("train.precision = 16").ends_with("; did you mean \"fp16\"?"));
   CHECK(suggestion("checkpoint.mode = \"maximum\"").ends_with("; did you mean \"max\"?"));
   CHECK(suggestion("run.device = \"gpu\"").ends_with("; did you mean \"cuda\"?"));
+  CHECK(suggestion("run.device = \"cuda:1000000\"").ends_with("such as \"cuda:1\""));
   CHECK(suggestion("run.device = 1").ends_with("; did you mean \"cuda:1\"?"));
   CHECK(suggestion("data.train.subset = 0.5").ends_with("; did you mean \"50%\"?"));
   CHECK(suggestion("model = \"mlp\"") == "expected a table; write model = { use = \"mlp\" }");

@@ -48,7 +48,8 @@ TEST_CASE("a missing device is refused with the devices found") {
         "run.toml:2:10: run.device is \"cuda\"; found no CUDA device: no CUDA-capable device is detected; expected a "
         "device that nvidia-smi shows and CUDA_VISIBLE_DEVICES allows, or run.device = \"cpu\"");
   CHECK(refusal_of({Kind::cuda, 1}, {1}, 0) ==
-        "run.toml:2:10: run.device is \"cuda:1\"; found one CUDA device, cuda:0; expected one of these");
+        "run.toml:2:10: run.device is \"cuda:1\"; found one CUDA device, cuda:0; expected one of these, or "
+        "run.device = \"cpu\"");
   CHECK(refusal_of({Kind::cuda, 7}, {2}, 0).find("found 2 CUDA devices, cuda:0 to cuda:1") != std::string::npos);
 }
 

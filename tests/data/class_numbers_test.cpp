@@ -158,14 +158,14 @@ TEST_CASE("names for a field that the data do not have are refused") {
   const Opened opened({{"names", kAnimals}});
   CHECK(message_of(
             [&] {
-              data::require_class_fields({{"int46", kAnimals}}, "data.class_names", opened.dataset);
+              data::require_class_fields({{"int46", kAnimals}}, "data.class_names", opened.dataset, "run.toml:3:7");
             },
             ErrorKind::configuration)
-            .find("data.class_names names the classes of the field int46, but ") == 0);
-  CHECK_NOTHROW(data::require_class_fields({{"int64", kAnimals}}, "data.class_names", opened.dataset));
+            .find("run.toml:3:7: data.class_names names the classes of the field int46, but ") == 0);
+  CHECK_NOTHROW(data::require_class_fields({{"int64", kAnimals}}, "data.class_names", opened.dataset, "run.toml:3:7"));
   CHECK(message_of(
             [&] {
-              data::require_class_fields({{"float", kAnimals}}, "data.class_names", opened.dataset);
+              data::require_class_fields({{"float", kAnimals}}, "data.class_names", opened.dataset, "run.toml:3:7");
             },
             ErrorKind::configuration)
             .find("has no integer field with that name") != std::string::npos);

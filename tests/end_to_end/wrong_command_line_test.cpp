@@ -18,18 +18,39 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
 TEST_CASE("errors on the command line end with code 2 and a suggestion") {
   check_refused({}, "command line: --config is missing; expected host --config FILE");
   check_refused({"--confg", "run.toml"}, "unknown option --confg; did you mean \"--config\"?");
-  check_refused({"configs"}, "command line: unexpected argument \"configs\"; did you mean --config configs?");
+  check_refused({TENON_SOURCE_DIR "/configs"}, "/configs\", a folder; expected host --config FILE");
   check_refused({"nowhere.toml"}, "nowhere.toml: cannot be read");
   check_refused({"train"}, "command line: --config is missing; expected host --config FILE");
-  check_refused({"trian"}, "unexpected argument \"trian\"; did you mean host train?");
-  check_refused({"descibe", "mlp"}, "unexpected argument \"descibe\"; did you mean host describe?");
+  check_refused({"trian"}, "command line: \"trian\" is not a command; did you mean host train?; expected a command or");
+  check_refused({"descibe", "mlp"}, "command line: \"descibe\" is not a command; did you mean host describe?");
   check_refused({"--config", "run.toml", "train.epochs=3"},
                 "unexpected argument \"train.epochs=3\"; did you mean --set train.epochs=3?");
   check_refused({"--check", "--", "--config"}, "unexpected argument \"--config\"; expected host --config FILE");
   check_refused({"--config", "run.toml", "more.toml"}, "unexpected argument \"more.toml\"; expected host");
-  check_refused({"--config"}, "command line: ");
+  check_refused({"--config"}, "command line: --config has no value; expected --config FILE, see host --help");
+  check_refused({"--check=now"}, "command line: --check has a value; expected --check alone");
+  check_refused({"--config", "a.toml", "--config", "b.toml"}, "command line: --config is given more than once");
+  check_refused({"evalute", "run.toml", "--checkpoint", "best"}, "did you mean host evaluate?");
+  check_refused({"fit", "run.toml"}, "\"fit\" is not a command; did you mean host train?");
+  check_refused({"descibe", "--help"}, "\"descibe\" is not a command; did you mean host describe?");
+  check_refused({"--config", "run.toml", "--set", "train.epochs", "3"},
+                "unexpected argument \"3\"; did you mean --set train.epochs=3?");
+  check_refused({"--config", "run.toml", "--epochs", "3"},
+                "unknown option --epochs; did you mean --set train.epochs=3?");
+  check_refused({"-v"}, "unknown option -v; did you mean \"--verbose\"?");
   check_refused({"--config", "nowhere.toml"}, "nowhere.toml");
   check_refused({"--conf", "run.toml"}, "unknown option");
+}
+
+TEST_CASE("help of a command describes this command, and that of a first word all commands with it") {
+  const Outcome evaluate = run_host({"help", "evaluate"});
+  CHECK(evaluate.output.find("Usage: host evaluate") == 0);
+  CHECK(evaluate.output.find("--tta") != std::string::npos);
+  const Outcome checkpoint = run_host({"checkpoint", "--help"});
+  CHECK(checkpoint.exit_code == 0);
+  for (const char* usage :
+       {"Usage: host checkpoint show", "Usage: host checkpoint verify", "Usage: host checkpoint diff"})
+    CHECK(checkpoint.output.find(usage) != std::string::npos);
 }
 
 TEST_CASE("--help and --version need no other options") {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "framework/config/values/check_value.h"
+#include "framework/config/values/device_choice.h"
 #include "framework/support/nearest_name.h"
 
 namespace tenon::config {
@@ -146,13 +147,13 @@ std::string suggest_subset(const Node& node) {
 }
 
 std::string suggest_device(const Node& node) {
-  if (const auto* index = std::get_if<int64_t>(&node.value))
-    return *index >= 0 ? did_you_mean("cuda:" + node.text) : "";
+  const auto suggest = [](const std::string& meant) { return parse_device_choice(meant) ? did_you_mean(meant) : ""; };
+  if (const auto* index = std::get_if<int64_t>(&node.value)) return suggest("cuda:" + std::to_string(*index));
   if (node.as_string() == nullptr) return "";
   std::string word = to_lower_case(*node.as_string());
   if (word.starts_with("gpu") || word.starts_with("cuda")) {
     std::string index = word.substr(word.find_last_not_of("0123456789") + 1);
-    return did_you_mean(index.empty() ? "cuda" : "cuda:" + index);
+    return suggest(index.empty() ? "cuda" : "cuda:" + index);
   }
   const auto nearest = support::nearest_name(word, {"auto", "cpu", "cuda"});
   return nearest ? did_you_mean(*nearest) : "";

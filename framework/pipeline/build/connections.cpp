@@ -113,10 +113,22 @@ class Connector {
     return !mismatch(candidate, port, extents);
   }
 
+  // Images are bytes until they are normalised.
+  std::string suggest_fix(const Candidate& candidate, const Port& port) const {
+    constexpr uint64_t kBytes = TENON_DTYPE_BIT(TENON_UINT8);
+    const bool are_bytes = candidate.kind == Source::Kind::field && candidate.dtypes == kBytes &&
+                           (port.dtypes & kBytes) == 0 && candidate.shape.extents.size() > 2;
+    return are_bytes ? "; add \"normalize()\" at the end of the transforms of the dataset, or a "
+                       "[[data.batch_transform]] with use = \"normalize\""
+                     : "; change the parameters of " + plan_.use + " or its source (`host describe " + plan_.use +
+                           "` lists them)";
+  }
+
   const Candidate& accept(const Candidate& candidate, const Port& port) {
     plugins::Extents extents = extents_;
     if (const auto reason = mismatch(candidate, port, extents))
-      refuse("the input " + port.describe() + " does not fit its source " + describe(candidate) + ": " + *reason);
+      refuse("the input " + port.describe() + " does not fit its source " + describe(candidate) + ": " + *reason +
+             suggest_fix(candidate, port));
     extents_ = std::move(extents);
     return candidate;
   }

@@ -17,7 +17,9 @@
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
 #include "framework/support/log.h"
+#include "framework/support/nearest_path.h"
 
 namespace tenon::pipeline {
 
@@ -243,6 +245,13 @@ std::vector<KeptTensor> keep_excluded(const artifacts::ExcludedTensors& excluded
   return kept;
 }
 
+// The run file of the weights of a run, if no tensor fits another model.
+std::string suggest_run_file(const std::string& file) {
+  const auto run = std::filesystem::path(file).parent_path().parent_path().parent_path();
+  const std::filesystem::path plan = run / "plan.toml";
+  return support::is_file(plan) ? "; expected the model of its run: --config " + plan.string() : "";
+}
+
 // Throws if the match does not allow loading.
 void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, config::WeightsMatch match,
            const std::string& file) {
@@ -253,7 +262,7 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
   if (match == config::WeightsMatch::strict) {
     if (matched.is_complete()) return;
     reject_transposed(matched, tensors, file);
-    if (loaded == 0) refuse(": does not fit the model:");
+    if (loaded == 0) refuse(": does not fit the model" + suggest_run_file(file) + ":");
     refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(matched.count()) +
            " tensors fit; load only these with model.weights_match = \"partial\":");
   }
@@ -265,6 +274,11 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
 }  // namespace
 
 void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> tensors, const WeightsRequest& request) {
+  if (!support::path_exists(path))
+    throw support::Error(support::ErrorKind::checkpoint,
+                         path.string() + ": " + support::describe_path(path) +
+                             "; expected the file of model.weights: safetensors, or a state_dict of torch.save" +
+                             support::suggest_path(path, support::path_exists));
   artifacts::verify_checkpoint_file(path);
   const WeightsFile file(path);
   std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());

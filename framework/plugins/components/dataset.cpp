@@ -14,6 +14,7 @@
 #include <stdexcept>
 
 #include "framework/plugins/calls/ports.h"
+#include "framework/plugins/components/missing_paths.h"
 #include "framework/support/error.h"
 #include "framework/support/printable.h"
 
@@ -144,7 +145,7 @@ SampleField read_field(const tenon_field& declared) {
 
 }  // namespace
 
-Dataset::Dataset(const Component& component, const config::NamedDataset& plan)
+Dataset::Dataset(const Component& component, const config::NamedDataset& plan) try
     : name_(plan.name), sample_unit_(plan.name + " sample"), instance_(component, plan) {
   instance_.call([&](const tenon_dataset& table) { return table.length(instance_.self(), &size_); }, "length");
   if (size_ <= 0)
@@ -154,6 +155,8 @@ Dataset::Dataset(const Component& component, const config::NamedDataset& plan)
   read_classes();
   read_preprocessing();
   tokenizer_ = Tokenizer::read(component, instance_.self(), fields_);
+} catch (const Error& error) {
+  throw Error(error.kind(), error.what() + suggest_paths(component, plan, error.what()));
 }
 
 void Dataset::read_fields() {

@@ -20,13 +20,19 @@ bool is_hidden(const fs::path& path) { return path.filename().native().front() =
 
 std::vector<std::string> list_classes(const fs::path& root) {
   std::vector<std::string> classes;
+  bool has_images = false;
   datasets::visit_folder(root, kExpected, [&](const fs::directory_entry& entry) {
-    if (is_hidden(entry.path()) || datasets::is_listed_file(entry, "a folder of images")) return;
+    if (is_hidden(entry.path())) return;
+    if (datasets::is_listed_file(entry, "a folder of images")) {
+      has_images = has_images || datasets::is_image_name(entry.path());
+      return;
+    }
     classes.push_back(entry.path().filename().native());
   });
   std::sort(classes.begin(), classes.end());
   if (classes.empty()) {
-    throw tenon::DataError(root.native() + ": holds no folder; expected one folder of images per class");
+    throw tenon::DataError(root.native() + ": holds no folder; expected one folder of images per class" +
+                           (has_images ? ": it has images, so " + root.parent_path().native() + " may be meant" : ""));
   }
   return classes;
 }
