@@ -30,6 +30,7 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes) {
                         {"task", "regression"},
                         {"with_target", true},
                         {"classes", Texts{}},
+                        {"group", ""},
                         {"features", Texts{}},
                         {"ignore", Texts{}},
                         {"categorical", Texts{}},
@@ -210,6 +211,34 @@ TEST_CASE("identical rows are in the same part, and classes have the same number
   CHECK(seen[0].size() + seen[1].size() == 20);
 }
 
+TEST_CASE("groups are numbered by name, are no feature, and are in one split") {
+  std::string text = "patient,x,y\n";
+  for (int i = 0; i < 60; ++i) text += "p" + std::to_string(i % 12) + ',' + std::to_string(i) + ",1\n";
+  const fs::path table = make_table("groups", text);
+  const ParamValues group = {{"group", "patient"}, {"standardize", false}};
+  const OpenedDataset rows = open(table, group);
+  CHECK(rows.describe_fields() == Texts{"features float32 1", "target float32 1", "group int64"});
+  // p0, p1, p10, p11, p2, ...
+  CHECK(rows.integer(0, "group") == 0);
+  CHECK(rows.integer(2, "group") == 4);
+  CHECK(rows.integer(10, "group") == 2);
+  CHECK(rows.integer(22, "group") == 2);
+  std::set<int> seen[2];
+  size_t samples = 0;
+  for (const int part : {0, 1}) {
+    const OpenedDataset split = open(table, with(group, {{"split", part == 0 ? "train" : "validation"}}));
+    samples += static_cast<size_t>(split.size());
+    for (int64_t i = 0; i < split.size(); ++i)
+      seen[part].insert(static_cast<int>(split.floats(i, "features").front()) % 12);
+  }
+  CHECK(samples == 60);
+  CHECK(seen[0].size() + seen[1].size() == 12);
+  // Rows to predict need no group.
+  const fs::path unknown = make_table("no_groups", "x\n5\n");
+  const ParamValues prediction = {{"statistics_from", table.string()}, {"with_target", false}};
+  CHECK(open(unknown, with(group, prediction)).describe_fields() == Texts{"features float32 1"});
+}
+
 TEST_CASE("another table uses columns, categories, classes and statistics of the training table") {
   const fs::path training = make_table("training", "a,b,y,n\nred,1,u,x\nblue,3,w,x\n");
   const fs::path other = make_table("other", "n,y,b,a\nx,w,5,blue\nx,u,1,green\n");
@@ -257,6 +286,8 @@ TEST_CASE("errors in a table of features are refused with file, line and column"
         " column \"x\" has 2 categories in the training rows; expected at most 1; list it in the parameter \"ignore\", "
         "or raise max_categories");
   CHECK(complaint("y\n1\n").find("1: no column is left besides the target") == 0);
+  CHECK(complaint("x,y,g\n1,2,a\n3,4,\n", {{"group", "g"}}) ==
+        "3: column \"g\" is empty; expected the name of a group");
   CHECK(complaint("x,y\n1,2\n", {{"split", "validation"}, {"validation_fraction", 1e-9}})
             .find(" none of its samples falls into the split \"validation\"") == 0);
   CHECK(complaint("x,y\n1,2\n3,u\n", with(kClassification, {{"classes", Texts{"u", "v"}}}))
@@ -274,6 +305,12 @@ TEST_CASE("missing columns and contradictory parameters are refused") {
   const fs::path table = make_table("contradiction", "a,b,y\n1,2,3\n");
   CHECK(refusal(table, {{"features", Texts{"a", "y"}}}) ==
         "parameter \"features\" names the column \"y\", which is the target; expected other columns");
+  CHECK(refusal(table, {{"group", "z"}}).find(":1: there is no column \"z\", which the parameter \"group\" names") !=
+        std::string::npos);
+  CHECK(refusal(table, {{"group", "y"}}) ==
+        "parameter \"group\" names the column \"y\", which is the target; expected another column");
+  CHECK(refusal(table, {{"features", Texts{"a"}}, {"group", "a"}}) ==
+        "parameter \"features\" names the column \"a\", and so does \"group\"; expected it in one of them");
   CHECK(refusal(table, {{"features", Texts{"a", "a"}}}) ==
         "parameter \"features\" names the column \"a\" twice; expected each column once");
   CHECK(refusal(table, {{"features", Texts{"a"}}, {"ignore", Texts{"a"}}}) ==

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -166,7 +167,7 @@ TEST_CASE("each fold is trained once, and an evaluation of its weights has the s
                                                         "\nstratify = \"label\"\ngroup = \"\"\n"));
     // 143 samples: two folds of 48, and one of 47.
     const double samples = fold == 2 ? 47 : 48;
-    CHECK(run["samples"] == 2 * 95);  // of two epochs of the first fold
+    CHECK(run["samples"] == 2 * (143 - samples));
     const double accuracy = run["metrics"]["validation/accuracy"].get<double>();
     CHECK(accuracy * samples == doctest::Approx(std::round(accuracy * samples)));
     correct += accuracy;
@@ -191,6 +192,39 @@ TEST_CASE("each fold is trained once, and an evaluation of its weights has the s
   CAPTURE(other.errors);
   REQUIRE(other.exit_code == 0);
   CHECK(Json::parse(other.output)["sets"][0]["samples"] == 359);
+}
+
+TEST_CASE("a group of rows is in one fold") {
+  const fs::path folder = make_empty_folder("compare_groups");
+  std::ofstream table(folder / "visits.csv");
+  table << "patient,x,y\n";
+  for (int i = 0; i < 13; ++i) table << (i < 10 ? "anna" : "p" + std::to_string(i)) << ',' << i << ',' << i % 2 << '\n';
+  table.close();
+  const fs::path file = folder / "run.toml";
+  std::ofstream(file) << R"(
+run.seed = 0
+model = { use = "mlp", params = { hidden = [4] } }
+loss = [{ use = "cross_entropy" }]
+metric = [{ use = "accuracy" }]
+train.epochs = 1
+optimizer.use = "sgd"
+optimizer.lr = 0.1
+[data]
+batch_size = 4
+train = { use = "table", params = { path = "visits.csv", target = "y", task = "classification", group = "patient" } }
+validation = { like = "train" }
+folds = { count = 2, group = "group" }
+)";
+  const Outcome outcome =
+      run_host({"compare", file.string(), "--folds", "2", "--output", (folder / "runs").string(), "--json"});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const Json runs = Json::parse(outcome.output)[0]["runs"];
+  // The ten rows of one patient against the other three. Without groups, the folds would have 7 and 6.
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0]["samples"] == 3);
+  CHECK(runs[1]["samples"] == 10);
+  CHECK(contains(read_file(runs[0]["folder"].get<std::string>() + "/plan.toml"), "group = \"group\"\n"));
 }
 
 TEST_CASE("the table of folds has means and standard deviations") {

@@ -21,7 +21,7 @@ Split::Split(std::string split, double validation_fraction)
     : split_(std::move(split)), fraction_(validation_fraction) {}
 
 bool Split::has(const std::string& name) const {
-  if (split_ == "all") return true;
+  if (!divides()) return true;
   return is_validation_name(name, fraction_) == (split_ == "validation");
 }
 

@@ -17,6 +17,9 @@ class Split {
   explicit Split(const tenon::Params& params);
   Split(std::string split, double validation_fraction);
 
+  // Returns whether some samples may be in another part.
+  bool divides() const { return split_ != "all"; }
+
   // Returns whether the sample with that name, such as its file's relative path, belongs to this part. The result
   // depends only on the name.
   bool has(const std::string& name) const;

@@ -75,6 +75,8 @@ bool holds_names(const Part& part, size_t column) {
 std::vector<std::string> choose_columns(const Part& part, const tenon::Params& params) {
   const Csv& csv = *part.csv;
   const std::string target = params.text("target");
+  const std::string group = params.text("group");
+  if (!group.empty()) csv.column(group, "group");
   const std::vector<std::string> ignored = params.texts("ignore");
   for (const std::string& name : ignored) csv.column(name, "ignore");
   const std::vector<std::string> features = params.texts("features");
@@ -82,6 +84,7 @@ std::vector<std::string> choose_columns(const Part& part, const tenon::Params& p
   for (const std::string& name : features) {
     csv.column(name, "features");
     if (name == target) refuse_column("features", name, ", which is the target; expected other columns");
+    if (name == group) refuse_column("features", name, ", and so does \"group\"; expected it in one of them");
     if (contains(ignored, name))
       refuse_column("features", name, ", and so does \"ignore\"; expected it in one of them");
     if (contains(chosen, name)) refuse_column("features", name, " twice; expected each column once");
@@ -89,12 +92,13 @@ std::vector<std::string> choose_columns(const Part& part, const tenon::Params& p
   }
   if (!chosen.empty()) return chosen;
   for (const std::string& name : csv.columns()) {
-    if (name != target && !contains(ignored, name)) chosen.push_back(name);
+    if (name != target && name != group && !contains(ignored, name)) chosen.push_back(name);
   }
   if (chosen.empty()) {
-    throw tenon::DataError(part.path +
-                           ":1: no column is left besides the target and the columns of the parameter \"ignore\"; "
-                           "expected one or more features");
+    throw tenon::DataError(
+        part.path +
+        ":1: no column is left besides the target, the group and the columns of the parameter \"ignore\"; "
+        "expected one or more features");
   }
   return chosen;
 }
@@ -127,8 +131,8 @@ Scale measure_scale(const std::vector<double>& values) {
 std::vector<tenon::Param> FeatureColumns::schema() {
   return {
       tenon::param("features", std::vector<std::string>{})
-          .doc(
-              "columns that the model receives, in this order; empty: all except the target and the columns of ignore"),
+          .doc("columns that the model receives, in this order; empty: all except the target, the group and the "
+               "columns of ignore"),
       tenon::param("ignore", std::vector<std::string>{}).doc("columns that are neither features nor the target"),
       tenon::param("categorical", std::vector<std::string>{})
           .doc("columns with category names that look like numbers; a column is also categorical if none of its cells "

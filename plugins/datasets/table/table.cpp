@@ -1,8 +1,10 @@
 // Rows of a table: numbers and categories that predict a number or a class.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,16 +22,26 @@ namespace {
 using datasets::Split;
 using tables::Csv;
 
-Part select_part(const std::string& path, std::shared_ptr<const Csv> csv, const Split& split) {
+// Returns what decides the row's split: its group, or without groups the whole row, so that identical rows are in the
+// same split.
+std::string split_key(const Csv& csv, size_t row, std::optional<size_t> group) {
+  if (group) return std::string(csv.cell(row, *group));
+  std::string text;
+  for (size_t column = 0; column < csv.columns().size(); ++column) {
+    text.append(csv.cell(row, column));
+    text += ',';
+  }
+  return text;
+}
+
+// `group` names the column with groups, or is empty.
+Part select_part(const std::string& path, std::shared_ptr<const Csv> csv, const Split& split,
+                 const std::string& group) {
+  std::optional<size_t> column;
+  if (!group.empty() && split.divides()) column = csv->column(group, "group");
   std::vector<size_t> rows;
   for (size_t row = 0; row < csv->rows(); ++row) {
-    // The whole row is the sample's name, so identical rows are always in the same part.
-    std::string text;
-    for (size_t column = 0; column < csv->columns().size(); ++column) {
-      text.append(csv->cell(row, column));
-      text += ',';
-    }
-    if (split.has(text)) rows.push_back(row);
+    if (split.has(split_key(*csv, row, column))) rows.push_back(row);
   }
   split.check_samples(rows.size(), path);
   return {path, std::move(csv), std::move(rows)};
@@ -38,7 +50,7 @@ Part select_part(const std::string& path, std::shared_ptr<const Csv> csv, const 
 Part read_part(const tenon::Params& params) {
   const std::string path = params.path("path");
   const char separator = tables::separator_named(params.text("separator"));
-  return select_part(path, std::make_shared<const Csv>(path, separator), Split(params));
+  return select_part(path, std::make_shared<const Csv>(path, separator), Split(params), params.text("group"));
 }
 
 // Reads the training rows, which may come from the same file.
@@ -47,12 +59,13 @@ Part read_training_part(const tenon::Params& params, const Part& part) {
   if (split == "as_split") split = params.text("split") == "all" ? "all" : "train";
   const Split training(std::move(split), params.number("validation_fraction"));
   const std::string path = params.path("statistics_from");
-  if (path.empty()) return select_part(part.path, part.csv, training);
+  const std::string group = params.text("group");
+  if (path.empty()) return select_part(part.path, part.csv, training, group);
   const char separator = tables::separator_named(params.text("separator"));
-  return select_part(path, std::make_shared<const Csv>(path, separator), training);
+  return select_part(path, std::make_shared<const Csv>(path, separator), training, group);
 }
 
-void check_task(const tenon::Params& params) {
+void check_params(const tenon::Params& params) {
   const bool is_regression = params.text("task") == "regression";
   if (is_regression && !params.texts("classes").empty()) {
     throw tenon::Error(TENON_INVALID_ARGUMENT,
@@ -63,6 +76,10 @@ void check_task(const tenon::Params& params) {
     throw tenon::Error(TENON_INVALID_ARGUMENT,
                        "standardize_target is true, and task is \"classification\", which has no numeric targets; "
                        "leave it out, or set task = \"regression\"");
+  }
+  if (params.text("group") == params.text("target")) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"group\" names the column \"" + params.text("group") +
+                                                   "\", which is the target; expected another column");
   }
 }
 
@@ -82,6 +99,9 @@ class Table final {
         tenon::param("classes", std::vector<std::string>{})
             .doc("classes in the order of their numbers; empty: all classes in the file, sorted by value if all are "
                  "integers, else in byte order"),
+        tenon::param("group", "")
+            .doc("column with the group of each row, such as a patient: it is not a feature, a group is never divided "
+                 "between splits, and samples have its number in the field group; empty: no groups"),
     };
     const std::vector<tenon::Param> of_target = {
         tenon::param("standardize_target", false)
@@ -95,14 +115,14 @@ class Table final {
             .choices({"as_split", "all", "train"})
             .doc("its training rows; as_split: all rows if split is all, else the rows of the train split")};
     for (const std::vector<tenon::Param>& more :
-         {FeatureColumns::schema(), of_target, Split::schema("the full text of their rows"), statistics}) {
+         {FeatureColumns::schema(), of_target, Split::schema("the full text of their rows, or by group"), statistics}) {
       params.insert(params.end(), more.begin(), more.end());
     }
     return params;
   }
 
   explicit Table(const tenon::Params& params) {
-    check_task(params);
+    check_params(params);
     const Part part = read_part(params);
     const Part training = read_training_part(params, part);
     training.csv->column(params.text("target"), "target");
@@ -116,6 +136,7 @@ class Table final {
       } else {
         take_classes(part, training, params);
       }
+      if (!params.text("group").empty()) take_groups(part, params.text("group"));
     }
     log_summary(part, columns, features);
     features_ = std::move(features.numbers);
@@ -126,6 +147,7 @@ class Table final {
         {"features", TENON_FLOAT32, {static_cast<int64_t>(width_)}, "the numbers and categories of the columns"}};
     if (!targets_.empty()) fields.push_back({"target", TENON_FLOAT32, {1}, "the number to predict"});
     if (!labels_.empty()) fields.push_back({"label", TENON_INT64, {}, "the class, from 0"});
+    if (!groups_.empty()) fields.push_back({"group", TENON_INT64, {}, "the group, from 0"});
     return fields;
   }
 
@@ -141,14 +163,16 @@ class Table final {
     std::copy_n(&features_[row * width_], width_, sink.slot<float>("features"));
     if (!targets_.empty()) *sink.slot<float>("target") = targets_[row];
     if (!labels_.empty()) sink.put("label", labels_[row]);
+    if (!groups_.empty()) sink.put("group", groups_[row]);
   }
 
   uint64_t fingerprint() const {
     const auto bytes = [](const auto& numbers) {
       return std::string_view(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof numbers[0]);
     };
-    return plugins::hash_text(bytes(labels_),
-                              plugins::hash_text(bytes(targets_), plugins::hash_text(bytes(features_))));
+    const uint64_t hash =
+        plugins::hash_text(bytes(labels_), plugins::hash_text(bytes(targets_), plugins::hash_text(bytes(features_))));
+    return groups_.empty() ? hash : plugins::hash_text(bytes(groups_), hash);
   }
 
  private:
@@ -184,6 +208,22 @@ class Table final {
     classes_ = std::move(numbered.names);
   }
 
+  // Groups are numbered in the order of their names, so that the order of the rows changes no number.
+  void take_groups(const Part& part, const std::string& name) {
+    const size_t column = part.csv->column(name, "group");
+    std::vector<std::string> names;
+    for (const size_t row : part.rows) {
+      if (part.csv->cell(row, column).empty()) {
+        throw tenon::DataError(part.csv->place(row, column) + " is empty; expected the name of a group");
+      }
+      names.emplace_back(part.csv->cell(row, column));
+    }
+    names = sort_names(std::move(names));
+    std::unordered_map<std::string_view, int64_t> numbers;
+    for (const std::string& group : names) numbers.emplace(group, static_cast<int64_t>(numbers.size()));
+    for (const size_t row : part.rows) groups_.push_back(numbers.at(part.csv->cell(row, column)));
+  }
+
   static void log_summary(const Part& part, const FeatureColumns& columns, const FeatureColumns::Features& features) {
     std::string line = part.path + ": " + std::to_string(part.rows.size()) + " samples, " + columns.describe();
     if (features.filled > 0) line += "; " + std::to_string(features.filled) + " missing numbers replaced by means";
@@ -199,6 +239,7 @@ class Table final {
   std::vector<float> targets_;   // by sample; none in a classification
   std::vector<int64_t> labels_;  // by sample; none in a regression
   std::vector<std::string> classes_;
+  std::vector<int64_t> groups_;  // by sample; none without the parameter group
 };
 
 }  // namespace
