@@ -195,9 +195,9 @@ class BatchNormBackward final : public torch::autograd::Node {
   // Returns null if the values of the forward are gone, or if a relu_ is included already.
   std::shared_ptr<BatchNormBackward> with_relu() const {
     if (is_followed_by_relu_ || is_released_) return nullptr;
-    return std::shared_ptr<BatchNormBackward>(new BatchNormBackward(input_.unpack(), weight_.unpack(), bias_.unpack(),
-                                                                    statistics_, epsilon_, true),
-                                              torch::autograd::deleteNode);
+    return std::shared_ptr<BatchNormBackward>(
+        new BatchNormBackward(input_.unpack(), weight_.unpack(), bias_.unpack(), statistics_, epsilon_, true),
+        torch::autograd::deleteNode);
   }
 
   std::string name() const override { return is_followed_by_relu_ ? "BatchNormReluBackward" : "BatchNormBackward"; }
@@ -252,8 +252,7 @@ bool has_fast_kernel(const at::Tensor& input, const at::Tensor& weight, const at
   return input.is_cpu() && input.dim() == 4 && input.numel() > input.size(1) &&
          (input.scalar_type() == at::kFloat || input.scalar_type() == at::kBFloat16) &&
          input.is_contiguous(at::MemoryFormat::ChannelsLast) && is_float_vector(weight) && is_float_vector(bias) &&
-         is_float_vector(running_mean) && is_float_vector(running_variance) &&
-         !input._fw_grad(0).defined();
+         is_float_vector(running_mean) && is_float_vector(running_variance) && !input._fw_grad(0).defined();
 }
 
 at::Tensor normalise_images(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
@@ -313,8 +312,7 @@ using ReluInPlace = at::Tensor&(at::Tensor&);
 
 // relu_ below the key of a kernel: `keys` says which kernels are left.
 at::Tensor& call_relu(c10::DispatchKeySet keys, at::Tensor& tensor) {
-  static const auto relu =
-      c10::Dispatcher::singleton().findSchemaOrThrow("aten::relu_", "").typed<ReluInPlace>();
+  static const auto relu = c10::Dispatcher::singleton().findSchemaOrThrow("aten::relu_", "").typed<ReluInPlace>();
   return relu.redispatch(keys, tensor);
 }
 

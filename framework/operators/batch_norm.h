@@ -14,7 +14,8 @@
 
 namespace tenon::operators {
 
-// What batch_norm does in training, on the CPU and on CUDA devices. Change it on the training thread, between two calls.
+// What batch_norm does in training, on the CPU and on CUDA devices. Change it on the training thread, between two
+// calls.
 struct BatchNormHooks {
   // Replaces the computation with the statistics of the batch.
   at::Tensor (*normalise)(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,

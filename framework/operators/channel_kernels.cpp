@@ -162,25 +162,24 @@ TENON_INLINE void propagate(const T* gradient, const T* x, T* result, int64_t ro
 }
 
 // TENON_KERNELS(NAME, ATTRIBUTES): the loops, compiled with the attributes, as the function NAME<T>().
-#define TENON_KERNELS(NAME, ...)                                                                                    \
-  template <typename T>                                                                                             \
-  struct NAME {                                                                                                     \
-    __VA_ARGS__ static void measure_(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {         \
-      measure(x, rows, channels, moments);                                                                          \
-    }                                                                                                               \
-    __VA_ARGS__ static void normalise_(const T* x, T* y, int64_t rows, int64_t channels, const ChannelScales& of) { \
-      normalise(x, y, rows, channels, of);                                                                          \
-    }                                                                                                               \
-    __VA_ARGS__ static void add_sums_(const T* gradient, const T* x, int64_t rows, int64_t channels,                \
-                                      const float* mean, const ChannelScales* mask, double* sums,                   \
-                                      double* products) {                                                           \
-      add_sums(gradient, x, rows, channels, mean, mask, sums, products);                                            \
-    }                                                                                                               \
-    __VA_ARGS__ static void propagate_(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,    \
-                                       const ChannelGradients& gradients, const ChannelScales* mask) {              \
-      propagate(gradient, x, result, rows, channels, gradients, mask);                                              \
-    }                                                                                                               \
-    static constexpr ChannelKernels<T> kAll = {measure_, normalise_, add_sums_, propagate_};                        \
+#define TENON_KERNELS(NAME, ...)                                                                                      \
+  template <typename T>                                                                                               \
+  struct NAME {                                                                                                       \
+    __VA_ARGS__ static void measure_(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {           \
+      measure(x, rows, channels, moments);                                                                            \
+    }                                                                                                                 \
+    __VA_ARGS__ static void normalise_(const T* x, T* y, int64_t rows, int64_t channels, const ChannelScales& of) {   \
+      normalise(x, y, rows, channels, of);                                                                            \
+    }                                                                                                                 \
+    __VA_ARGS__ static void add_sums_(const T* gradient, const T* x, int64_t rows, int64_t channels,                  \
+                                      const float* mean, const ChannelScales* mask, double* sums, double* products) { \
+      add_sums(gradient, x, rows, channels, mean, mask, sums, products);                                              \
+    }                                                                                                                 \
+    __VA_ARGS__ static void propagate_(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,      \
+                                       const ChannelGradients& gradients, const ChannelScales* mask) {                \
+      propagate(gradient, x, result, rows, channels, gradients, mask);                                                \
+    }                                                                                                                 \
+    static constexpr ChannelKernels<T> kAll = {measure_, normalise_, add_sums_, propagate_};                          \
   };
 
 TENON_KERNELS(Portable)

@@ -1,5 +1,5 @@
-// The loops of batch normalisation over rows of channels: [rows, channels] in memory, which is how a channels_last image
-// batch is stored. Compiled for several instruction sets; the best one of this processor is chosen at run time.
+// The loops of batch normalisation over rows of channels: [rows, channels] in memory, which is how a channels_last
+// image batch is stored. Compiled for several instruction sets; the best one of this processor is chosen at run time.
 //
 // Sums are exact to about float precision for any number of rows: they are formed over short runs of rows in float and
 // merged in double. The numbers depend on the range of rows of a call, and on nothing else.

@@ -63,7 +63,7 @@ double difference(const Tensor& found, const Tensor& expected) {
 bool is_joint(const Tensor& output) { return output.grad_fn()->name() == "BatchNormReluBackward"; }
 bool is_ours(const Tensor& output) { return output.grad_fn()->name() == "BatchNormBackward"; }
 
-const std::vector<std::vector<int64_t>> kShapes = {{4, 16, 8, 8},  {2, 3, 5, 7},    {1, 1, 1, 2},   {3, 130, 1, 1},
+const std::vector<std::vector<int64_t>> kShapes = {{4, 16, 8, 8},  {2, 3, 5, 7},    {1, 1, 1, 2},    {3, 130, 1, 1},
                                                    {8, 64, 17, 9}, {2, 1030, 2, 3}, {16, 24, 32, 32}};
 
 }  // namespace
