@@ -50,7 +50,7 @@ struct PlannedVariant {
   std::string monitor;
   fs::path output_dir;
   int64_t first_seed;
-  std::vector<reporting::EpochSize> epochs;  // of each fold, or one without folds
+  reporting::EpochSize epoch;
 };
 
 RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
@@ -61,25 +61,17 @@ RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
   return file;
 }
 
-reporting::EpochSize measure_epoch(const OpenedRun& opened, const config::RunPlan& plan) {
+reporting::EpochSize measure_epoch(const OpenedRun& opened) {
+  const config::RunPlan& plan = opened.plan;
   const data::Feed feed(opened.catalogue, plan, plan.data.train, {0, plan.distributed.processes});
   const int64_t accumulate = plan.train.accumulate;
   return {feed.sampler().size(), (feed.batches() + accumulate - 1) / accumulate};
 }
 
-std::vector<reporting::EpochSize> measure_epochs(const OpenedRun& opened, int64_t folds) {
-  if (folds == 0) return {measure_epoch(opened, opened.plan)};
-  std::vector<reporting::EpochSize> epochs;
-  config::RunPlan plan = opened.plan;
-  for (plan.data.folds->fold = 0; plan.data.folds->fold < folds; ++plan.data.folds->fold)
-    epochs.push_back(measure_epoch(opened, plan));
-  return epochs;
-}
-
 PlannedVariant plan_variant(const CompareOptions& options, const Variant& variant) {
   const OpenedRun opened = open_run(run_file_of(options, variant), Computes::no);
   return {variant, opened.plan.checkpoint.monitor, opened.plan.run.output_dir,
-          static_cast<int64_t>(opened.plan.run.seed), measure_epochs(opened, options.folds)};
+          static_cast<int64_t>(opened.plan.run.seed), measure_epoch(opened)};
 }
 
 class Comparison {
@@ -100,6 +92,7 @@ class Comparison {
     const int64_t folds = std::max<int64_t>(options_.folds, 1);
     const auto total = static_cast<int64_t>(planned_.size()) * options_.seeds * folds;
     int64_t number = 0;
+    std::string last_failure;
     for (int64_t seed = 0; seed < options_.seeds; ++seed)
       for (int64_t fold = 0; fold < folds; ++fold)
         for (size_t i = 0; i < planned_.size() && signal_ == 0; ++i) {
@@ -109,7 +102,10 @@ class Comparison {
               (options_.folds > 0 ? ", fold " + std::to_string(fold) + " of " + std::to_string(folds) : "") + ": ");
           compared_[i].runs.push_back(run_one(planned_[i], of_run, fold));
           const reporting::MeasuredRun& run = compared_[i].runs.back();
-          say(run.failure.empty() ? callbacks::format_duration(run.seconds) + "\n" : run.failure + "\n");
+          say(run.failure.empty()           ? callbacks::format_duration(run.seconds) + "\n"
+              : run.failure == last_failure ? "failed for the same reason\n"
+                                            : run.failure + "\n");
+          if (!run.failure.empty()) last_failure = run.failure;
         }
   }
 
@@ -164,8 +160,7 @@ class Comparison {
     const std::vector<fs::path> after = artifacts::list_runs(output_, name);
     reporting::MeasuredRun run =
         reporting::measure_run(end.signal != 0 ? 128 + end.signal : end.exit_code, end.errors,
-                               after.size() > before.size() ? after.front() : fs::path(),
-                               planned.epochs[static_cast<size_t>(fold)]);
+                               after.size() > before.size() ? after.front() : fs::path(), planned.epoch);
     run.seed = seed;
     if (options_.folds > 0) run.fold = fold;
     return run;
@@ -182,6 +177,8 @@ class Comparison {
 po::options_description make_compare_options() {
   po::options_description options = no_options();
   auto add = options.add_options();
+  add("config", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
+      "run file (TOML); the word --config may be left out; may be repeated");
   add("vary", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
       "run each file with each of these values; may be repeated to run all combinations");
   add("with", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
@@ -202,9 +199,11 @@ po::options_description make_compare_options() {
 int compare(const Arguments& arguments) {
   const std::vector<std::string>& configs = arguments.positional();
   const CompareOptions options{
-      {configs.begin(), configs.end()}, arguments.texts("vary"),     arguments.texts("with"),
-      arguments.count("seeds", 1),      arguments.count("folds", 2), arguments.text("output"),
-      arguments.wants_json(),           arguments.run_file(),        arguments.command_line().front()};
+      {configs.begin(), configs.end()}, arguments.texts("vary"),
+      arguments.texts("with"),          arguments.count("seeds", 1),
+      arguments.count("folds", 2),      arguments.text("output"),
+      arguments.wants_json(),           {"", arguments.texts("set"), arguments.plugin_directories()},
+      arguments.command_line().front()};
   Comparison comparison(options);
   comparison.run();
   return comparison.report();

@@ -6,10 +6,12 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "framework/callbacks/progress.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/support/print_bytes.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::reporting {
 
@@ -130,14 +132,51 @@ std::vector<std::vector<std::string>> list_rows(const std::vector<ComparedVarian
   return rows;
 }
 
+std::string describe_run(const ComparedVariant& compared, const MeasuredRun& run) {
+  return compared.variant.name + ", seed " + std::to_string(run.seed) +
+         (run.fold ? ", fold " + std::to_string(*run.fold) : "");
+}
+
+// Each reason once, with the first run that it ended and the number of the others.
 std::string list_failures(const std::vector<ComparedVariant>& variants, const std::string& margin) {
-  std::string text;
+  struct Failure {
+    std::string run, reason;
+    int64_t others = 0;
+  };
+  std::vector<Failure> failures;
   for (const ComparedVariant& compared : variants)
-    for (const MeasuredRun& run : compared.runs)
-      if (!is_good(run))
-        text += margin + compared.variant.name + ", seed " + std::to_string(run.seed) +
-                (run.fold ? ", fold " + std::to_string(*run.fold) : "") + ": " + run.failure + "\n";
+    for (const MeasuredRun& run : compared.runs) {
+      if (is_good(run)) continue;
+      const auto known = std::ranges::find(failures, run.failure, &Failure::reason);
+      if (known == failures.end())
+        failures.push_back({describe_run(compared, run), run.failure});
+      else
+        ++known->others;
+    }
+  std::string text;
+  for (const Failure& failure : failures)
+    text += margin + failure.run +
+            (failure.others == 0 ? "" : " and " + support::print_count(failure.others, "more run", "more runs")) +
+            ": " + failure.reason + "\n";
   return text;
+}
+
+// What the table shows of a variant with several runs, as a line. "" if there are none.
+std::string explain_spread(const std::vector<ComparedVariant>& variants, const std::string& margin) {
+  std::set<int64_t> seeds, folds;
+  bool has_several = false;
+  for (const ComparedVariant& compared : variants) {
+    has_several = has_several || std::ranges::count_if(compared.runs, is_good) > 1;
+    for (const MeasuredRun& run : compared.runs) {
+      seeds.insert(run.seed);
+      if (run.fold) folds.insert(*run.fold);
+    }
+  }
+  if (!has_several) return "";
+  const std::string of_folds = folds.size() > 1 ? std::to_string(folds.size()) + " folds" : "";
+  const std::string of_seeds = seeds.size() > 1 ? std::to_string(seeds.size()) + " seeds" : "";
+  return margin + "mean ± sample standard deviation over " + of_seeds +
+         (!of_seeds.empty() && !of_folds.empty() ? " and " : "") + of_folds + "\n";
 }
 
 Json to_json(const MeasuredRun& run) {
@@ -177,7 +216,7 @@ std::string print_table(const std::vector<ComparedVariant>& variants) {
   columns.front() = TextTable::Align::left;
   TextTable table(columns);
   for (const auto& row : rows) table.add(row);
-  return table.print("") + list_failures(variants, "");
+  return table.print("") + explain_spread(variants, "") + list_failures(variants, "");
 }
 
 std::string print_markdown(const std::vector<ComparedVariant>& variants) {
@@ -192,8 +231,9 @@ std::string print_markdown(const std::vector<ComparedVariant>& variants) {
     for (size_t k = 1; k < rows[0].size(); ++k) text += "---:|";
     text += "\n";
   }
+  const std::string spread = explain_spread(variants, "\n");
   const std::string failures = list_failures(variants, "- ");
-  return text + (failures.empty() ? "" : "\n" + failures);
+  return text + spread + (failures.empty() ? "" : "\n" + failures);
 }
 
 std::string print_json(const std::vector<ComparedVariant>& variants) {
