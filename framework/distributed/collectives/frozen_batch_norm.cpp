@@ -7,9 +7,7 @@ namespace tenon::distributed {
 
 using operators::batch_norm_hooks;
 
-FrozenBatchNorm::FrozenBatchNorm() {
-  TENON_CHECK(batch_norm_hooks().frozen.empty(), "batch norms are already frozen");
-}
+FrozenBatchNorm::FrozenBatchNorm() { TENON_CHECK(batch_norm_hooks().frozen.empty(), "batch norms are already frozen"); }
 
 FrozenBatchNorm::~FrozenBatchNorm() { batch_norm_hooks().frozen.clear(); }
 
