@@ -50,7 +50,7 @@ struct PlannedVariant {
   std::string monitor;
   fs::path output_dir;
   int64_t first_seed;
-  reporting::EpochSize epoch;
+  std::vector<reporting::EpochSize> epochs;  // of each fold, or one without folds
 };
 
 RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
@@ -61,17 +61,25 @@ RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
   return file;
 }
 
-reporting::EpochSize measure_epoch(const OpenedRun& opened) {
-  const config::RunPlan& plan = opened.plan;
+reporting::EpochSize measure_epoch(const OpenedRun& opened, const config::RunPlan& plan) {
   const data::Feed feed(opened.catalogue, plan, plan.data.train, {0, plan.distributed.processes});
   const int64_t accumulate = plan.train.accumulate;
   return {feed.sampler().size(), (feed.batches() + accumulate - 1) / accumulate};
 }
 
+std::vector<reporting::EpochSize> measure_epochs(const OpenedRun& opened, int64_t folds) {
+  if (folds == 0) return {measure_epoch(opened, opened.plan)};
+  std::vector<reporting::EpochSize> epochs;
+  config::RunPlan plan = opened.plan;
+  for (plan.data.folds->fold = 0; plan.data.folds->fold < folds; ++plan.data.folds->fold)
+    epochs.push_back(measure_epoch(opened, plan));
+  return epochs;
+}
+
 PlannedVariant plan_variant(const CompareOptions& options, const Variant& variant) {
   const OpenedRun opened = open_run(run_file_of(options, variant), Computes::no);
   return {variant, opened.plan.checkpoint.monitor, opened.plan.run.output_dir,
-          static_cast<int64_t>(opened.plan.run.seed), measure_epoch(opened)};
+          static_cast<int64_t>(opened.plan.run.seed), measure_epochs(opened, options.folds)};
 }
 
 class Comparison {
@@ -160,7 +168,8 @@ class Comparison {
     const std::vector<fs::path> after = artifacts::list_runs(output_, name);
     reporting::MeasuredRun run =
         reporting::measure_run(end.signal != 0 ? 128 + end.signal : end.exit_code, end.errors,
-                               after.size() > before.size() ? after.front() : fs::path(), planned.epoch);
+                               after.size() > before.size() ? after.front() : fs::path(),
+                               planned.epochs[static_cast<size_t>(fold)]);
     run.seed = seed;
     if (options_.folds > 0) run.fold = fold;
     return run;
