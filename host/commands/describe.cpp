@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/config/file/overrides.h"
 #include "framework/plugins/calls/host_table.h"
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/reporting/terminal/write_output.h"
@@ -61,15 +62,26 @@ void query_all(std::vector<ComponentDescription>& descriptions, std::optional<Ca
     restore_standard_streams();
   }
   for (ComponentDescription& description : descriptions)
-    description.ports = query_ports(loaded->find(description.schema->kind, description.schema->id));
+    description.ports = query_ports(loaded->find(description.schema->kind, description.schema->id), description.given);
 }
 
 po::options_description make_describe_options() {
   po::options_description options = make_survey_options();
   auto add = options.add_options();
   add("markdown", "print Markdown");
+  add("set", po::value<std::vector<std::string>>()->value_name("NAME=VALUE")->composing(),
+      "value of a parameter, for --ports and the example of --markdown; may be repeated");
   add("ports", "also show inputs, outputs, fields and metric values; loads the plugin and creates the component");
   return options;
+}
+
+// Returns the parameters of --set.
+config::Node::Table read_given(const Arguments& arguments) {
+  config::Node document{.value = config::Node::Table{}, .place = {}, .key_place = {}, .text = ""};
+  config::Diagnostics diagnostics;
+  for (const std::string& text : arguments.texts("set")) config::apply_override(text, document, diagnostics);
+  diagnostics.throw_if_any();
+  return *document.as_table();
 }
 
 int describe(const Arguments& arguments) {
@@ -78,6 +90,11 @@ int describe(const Arguments& arguments) {
   SurveyedPlugins surveyed = survey_plugins(arguments);
   std::vector<ComponentDescription> descriptions =
       find_components(surveyed.found, arguments.positional().front(), surveyed.directories);
+  const config::Node::Table given = read_given(arguments);
+  for (ComponentDescription& description : descriptions) {
+    check_given(*description.schema, given);
+    description.given = given;
+  }
   if (arguments.has("ports")) query_all(descriptions, surveyed.loaded);
   if (arguments.wants_json()) {
     reporting::write_output_text(print_json(descriptions));
@@ -98,7 +115,8 @@ extern const Command describe_command{
     .needed = "",
     .purpose = "describe a component and its parameters",
     .details =
-        "Shows the parameters of a component with types, ranges and defaults. --ports adds its inputs and outputs.",
+        "Shows the parameters of a component with types, ranges and defaults. --ports adds its inputs and outputs; "
+        "--set path=photos sets a parameter that they depend on.",
     .page = "reference/components.md",
     .make_options = make_describe_options,
     .run = describe};

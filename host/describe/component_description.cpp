@@ -2,11 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "framework/config/resolve/resolve_params.h"
 #include "framework/plugins/components/dataset.h"
 #include "framework/plugins/components/loss.h"
 #include "framework/plugins/components/metric.h"
 #include "framework/plugins/components/model.h"
 #include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "host/describe/component_example.h"
 
 namespace tenon::host {
 
@@ -25,17 +28,21 @@ std::vector<DescribedPort> describe_all(const std::vector<plugins::Port>& ports)
   return described;
 }
 
-// Fills the plan with the component's defaults. Returns false if a parameter has no default.
-bool fill_defaults(const config::ComponentSchema& schema, config::ComponentPlan& plan, std::string& missing) {
-  plan.use = schema.id;
-  plan.place = "host describe";
-  for (const config::ParamSchema& param : schema.params) {
-    if (param.default_value)
-      plan.params[param.name] = *param.default_value;
-    else
-      missing += (missing.empty() ? "" : ", ") + param.name;
-  }
-  return missing.empty();
+// Returns the parameters that have a value: the given ones and those with a default.
+std::vector<config::ParamSchema> known_params(const config::ComponentSchema& schema, const config::Node::Table& given) {
+  std::vector<config::ParamSchema> known;
+  for (const config::ParamSchema& param : schema.params)
+    if (param.default_value || given.contains(param.name)) known.push_back(param);
+  return known;
+}
+
+// Returns their values. Relative paths start from the working directory.
+config::Values resolve_given(const config::ComponentSchema& schema, const config::Node::Table& given,
+                             config::Diagnostics& diagnostics) {
+  config::RunConfig config;
+  config.folder = support::make_absolute(".");
+  const std::vector<config::ParamSchema> known = known_params(schema, given);
+  return config::resolve_params({schema.id, known, given, "params", {"--set", 0, 0}, config}, diagnostics);
 }
 
 void request(const plugins::Component& component, const config::ComponentPlan& plan, ComponentPorts& ports) {
@@ -69,6 +76,12 @@ void request(const plugins::Component& component, const config::ComponentPlan& p
     }
     case ComponentKind::callback: return;
   }
+}
+
+std::string join(const std::vector<std::string>& words, const char* separator) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
 }
 
 std::string default_of(const config::ParamSchema& param) {
@@ -144,7 +157,8 @@ Json to_json(const ComponentDescription& description) {
               {"torch_build", plugin.torch_build},
               {"file", plugin.file.string()},
               {"sha256", plugin.sha256}}},
-            {"parameters", params}};
+            {"parameters", params},
+            {"example", make_example(*description.schema, description.given)}};
   if (!description.ports) return json;
   const ComponentPorts& ports = *description.ports;
   json["not_created"] = ports.not_created;
@@ -157,14 +171,25 @@ Json to_json(const ComponentDescription& description) {
 
 }  // namespace
 
-ComponentPorts query_ports(const plugins::Component& component) {
+void check_given(const config::ComponentSchema& schema, const config::Node::Table& given) {
+  config::Diagnostics diagnostics;
+  resolve_given(schema, given, diagnostics);
+  diagnostics.throw_if_any();
+}
+
+ComponentPorts query_ports(const plugins::Component& component, const config::Node::Table& given) {
   ComponentPorts ports;
-  config::ComponentPlan plan;
-  std::string missing;
-  if (!fill_defaults(component.schema, plan, missing)) {
-    ports.not_created = "the rest is known only with values for: " + missing;
+  for (const config::ParamSchema& param : component.schema.params)
+    if (!param.default_value && !given.contains(param.name)) ports.missing.push_back(param.name);
+  if (!ports.missing.empty()) {
+    ports.not_created = "the rest is known only with values for: " + join(ports.missing, ", ");
     return ports;
   }
+  config::Diagnostics diagnostics;
+  config::ComponentPlan plan;
+  plan.use = component.schema.id;
+  plan.params = resolve_given(component.schema, given, diagnostics);
+  plan.place = "host describe";
   try {
     request(component, plan, ports);
   } catch (const std::exception& error) {
@@ -218,13 +243,16 @@ std::string print_markdown(const ComponentDescription& description) {
     text += "| " + code(param.name) + " | " + config::to_string(param.type) + " | " +
             (param.default_value ? code(default_of(param)) : "required") + " | " + cell(limits_of(param)) + " | " +
             cell(param.doc) + " |\n";
-  if (!description.ports) return text;
-  const ComponentPorts& ports = *description.ports;
-  text += print_port_table("input", ports.inputs) + print_port_table("output", ports.outputs) +
-          print_port_table("field", ports.fields);
-  for (const std::string& value : ports.values)
-    text += (value == ports.values.front() ? "\nMetric values: " : ", ") + value;
-  return ports.values.empty() ? text : text + ".\n";
+  if (description.ports) {
+    const ComponentPorts& ports = *description.ports;
+    text += print_port_table("input", ports.inputs) + print_port_table("output", ports.outputs) +
+            print_port_table("field", ports.fields);
+    if (!ports.values.empty()) text += "\nMetric values: " + join(ports.values, ", ") + ".\n";
+    if (!ports.missing.empty())
+      text += "\nInputs, outputs and fields depend on " + code(join(ports.missing, ", ")) + ": `host describe " +
+              schema.id + " --ports --set " + ports.missing.front() + "=...` shows them.\n";
+  }
+  return text + "\n```toml\n" + make_example(*description.schema, description.given) + "```\n";
 }
 
 std::string print_json(const std::vector<ComponentDescription>& descriptions) {

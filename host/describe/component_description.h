@@ -1,11 +1,13 @@
-// Describes a component without a run: its plugin and parameters. If the component can be created from its defaults,
-// the description includes its inputs, outputs, fields and metric values.
+// Describes a component without a run: its plugin and parameters, and an example for a run file. If the component can
+// be created from its defaults and the given parameters, the description includes its inputs, outputs, fields and
+// metric values.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "framework/config/toml/toml_tree.h"
 #include "framework/plugins/calls/component.h"
 
 namespace tenon::host {
@@ -19,7 +21,8 @@ struct DescribedPort {
 
 // Properties that are known only after the component is created.
 struct ComponentPorts {
-  std::string not_created;  // reason why nothing is known; empty: the lists below are complete
+  std::string not_created;           // reason why nothing is known; empty: the lists below are complete
+  std::vector<std::string> missing;  // the required parameters that the component could not be created without
   std::vector<DescribedPort> inputs;
   std::vector<DescribedPort> outputs;
   std::vector<DescribedPort> fields;  // only for a dataset
@@ -30,10 +33,15 @@ struct ComponentDescription {
   const plugins::PluginInfo* plugin;
   const config::ComponentSchema* schema;
   std::optional<ComponentPorts> ports;  // none: not requested, so the plugin was not run
+  config::Node::Table given = {};       // parameters of the command line, for the ports and the example
 };
 
-// Creates the component from the defaults of its schema and queries its ports. Never throws for plugin errors.
-ComponentPorts query_ports(const plugins::Component& component);
+// Throws Error(configuration) if a parameter is unknown or has a wrong value.
+void check_given(const config::ComponentSchema& schema, const config::Node::Table& given);
+
+// Creates the component from the given parameters, which check_given() accepts, and the defaults of its schema, and
+// queries its ports. Never throws for plugin errors.
+ComponentPorts query_ports(const plugins::Component& component, const config::Node::Table& given);
 
 // Print text for the terminal, a section of a Markdown document, and JSON. Each ends with a line break.
 std::string print_text(const ComponentDescription& description);

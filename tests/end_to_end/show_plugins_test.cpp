@@ -160,6 +160,21 @@ TEST_CASE("host describe shows parameters, and with --ports inputs and outputs")
   CHECK(metric[0]["parameters"][0]["default"] == "-100");
 }
 
+TEST_CASE("host describe creates a component with the parameters of --set") {
+  const Outcome table = run_host({"describe", "synthetic", "--ports", "--set", "height=5"});
+  CHECK(table.exit_code == 0);
+  CHECK(table.output.find("image: float32 [3, 5, 224]") != std::string::npos);
+  const Outcome example = run_host({"describe", "mlp", "--markdown", "--set", "hidden=[8, 4]"});
+  CHECK(example.output.find("[model]\nuse = \"mlp\"\nparams = { hidden = [8, 4] }\n") != std::string::npos);
+  const auto required = nlohmann::json::parse(run_host({"describe", "image_folder", "--json"}).output);
+  CHECK(required[0]["example"] == "[data.train]\nuse = \"image_folder\"\nparams = { path = \"...\" }\n");
+  const Outcome unknown = run_host({"describe", "synthetic", "--set", "hight=5"});
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.errors.find("params.hight is not a parameter of synthetic; did you mean \"height\"?") !=
+        std::string::npos);
+  CHECK(run_host({"describe", "synthetic", "--set", "height=0"}).exit_code == 2);
+}
+
 TEST_CASE("host describe survives a component that cannot be created") {
   const Outcome outcome = run_host({"describe", "fixture", "--ports", "--plugin-dir", kFixtures + "throwing_create"});
   CHECK(outcome.exit_code == 0);
