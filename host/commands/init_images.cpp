@@ -72,7 +72,7 @@ extern const Command init_images_command{
         "Looks at a folder with one folder of images per class, or with such folders in train and val, and writes a "
         "commented run file for it. Model, image size, batch size and metrics are chosen by the images. The last line "
         "printed is the command that trains.",
-    .page = "guides/data.md",
+    .page = "guides/your_images.md",
     .make_options = make_init_images_options,
     .run = init_images};
 

@@ -1,26 +1,35 @@
 // `host manual`: prints the manual page.
 #include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
+#include "host/command_line/command_options.h"
+#include "host/command_line/print_command_page.h"
 #include "host/command_line/print_manual.h"
 
 namespace tenon::host {
 
 namespace {
 
-int print_manual_page(const Arguments&) {
-  reporting::write_output_text(print_manual(TENON_VERSION));
+po::options_description make_manual_options() {
+  po::options_description options = no_options();
+  options.add_options()("markdown", "print the reference of all commands in Markdown instead");
+  return options;
+}
+
+int print_manual_page(const Arguments& arguments) {
+  reporting::write_output_text(arguments.has("markdown") ? print_command_page() : print_manual(TENON_VERSION));
   return 0;
 }
 
 }  // namespace
 
-extern const Command manual_command{.name = "manual",
-                                    .arguments = "",
-                                    .needed = "",
-                                    .purpose = "print the manual page",
-                                    .details = "Prints the manual page that `man tenon` shows.",
-                                    .page = "guides/editors.md",
-                                    .make_options = no_options,
-                                    .run = print_manual_page};
+extern const Command manual_command{
+    .name = "manual",
+    .arguments = "",
+    .needed = "",
+    .purpose = "print the manual page",
+    .details = "Prints the manual page that `man tenon` shows. --markdown prints docs/reference/commands.md.",
+    .page = "guides/editors.md",
+    .make_options = make_manual_options,
+    .run = print_manual_page};
 
 }  // namespace tenon::host

@@ -113,7 +113,7 @@ extern const Command new_plugin_command{
     .details =
         "Writes a folder with a small working component in C++, its CMakeLists.txt with tests, and a run file that "
         "uses it with bundled components. Prints the commands that build, test and run it.",
-    .page = "reference/writing_plugins.md",
+    .page = "guides/your_plugin.md",
     .make_options = make_new_plugin_options,
     .run = make_new_plugin};
 

@@ -221,7 +221,7 @@ extern const Command verify_resume_command{
     .details =
         "Trains a shortened run twice, without and with kills. Reports whether every tensor and metric value is "
         "identical. The exit code is 9 if one differs.",
-    .page = "guides/resume.md",
+    .page = "reference/verify_resume.md",
     .make_options = make_verify_resume_options,
     .run = verify_resume,
     .is_for_one_process = true};

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "framework/support/error.h"
+#include "host/command_line/print_command_page.h"
 #include "host/command_line/print_completions.h"
 #include "host/command_line/print_help.h"
 #include "host/command_line/print_manual.h"
@@ -139,6 +140,14 @@ TEST_CASE("bash completes commands, options and values") {
   CHECK(offers({"host", "validate", "--co"}, "--component"));
   CHECK(complete_in_bash({"host", "export", "--dtype", "b"}) == std::vector<std::string>{"bf16"});
   CHECK(complete_in_bash({"host", "completion", "z"}) == std::vector<std::string>{"zsh"});
+}
+
+TEST_CASE("docs/reference/commands.md equals the output of host manual --markdown") {
+  const std::string printed = host::print_command_page();
+  const fs::path file = end_to_end::write_file(end_to_end::make_empty_folder("printed") / "commands.md", printed);
+  INFO("if the difference is intended, copy " << file << " over docs/reference/commands.md");
+  CHECK(printed == end_to_end::read_file(fs::path(TENON_SOURCE_DIR) / "docs" / "reference" / "commands.md"));
+  CHECK(run_host({"manual", "--markdown"}).output == printed);
 }
 
 TEST_CASE("the output for zsh, fish and man has valid syntax") {

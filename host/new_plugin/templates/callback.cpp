@@ -1,5 +1,5 @@
 // A callback: stops a run when a metric is good enough in several validations.
-// Guide: docs/reference/writing_plugins.md.
+// Guide: docs/guides/your_plugin.md.
 #include <tenon/plugin.hpp>
 
 namespace {

@@ -1,5 +1,5 @@
 // A dataset: points of a square, and whether they are in the circle in its middle.
-// Guide: docs/reference/writing_plugins.md.
+// Guide: docs/guides/your_plugin.md.
 #include <tenon/plugin.hpp>
 
 namespace {

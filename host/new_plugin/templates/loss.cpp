@@ -1,5 +1,5 @@
 // A loss: cross entropy that weighs the error of each sample more, PolyLoss of Leng et al., arXiv:2204.12511.
-// Guide: docs/reference/writing_plugins.md.
+// Guide: docs/guides/your_plugin.md.
 #include <tenon/plugin.hpp>
 
 namespace {

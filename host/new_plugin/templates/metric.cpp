@@ -1,4 +1,4 @@
-// A metric: the mean probability that the model gives to the right class. Guide: docs/reference/writing_plugins.md.
+// A metric: the mean probability that the model gives to the right class. Guide: docs/guides/your_plugin.md.
 #include <cmath>
 #include <tenon/plugin.hpp>
 

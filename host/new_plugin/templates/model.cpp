@@ -1,4 +1,4 @@
-// A model: two convolutions, and a linear layer for the classes. Guide: docs/reference/writing_plugins.md.
+// A model: two convolutions, and a linear layer for the classes. Guide: docs/guides/your_plugin.md.
 #include <tenon/plugin.hpp>
 
 namespace {
