@@ -85,6 +85,14 @@ const Environment kSlurm = {{"SLURM_JOB_ID", "1234567"},
                             {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1"},
                             {"SLURM_STEP_NODELIST", "node[07-09],gpu1"}};
 
+// The fourth of six processes on two machines.
+const Environment kOpenMpi = {{"OMPI_COMM_WORLD_RANK", "3"},       {"OMPI_COMM_WORLD_SIZE", "6"},
+                              {"OMPI_COMM_WORLD_LOCAL_RANK", "0"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "3"},
+                              {"PMIX_NAMESPACE", "3141795841"},    {"MASTER_ADDR", "node1"}};
+
+// The second of two processes on one machine.
+const Environment kMpich = {{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
+
 }  // namespace
 
 TEST_CASE("a process without a launcher is a run of one process") {
@@ -124,6 +132,54 @@ TEST_CASE("Tenon's launcher takes precedence over torchrun, and torchrun over SL
   all.insert(kTenon.begin(), kTenon.end());
   CHECK(world_of(all).launcher == Launcher::tenon);
   CHECK(world_of(all).rank == 0);
+}
+
+TEST_CASE("the variables of Open MPI are read") {
+  const World world = world_of(kOpenMpi);
+  CHECK(world.launcher == Launcher::open_mpi);
+  CHECK(world.rank == 3);
+  CHECK(world.size == 6);
+  CHECK(world.local_rank == 0);
+  CHECK(world.local_size == 3);
+  CHECK(world.master_address == "node1");
+  CHECK(world.master_port >= 15000);
+  CHECK(world.master_port < 25000);
+  CHECK(world_of(with(kOpenMpi, {{"OMPI_COMM_WORLD_RANK", "5"}})).master_port == world.master_port);
+  CHECK(world_of(with(kOpenMpi, {{"PMIX_NAMESPACE", "3141795842"}})).master_port != world.master_port);
+  CHECK(world_of(with(kOpenMpi, {{"MASTER_PORT", "2000"}})).master_port == 2000);
+  check_refused(with(kOpenMpi, {{"MASTER_ADDR", ""}}), "MASTER_ADDR is not set; expected a value");
+  check_refused(with(kOpenMpi, {{"OMPI_COMM_WORLD_RANK", "6"}}),
+                "OMPI_COMM_WORLD_RANK is \"6\" and OMPI_COMM_WORLD_SIZE is \"6\"");
+  const World single = world_of(with(
+      kOpenMpi, {{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "1"}}));
+  CHECK(single.launcher == Launcher::open_mpi);
+  CHECK(single.master_address.empty());
+}
+
+TEST_CASE("the variables of MPICH are read") {
+  const World world = world_of(kMpich);
+  CHECK(world.launcher == Launcher::mpich);
+  CHECK(world.rank == 1);
+  CHECK(world.size == 2);
+  CHECK(world.local_rank == 1);
+  CHECK(world.local_size == 2);
+  CHECK(world.master_address == "127.0.0.1");
+  CHECK(world_of(with(kMpich, {{"PMI_RANK", "0"}, {"MPI_LOCALRANKID", "0"}})).master_port == world.master_port);
+  const Environment larger = with(kMpich, {{"PMI_SIZE", "4"}, {"MASTER_ADDR", "node1"}});
+  check_refused(larger, "MASTER_PORT is not set");
+  CHECK(world_of(with(larger, {{"MASTER_PORT", "2000"}})).master_port == 2000);
+  // srun --mpi=pmi2 sets two of these variables.
+  check_one_process(world_of(with(kMpich, {{"MPI_LOCALRANKID", ""}})));
+}
+
+TEST_CASE("the launchers of MPI take precedence over SLURM, and torchrun over them") {
+  Environment all = kSlurm;
+  all.insert(kMpich.begin(), kMpich.end());
+  CHECK(world_of(all).launcher == Launcher::mpich);
+  all.insert(kOpenMpi.begin(), kOpenMpi.end());
+  CHECK(world_of(all).launcher == Launcher::open_mpi);
+  all.insert(kTorchrun.begin(), kTorchrun.end());
+  CHECK(world_of(all).launcher == Launcher::torchrun);
 }
 
 TEST_CASE("torchrun's variables are read") {

@@ -120,6 +120,52 @@ World read_torchrun(const std::function<const char*(const char*)>& environment) 
   return world;
 }
 
+// Returns a port below the ports of outgoing connections that differs between most jobs.
+uint16_t compute_port(const std::string& job) {
+  uint32_t hash = 2166136261;  // FNV-1a
+  for (const char letter : job) hash = (hash ^ static_cast<unsigned char>(letter)) * 16777619;
+  return static_cast<uint16_t>(15000 + hash % 10000);
+}
+
+// `job`: a text that is the same in all processes and differs between jobs; empty: the launcher gives none. Then the
+// port comes from the process that started those of this machine.
+World read_mpi(World::Launcher launcher, const Names& names, const std::string& job, const Variables& variables) {
+  World world;
+  world.launcher = launcher;
+  world.rank = variables.number(names.rank, 0, kMaxProcesses);
+  world.size = variables.number(names.size, 1, kMaxProcesses);
+  world.local_rank = variables.number(names.local_rank, 0, kMaxProcesses);
+  world.local_size = variables.number(names.local_size, 1, kMaxProcesses);
+  refuse_contradictions(world, variables, names);
+  if (world.size == 1) return world;
+  if (variables.has("MASTER_ADDR") || !world.is_one_machine())
+    world.master_address = variables.require("MASTER_ADDR");
+  else
+    world.master_address = "127.0.0.1";
+  if (variables.has("MASTER_PORT") || (job.empty() && !world.is_one_machine()))
+    world.master_port = static_cast<uint16_t>(variables.number("MASTER_PORT", 1, UINT16_MAX));
+  else
+    world.master_port = compute_port(job.empty() ? std::to_string(getppid()) : job);
+  return world;
+}
+
+World read_open_mpi(const std::function<const char*(const char*)>& environment) {
+  const Variables variables(environment,
+                            "start the processes with mpirun, on several machines with -x MASTER_ADDR=HOST, the first "
+                            "of them; or unset OMPI_COMM_WORLD_SIZE to run as one process");
+  constexpr Names kNames{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+                         "OMPI_COMM_WORLD_LOCAL_SIZE"};
+  return read_mpi(World::Launcher::open_mpi, kNames, variables.text("PMIX_NAMESPACE"), variables);
+}
+
+World read_mpich(const std::function<const char*(const char*)>& environment) {
+  const Variables variables(environment,
+                            "start the processes with mpiexec, on several machines with -genv MASTER_ADDR HOST, the "
+                            "first of them, and -genv MASTER_PORT 29500; or unset PMI_RANK to run as one process");
+  constexpr Names kNames{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
+  return read_mpi(World::Launcher::mpich, kNames, "", variables);
+}
+
 // srun sets the number of processes of its step. A batch script or a shell on an allocation has no step, or a step of
 // one process. SLURM_NTASKS then has only the requested number.
 int64_t count_slurm_tasks(const Variables& variables) {
@@ -183,6 +229,9 @@ World read_world(const std::function<const char*(const char*)>& environment) {
   const Variables variables(environment, "start the processes with srun, or unset SLURM_STEP_ID to run as one process");
   if (was_started_by_tenon(variables)) return read_tenon(environment);
   if (variables.has("RANK") || variables.has("WORLD_SIZE")) return read_torchrun(environment);
+  // In an allocation of SLURM these launchers start with srun, which sets its variables for their daemons.
+  if (variables.has("OMPI_COMM_WORLD_SIZE")) return read_open_mpi(environment);
+  if (variables.has("PMI_RANK") && variables.has("MPI_LOCALRANKID")) return read_mpich(environment);
   if (const int64_t tasks = count_slurm_tasks(variables); tasks > 1) return read_slurm(variables, tasks);
   return {};
 }
@@ -192,6 +241,8 @@ const char* name_of(World::Launcher launcher) {
     case World::Launcher::none: return "no launcher";
     case World::Launcher::tenon: return "host";
     case World::Launcher::torchrun: return "torchrun";
+    case World::Launcher::open_mpi: return "mpirun";
+    case World::Launcher::mpich: return "mpiexec";
     case World::Launcher::slurm: return "srun";
   }
   return "no launcher";

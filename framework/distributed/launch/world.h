@@ -10,7 +10,7 @@ namespace tenon::distributed {
 
 // The position of this process among the processes of a run.
 struct World {
-  enum class Launcher { none, tenon, torchrun, slurm };  // the program that started the processes
+  enum class Launcher { none, tenon, torchrun, open_mpi, mpich, slurm };  // the program that started the processes
   Launcher launcher = Launcher::none;
   int64_t rank = 0, size = 1;              // among all processes
   int64_t local_rank = 0, local_size = 1;  // among the processes on this machine
@@ -24,7 +24,7 @@ struct World {
   bool is_first() const { return rank == 0; }
 };
 
-// Returns the program: "torchrun", "srun", "host".
+// Returns the program: "torchrun", "mpirun", "mpiexec", "srun", "host".
 const char* name_of(World::Launcher launcher);
 
 // The variables that Tenon's launcher sets for its processes (launch_ranks.h). They are ignored unless kLauncherPid is
@@ -39,9 +39,9 @@ inline constexpr const char* kListenFd = "TENON_LISTEN_FD";  // only for rank 0
 inline constexpr const char* kAttempt = "TENON_ATTEMPT";
 }  // namespace variables
 
-// Reads the variables of Tenon's launcher, torchrun or SLURM's srun, in this order. Without variables the run has one
-// process. docs/reference/distributed.md lists the variables. Throws Error(configuration) with the variable's name if a
-// number is missing, invalid or contradicts another one.
+// Reads the variables of Tenon's launcher, torchrun, Open MPI, MPICH or SLURM's srun, in this order. Without variables
+// the run has one process. docs/reference/distributed.md lists the variables. Throws Error(configuration) with the
+// variable's name if a number is missing, invalid or contradicts another one.
 World read_world(const std::function<const char*(const char*)>& environment = [](const char* name) {
   return static_cast<const char*>(std::getenv(name));
 });
