@@ -93,6 +93,9 @@ void refuse_unknown_option(const Command& command, const std::string& word, cons
   if (!of_file.empty())
     refuse_command_line(&command, found + did_you_mean("--set " + of_file + "=" +
                                                        support::quote_for_shell(value_after(option, words))));
+  // Other commands load weights; training resumes.
+  if (option == "--checkpoint" && has_option(command, "resume"))
+    refuse_command_line(&command, found + did_you_mean("\"--resume\""));
   if (option.size() == 2)
     for (const std::string& name : names)
       if (name[2] == option[1]) refuse_command_line(&command, found + did_you_mean("\"" + name + "\""));

@@ -91,6 +91,14 @@ Verified verify_file(const fs::path& file) {
 std::vector<Verified> verify_all(const fs::path& given) {
   const fs::path path = artifacts::find_run(given);
   const fs::path found = artifacts::find_inspected(path);
+  const bool is_checkpoint =
+      artifacts::parse_checkpoint_folder(found.filename().string()) || support::path_exists(found / "manifest.json");
+  if (support::is_folder(found) && !artifacts::is_run_folder(path) && !is_checkpoint)
+    throw Error(ErrorKind::checkpoint,
+                given.string() +
+                    ": is a folder without manifest.json; expected the folder of a checkpoint or of a run, or a "
+                    "safetensors file" +
+                    artifacts::suggest_checkpoint(given, {}, ""));
   if (!artifacts::is_run_folder(path)) return {support::is_folder(found) ? verify_folder(found) : verify_file(found)};
   std::vector<Verified> all;
   for (const fs::path& checkpoint : artifacts::list_checkpoint_folders(path / "checkpoints"))

@@ -69,14 +69,15 @@ TEST_CASE("the table has mean and standard deviation over seeds, time and memory
   REQUIRE(outcome.exit_code == 0);
   CHECK(contains(outcome.output, "[1/4] hidden=[8], seed 0: "));
   CHECK(contains(outcome.output, "[4/4] hidden=[8, 4], seed 1: "));
-  for (const char* expected :
-       {"validation/loss", "validation/accuracy", "train/loss", "time/epoch", "samples/s", "memory", " ± ", "MiB"}) {
+  for (const char* expected : {"validation/loss", "validation/accuracy", "train/loss", "time/epoch", "samples/s",
+                               "memory", " ± ", "MiB", "mean ± sample standard deviation over 2 seeds\n"}) {
     CAPTURE(expected);
     CHECK(contains(outcome.output, expected));
   }
   const std::string table = read_file(output / "comparison.md");
   CHECK(table.starts_with("|  | validation/loss | "));
   CHECK(contains(table, "\n| hidden=[8, 4] | "));
+  CHECK(table.ends_with(" |\n\nmean ± sample standard deviation over 2 seeds\n"));
   const std::string page = read_file(output / "comparison.html");
   CHECK(contains(page, "<svg"));
   CHECK(contains(page, "model.params.hidden"));  // the value that differs between the runs
@@ -122,6 +123,20 @@ TEST_CASE("a failed run is reported with its reason, and the other runs continue
   CHECK(contains(outcome.output, "lr=1e39 (1 failed)"));
   CHECK(contains(outcome.output, "lr=1e39, seed 0: exit code 7: error: "));
   CHECK(fs::exists(find_run_folder(output, "lr=0.01") / "checkpoints/latest"));
+}
+
+TEST_CASE("a reason that several runs have is listed once, and --config names a run file") {
+  const fs::path output = make_empty_folder("compare_failing_folds");
+  const Outcome outcome = run_host({"compare", "--config", kDigits, "--folds", "2", "--set", "optimizer.lr=1e39",
+                                    "--set", "schedule={use=\"constant\"}", "--set", "data.validation={like=\"train\"}",
+                                    "--output", output.string()});
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 7);
+  CHECK(contains(outcome.output, "[1/2] digits_mlp, seed 0, fold 0 of 2: exit code 7: "));
+  CHECK(contains(outcome.output, "digits_mlp, seed 0, fold 0"));
+  const std::string reason = "is NaN in step ";
+  const std::string table = read_file(output / "comparison.md");
+  CHECK(table.find(reason) == table.rfind(reason));
 }
 
 TEST_CASE("an error in any variant is reported before the first run") {
