@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "framework/support/terminal.h"
+
 namespace tenon::callbacks {
 namespace {
 
@@ -23,10 +25,18 @@ std::string without_blanks_at_end(std::string line) {
   return line + "\n";
 }
 
-// The text in less than `width` columns.
-std::string shorten(const std::string& text, size_t width) {
-  constexpr size_t kDots = 3;
-  return text.size() < width ? text : width <= kDots ? "" : text.substr(0, width - 1 - kDots) + "...";
+// "(too narrow for samples/s, train/learning_rate)" in less than `width` columns: the names that fit, and the number of
+// the others.
+std::string describe_hidden(const std::vector<std::string>& names, size_t width) {
+  const std::string start = "(too narrow for ";
+  for (size_t shown = names.size();; --shown) {
+    std::string text = start;
+    for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+    const size_t others = names.size() - shown;
+    if (others > 0) text += (shown > 0 ? " and " : "") + std::to_string(others) + (shown > 0 ? " more" : " columns");
+    if (text.size() + 1 < width) return text + ")\n";
+    if (shown == 0) return "";
+  }
 }
 
 }  // namespace
@@ -71,15 +81,17 @@ std::string EpochTable::add(const EpochRow& row, size_t width) {
 }
 
 std::string EpochTable::print_names(size_t width) const {
-  std::string names = pad_right("epoch", epoch_width_), hidden;
+  std::string names = pad_right("epoch", epoch_width_);
+  std::vector<std::string> hidden;
   for (const Column& column : columns_) {
     if (column.is_shown)
       names += std::string(kGap, ' ') + pad_left(column.name, column.width) + (column.has_mark ? "  " : "");
     else
-      hidden += (hidden.empty() ? "" : ", ") + column.name;
+      hidden.push_back(column.name);
   }
-  const std::string note = hidden.empty() ? "" : shorten("(too narrow for " + hidden + ")", width) + "\n";
-  return note + without_blanks_at_end(names);
+  names.erase(names.find_last_not_of(' ') + 1);
+  return (hidden.empty() ? "" : describe_hidden(hidden, width)) +
+         (has_colours_ ? support::add_style(names, support::Style::bold) : names) + "\n";
 }
 
 std::string EpochTable::print_values(const EpochRow& row) const {
@@ -88,18 +100,21 @@ std::string EpochTable::print_values(const EpochRow& row) const {
     if (!column.is_shown) continue;
     const auto cell = std::ranges::find(row.cells, column.name, &EpochRow::Cell::name);
     const bool is_there = cell != row.cells.end();
-    line += std::string(kGap, ' ') + pad_left(is_there ? cell->text : "", column.width);
-    if (column.has_mark) line += is_there && cell->is_best ? kBest : "  ";
+    const bool is_best = is_there && cell->is_best;
+    std::string text = pad_left(is_there ? cell->text : "", column.width);
+    if (column.has_mark) text += is_best ? kBest : "  ";
+    line += std::string(kGap, ' ') + (has_colours_ && is_best ? support::add_style(text, support::Style::green) : text);
   }
   return without_blanks_at_end(line);
 }
 
-std::string print_line(const EpochRow& row) {
+std::string print_line(const EpochRow& row, bool has_colours) {
   std::string line = "epoch " + row.epoch;
   for (const EpochRow::Cell& cell : row.cells) {
     // Speed reads better after the number.
-    line += "  " + (cell.name == "samples/s" ? cell.text + " " + cell.name : cell.name + " " + cell.text) +
-            (cell.is_best ? kBest : "");
+    std::string text = cell.name == "samples/s" ? cell.text + " " + cell.name : cell.name + " " + cell.text;
+    if (cell.is_best) text += kBest;
+    line += "  " + (has_colours && cell.is_best ? support::add_style(text, support::Style::green) : text);
   }
   return line + "\n";
 }

@@ -21,6 +21,9 @@ struct EpochRow {
 
 class EpochTable {
  public:
+  // With colours, the names of columns are bold and the best values green.
+  explicit EpochTable(bool has_colours = false) : has_colours_(has_colours) {}
+
   // Returns the row as lines of less than `width` columns, each with a line break. The column names are printed above
   // it if they have changed since the previous row, and again after some rows. ASCII only.
   std::string add(const EpochRow& row, size_t width);
@@ -39,13 +42,14 @@ class EpochTable {
   std::string print_names(size_t width) const;
   std::string print_values(const EpochRow& row) const;
 
+  bool has_colours_;
   std::vector<Column> columns_;  // without the epoch column
   size_t epoch_width_ = 5;
   bool has_names_ = false;  // the last row was printed below its column names
   size_t rows_ = 0;         // since the column names
 };
 
-// "epoch 2/3  train/loss 0.25  validation/accuracy 0.975 *  lr 0.001  0:12", with a line break.
-std::string print_line(const EpochRow& row);
+// "epoch 2/3  train/loss 0.25  validation/accuracy 0.975 *  time 12.3 s", with a line break.
+std::string print_line(const EpochRow& row, bool has_colours = false);
 
 }  // namespace tenon::callbacks

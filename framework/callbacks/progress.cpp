@@ -1,6 +1,5 @@
 #include "framework/callbacks/progress.h"
 
-#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "framework/support/print_bytes.h"
 #include "framework/support/printable.h"
+#include "framework/support/terminal.h"
 
 namespace tenon::callbacks {
 
@@ -28,11 +28,6 @@ bool locale_is_utf8() {
     if (const char* value = std::getenv(name); value && *value)
       return strcasestr(value, "utf-8") != nullptr || strcasestr(value, "utf8") != nullptr;
   return false;
-}
-
-size_t terminal_width(std::FILE* stream) {
-  winsize size{};
-  return ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 std::string with_separators(double number) {
@@ -108,8 +103,19 @@ std::string format_metric(double value) {
   return text;
 }
 
+std::string format_elapsed(double seconds) {
+  char text[32];
+  if (seconds >= 60 || !(seconds >= 0)) return format_duration(seconds);
+  std::snprintf(text, sizeof text, seconds < 0.0995 ? "%.2g s" : "%.3g s", seconds);
+  return text;
+}
+
 Progress::Progress(std::FILE* stream)
-    : stream_(stream), is_terminal_(isatty(fileno(stream)) == 1), has_unicode_(locale_is_utf8()) {}
+    : stream_(stream),
+      has_colours_(support::has_colours(stream)),
+      epochs_(has_colours_),
+      is_terminal_(isatty(fileno(stream)) == 1),
+      has_unicode_(locale_is_utf8()) {}
 
 bool Progress::subscribes(Event event) const {
   switch (event) {
@@ -170,7 +176,7 @@ void Progress::draw_training(const RunState& state) {
   std::vector<BarPart> parts{{"train/loss " + format_metric(state.read_epoch_loss()), 0}};
   if (const auto metric = state.metrics.find(monitor_); metric != state.metrics.end())
     parts.push_back({metric->first + " " + format_metric(metric->second), 3});
-  parts.push_back({"lr " + format_metric(state.learning_rate), 4});
+  parts.push_back({"train/learning_rate " + format_metric(state.learning_rate), 6});
   parts.push_back({with_separators(samples_per_second(state)) + " samples/s", 2});
   if (const std::string share = data_share_of(state); !share.empty()) parts.push_back({share, 2});
   parts.push_back({support::print_bytes(read_peak_memory()), 5});
@@ -184,7 +190,7 @@ void Progress::draw_validation(const RunState& state) {
 
 // All text is ASCII, so bytes equal columns.
 void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::vector<BarPart>& parts) {
-  const size_t width = terminal_width(stream_) - 1;  // some terminals would wrap
+  const size_t width = support::find_terminal_width(stream_) - 1;  // some terminals would wrap
   const std::string count = " " + std::to_string(done) + "/" + std::to_string(total);
   const size_t fixed = label.size() + count.size();
   const std::string details = select_parts(parts, width > fixed + kShortBar + 1 ? width - fixed - kShortBar - 1 : 0);
@@ -192,24 +198,28 @@ void Progress::draw(const std::string& label, int64_t done, int64_t total, const
   const size_t bar_width = width >= text_width + kShortBar ? std::min<size_t>(30, width - text_width) : 0;
   const auto filled = static_cast<size_t>(static_cast<double>(bar_width) * static_cast<double>(done) /
                                           static_cast<double>(std::max<int64_t>(total, 1)));
-  const std::string bar =
-      repeat(has_unicode_ ? "█" : "#", filled) + repeat(has_unicode_ ? "░" : ".", bar_width - filled);
-  const std::string line = bar.empty() ? (label + count).substr(0, width) : label + " " + bar + count + details;
-  std::fprintf(stream_, "\r\033[K%s", support::escape_control_characters(line).c_str());
+  const std::string done_part = repeat(has_unicode_ ? "█" : "#", filled);
+  const std::string rest = repeat(has_unicode_ ? "░" : ".", bar_width - filled);
+  const auto escape = support::escape_control_characters;
+  const std::string line = bar_width == 0 ? escape((label + count).substr(0, width))
+                                          : escape(label) + " " + style(done_part, support::Style::green) +
+                                                style(rest, support::Style::faint) + escape(count + details);
+  std::fprintf(stream_, "\r\033[K%s", line.c_str());
   std::fflush(stream_);
   is_shown_ = true;
 }
 
 void Progress::print_first_loss(const pipeline::FirstLoss& loss) {
   has_first_loss_ = true;
-  print(pipeline::describe(loss) + "\n");
+  print(support::escape_control_characters(pipeline::describe(loss)) + "\n");
 }
 
 // On a terminal the bar already shows all this.
 void Progress::print_log_line(const RunState& state) {
   if (is_terminal_) return;
   print(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +
-        metrics_of(state, "train/") + "  " + with_separators(samples_per_second(state)) + " samples/s\n");
+        support::escape_control_characters(metrics_of(state, "train/")) + "  " +
+        with_separators(samples_per_second(state)) + " samples/s\n");
 }
 
 void Progress::print_epoch(const RunState& state) {
@@ -217,8 +227,8 @@ void Progress::print_epoch(const RunState& state) {
   enum Importance { kMonitored, kLoss, kTime, kValidationLoss, kValidation, kTraining, kLearningRate, kSpeed };
   EpochRow row{std::to_string(state.epoch) + "/" + std::to_string(state.total_epochs), {}};
   const auto add = [&](const std::string& name, double value, Importance importance) {
-    row.cells.push_back(
-        {name, format_metric(value), name == monitor_ ? kMonitored : importance, update_best(name, value)});
+    row.cells.push_back({support::escape_control_characters(name), format_metric(value),
+                         name == monitor_ ? kMonitored : importance, update_best(name, value)});
   };
   if (const auto loss = state.metrics.find("train/loss"); loss != state.metrics.end())
     add(loss->first, loss->second, kLoss);
@@ -228,10 +238,11 @@ void Progress::print_epoch(const RunState& state) {
   if (state.validated_step == state.step)
     for (const auto& [name, value] : state.metrics)
       if (name.starts_with("validation/")) add(name, value, name.ends_with("/loss") ? kValidationLoss : kValidation);
-  add("lr", state.learning_rate, kLearningRate);
+  add("train/learning_rate", state.learning_rate, kLearningRate);
   row.cells.push_back({"samples/s", with_separators(samples_per_second(state)), kSpeed});
-  row.cells.push_back({"time", format_duration(state.time_s - epoch_start_s_), kTime});
-  print(is_terminal_ ? epochs_.add(row, terminal_width(stream_)) : callbacks::print_line(row));
+  row.cells.push_back({"time", format_elapsed(state.time_s - epoch_start_s_), kTime});
+  print(is_terminal_ ? epochs_.add(row, support::find_terminal_width(stream_))
+                     : callbacks::print_line(row, has_colours_));
 }
 
 bool Progress::update_best(const std::string& name, double value) {
@@ -252,8 +263,12 @@ void Progress::add_earlier(const pipeline::MetricValues& metrics) {
 
 void Progress::print(const std::string& lines) {
   erase();
-  std::fputs(support::escape_control_characters(lines).c_str(), stream_);
+  std::fputs(lines.c_str(), stream_);
   std::fflush(stream_);
+}
+
+std::string Progress::style(const std::string& text, support::Style style) const {
+  return has_colours_ ? support::add_style(text, style) : text;
 }
 
 void Progress::erase() {

@@ -9,6 +9,7 @@
 
 #include "framework/callbacks/epoch_table.h"
 #include "framework/pipeline/state/events.h"
+#include "framework/support/terminal.h"
 
 namespace tenon::callbacks {
 
@@ -44,7 +45,8 @@ class Progress final : public pipeline::Observer {
   void print_epoch(const pipeline::RunState& state);
   bool is_time_to_draw();
   void draw(const std::string& label, int64_t done, int64_t total, const std::vector<BarPart>& parts);
-  void print(const std::string& lines);
+  void print(const std::string& lines);  // without control characters other than those of styles
+  std::string style(const std::string& text, support::Style style) const;
   void erase();
   double samples_per_second(const pipeline::RunState& state) const;
   bool update_best(const std::string& name, double value);
@@ -53,6 +55,7 @@ class Progress final : public pipeline::Observer {
   std::string monitor_;  // empty: none
   bool is_larger_better_ = false;
   std::optional<double> best_;  // of the monitored metric so far
+  bool has_colours_;
   EpochTable epochs_;
   bool is_terminal_;
   bool has_unicode_;
@@ -66,6 +69,8 @@ class Progress final : public pipeline::Observer {
 
 // "0:07", "12:40", "3:05:00".
 std::string format_duration(double seconds);
+// A time that has passed: "0.042 s", "7.31 s", "12:40", "3:05:00".
+std::string format_elapsed(double seconds);
 // Four significant digits in the shortest form: "0.3121", "1.234e-05", "97.5".
 std::string format_metric(double value);
 

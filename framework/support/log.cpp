@@ -6,7 +6,7 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
-#include <cstdlib>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -16,6 +16,7 @@
 
 #include "framework/support/error.h"
 #include "framework/support/printable.h"
+#include "framework/support/terminal.h"
 
 namespace tenon::support {
 namespace {
@@ -67,19 +68,13 @@ class JsonLines final : public spdlog::formatter {
   std::string process_;  // empty: only one process logs
 };
 
-// https://no-color.org: no colours if the variable is set and not empty.
-bool is_colour_unwanted() {
-  const char* no_color = std::getenv("NO_COLOR");
-  return no_color != nullptr && *no_color != '\0';
-}
-
 struct RunLog {
   std::shared_ptr<RunLogSink> file = std::make_shared<RunLogSink>();
   spdlog::logger logger{"tenon"};
   TerminalFormat format = TerminalFormat::text;
 
   RunLog() {
-    const auto colours = is_colour_unwanted() ? spdlog::color_mode::never : spdlog::color_mode::automatic;
+    const auto colours = has_colours(stderr) ? spdlog::color_mode::always : spdlog::color_mode::never;
     auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
     terminal->set_level(spdlog::level::warn);
     terminal->set_pattern("%^%l%$: %v");

@@ -20,12 +20,10 @@ struct Values {
 
 // `placeholder`: the placeholder in the usage, such as FILE; "" if the option takes no value.
 Values values_of(const std::string& option, const std::string& placeholder) {
-  static const std::map<std::string, std::string> words = {{"resume", "auto latest best"},
-                                                           {"checkpoint", "latest best"},
-                                                           {"data", "train validation test"},
-                                                           {"dtype", "fp32 fp16 bf16"},
-                                                           {"kind", "dataset model loss metric callback"},
-                                                           {"apply", "softmax sigmoid argmax"}};
+  static const std::map<std::string, std::string> words = {
+      {"resume", "auto latest best"},     {"checkpoint", "latest best"}, {"color", "auto always never"},
+      {"data", "train validation test"},  {"dtype", "fp32 fp16 bf16"},   {"kind", "dataset model loss metric callback"},
+      {"apply", "softmax sigmoid argmax"}};
   const auto known = words.find(option);
   const auto stands_for = [&](const char* name) { return placeholder.find(name) != placeholder.npos; };
   Values values;

@@ -15,6 +15,7 @@
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
+#include "host/command_line/colour_option.h"
 #include "host/command_line/print_help.h"
 #include "host/command_line/registry.h"
 #include "host/process/standard_streams.h"
@@ -99,6 +100,7 @@ int run_one(const Command& command, const Words& words, const Words& command_lin
 int run_command(int argc, const char* const* argv) {
   const Words command_line(argv, argv + argc);
   Words words(argv + std::min(argc, 1), argv + argc);
+  take_colour_option(words);
   // Training is the default; it may be named.
   const bool is_named_training = !words.empty() && words.front() == kTrain;
   if (is_named_training) words.erase(words.begin());

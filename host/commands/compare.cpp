@@ -21,6 +21,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/terminal.h"
 #include "host/command_line/command.h"
 #include "host/compare/variants.h"
 #include "host/process/child_run.h"
@@ -110,7 +111,7 @@ class Comparison {
               (options_.folds > 0 ? ", fold " + std::to_string(fold) + " of " + std::to_string(folds) : "") + ": ");
           compared_[i].runs.push_back(run_one(planned_[i], of_run, fold));
           const reporting::MeasuredRun& run = compared_[i].runs.back();
-          say(run.failure.empty()           ? callbacks::format_duration(run.seconds) + "\n"
+          say(run.failure.empty()           ? callbacks::format_elapsed(run.seconds) + "\n"
               : run.failure == last_failure ? "failed for the same reason\n"
                                             : run.failure + "\n");
           if (!run.failure.empty()) last_failure = run.failure;
@@ -119,11 +120,14 @@ class Comparison {
 
   int report() const {
     write_files();
-    if (options_.as_json)
+    if (options_.as_json) {
       reporting::write_output_text(print_json(compared_));
-    else
-      reporting::write_output("\n%s\nruns and table in %s\n", reporting::print_table(compared_).c_str(),
-                              output_.c_str());
+    } else {
+      const std::string table =
+          reporting::print_table(compared_, support::find_terminal_width(stdout), support::has_colours(stdout));
+      reporting::write_safe_output_text("\n" + table + "\n");
+      reporting::write_output("runs and table in %s\n", output_.c_str());
+    }
     if (signal_ != 0) return 128 + signal_;
     for (const reporting::ComparedVariant& compared : compared_)
       for (const reporting::MeasuredRun& run : compared.runs)

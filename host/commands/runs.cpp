@@ -1,7 +1,4 @@
 // `host runs`: lists the runs in a folder.
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -23,11 +20,11 @@
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_path.h"
-#include "framework/support/terminal.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
+#include "framework/support/nearest_path.h"
+#include "framework/support/terminal.h"
 #include "host/command_line/command.h"
 
 namespace tenon::host {
@@ -40,7 +37,6 @@ using Align = reporting::TextTable::Align;
 using callbacks::format_metric;
 
 constexpr int kDeepestRun = 3;  // levels of folders: output_dir, run.name, run
-constexpr const char* kLosses[] = {"train/loss", "validation/loss"};
 
 void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
   if (reporting::has_run(folder)) return found.push_back(folder);
@@ -121,67 +117,60 @@ void sort_runs(std::vector<reporting::ReadRun>& runs, const std::string& metric)
   std::ranges::stable_sort(runs, {}, rank);
 }
 
+// Returns "10/10" epochs, or "120/200 steps" if the run is counted in steps.
 std::string print_progress(const reporting::ReadRun& run) {
   const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
-  if (epochs > 0) return "epoch " + std::to_string(run.epoch()) + "/" + std::to_string(epochs);
-  return "step " + std::to_string(run.step()) + (steps > 0 ? "/" + std::to_string(steps) : "");
+  if (epochs > 0) return std::to_string(run.epoch()) + "/" + std::to_string(epochs);
+  return std::to_string(run.step()) + (steps > 0 ? "/" + std::to_string(steps) : "") + " steps";
 }
 
-std::string print_best(const reporting::ReadRun& run, const std::string& metric) {
-  if (metric.empty()) return "";
-  const auto best = best_or_last(run, metric);
-  return best ? metric + " " + format_metric(best->value) + " (step " + std::to_string(best->step) + ")" : "";
+std::string print_metric(const std::optional<reporting::MetricAt>& metric) {
+  return metric ? format_metric(metric->value) : "";
 }
 
-std::string print_last(const reporting::ReadRun& run, const std::string& metric) {
-  const auto last = run.last(metric);
-  return last ? format_metric(last->value) : "";
+support::Style style_of(const std::string& state) {
+  if (state == "finished") return support::Style::green;
+  return state == "failed" || state == "crashed" ? support::Style::red : support::Style::yellow;
 }
 
-// `sort`: the metric to show; empty: the monitored metric.
-std::string print_table(const std::vector<reporting::ReadRun>& runs, const std::string& sort) {
-  reporting::TextTable table(
-      {Align::left, Align::left, Align::left, Align::left, Align::right, Align::left, Align::right, Align::right});
-  table.add({"run", "state", "model", "done", "time", "best", kLosses[0], kLosses[1]});
-  for (const reporting::ReadRun& run : runs)
-    table.add({run.name(), run.state(), run.model(), print_progress(run), callbacks::format_duration(run.seconds()),
-               print_best(run, sort.empty() ? run.monitor() : sort), print_last(run, kLosses[0]),
-               print_last(run, kLosses[1])});
-  return table.print("");
+// The metric of the column "best": `sort`, or the one that each run monitors.
+std::string best_metric_of(const reporting::ReadRun& run, const std::string& sort) {
+  return sort.empty() ? run.monitor() : sort;
 }
 
-// Prints one block per run for a terminal that is too narrow for the table.
-std::string print_blocks(const std::vector<reporting::ReadRun>& runs, const std::string& sort) {
-  std::string text;
+// The metric of all runs, for the name of the column; empty if they monitor different ones.
+std::string find_common_metric(const std::vector<reporting::ReadRun>& runs, const std::string& sort) {
+  const std::string first = best_metric_of(runs.front(), sort);
+  const auto is_other = [&](const reporting::ReadRun& run) { return best_metric_of(run, sort) != first; };
+  return std::ranges::any_of(runs, is_other) ? "" : first;
+}
+
+// `sort`: the metric to show; empty: the monitored metric. `width`: 0 for no limit.
+std::string print_table(const std::vector<reporting::ReadRun>& runs, const std::string& sort, size_t width) {
+  enum Column : size_t { kRun, kState, kDone, kTime, kBest, kAtStep, kTrainLoss, kValidationLoss, kModel };
+  reporting::TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
+                              Align::right, Align::right, Align::left});
+  const std::string common = find_common_metric(runs, sort);
+  table.add({"run", "state", "epoch", "time", common.empty() ? "best" : "best " + common, "at step", "train/loss",
+             "validation/loss", "model"});
   for (const reporting::ReadRun& run : runs) {
-    text += run.name() + "\n";
-    reporting::TextTable table({Align::left, Align::left});
-    table.add({"state", run.state()});
-    table.add({"model", run.model()});
-    table.add({"done", print_progress(run) + " in " + callbacks::format_duration(run.seconds())});
-    table.add({"best", print_best(run, sort.empty() ? run.monitor() : sort)});
-    for (const char* const loss : kLosses) table.add({loss, print_last(run, loss)});
-    text += table.print("  ");
+    const std::string metric = best_metric_of(run, sort);
+    const auto best = metric.empty() ? std::nullopt : best_or_last(run, metric);
+    table.add(
+        {run.name(), run.state(), print_progress(run), callbacks::format_elapsed(run.seconds()),
+         (best && common.empty() ? metric + " " : "") + print_metric(best), best ? std::to_string(best->step) : "",
+         print_metric(run.last("train/loss")), print_metric(run.last("validation/loss")), run.model()},
+        {support::Style::plain, style_of(run.state())});
   }
-  return text;
+  return table.print_within(width, {kRun, kState, kBest, kDone, kTime, kModel, kTrainLoss, kValidationLoss, kAtStep},
+                            support::has_colours(stdout));
 }
 
-// Returns the number of columns from COLUMNS or the terminal. Without both there is no limit.
+// Returns the number of columns from COLUMNS or the terminal. Without both there is no limit: 0.
 size_t find_width() {
   if (const char* const columns = std::getenv("COLUMNS"); columns && std::atoi(columns) > 0)
     return static_cast<size_t>(std::atoi(columns));
-  winsize size{};
-  const bool is_known = ::isatty(STDOUT_FILENO) == 1 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0;
-  return is_known && size.ws_col > 0 ? size.ws_col : std::numeric_limits<size_t>::max();
-}
-
-bool fits(const std::string& text, size_t width) {
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    if (end - begin > width) return false;
-    begin = end + 1;
-  }
-  return true;
+  return support::find_terminal_width(stdout);
 }
 
 Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(artifacts::print_number(value)); }
@@ -237,8 +226,7 @@ int list_runs(const Arguments& arguments) {
     reporting::write_output("no runs in %s\n", folder.c_str());
     return 0;
   }
-  const std::string table = print_table(runs, sort);
-  reporting::write_output_text(fits(table, find_width()) ? table : print_blocks(runs, sort));
+  reporting::write_safe_output_text(print_table(runs, sort, find_width()));
   return 0;
 }
 

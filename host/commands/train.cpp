@@ -36,6 +36,9 @@ po::options_description make_train_options() {
       "test the run: one step, one batch of each validation and of the test data, and one checkpoint, in a folder "
       "that is then removed");
   // run_command() handles these.
+  add("color", po::value<std::string>()->value_name("WHEN"),
+      "colours of the output of any command: auto, the default (on a terminal, unless NO_COLOR is set), always or "
+      "never");
   add("help,h", "print this help and exit");
   add("version", "print the versions of the host, LibTorch and the plugin ABI, and exit");
   add("prefix", "print the folder that Tenon is installed in, for CMAKE_PREFIX_PATH, and exit");

@@ -17,6 +17,7 @@
 #include "framework/pipeline/loop/train.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/tools/score_samples.h"
+#include "framework/reporting/report/find_normalisations.h"
 #include "framework/reporting/report/png_plots.h"
 #include "framework/reporting/terminal/run_output.h"
 #include "framework/reporting/terminal/write_output.h"
@@ -85,7 +86,8 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
   try {
     const pipeline::SampleScores scores = pipeline::score_samples(
         training, *training.validation.front(), context, {plan.log.samples, kKept}, [] { return stop_signal() == 0; });
-    recorder.add_samples(scores, has_best_weights(training, report) ? report.best->step : report.state.step);
+    recorder.add_samples(scores, has_best_weights(training, report) ? report.best->step : report.state.step,
+                         reporting::find_normalisations(plan, training.validation.front()->feed.dataset()));
   } catch (const std::exception& error) {
     support::log_warning(std::string("the report has no samples: ") + error.what());
   }

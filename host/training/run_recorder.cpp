@@ -235,8 +235,9 @@ void RunRecorder::add_histograms(int64_t step, const std::vector<artifacts::Name
       [&] { events_->append(artifacts::make_histograms_event(std::chrono::system_clock::now(), step, histograms)); });
 }
 
-void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step) {
-  const reporting::SavedSamples samples = reporting::draw_scores(scores, step, class_names_);
+void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step,
+                              const artifacts::Normalisations& normalisations) {
+  const reporting::SavedSamples samples = reporting::draw_scores(scores, step, class_names_, normalisations);
   reporting::write_samples(samples, folder_.samples());
   write_events([&] {
     add_pictures(*events_, samples.data + "/worst/", samples.worst, step);

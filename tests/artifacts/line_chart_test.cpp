@@ -47,6 +47,30 @@ TEST_CASE("a curve passes through its points with steps to the right and values 
   CHECK(places[2].second == doctest::Approx((places[0].second + places[1].second) / 2).epsilon(0.01));
 }
 
+TEST_CASE("short lines have a dot for each point, and longer ones have none") {
+  std::vector<ChartPoint> points;
+  for (int i = 0; i < 20; ++i) points.push_back({static_cast<double>(i), 1.0 * (i % 3)});
+  CHECK(count(draw_chart(chart_of(points)), "<circle") == 20);
+  points.push_back({20, 0});
+  CHECK(count(draw_chart(chart_of(points)), "<circle") == 0);
+}
+
+TEST_CASE("a series without a line has only dots") {
+  std::vector<ChartPoint> points;
+  for (int i = 0; i < 200; ++i) points.push_back({static_cast<double>(i % 7), 1.0 * i});
+  Chart chart = chart_of(points);
+  chart.series.front().line = ChartSeries::Line::none;
+  const std::string svg = draw_chart(chart);
+  CHECK(count(svg, "<circle") == 200);
+  CHECK(count(svg, "<polyline") == 0);
+}
+
+TEST_CASE("a chart with a linear scale has no logarithmic axis") {
+  Chart chart = chart_of({{1, 1e-3}, {2, 1}});
+  chart.scale = Chart::Scale::linear;
+  CHECK_FALSE(is_logarithmic(chart));
+}
+
 TEST_CASE("positive values with a large range have a logarithmic axis") {
   CHECK(is_logarithmic(chart_of({{1, 1e-3}, {2, 1}})));
   CHECK_FALSE(is_logarithmic(chart_of({{1, 0.1}, {2, 1}})));
@@ -62,7 +86,7 @@ TEST_CASE("a value that is not finite is a gap, and a value between two gaps is 
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   const std::string svg = draw_chart(chart_of({{1, 1}, {2, 2}, {3, nan}, {4, 3}, {5, infinity}, {6, 2}, {7, 1}}));
   CHECK(count(svg, "<polyline") == 2);
-  CHECK(count(svg, "<circle") == 1);
+  CHECK(count(svg, "<circle") == 5);
   CHECK(contains(svg, "train, step 4: 3"));
   for (const char* word : {"nan", "inf"}) CHECK_FALSE(contains(svg, word));
   CHECK_FALSE(contains(draw_chart(chart_of({{1, nan}})), "nan"));

@@ -35,3 +35,32 @@ TEST_CASE("a mask is rendered in the size of its shrunk image") {
   CHECK(drawn.samples[0].pictures[1].name == "mask");
   CHECK(decode_png(drawn.samples[0].pictures[1].png, 3) == std::vector<uint8_t>(12, 40));
 }
+
+TEST_CASE("a normalised image has its true colours") {
+  // Red 51, green 102 and blue 255 of two pixels, the second one black.
+  const Normalisation normalisation{{0.5, 0.25, 0.125}, {0.5, 0.2, 0.1}};
+  const auto normalise = [&](double pixel, size_t c) {
+    return static_cast<float>((pixel / 255 - normalisation.mean[c]) / normalisation.std[c]);
+  };
+  const std::vector<float> values = {normalise(51, 0), normalise(0, 0),   normalise(102, 1),
+                                     normalise(0, 1),  normalise(255, 2), normalise(0, 2)};
+  const RenderedSamples drawn =
+      render_samples({{view("image", TENON_FLOAT32, {3, 1, 2}, values)}}, 8, {}, {{"image", normalisation}});
+  CHECK(decode_png(drawn.samples[0].pictures[0].png, 3) == std::vector<uint8_t>{51, 102, 255, 0, 0, 0});
+  CHECK(drawn.ranges.empty());
+}
+
+TEST_CASE("a normalisation of another number of channels is not used, and values outside are cut off") {
+  const std::vector<float> values = {-1, 0, 1};
+  const TensorView image = view("image", TENON_FLOAT32, {1, 1, 3}, values);
+  CHECK(render_samples({{image}}, 8, {}, {{"image", {{0.5, 0.5}, {1, 1}}}}).ranges.contains("image"));
+  const RenderedSamples drawn = render_samples({{image}}, 8, {}, {{"image", {{0.2}, {1}}}});
+  CHECK(decode_png(drawn.samples[0].pictures[0].png, 1) == std::vector<uint8_t>{0, 51, 255});
+}
+
+TEST_CASE("a class that is named like its number is not repeated") {
+  const std::vector<int64_t> label = {1};
+  const TensorView field = view("label", TENON_INT64, {}, label);
+  CHECK(render_samples({{field}}, 8, {{"label", {"0", "1"}}}).samples[0].values[0].second == "1");
+  CHECK(render_samples({{field}}, 8, {{"label", {"cat", "dog"}}}).samples[0].values[0].second == "1 (dog)");
+}

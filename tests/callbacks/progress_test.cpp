@@ -12,6 +12,8 @@
 #include <sstream>
 #include <vector>
 
+#include "framework/support/terminal.h"
+
 using namespace tenon::callbacks;
 using namespace tenon::pipeline;
 
@@ -30,6 +32,7 @@ class Terminal {
     REQUIRE(ioctl(near_end, TIOCSWINSZ, &size) == 0);
     stream_ = fdopen(near_end, "w");
     REQUIRE(stream_);
+    setenv("NO_COLOR", "1", 1);
   }
   ~Terminal() {
     std::fclose(stream_);
@@ -91,9 +94,9 @@ size_t width_of(const std::string& drawn) {
 
 }  // namespace
 
-TEST_CASE("a terminal shows a bar with step, loss, learning rate, speed and time left") {
+TEST_CASE("a terminal shows a bar with step, loss, speed, memory and time left") {
   setenv("LC_ALL", "C.UTF-8", 1);
-  Terminal terminal(120);
+  Terminal terminal(100);
   Progress progress(terminal.stream());
   RunState state = middle_of_training();
   state.time_s = 28;
@@ -103,7 +106,7 @@ TEST_CASE("a terminal shows a bar with step, loss, learning rate, speed and time
   const std::string drawn = terminal.read_all();
   CAPTURE(drawn);
   CHECK(drawn.find("epoch 2/3 ███████████████░░░░░░░░░░░░░░░ 5/10") != std::string::npos);
-  CHECK(drawn.find("5/10  train/loss 0.25  lr 0.001  160 samples/s  ") != std::string::npos);
+  CHECK(drawn.find("5/10  train/loss 0.25  160 samples/s  ") != std::string::npos);
   CHECK(drawn.ends_with("iB  0:30 left"));
   CHECK(drawn.find('\n') == std::string::npos);
 }
@@ -134,7 +137,7 @@ TEST_CASE("a wide terminal also shows the monitored metric and the wait for data
   send(progress, Event::step_end, state);
   const std::string drawn = terminal.read_all();
   CAPTURE(drawn);
-  CHECK(drawn.find("train/loss 0.25  validation/accuracy 0.975  lr 0.001") != std::string::npos);
+  CHECK(drawn.find("train/loss 0.25  validation/accuracy 0.975  train/learning_rate 0.001") != std::string::npos);
   CHECK(drawn.find("samples/s  data 50 %") != std::string::npos);
 }
 
@@ -159,8 +162,9 @@ TEST_CASE("the line of an epoch replaces the bar") {
   send(progress, Event::epoch_end, middle_of_training());
   const std::string drawn = terminal.read_all();
   CAPTURE(drawn);
-  CHECK(drawn.starts_with("\r\033[Kepoch  train/loss  validation/accuracy       lr  samples/s     time\r\n"));
-  CHECK(drawn.find("\n2/3           0.5                0.975    0.001") != std::string::npos);
+  CHECK(
+      drawn.starts_with("\r\033[Kepoch  train/loss  validation/accuracy  train/learning_rate  samples/s     time\r\n"));
+  CHECK(drawn.find("\n2/3           0.5                0.975                0.001") != std::string::npos);
   CHECK(drawn.ends_with("\n"));
 }
 
@@ -182,9 +186,9 @@ TEST_CASE("a narrow terminal shows the most important columns and names the othe
   progress.set_monitor("validation/accuracy", true);
   send(progress, Event::epoch_end, middle_of_training());
   CHECK(terminal.read_all() ==
-        "(too narrow for samples/s)\r\n"
-        "epoch  train/loss  validation/accuracy         lr     time\r\n"
-        "2/3           0.5                0.975 *    0.001     0:30\r\n");
+        "(too narrow for train/learning_rate, samples/s)\r\n"
+        "epoch  train/loss  validation/accuracy       time\r\n"
+        "2/3           0.5                0.975 *     30 s\r\n");
 }
 
 TEST_CASE("the column names are repeated after twenty rows, and when the columns change") {
@@ -226,11 +230,11 @@ TEST_CASE("the best values of the monitored metric are marked, and of no other")
   text.resize(std::fread(text.data(), 1, text.size(), file));
   std::fclose(file);
   CAPTURE(text);
-  CHECK(text.find("accuracy 0.9  validation/loss 0.4  lr") != std::string::npos);
-  CHECK(text.find("accuracy 0.8  validation/loss 0.2 *  lr") != std::string::npos);
-  CHECK(text.find("accuracy 0.8  validation/loss 0.2  lr") != std::string::npos);
-  CHECK(text.find("accuracy 0.8  validation/loss 0.1 *  lr") != std::string::npos);
-  CHECK(text.find("accuracy 0.95  validation/loss nan  lr") != std::string::npos);
+  CHECK(text.find("accuracy 0.9  validation/loss 0.4  train/learning_rate") != std::string::npos);
+  CHECK(text.find("accuracy 0.8  validation/loss 0.2 *  train/learning_rate") != std::string::npos);
+  CHECK(text.find("accuracy 0.8  validation/loss 0.2  train/learning_rate") != std::string::npos);
+  CHECK(text.find("accuracy 0.8  validation/loss 0.1 *  train/learning_rate") != std::string::npos);
+  CHECK(text.find("accuracy 0.95  validation/loss nan  train/learning_rate") != std::string::npos);
 }
 
 TEST_CASE("the line of an epoch has its duration") {
@@ -242,6 +246,34 @@ TEST_CASE("the line of an epoch has its duration") {
   state.time_s = 85;
   send(progress, Event::epoch_end, state);
   CHECK(terminal.read_all().ends_with("1:05\r\n"));
+}
+
+TEST_CASE("a terminal with colours has bold names and a green best value, of the same width") {
+  tenon::support::set_colours(tenon::support::Colours::always);
+  Terminal terminal(60);
+  Progress progress(terminal.stream());
+  tenon::support::set_colours(tenon::support::Colours::automatic);
+  progress.set_monitor("validation/accuracy", true);
+  send(progress, Event::epoch_end, middle_of_training());
+  CHECK(terminal.read_all() ==
+        "(too narrow for train/learning_rate, samples/s)\r\n"
+        "\033[1mepoch  train/loss  validation/accuracy       time\033[m\r\n"
+        "2/3           0.5  \033[32m              0.975 *\033[m     30 s\r\n");
+  send(progress, Event::step_end, middle_of_training());
+  const std::string drawn = terminal.read_all();
+  CHECK(drawn.find("\033[32m") != std::string::npos);
+  CHECK(width_of(drawn) < 60);
+}
+
+TEST_CASE("control characters in the names of metrics are escaped") {
+  Terminal terminal(200);
+  Progress progress(terminal.stream());
+  RunState state = middle_of_training();
+  state.metrics["validation/\033[31m"] = 1;
+  send(progress, Event::epoch_end, state);
+  const std::string text = terminal.read_all();
+  CHECK(text.find("validation/\\u001b[31m") != std::string::npos);
+  CHECK(text.find('\033') == std::string::npos);
 }
 
 TEST_CASE("a stream that is not a terminal gets whole lines without escape sequences") {
@@ -277,6 +309,11 @@ TEST_CASE("durations and metric values are short") {
   CHECK(format_duration(67.4) == "1:07");
   CHECK(format_duration(3 * 3600 + 5 * 60) == "3:05:00");
   CHECK(format_duration(std::numeric_limits<double>::quiet_NaN()) == "0:00");
+  CHECK(format_elapsed(0.0421) == "0.042 s");
+  CHECK(format_elapsed(0) == "0 s");
+  CHECK(format_elapsed(7.312) == "7.31 s");
+  CHECK(format_elapsed(67.4) == "1:07");
+  CHECK(format_elapsed(std::numeric_limits<double>::quiet_NaN()) == "0:00");
   CHECK(format_metric(0.312149) == "0.3121");
   CHECK(format_metric(97.5) == "97.5");
   CHECK(format_metric(1.2344e-5) == "1.234e-05");

@@ -114,7 +114,7 @@ namespace {
 // Checks that the command that continues the run is valid.
 void check_continuation(const std::string& output) {
   CAPTURE(output);
-  const std::string before = "continue with\n  host ";
+  const std::string before = "Interrupted. Checkpoint saved; continue with:\n  host ";
   const size_t found = output.find(before);
   REQUIRE(found != std::string::npos);
   const size_t begin = found + before.size();

@@ -1,6 +1,7 @@
 // Tests TensorBoard events, report.html, plots and lists of runs.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -162,7 +163,7 @@ TEST_CASE("report.html is self-contained and describes the run") {
   check_self_contained(page);
   for (const char* part :
        {"How did it end?", "It finished</strong>, after epoch 2", "Did it converge?", "Did it overfit?",
-        "aria-label=\"loss\"", "aria-label=\"accuracy\"", "aria-label=\"learning_rate\"", "class=\"ring c1\"",
+        "aria-label=\"loss\"", "aria-label=\"accuracy\"", "aria-label=\"learning rate\"", "class=\"ring c1\"",
         "Where the time went", "forward", "use = &quot;mlp&quot;", "parameters", "machine cpu", "# repeat the run",
         "host --config ", "prefers-color-scheme:dark", "width=device-width"})
     CHECK_MESSAGE(contains(page, part), part);
@@ -263,7 +264,7 @@ TEST_CASE("a run that waited for its data reports this with advice") {
   write_file(run / "run.json", record.dump());
   render({"report", run.string()});
   const std::string page = read_file(run / "report.html");
-  CHECK(contains(page, "Mostly data</strong>: of 0:10, data 60 %, forward 40 %, other 0.1 %."));
+  CHECK(contains(page, "Mostly data</strong>: of 10 s, data 60 %, forward 40 %, other 0.1 %."));
   CHECK(contains(page, "training waited for data 60 % of the time: raise data.workers (2)"));
 }
 
@@ -281,7 +282,8 @@ TEST_CASE("host report compares runs and shows the differences") {
   const std::string page = read_file(file);
   check_self_contained(page);
   for (const char* part : {"<h1>2 runs</h1>", "<th>optimizer.lr</th><td>0.01</td><td>0.001</td>",
-                           "<th>model.params.hidden</th><td>[16]</td><td>[8]</td>", "1, validation", "2, train"})
+                           "<th>model.params.hidden</th><td>[16]</td><td>[8]</td>", "hidden=[16], lr=0.01, validation",
+                           "hidden=[8], lr=0.001, train"})
     CHECK_MESSAGE(contains(page, part), part);
   CHECK_FALSE(contains(page, "<th>data.batch_size</th>"));
 }
@@ -327,8 +329,9 @@ TEST_CASE("host runs lists runs, newest first or sorted by a metric") {
   copy("2026-11-21T11-30-07", "0.25", "stopped");
   copy("2026-11-21T11-30-06", "0.5", "running");
   const std::string table = render({"runs", folder.string()});
-  const std::regex rows(R"(run +state +model +done +time +best +train/loss +validation/loss
-digits/2026-11-21T11-30-07 +stopped +mlp +epoch 1/2 +1:01 +validation/accuracy 0.25 \(step 9\) +0.5
+  const std::regex rows(
+      R"(run +state +epoch +time +best validation/accuracy +at step +train/loss +validation/loss +model
+digits/2026-11-21T11-30-07 +stopped +1/2 +1:01 +0.25 +9 +0.5 +mlp
 digits/2026-11-21T11-30-06 +crashed .*
 digits/2026-11-21T11-30-05 +finished .*
 )");
@@ -341,8 +344,17 @@ digits/2026-11-21T11-30-05 +finished .*
   CHECK(sorted[1]["state"] == "crashed");
   CHECK(sorted[2]["epochs"] == 2);
   CHECK(render({"runs", (folder / "digits").string()}) == table);
-  const std::string narrow = run_host({"runs", folder.string()}, "env COLUMNS=40").output;
-  CHECK(contains(narrow, "digits/2026-11-21T11-30-07\n  state            stopped\n"));
+  CHECK(run_host({"runs", folder.string()}, "env COLUMNS=40").output ==
+        "(too narrow for 7 more)\n"
+        "run                         state\n"
+        "digits/2026-11-21T11-30-07  stopped\n"
+        "digits/2026-11-21T11-30-06  crashed\n"
+        "digits/2026-11-21T11-30-05  finished\n");
+  const std::string coloured = render({"runs", folder.string(), "--color", "always"});
+  CHECK(contains(coloured, "\033[31mcrashed\033[m"));
+  CHECK_FALSE(contains(render({"--color=never", "runs", folder.string()}), "\033"));
+  check_refused({"runs", folder.string(), "--color", "alway"}, 2,
+                "--color is \"alway\"; did you mean \"always\"?; expected auto, always or never");
 }
 
 TEST_CASE("host runs reports an empty list and an unknown metric") {
@@ -376,4 +388,89 @@ TEST_CASE("uncommitted changes of the run file's repository are kept with the ru
   CHECK(contains(read_file(run / "report.html"), "with uncommitted changes, which are in git.patch"));
   REQUIRE(std::system((git + "checkout -q . && " + git + "apply '" + (run / "git.patch").string() + "'").c_str()) == 0);
   CHECK(read_file(file) == std::string(kRunFile) + "weight_decay = 0.125\n");
+}
+
+TEST_CASE("the report of a regression has predicted against actual numbers, and no logits") {
+  std::string table = "x,y\n";
+  for (int i = 0; i < 40; ++i) table += std::to_string(i) + "," + std::to_string(3 * i + 10) + "\n";
+  write_file(tenon::test_folder() / "line.csv", table);
+  const fs::path file = write_file(tenon::test_folder() / "line.toml", R"([model]
+use = "mlp"
+params = { hidden = [4], classes = 1 }
+inputs = { image = "data.features" }
+[data]
+batch_size = 8
+[data.train]
+use = "table"
+params = { path = "line.csv", target = "y", task = "regression", split = "train", validation_fraction = 0.25 }
+[data.validation]
+like = "train"
+params = { split = "validation" }
+[[loss]]
+use = "mse"
+[train]
+epochs = 2
+[optimizer]
+use = "adamw"
+lr = 0.01
+)");
+  const Outcome outcome = run_host(
+      {"--config", file.string(), "--set", "run.output_dir=\"" + (tenon::test_folder() / "lines").string() + "\""});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path run = find_run_folder(tenon::test_folder() / "lines", "line");
+  const std::string page = read_file(run / "report.html");
+  check_self_contained(page);
+  CHECK(contains(page, "<h3>target: predicted against actual</h3>"));
+  CHECK(contains(page, "predicted target: "));
+  CHECK_FALSE(contains(page, "logits: "));
+  const auto numbers = nlohmann::json::parse(read_file(run / "samples" / "samples.json"))["numbers"];
+  REQUIRE(numbers.size() == 1);
+  CHECK(numbers[0]["target"] == "target");
+  REQUIRE(numbers[0]["values"].size() == 1);
+  CHECK(numbers[0]["values"][0].size() == 10);
+  // The mean squared difference of the pairs is the loss of the last validation.
+  double sum = 0;
+  for (const auto& pair : numbers[0]["values"][0]) sum += std::pow(pair[0].get<double>() - pair[1].get<double>(), 2);
+  CHECK(sum / 10 == doctest::Approx(read_last_metric(run, "validation/loss")).epsilon(1e-4));
+}
+
+TEST_CASE("the report of a language model shows texts, and no logits") {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "the quick brown fox jumps over the lazy dog. ";
+  write_file(tenon::test_folder() / "foxes.txt", text);
+  const fs::path file = write_file(tenon::test_folder() / "foxes.toml", R"([model]
+use = "gpt"
+params = { context = 16, layers = 1, heads = 1, width = 8 }
+[data]
+batch_size = 8
+[data.train]
+use = "text_windows"
+params = { path = "foxes.txt", tokens = "characters", split = "train", context = 16 }
+[data.validation]
+like = "train"
+params = { split = "validation" }
+[[loss]]
+use = "sequence_cross_entropy"
+[train]
+steps = 2
+[optimizer]
+use = "adamw"
+lr = 0.01
+)");
+  const Outcome outcome = run_host(
+      {"--config", file.string(), "--set", "run.output_dir=\"" + (tenon::test_folder() / "texts").string() + "\""});
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  const fs::path run = find_run_folder(tenon::test_folder() / "texts", "foxes");
+  const auto sample = nlohmann::json::parse(read_file(run / "samples" / "samples.json"))["worst"][0]["values"];
+  CAPTURE(sample.dump());
+  std::string texts;
+  for (const auto& [name, value] : sample.items()) {
+    CHECK(name != "logits");
+    if (!name.starts_with("predicted ")) texts += value.get<std::string>() + "\n";
+    if (name.starts_with("predicted ")) CHECK(value.get<std::string>().size() == 16);
+  }
+  CHECK(texts.find_first_of("0123456789") == texts.npos);
+  CHECK(contains(text, texts.substr(0, 16)));
 }

@@ -17,6 +17,7 @@ constexpr double kWidth = 440, kHeight = 230;           // of the image, in the 
 constexpr double kTop = 12, kRight = 20, kBottom = 34;  // margins around the curves
 constexpr double kLetter = 6.7;                         // approximate width of a digit
 constexpr size_t kMaxMarks = 60;
+constexpr size_t kAlwaysMarked = 20;      // points of a short line
 constexpr double kLogarithmicFrom = 200;  // ratio of the largest to the smallest value
 
 struct Range {
@@ -197,7 +198,8 @@ std::vector<std::vector<ChartPoint>> split_at_gaps(const std::vector<ChartPoint>
 const char* style_of(const ChartSeries& series) {
   switch (series.line) {
     case ChartSeries::Line::dashed: return " dashed";
-    case ChartSeries::Line::faint: return " faint";
+    case ChartSeries::Line::faint:
+    case ChartSeries::Line::none: return " faint";
     default: return "";
   }
 }
@@ -215,20 +217,23 @@ std::string describe(const ChartSeries& series, const ChartPoint& point, const s
 
 std::string draw_series(const ChartSeries& series, const Picture& picture, const std::string& x_label) {
   const std::string colour = "c" + std::to_string(series.colour % kChartColours);
+  const std::string dot = "dot " + colour + style_of(series);
+  const bool has_line = series.line != ChartSeries::Line::none;
+  const bool has_marks = !has_line || series.points.size() <= (series.has_marks ? kMaxMarks : kAlwaysMarked);
   std::string text;
   for (const std::vector<ChartPoint>& stretch : split_at_gaps(series.points, picture)) {
-    if (stretch.size() == 1)
-      text += draw_dot(stretch[0], picture, "2", "dot " + colour, describe(series, stretch[0], x_label));
+    if (!has_line) break;
+    if (stretch.size() == 1 && !has_marks)
+      text += draw_dot(stretch[0], picture, "2", dot, describe(series, stretch[0], x_label));
     if (stretch.size() == 1) continue;
     text += "<polyline class=\"line " + colour + style_of(series) + "\" points=\"";
     for (const ChartPoint& point : thin_out(stretch, picture))
       text += (text.back() == '"' ? "" : " ") + print_place(picture.x(point.x)) + "," + print_place(picture.y(point.y));
     text += "\"/>\n";
   }
-  if (series.has_marks && series.points.size() <= kMaxMarks)
+  if (has_marks)
     for (const ChartPoint& point : series.points)
-      if (picture.shows(point))
-        text += draw_dot(point, picture, "2.4", "dot " + colour, describe(series, point, x_label));
+      if (picture.shows(point)) text += draw_dot(point, picture, "2.4", dot, describe(series, point, x_label));
   return text;
 }
 
@@ -316,7 +321,8 @@ std::string draw_inside(const Chart& chart) {
 
 bool is_logarithmic(const Chart& chart) {
   const Range range = find_y_range(chart);
-  return !range.is_empty() && range.low > 0 && range.high / range.low >= kLogarithmicFrom;
+  return chart.scale == Chart::Scale::automatic && !range.is_empty() && range.low > 0 &&
+         range.high / range.low >= kLogarithmicFrom;
 }
 
 std::string draw_chart(const Chart& chart) {

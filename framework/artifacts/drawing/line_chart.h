@@ -13,25 +13,30 @@ struct ChartPoint {
 };
 
 struct ChartSeries {
-  enum class Line { solid, dashed, faint };
+  enum class Line { solid, dashed, faint, none };  // none: a dot for each point
 
   std::string name;
   std::vector<ChartPoint> points = {};  // ordered by x
   size_t colour = 0;                    // modulo kChartColours
   Line line = Line::solid;
-  bool has_marks = false;  // a dot for each point, if there are few points
+  bool has_marks = false;  // a dot for each point, if there are few points; very short lines always have them
   std::optional<ChartPoint> best = {};
 };
 
 inline constexpr size_t kChartColours = 8;  // distinguishable with red-green colour blindness
 
 struct Chart {
+  enum class Scale { automatic, linear };
+
   std::string title;
   std::string x_label;  // "step"
   std::vector<ChartSeries> series;
+  Scale scale = Scale::automatic;
+  std::string note = {};  // shown next to the title
 };
 
-// Whether the chart has a logarithmic axis: all values are positive, and the largest is much larger than the smallest.
+// Whether the chart has a logarithmic axis: its scale is automatic, all values are positive, and the largest is much
+// larger than the smallest.
 bool is_logarithmic(const Chart& chart);
 
 // Returns an <svg> element. Long series are thinned out without a visible change of the line. The text scales with the

@@ -11,6 +11,7 @@
 #include <span>
 #include <sstream>
 
+#include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/drawing/base64.h"
 #include "framework/artifacts/drawing/encode_png.h"
 #include "framework/artifacts/drawing/escape_html.h"
@@ -75,11 +76,24 @@ bool is_float_image(const TensorView& field) {
   return is_floating(field.dtype) && field.shape.size() == 3 && has_colours(field.shape[0]) && count_values(field) > 0;
 }
 
-Ranges find_ranges(const std::vector<SampleFields>& samples) {
+// Returns nothing if the field has another number of channels than the normalisation.
+std::optional<Normalisation> find_normalisation(const TensorView& field, const Normalisations& normalisations) {
+  const auto found = normalisations.find(field.name);
+  if (found == normalisations.end() || !is_float_image(field)) return std::nullopt;
+  Normalisation normalisation = found->second;
+  const auto channels = static_cast<size_t>(field.shape[0]);
+  for (auto* numbers : {&normalisation.mean, &normalisation.std}) {
+    if (numbers->size() == 1) numbers->resize(channels, numbers->front());
+    if (numbers->size() != channels) return std::nullopt;
+  }
+  return normalisation;
+}
+
+Ranges find_ranges(const std::vector<SampleFields>& samples, const Normalisations& normalisations) {
   Ranges ranges;
   for (const SampleFields& fields : samples) {
     for (const TensorView& field : fields) {
-      if (!is_float_image(field)) continue;
+      if (!is_float_image(field) || find_normalisation(field, normalisations)) continue;
       GreyRange& range = ranges.try_emplace(field.name, kEmptyRange).first->second;
       const ReadValue read = find_reader(field.dtype);
       for (uint64_t i = 0, count = count_values(field); i < count; ++i) {
@@ -99,27 +113,33 @@ Picture draw_bytes(const TensorView& field) {
   return picture;
 }
 
-// Converts planes to pixels. Values that are not finite are black.
-Picture draw_floats(const TensorView& field, const GreyRange& range) {
+// Converts planes to pixels. `to_level` returns the brightness of a value of a channel, from 0 to 255. Values that are
+// not finite are black.
+template <class ToLevel>
+Picture draw_floats(const TensorView& field, const ToLevel& to_level) {
   const int64_t channels = field.shape[0];
   Picture picture{field.shape[1], field.shape[2], channels, std::vector<uint8_t>(count_values(field))};
   const ReadValue read = find_reader(field.dtype);
   const uint64_t plane = static_cast<uint64_t>(picture.height * picture.width);
-  const double scale = range.largest > range.smallest ? 255 / (range.largest - range.smallest) : 0;
   for (uint64_t i = 0; i < plane; ++i) {
     for (uint64_t c = 0; c < static_cast<uint64_t>(channels); ++c) {
       const double value = read(field.data, c * plane + i);
-      const double level = std::isfinite(value) ? (value - range.smallest) * scale : 0;
+      const double level = std::isfinite(value) ? std::clamp(to_level(value, c), 0.0, 255.0) : 0;
       picture.pixels[i * static_cast<uint64_t>(channels) + c] = static_cast<uint8_t>(std::lround(level));
     }
   }
   return picture;
 }
 
-std::optional<Picture> draw(const TensorView& field, const Ranges& ranges) {
+std::optional<Picture> draw(const TensorView& field, const Ranges& ranges, const Normalisations& normalisations) {
   if (is_byte_image(field)) return draw_bytes(field);
-  if (is_float_image(field)) return draw_floats(field, ranges.at(field.name));
-  return std::nullopt;
+  if (!is_float_image(field)) return std::nullopt;
+  if (const auto normalised = find_normalisation(field, normalisations))
+    return draw_floats(
+        field, [&](double value, size_t c) { return 255 * (value * normalised->std[c] + normalised->mean[c]); });
+  const GreyRange& range = ranges.at(field.name);
+  const double scale = range.largest > range.smallest ? 255 / (range.largest - range.smallest) : 0;
+  return draw_floats(field, [&](double value, size_t) { return (value - range.smallest) * scale; });
 }
 
 bool is_mask_of(const TensorView& field, const Picture& picture) {
@@ -202,7 +222,8 @@ std::string print_values(const TensorView& field, const config::ClassNames& clas
   for (uint64_t i = 0; i < std::min<uint64_t>(count, kMaxValues); ++i) {
     const double value = read(field.data, i);
     text << (i ? " " : "") << value;
-    if (is_named(names, value)) text << " (" << names[static_cast<size_t>(value)] << ")";
+    if (is_named(names, value) && names[static_cast<size_t>(value)] != print_number(value))
+      text << " (" << names[static_cast<size_t>(value)] << ")";
   }
   if (count > kMaxValues) text << " ... (" << count << " values)";
   return text.str();
@@ -210,17 +231,17 @@ std::string print_values(const TensorView& field, const config::ClassNames& clas
 
 // Renders images first, because masks are rendered over the first image.
 RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int64_t longest,
-                           const config::ClassNames& names) {
+                           const config::ClassNames& names, const Normalisations& normalisations) {
   RenderedSample drawn;
   std::optional<Picture> first;
   for (const TensorView& field : fields) {
-    if (const std::optional<Picture> picture = draw(field, ranges)) {
+    if (const std::optional<Picture> picture = draw(field, ranges, normalisations)) {
       drawn.pictures.push_back(encode(field.name, fit(*picture, longest)));
       if (!first) first = picture;
     }
   }
   for (const TensorView& field : fields) {
-    if (is_byte_image(field) || is_float_image(field)) continue;
+    if (is_image(field)) continue;
     if (first && is_mask_of(field, *first))
       drawn.pictures.push_back(encode(field.name, fit(draw_mask(*first, field), longest)));
     else
@@ -231,10 +252,13 @@ RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int
 
 }  // namespace
 
+bool is_image(const TensorView& field) { return is_byte_image(field) || is_float_image(field); }
+
 RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest,
-                               const config::ClassNames& names) {
-  RenderedSamples drawn{{}, find_ranges(samples)};
-  for (const SampleFields& fields : samples) drawn.samples.push_back(draw_sample(fields, drawn.ranges, longest, names));
+                               const config::ClassNames& names, const Normalisations& normalisations) {
+  RenderedSamples drawn{{}, find_ranges(samples, normalisations)};
+  for (const SampleFields& fields : samples)
+    drawn.samples.push_back(draw_sample(fields, drawn.ranges, longest, names, normalisations));
   return drawn;
 }
 

@@ -34,6 +34,14 @@ struct GreyRange {
   double largest;
 };
 
+// How the pixels of a field were normalised: value = (pixel / largest pixel - mean) / std. One number for each channel,
+// or one for all.
+struct Normalisation {
+  std::vector<double> mean;
+  std::vector<double> std;
+};
+using Normalisations = std::map<std::string, Normalisation>;  // by field
+
 struct RenderedSamples {
   std::vector<RenderedSample> samples;
   std::map<std::string, GreyRange> ranges;  // ranges of the scaled fields, by field
@@ -41,8 +49,8 @@ struct RenderedSamples {
 
 // Renders the fields of samples:
 // - uint8 [height, width, 1 or 3] is an image, unchanged.
-// - Floats [1 or 3, height, width] are an image. It is scaled so that the smallest value of the field in all samples is
-//   black and the largest is white.
+// - Floats [1 or 3, height, width] are an image. If the field is in `normalisations`, it has its true colours.
+//   Otherwise it is scaled so that the smallest value of the field in all samples is black and the largest is white.
 // - Integers [height, width] are a segmentation mask if the sample has an image of that size. The mask is rendered over
 //   a copy of the image: class 0 is transparent, and each other class has a separate colour. Values below 0 or above
 //   254, such as ignored labels, are white.
@@ -51,7 +59,10 @@ struct RenderedSamples {
 // `longest` is the maximum number of pixels of a side. Larger images are shrunk by an integer factor, and each pixel is
 // the mean of the pixels that it replaces.
 RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest,
-                               const config::ClassNames& names = {});
+                               const config::ClassNames& names = {}, const Normalisations& normalisations = {});
+
+// Whether the field is an image by the rules above.
+bool is_image(const TensorView& field);
 
 // Returns an <img> element with the embedded file. A small image is enlarged by an integer factor, so that its pixels
 // are visible.

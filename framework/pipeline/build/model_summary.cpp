@@ -39,6 +39,11 @@ std::string module_of(const std::string& name, size_t depth) {
   return name.substr(0, end);
 }
 
+// "...layers.11.attention": the last letters of a name that is too long.
+std::string shorten(const std::string& name, size_t width) {
+  return name.size() <= width ? name : "..." + name.substr(name.size() + 3 - width);
+}
+
 std::vector<Row> make_rows(const std::vector<plugins::NamedTensor>& tensors, size_t depth) {
   std::vector<Row> rows;
   for (const plugins::NamedTensor& named : tensors) {
@@ -55,24 +60,28 @@ std::vector<Row> make_rows(const std::vector<plugins::NamedTensor>& tensors, siz
 
 }  // namespace
 
-std::string summarize_model(const plugins::Model& model, size_t max_rows) {
+std::string summarize_model(const plugins::Model& model, size_t max_width, size_t max_rows) {
   constexpr size_t kDeepest = 8;
   size_t depth = kDeepest;
   std::vector<Row> rows = make_rows(model.tensors(), depth);
   while (rows.size() > max_rows && depth > 1) rows = make_rows(model.tensors(), --depth);
-  const bool shows_tensors = depth == kDeepest;
-
+  constexpr size_t kCountWidth = 12;
   size_t module_width = 6;
   size_t tensors_width = 0;
   for (const Row& row : rows) {
     module_width = std::max(module_width, row.module.size());
-    if (shows_tensors) tensors_width = std::max(tensors_width, row.tensors.size());
+    tensors_width = std::max(tensors_width, row.tensors.size());
   }
+  const size_t without_tensors = 2 + module_width + 2 + kCountWidth;
+  const bool shows_tensors = depth == kDeepest && (max_width == 0 || without_tensors + tensors_width + 2 <= max_width);
+  if (max_width > 0 && without_tensors > max_width)
+    module_width = std::max<size_t>(6, module_width - std::min(module_width, without_tensors - max_width));
   std::string text;
   const auto add_line = [&](const std::string& module, const std::string& tensors, const std::string& count) {
-    text += "  " + module + std::string(module_width - std::min(module_width, module.size()) + 2, ' ');
+    text += "  " + shorten(module, module_width) +
+            std::string(module_width - std::min(module_width, module.size()) + 2, ' ');
     if (shows_tensors) text += tensors + std::string(tensors_width - std::min(tensors_width, tensors.size()) + 2, ' ');
-    text += std::string(count.size() < 12 ? 12 - count.size() : 0, ' ') + count + "\n";
+    text += std::string(count.size() < kCountWidth ? kCountWidth - count.size() : 0, ' ') + count + "\n";
   };
   add_line("module", "", "parameters");
   int64_t parameters = 0;

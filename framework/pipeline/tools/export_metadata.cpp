@@ -114,6 +114,10 @@ Json print_outputs(const plugins::Model& model, const plugins::Dataset* data, co
 
 }  // namespace
 
+std::string print_field_steps(const config::RunPlan& plan, const plugins::Dataset& data, const std::string& field) {
+  return print_steps(plan, data, field).dump();
+}
+
 std::string print_export_metadata(const config::RunPlan& plan, const plugins::Model& model,
                                   const plugins::Dataset* data, const std::vector<at::Tensor>& outputs) {
   Json printed{{"format", kFormat}, {"model", print_component(model.component(), plan.model.params)}};

@@ -20,4 +20,8 @@ inline constexpr const char* kExportMetadata = "tenon.json";  // its name in a f
 std::string print_export_metadata(const config::RunPlan& plan, const plugins::Model& model,
                                   const plugins::Dataset* data, const std::vector<at::Tensor>& outputs);
 
+// Returns the steps that make a field: those of the dataset, then the normalisation of whole batches. JSON as in
+// tenon/preprocessing.h, "null" if there are none.
+std::string print_field_steps(const config::RunPlan& plan, const plugins::Dataset& data, const std::string& field);
+
 }  // namespace tenon::pipeline

@@ -19,8 +19,13 @@ namespace {
 constexpr int64_t kMaxClasses = 1000;             // maximum number of classes for counting
 constexpr int64_t kMaxValues = int64_t{1} << 20;  // maximum size of an output kept per sample
 
-// An output and the field with its target classes.
-struct ClassPair {
+constexpr int64_t kMaxNumbers = 8;  // of a sample that one output predicts
+
+// An output and the field with its targets.
+struct Pair {
+  enum class Kind { classes, tokens, numbers };
+
+  Kind kind;
   size_t output;
   size_t field;
 };
@@ -35,16 +40,37 @@ bool gives_classes_of(const at::Tensor& output, const at::Tensor& target) {
   return target.sizes() == places;
 }
 
+// Scores [N, T, V] or tokens [N, T] for tokens [N, T].
+bool gives_tokens_of(const at::Tensor& output, const at::Tensor& target) {
+  if (!at::isIntegralType(target.scalar_type(), /*includeBool=*/false)) return false;
+  if (at::isIntegralType(output.scalar_type(), /*includeBool=*/false)) return output.dim() == 2 && target.dim() == 2;
+  return at::isFloatingType(output.scalar_type()) && output.dim() == target.dim() + 1 &&
+         output.sizes().slice(0, static_cast<size_t>(target.dim())) == target.sizes();
+}
+
+bool gives_numbers_of(const at::Tensor& output, const at::Tensor& target) {
+  if (!at::isFloatingType(output.scalar_type()) || !at::isFloatingType(target.scalar_type())) return false;
+  return output.dim() >= 1 && target.dim() >= 1 && output.size(0) == target.size(0) && output.size(0) > 0 &&
+         output.numel() == target.numel() && output.numel() / output.size(0) <= kMaxNumbers;
+}
+
+std::optional<Pair::Kind> find_kind(const at::Tensor& output, const at::Tensor& target, bool holds_tokens) {
+  if (holds_tokens && gives_tokens_of(output, target)) return Pair::Kind::tokens;
+  if (!holds_tokens && gives_classes_of(output, target)) return Pair::Kind::classes;
+  if (gives_numbers_of(output, target)) return Pair::Kind::numbers;
+  return std::nullopt;
+}
+
 // Finds the pairs of outputs and fields that are inputs of the same loss or metric.
-std::vector<ClassPair> find_class_pairs(const BoundDataset& data, const BatchTensors& batch_tensors) {
-  std::vector<ClassPair> pairs;
+std::vector<Pair> find_pairs(const BoundDataset& data, const BatchTensors& batch_tensors) {
+  std::vector<Pair> pairs;
+  const auto& tokenizer = data.feed.dataset().tokenizer();
   const auto add = [&](const Source& output, const Source& field) {
     if (output.kind != Source::Kind::output || field.kind != Source::Kind::field) return;
-    if (!gives_classes_of(output.take(batch_tensors), field.take(batch_tensors))) return;
-    const auto is_known = [&](const ClassPair& pair) {
-      return pair.output == output.index || pair.field == field.index;
-    };
-    if (std::ranges::none_of(pairs, is_known)) pairs.push_back({output.index, field.index});
+    const bool holds_tokens = tokenizer && tokenizer->holds_tokens(data.transforms.fields()[field.index].name);
+    const auto kind = find_kind(output.take(batch_tensors), field.take(batch_tensors), holds_tokens);
+    const auto is_known = [&](const Pair& pair) { return pair.output == output.index || pair.field == field.index; };
+    if (kind && std::ranges::none_of(pairs, is_known)) pairs.push_back({*kind, output.index, field.index});
   };
   for (const auto* wirings : {&data.losses, &data.metrics})
     for (const Wiring& wiring : *wirings)
@@ -91,6 +117,7 @@ class Scoring {
     }
     keep_separate();
     for (ClassCounts& one : scores_.classes) one.counts = one.counts.cpu();
+    finish_numbers();
     return std::move(scores_);
   }
 
@@ -107,16 +134,19 @@ class Scoring {
     if (!pairs_) begin(batch.batch_tensors);
     const auto rows = static_cast<int64_t>(batch.indices.size());
     std::vector<at::Tensor> predicted;  // one per pair
-    for (size_t i = 0; i < pairs_->size(); ++i) predicted.push_back(count(batch.batch_tensors, i, rows));
+    for (const Pair& pair : *pairs_) predicted.push_back(predict_pair(batch.batch_tensors, pair, rows));
     for (int64_t row = 0; row < rows; ++row) score(batch, row, predicted);
     scores_.scored += rows;
   }
 
   void begin(const BatchTensors& batch_tensors) {
-    pairs_ = find_class_pairs(data_, batch_tensors);
-    for (const ClassPair& pair : *pairs_) {
+    pairs_ = find_pairs(data_, batch_tensors);
+    for (const Pair& pair : *pairs_) {
+      const std::string &output = evaluation_.model.outputs()[pair.output].name, &field = field_name(pair.field);
+      if (pair.kind == Pair::Kind::numbers) scores_.numbers.push_back({output, field, {}});
+      if (pair.kind != Pair::Kind::classes) continue;
       const int64_t classes = batch_tensors.outputs[pair.output].size(1);
-      scores_.classes.push_back({evaluation_.model.outputs()[pair.output].name, field_name(pair.field),
+      scores_.classes.push_back({output, field,
                                  at::zeros({classes, classes}, at::device(evaluation_.device).dtype(at::kLong)),
                                  batch_tensors.fields[pair.field].dim() == 1});
     }
@@ -124,13 +154,52 @@ class Scoring {
 
   const std::string& field_name(size_t field) const { return data_.transforms.fields()[field].name; }
 
-  // Returns the predicted classes of the rows and counts them.
-  at::Tensor count(const BatchTensors& batch_tensors, size_t pair, int64_t rows) {
-    const at::Tensor output = batch_tensors.outputs[(*pairs_)[pair].output].narrow(0, 0, rows);
-    const at::Tensor target = batch_tensors.fields[(*pairs_)[pair].field].narrow(0, 0, rows);
-    at::Tensor predicted = output.argmax(1);
-    scores_.classes[pair].counts += count_classes(predicted, target, output.size(1));
+  template <class Results>
+  auto& find_result(Results& results, const Pair& pair) {
+    return *std::ranges::find(results, field_name(pair.field), [](const auto& one) { return one.target; });
+  }
+
+  // Returns what the output predicts for the rows, and counts it.
+  at::Tensor predict_pair(const BatchTensors& batch_tensors, const Pair& pair, int64_t rows) {
+    const at::Tensor output = batch_tensors.outputs[pair.output].narrow(0, 0, rows);
+    const at::Tensor target = batch_tensors.fields[pair.field].narrow(0, 0, rows);
+    if (pair.kind == Pair::Kind::tokens) return read_tokens(output);
+    if (pair.kind == Pair::Kind::numbers) {
+      numbers_.resize(scores_.numbers.size());
+      const auto place = static_cast<size_t>(&find_result(scores_.numbers, pair) - scores_.numbers.data());
+      const auto flatten = [&](const at::Tensor& one) { return one.reshape({rows, -1}).to(at::kCPU, at::kDouble); };
+      numbers_[place].push_back(at::stack({flatten(target), flatten(output)}, -1));
+      return output.reshape_as(target);
+    }
+    const at::Tensor predicted = output.argmax(1);
+    find_result(scores_.classes, pair).counts += count_classes(predicted, target, output.size(1));
     return predicted;
+  }
+
+  // The model may have more tokens than the tokenizer, which no text contains.
+  at::Tensor read_tokens(const at::Tensor& output) const {
+    if (!at::isFloatingType(output.scalar_type())) return output;
+    const int64_t vocabulary = data_.feed.dataset().tokenizer()->vocabulary_size();
+    return output.narrow(-1, 0, std::min(vocabulary, output.size(-1))).argmax(-1);
+  }
+
+  // Returns nothing for a field that holds no tokens.
+  std::optional<std::string> decode(const std::string& field, const at::Tensor& tokens) const {
+    const auto& tokenizer = data_.feed.dataset().tokenizer();
+    if (!tokenizer || !tokenizer->holds_tokens(field) || !at::isIntegralType(tokens.scalar_type(), false))
+      return std::nullopt;
+    const at::Tensor all = tokens.reshape({-1}).to(at::kLong);
+    const at::Tensor numbers = all.masked_select(all.lt(tokenizer->vocabulary_size())).contiguous();
+    return tokenizer->decode({numbers.const_data_ptr<int64_t>(), static_cast<size_t>(numbers.numel())});
+  }
+
+  void finish_numbers() {
+    for (size_t i = 0; i < numbers_.size(); ++i) scores_.numbers[i].values = at::cat(numbers_[i]);
+    std::erase_if(scores_.numbers, [](const PredictedNumbers& one) {
+      if (!one.values.defined()) return true;
+      const at::Tensor targets = one.values.select(-1, 0);
+      return targets.eq(0).logical_or(targets.eq(1)).all().item<bool>();
+    });
   }
 
   void score(const Prediction& batch, int64_t row, const std::vector<at::Tensor>& predicted) {
@@ -159,13 +228,19 @@ class Scoring {
       if (at::isReducedFloatingType(value.scalar_type())) value = value.to(at::kFloat);
       values.push_back({name, value.to(at::kCPU, value.scalar_type(), false, /*copy=*/true).contiguous()});
     };
-    for (size_t i = 0; i < batch_tensors.fields.size(); ++i) add(field_name(i), batch_tensors.fields[i]);
+    for (size_t i = 0; i < batch_tensors.fields.size(); ++i) {
+      add(field_name(i), batch_tensors.fields[i]);
+      values.back().text = decode(field_name(i), values.back().value);
+    }
     for (size_t i = 0; i < batch_tensors.outputs.size(); ++i) {
-      const auto pair = std::ranges::find(*pairs_, i, &ClassPair::output);
-      if (pair != pairs_->end())
+      const auto pair = std::ranges::find(*pairs_, i, &Pair::output);
+      if (pair != pairs_->end()) {
         add("predicted " + field_name(pair->field), predicted[static_cast<size_t>(pair - pairs_->begin())]);
-      else if (batch_tensors.outputs[i].select(0, row).numel() <= kMaxValues)
+        values.back().text = decode(field_name(pair->field), values.back().value);
+      } else if (batch_tensors.outputs[i].select(0, row).numel() <= kMaxValues) {
         add(evaluation_.model.outputs()[i].name, batch_tensors.outputs[i]);
+        values.back().is_output = true;
+      }
     }
     return values;
   }
@@ -191,9 +266,10 @@ class Scoring {
   plugins::StepContext context_;
   ScoringLimits limits_;
   LossSums sums_;
-  std::optional<std::vector<ClassPair>> pairs_;  // known after the first batch
+  std::optional<std::vector<Pair>> pairs_;  // known after the first batch
   SampleScores scores_;
-  size_t ranked_ = 0;  // samples with a finite loss
+  std::vector<std::vector<at::Tensor>> numbers_;  // batches of scores_.numbers
+  size_t ranked_ = 0;                             // samples with a finite loss
 };
 
 }  // namespace

@@ -1,8 +1,9 @@
-// Finds the samples with the best and worst losses, and counts confusions between classes.
+// Finds the samples with the best and worst losses, counts confusions between classes, and collects predicted numbers.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,17 @@ namespace tenon::pipeline {
 
 struct NamedValue {
   std::string name;
-  at::Tensor value;  // on the CPU, contiguous
+  at::Tensor value;                      // on the CPU, contiguous
+  std::optional<std::string> text = {};  // of tokens
+  bool is_output = false;                // an output of the model that predicts no field
 };
 
 struct ScoredSample {
   int64_t index;  // index in the dataset
   double loss;    // for this sample alone: the sum of the run's losses times their factors
-  // Its fields and the model's outputs, without the batch dimension. If an output predicts the classes of the field
-  // `label`, "predicted label" is the class with the largest value. Other outputs have their names; very large ones are
-  // left out.
+  // Its fields and the model's outputs, without the batch dimension. If an output predicts the field `label`, its name
+  // is "predicted label": the class or token with the largest score, or numbers. Other outputs have their names; very
+  // large ones are left out.
   std::vector<NamedValue> values;
 };
 
@@ -34,6 +37,13 @@ struct ClassCounts {
   bool is_per_sample;  // one class per sample, not one per position
 };
 
+// For an output of numbers that a loss or a metric compares with numbers of the data.
+struct PredictedNumbers {
+  std::string output;  // "logits"
+  std::string target;  // "target"
+  at::Tensor values;   // [n, K, 2] float64: target and prediction of each of K numbers of each scored sample
+};
+
 struct SampleScores {
   std::string data;                 // "validation"
   int64_t scored = 0;               // samples scored
@@ -41,6 +51,7 @@ struct SampleScores {
   std::vector<ScoredSample> worst;  // largest loss first
   std::vector<ScoredSample> best;   // smallest loss first; none of them is also in `worst`
   std::vector<ClassCounts> classes;
+  std::vector<PredictedNumbers> numbers;  // without targets that are all 0 or 1, which are classes
 };
 
 struct ScoringLimits {

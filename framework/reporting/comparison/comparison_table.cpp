@@ -1,7 +1,6 @@
 #include "framework/reporting/comparison/comparison_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -9,9 +8,11 @@
 #include <set>
 
 #include "framework/callbacks/progress.h"
+#include "framework/reporting/runs/print_spread.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/support/print_bytes.h"
 #include "framework/support/print_count.h"
+#include "framework/support/printable.h"
 
 namespace tenon::reporting {
 
@@ -33,24 +34,11 @@ std::optional<double> find_metric(const MeasuredRun& run, const std::string& nam
   return std::nullopt;
 }
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
-
-double deviation_of(const std::vector<double>& values) {
-  const double mean = mean_of(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - mean) * (value - mean);
-  return std::sqrt(sum / static_cast<double>(values.size() - 1));
-}
-
 std::string print_max_bytes(const std::vector<double>& values) {
   return support::print_bytes(static_cast<uint64_t>(*std::ranges::max_element(values)));
 }
 
-std::string print_seconds(const std::vector<double>& values) { return callbacks::format_duration(mean_of(values)); }
+std::string print_seconds(const std::vector<double>& values) { return callbacks::format_elapsed(mean_of(values)); }
 
 std::string print_rate(const std::vector<double>& values) {
   char text[32];
@@ -201,22 +189,20 @@ Json to_json(const MeasuredRun& run) {
 
 }  // namespace
 
-std::string print_spread(const std::vector<double>& values) {
-  char text[64];
-  if (values.size() < 2)
-    std::snprintf(text, sizeof text, "%.4g", values.front());
-  else
-    std::snprintf(text, sizeof text, "%.4g ± %.2g", mean_of(values), deviation_of(values));
-  return text;
-}
-
-std::string print_table(const std::vector<ComparedVariant>& variants) {
+std::string print_table(const std::vector<ComparedVariant>& variants, size_t width, bool has_colours) {
   const auto rows = list_rows(variants);
   std::vector<TextTable::Align> columns(rows[0].size(), TextTable::Align::right);
   columns.front() = TextTable::Align::left;
   TextTable table(columns);
   for (const auto& row : rows) table.add(row);
-  return table.print("") + explain_spread(variants, "") + list_failures(variants, "");
+  // The time comes before the other metrics than the first one.
+  std::vector<size_t> importance;
+  for (size_t i = 0; i < columns.size(); ++i) importance.push_back(i);
+  if (const auto time = std::ranges::find(rows[0], "time"); time - rows[0].begin() > 2)
+    std::rotate(importance.begin() + 2, importance.begin() + (time - rows[0].begin()),
+                importance.begin() + (time - rows[0].begin()) + 1);
+  return table.print_within(width, importance, has_colours) + explain_spread(variants, "") +
+         support::escape_control_characters(list_failures(variants, ""));
 }
 
 std::string print_markdown(const std::vector<ComparedVariant>& variants) {

@@ -15,11 +15,8 @@ struct ComparedVariant {
   std::vector<MeasuredRun> runs;  // one for each seed that has run
 };
 
-// Prints the mean and, for several values, the sample standard deviation: "0.981 ± 0.004".
-std::string print_spread(const std::vector<double>& values);
-
-// Prints a table for the terminal.
-std::string print_table(const std::vector<ComparedVariant>& variants);
+// Prints a table for the terminal. Columns that do not fit into `width` are left out, see TextTable::print_within().
+std::string print_table(const std::vector<ComparedVariant>& variants, size_t width = 0, bool has_colours = false);
 // Prints a Markdown table, followed by the failures.
 std::string print_markdown(const std::vector<ComparedVariant>& variants);
 // Prints all measured values.

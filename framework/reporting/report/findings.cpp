@@ -22,6 +22,8 @@ constexpr size_t kFewestValues = 8;     // minimum number of values to assess co
 constexpr double kStillFalling = 0.05;  // part of the total decrease, in the last quarter of the steps
 constexpr double kRisen = 0.05;         // part of the best validation loss
 constexpr double kNearEnd = 0.1;        // part of all steps
+constexpr double kMostTime = 0.4;       // part of the time that the longest stage takes, if it dominates
+constexpr double kMoreTime = 1.5;       // times of the longest stage and the next one
 
 std::string percent(double share) {
   char text[32];
@@ -165,8 +167,11 @@ Finding assess_time(const ReadRun& run) {
   for (const pipeline::StageSeconds& one : stages)
     text += (text.empty() ? "" : ", ") + one.name + " " + percent(one.seconds / total);
   const std::string advice = pipeline::advise(stages, run.planned("data.workers"));
+  const double longest = stages.front().seconds, next = stages.size() > 1 ? stages[1].seconds : 0;
+  const bool dominates = longest >= kMostTime * total && longest >= kMoreTime * next;
   return {advice.empty() ? Rating::neutral : Rating::bad, question,
-          "Mostly " + stages.front().name + ": of " + callbacks::format_duration(total) + ", " + text + "." +
+          (dominates ? "Mostly " + stages.front().name : std::string("No single stage")) + ": of " +
+              callbacks::format_elapsed(total) + ", " + text + "." +
               (advice.empty() ? "" : " Advice: " + advice + ".")};
 }
 
@@ -180,7 +185,9 @@ std::optional<Finding> find_not_finite(const ReadRun& run) {
     }
   if (lines == 0) return std::nullopt;
   return Finding{Rating::bad, "Was everything finite?",
-                 "No: " + std::to_string(lines) + " values are NaN or infinite. The first is " + first + "."};
+                 lines == 1
+                     ? "No: " + first + " is NaN or infinite."
+                     : "No: " + std::to_string(lines) + " values are NaN or infinite. The first is " + first + "."};
 }
 
 Finding describe_end(const ReadRun& run) {

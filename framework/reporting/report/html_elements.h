@@ -15,8 +15,8 @@ inline std::string text_element(const std::string& name, const std::string& attr
   return element(name, attributes, artifacts::escape_html(text));
 }
 
-inline std::string section(const std::string& heading, const std::string& content) {
-  return element("section", "", "\n" + text_element("h2", "", heading) + "\n" + content) + "\n";
+inline std::string section(const std::string& heading, const std::string& content, const std::string& attributes = "") {
+  return element("section", attributes, "\n" + text_element("h2", "", heading) + "\n" + content) + "\n";
 }
 
 }  // namespace tenon::reporting

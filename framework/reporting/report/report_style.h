@@ -31,6 +31,7 @@ table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums
 th{font-weight:400;color:var(--faint);text-align:left}
 td,th{padding:.15rem 1.1rem .15rem 0;vertical-align:top}
 td.number,th.number{text-align:right}
+td.number,th{white-space:nowrap}
 .legend{font-size:.85rem}
 .chart.key{display:inline-block;width:22px;height:6px;vertical-align:middle;margin-right:.5em}
 .wide{overflow-x:auto}

@@ -9,9 +9,13 @@
 
 namespace tenon::reporting {
 
-// The order is: losses, other validation metrics, learning rate and gradient norm, metrics of callbacks. For one run
-// the best value of each metric with a direction is marked. For several runs, the name of a series has the number of
-// its run: "2, validation". All series of a run have the same colour.
+// The order is: losses, other validation metrics, learning rate and gradient norm, times, metrics of callbacks. For one
+// run the best value of each metric with a direction is marked, and the values of classes, such as iou_0 and iou_1 next
+// to iou, are in one chart. For several runs, the name of a series begins with the label of its run: "lr=0.1,
+// validation". All series of a variant have the same colour.
 std::vector<artifacts::Chart> make_charts(const std::vector<ReadRun>& runs);
+
+// Prints the name of a metric as a title: "validation loss" for validation/loss, "learning rate" for learning_rate.
+std::string print_title(std::string metric);
 
 }  // namespace tenon::reporting

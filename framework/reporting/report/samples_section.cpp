@@ -1,12 +1,18 @@
 #include "framework/reporting/report/samples_section.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/reporting/report/html_elements.h"
+#include "framework/reporting/report/run_charts.h"
 #include "framework/reporting/terminal/text_table.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::reporting {
 
@@ -76,6 +82,57 @@ std::string print_confusion(const SavedConfusion& one) {
   return heading + text_element("p", "", "Most confused: " + list_misclassified(one.counts, 20) + ".") + "\n";
 }
 
+// A chart of predictions against targets, with a dashed line where both are equal.
+artifacts::Chart make_scatter_chart(const SavedNumbers& numbers, size_t column) {
+  using artifacts::ChartSeries;
+  std::string title = print_title(numbers.target);
+  if (numbers.columns.size() > 1) title += " " + std::to_string(column + 1);
+  ChartSeries dots{.name = "predicted", .line = ChartSeries::Line::none};
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const auto& [target, predicted] : numbers.columns[column]) {
+    if (!std::isfinite(target) || !std::isfinite(predicted)) continue;
+    dots.points.push_back({target, predicted});
+    low = std::min({low, target, predicted});
+    high = std::max({high, target, predicted});
+  }
+  artifacts::Chart chart{title + ": predicted against actual", "actual", {}, artifacts::Chart::Scale::linear};
+  if (dots.points.empty()) return chart;
+  ChartSeries equal{.name = "equal", .points = {{low, low}, {high, high}}, .colour = 6};
+  equal.line = ChartSeries::Line::dashed;
+  chart.series = {std::move(equal), std::move(dots)};
+  return chart;
+}
+
+// Returns "Mean absolute error 1.85, largest 9.2, of 81 samples".
+std::string describe_errors(const std::vector<std::pair<double, double>>& column) {
+  double sum = 0, largest = 0;
+  int64_t count = 0;
+  for (const auto& [target, predicted] : column) {
+    const double error = std::fabs(predicted - target);
+    if (!std::isfinite(error)) continue;
+    sum += error;
+    largest = std::max(largest, error);
+    ++count;
+  }
+  return count == 0 ? "No prediction is finite."
+                    : "Mean absolute error " + print_short_number(sum / static_cast<double>(count)) + ", largest " +
+                          print_short_number(largest) + ", of " + support::print_count(count, "sample") + ".";
+}
+
+std::string print_numbers(const std::vector<SavedNumbers>& all) {
+  std::string charts;
+  for (const SavedNumbers& numbers : all)
+    for (size_t i = 0; i < numbers.columns.size(); ++i) {
+      const artifacts::Chart chart = make_scatter_chart(numbers, i);
+      if (chart.series.empty()) continue;
+      charts += element("figure", "",
+                        element("figcaption", "", text_element("h3", "", chart.title)) + draw_chart(chart) +
+                            text_element("p", "", describe_errors(numbers.columns[i]))) +
+                "\n";
+    }
+  return charts.empty() ? "" : element("div", "class=\"charts\"", "\n" + charts) + "\n";
+}
+
 // Returns "image, mask, predicted mask".
 std::string list_names(const std::vector<artifacts::RenderedPicture>& pictures) {
   std::string text;
@@ -122,16 +179,19 @@ std::optional<Finding> find_misclassified(const SavedSamples& samples) {
 std::string print_samples_section(const SavedSamples& samples) {
   std::string text;
   for (const SavedConfusion& one : samples.classes) text += print_confusion(one);
+  text += print_numbers(samples.numbers);
   text += print_group("Worst samples", samples.worst) + print_group("Best samples", samples.best);
   const std::string which =
       samples.scored < samples.size ? "the first " + print_count_of(samples.scored) + " of " : "all ";
   return section("Single samples",
                  text +
                      text_element("p", "class=\"quiet\"",
-                                  "Selected from " + which + print_count_of(samples.size) + " samples of " +
-                                      samples.data + " by the loss of each sample, with the weights of step " +
+                                  "Selected from " + which + print_count_of(samples.size) +
+                                      (samples.size == 1 ? " sample of " : " samples of ") + samples.data +
+                                      " by the loss of each sample, with the weights of step " +
                                       std::to_string(samples.step) + "." + print_ranges(samples)) +
-                     "\n");
+                     "\n",
+                 "id=\"samples\"");
 }
 
 }  // namespace tenon::reporting

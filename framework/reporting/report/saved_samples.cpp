@@ -1,5 +1,7 @@
 #include "framework/reporting/report/saved_samples.h"
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string_view>
@@ -73,6 +75,76 @@ Json to_json(const SavedConfusion& confusion) {
   return json;
 }
 
+Json to_json(const SavedNumbers& numbers) {
+  Json columns = Json::array();
+  for (const auto& column : numbers.columns) {
+    Json pairs = Json::array();
+    for (const auto& [target, predicted] : column) pairs.push_back({target, predicted});
+    columns.push_back(std::move(pairs));
+  }
+  return {{"output", numbers.output}, {"target", numbers.target}, {"values", std::move(columns)}};
+}
+
+// A prediction that is not finite is null in JSON.
+SavedNumbers read_numbers(const Json& json) {
+  const auto read = [](const Json& number) {
+    return number.is_null() ? std::numeric_limits<double>::quiet_NaN() : number.get<double>();
+  };
+  SavedNumbers numbers{json.at("output"), json.at("target"), {}};
+  for (const Json& column : json.at("values")) {
+    auto& pairs = numbers.columns.emplace_back();
+    for (const Json& pair : column) pairs.emplace_back(read(pair.at(0)), read(pair.at(1)));
+  }
+  return numbers;
+}
+
+SavedNumbers to_saved(const pipeline::PredictedNumbers& predicted) {
+  SavedNumbers numbers{predicted.output, predicted.target, {}};
+  const at::Tensor values = predicted.values.contiguous();
+  const auto* const elements = values.const_data_ptr<double>();
+  const int64_t samples = values.size(0), count = values.size(1);
+  numbers.columns.resize(static_cast<size_t>(count));
+  for (int64_t i = 0; i < samples * count; ++i)
+    numbers.columns[static_cast<size_t>(i % count)].emplace_back(elements[2 * i], elements[2 * i + 1]);
+  return numbers;
+}
+
+// Cuts a long text at a letter.
+std::string shorten(const std::string& text) {
+  constexpr size_t kMost = 400;
+  if (text.size() <= kMost) return text;
+  size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+// Many values of an output, such as scores of classes, say nothing to a reader.
+bool is_shown(const pipeline::NamedValue& value) {
+  constexpr int64_t kMostValues = 8;
+  return !value.is_output || value.value.numel() <= kMostValues ||
+         artifacts::is_image(pipeline::view_of(value.name, value.value));
+}
+
+artifacts::SampleFields list_fields(const pipeline::ScoredSample& sample) {
+  artifacts::SampleFields fields;
+  for (const pipeline::NamedValue& value : sample.values)
+    if (!value.text && is_shown(value)) fields.push_back(pipeline::view_of(value.name, value.value));
+  return fields;
+}
+
+// Adds the texts in the order of the sample's values.
+void add_texts(const pipeline::ScoredSample& sample, artifacts::RenderedSample& drawn) {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const pipeline::NamedValue& value : sample.values) {
+    const auto known = std::ranges::find(drawn.values, value.name, &std::pair<std::string, std::string>::first);
+    if (value.text)
+      values.emplace_back(value.name, shorten(*value.text));
+    else if (known != drawn.values.end())
+      values.push_back(*known);
+  }
+  drawn.values = std::move(values);
+}
+
 void write_pictures(const char* group, const std::vector<SavedSample>& samples, const fs::path& folder) {
   for (size_t i = 0; i < samples.size(); ++i)
     for (const artifacts::RenderedPicture& picture : samples[i].drawn.pictures) {
@@ -112,25 +184,30 @@ SavedConfusion read_confusion(const Json& json) {
 }
 
 SavedSamples parse(const Json& json, const fs::path& folder) {
-  SavedSamples read{json.at("data"), json.at("step"), json.at("scored"), json.at("size"), {}, {}, {}, {}};
+  SavedSamples read{json.at("data"), json.at("step"), json.at("scored"), json.at("size"), {}, {}, {}, {}, {}};
   read.worst = read_group(json.at("worst"), folder);
   read.best = read_group(json.at("best"), folder);
   for (const auto& [field, range] : json.at("ranges").items()) read.ranges[field] = {range.at(0), range.at(1)};
   for (const Json& one : json.at("classes")) read.classes.push_back(read_confusion(one));
+  if (json.contains("numbers"))
+    for (const Json& one : json.at("numbers")) read.numbers.push_back(read_numbers(one));
   return read;
 }
 
 }  // namespace
 
-SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names) {
+SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names,
+                         const artifacts::Normalisations& normalisations) {
   std::vector<artifacts::SampleFields> fields;
   for (const auto* group : {&scores.worst, &scores.best})
-    for (const pipeline::ScoredSample& sample : *group)
-      for (auto* views = &fields.emplace_back(); const pipeline::NamedValue& value : sample.values)
-        views->push_back(pipeline::view_of(value.name, value.value));
-  artifacts::RenderedSamples drawn = artifacts::render_samples(fields, kMaxSide, with_predictions(names));
-  SavedSamples saved{scores.data, step, scores.scored, scores.size, {}, {}, std::move(drawn.ranges), {}};
+    for (const pipeline::ScoredSample& sample : *group) fields.push_back(list_fields(sample));
+  artifacts::RenderedSamples drawn =
+      artifacts::render_samples(fields, kMaxSide, with_predictions(names), normalisations);
   auto next = drawn.samples.begin();
+  for (const auto* group : {&scores.worst, &scores.best})
+    for (const pipeline::ScoredSample& sample : *group) add_texts(sample, *next++);
+  SavedSamples saved{scores.data, step, scores.scored, scores.size, {}, {}, std::move(drawn.ranges), {}, {}};
+  next = drawn.samples.begin();
   for (const pipeline::ScoredSample& sample : scores.worst)
     saved.worst.push_back({sample.index, sample.loss, std::move(*next++)});
   for (const pipeline::ScoredSample& sample : scores.best)
@@ -141,6 +218,7 @@ SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, con
         {one.output, one.target, one.is_per_sample,
          to_confusion(one.counts, named == names.end() ? std::vector<std::string>() : named->second)});
   }
+  for (const pipeline::PredictedNumbers& one : scores.numbers) saved.numbers.push_back(to_saved(one));
   return saved;
 }
 
@@ -151,6 +229,8 @@ void write_samples(const SavedSamples& samples, const fs::path& folder) {
   Json ranges = Json::object(), classes = Json::array();
   for (const auto& [field, range] : samples.ranges) ranges[field] = {range.smallest, range.largest};
   for (const SavedConfusion& one : samples.classes) classes.push_back(to_json(one));
+  Json numbers = Json::array();
+  for (const SavedNumbers& one : samples.numbers) numbers.push_back(to_json(one));
   const Json json{{"data", samples.data},
                   {"step", samples.step},
                   {"scored", samples.scored},
@@ -158,7 +238,8 @@ void write_samples(const SavedSamples& samples, const fs::path& folder) {
                   {"worst", to_json("worst", samples.worst)},
                   {"best", to_json("best", samples.best)},
                   {"ranges", ranges},
-                  {"classes", classes}};
+                  {"classes", classes},
+                  {"numbers", numbers}};
   artifacts::write_file_durably(folder / kFile, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
                                 support::ErrorKind::system);
 }

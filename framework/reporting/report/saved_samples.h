@@ -29,6 +29,14 @@ struct SavedConfusion {
   artifacts::Confusion counts;
 };
 
+// Predicted numbers, for a chart of predictions against targets.
+struct SavedNumbers {
+  std::string output;  // model output: "logits"
+  std::string target;  // dataset field: "target"
+  // For each number of a sample: its target and its prediction in every scored sample.
+  std::vector<std::vector<std::pair<double, double>>> columns;
+};
+
 struct SavedSamples {
   std::string data;                // "validation"
   int64_t step;                    // step of the weights
@@ -38,10 +46,12 @@ struct SavedSamples {
   std::vector<SavedSample> best;   // smallest loss first
   std::map<std::string, artifacts::GreyRange> ranges;
   std::vector<SavedConfusion> classes;
+  std::vector<SavedNumbers> numbers = {};
 };
 
-// `names`: of the classes, by field.
-SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names = {});
+// `names`: of the classes, by field. Outputs that predict no field are left out if they have many values.
+SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names = {},
+                         const artifacts::Normalisations& normalisations = {});
 
 // Writes the folder and replaces an existing one. Throws Error(system) on failure.
 void write_samples(const SavedSamples& samples, const std::filesystem::path& folder);

@@ -4,7 +4,9 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "framework/artifacts/run_folder/machine.h"
 #include "framework/artifacts/run_folder/run_folder.h"
@@ -12,10 +14,12 @@
 #include "framework/pipeline/build/model_summary.h"
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/reporting/runs/read_history.h"
+#include "framework/reporting/terminal/wrap_output.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/print_bytes.h"
 #include "framework/support/print_count.h"
 #include "framework/support/quote_for_shell.h"
+#include "framework/support/terminal.h"
 
 namespace tenon::reporting {
 
@@ -27,6 +31,30 @@ std::string show_path(const std::filesystem::path& path) {
   const std::filesystem::path relative = path.lexically_relative(std::filesystem::current_path(failed));
   return failed || relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
 }
+
+// One column stays free because some terminals would wrap. 0: no terminal.
+size_t find_width() {
+  const size_t width = support::find_terminal_width(stdout);
+  return width > 0 ? width - 1 : 0;
+}
+
+void print_parts(const std::vector<std::string>& parts, const std::string& separator) {
+  write_output_text(wrap_parts(parts, separator, find_width()) + "\n");
+}
+
+// Prints a path on the line of its label, or on the next one, or the path in `folder`, if it would not fit otherwise.
+void print_path(const std::string& label, const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const size_t width = find_width();
+  const std::string shown = show_path(path);
+  if (width == 0 || label.size() + 1 + shown.size() <= width)
+    write_output("%s %s\n", label.c_str(), shown.c_str());
+  else if (shown.size() + 2 <= width || folder.empty())
+    write_output("%s\n  %s\n", label.c_str(), shown.c_str());
+  else
+    write_output("%s\n  the run folder: %s\n", label.c_str(), path.lexically_relative(folder).c_str());
+}
+
+std::string print_metric(const std::string& name, double value) { return name + " " + callbacks::format_metric(value); }
 
 void print_data(const std::string& label, const pipeline::BoundDataset& data) {
   write_output("  %-12s %s: %s, %s of %lld\n", label.c_str(), data.feed.dataset().component().schema.id.c_str(),
@@ -46,83 +74,98 @@ void print_opening(const pipeline::Training& training, const RecordedRun& record
                    const artifacts::FoundCheckpoint* resumed_from) {
   const plugins::Component& model = training.model.component();
   write_output("model %s (%s %s)\n%s", model.schema.id.c_str(), model.plugin->id.c_str(), model.plugin->version.c_str(),
-               pipeline::summarize_model(training.model).c_str());
+               pipeline::summarize_model(training.model, find_width()).c_str());
   write_output("data\n");
   print_data("train", *training.train);
   for (const config::ScheduledDataset& later : training.plan->data.scheduled_train) print_change(later);
   for (const auto& data : training.validation) print_data(data->name(), *data);
   for (const auto& data : training.test) print_data(data->name(), *data);
-  write_output("run folder %s\n", show_path(recorded.folder).c_str());
+  print_path("run folder", recorded.folder, {});
   if (resumed_from)
-    write_output("resumed from %s (epoch %lld, step %lld)%s\n", resumed_from->folder.c_str(),
-                 static_cast<long long>(resumed_from->manifest.epoch),
-                 static_cast<long long>(resumed_from->manifest.step),
-                 resumed_from->has_run_crashed ? " of a run that crashed" : "");
+    print_parts({"resumed from " + (find_width() > 0 ? show_path(resumed_from->folder) : resumed_from->folder.string()),
+                 "(epoch " + std::to_string(resumed_from->manifest.epoch) + ", step " +
+                     std::to_string(resumed_from->manifest.step) + ")" +
+                     (resumed_from->has_run_crashed ? " of a run that crashed" : "")},
+                " ");
   std::fflush(stdout);
 }
 
-// Returns "forward 41 %, backward 30 %, data 12 %", longest first. Stages below half a percent are omitted.
-std::string describe_stages(std::vector<pipeline::StageSeconds> stages) {
+// Returns "forward 41 %", "backward 30 %", ..., longest first. Stages below half a percent are omitted.
+std::vector<std::string> describe_stages(std::vector<pipeline::StageSeconds> stages) {
   std::ranges::sort(stages, std::greater(), &pipeline::StageSeconds::seconds);
   double sum = 0;
   for (const pipeline::StageSeconds& stage : stages) sum += stage.seconds;
-  std::string text;
+  std::vector<std::string> shares;
   for (const pipeline::StageSeconds& stage : stages) {
     char share[32];
     std::snprintf(share, sizeof share, " %.0f %%", 100 * stage.seconds / sum);
-    if (stage.seconds / sum >= 0.005) text += (text.empty() ? "" : ", ") + stage.name + share;
+    if (stage.seconds / sum >= 0.005) shares.push_back(stage.name + share);
   }
-  return text;
+  return shares;
 }
 
 // Prints the time and memory of the run, with advice if it was slow.
 void print_costs(const pipeline::RunReport& report, const pipeline::Training& training) {
   constexpr double kTooShortForAdvice = 5;  // seconds
-  write_output("time: %s\n", describe_stages(report.stages).c_str());
+  std::vector<std::string> shares = describe_stages(report.stages);
+  if (!shares.empty()) shares.front() = "time: " + shares.front();
+  print_parts(shares, ", ");
   if (report.state.time_s >= kTooShortForAdvice)
     if (const std::string advice = pipeline::advise(report.stages, training.plan->data.workers); !advice.empty())
-      write_output("%s\n", advice.c_str());
-  write_output("peak memory: %s", support::print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory())).c_str());
-  if (const auto device = pipeline::peak_memory(training.device))
-    write_output(
-        ", %.1f MiB on the device (%.1f MiB reserved); training synchronised with the device %lld times and replayed "
-        "%lld batches as a CUDA graph",
-        device->allocated, device->reserved, static_cast<long long>(report.state.host_waits),
-        static_cast<long long>(report.state.graph_replays));
-  write_output("\n");
+      write_output("%s\n", wrap_words(advice, find_width()).c_str());
+  std::string memory = "peak memory: " + support::print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory()));
+  if (const auto device = pipeline::peak_memory(training.device)) {
+    char text[128];
+    std::snprintf(text, sizeof text, ", %.1f MiB on the device (%.1f MiB reserved)", device->allocated,
+                  device->reserved);
+    memory += text;
+    memory += "; training synchronised with the device " + support::print_count(report.state.host_waits, "time") +
+              " and replayed " + support::print_count(report.state.graph_replays, "batch", "batches") +
+              " as a CUDA graph";
+  }
+  write_output("%s\n", wrap_words(memory, find_width()).c_str());
 }
 
 void print_test(const pipeline::TestResults& test) {
   write_output("test with the %s weights, of step %lld%s\n", test.monitor.empty() ? "last" : "best",
                static_cast<long long>(test.step), test.monitor.empty() ? "" : (", by " + test.monitor).c_str());
-  for (const auto& [name, value] : test.metrics)
-    write_output("  %s %s", name.c_str(), callbacks::format_metric(value).c_str());
-  write_output("\n");
+  std::vector<std::string> metrics;
+  for (const auto& [name, value] : test.metrics) metrics.push_back(print_metric(name, value));
+  if (!metrics.empty()) metrics.front() = "  " + metrics.front();
+  print_parts(metrics, "  ");
+}
+
+// The command that resumes an interrupted run. It is one line, or several that a shell reads as one.
+void print_continuation(const std::filesystem::path& folder) {
+  const std::string plan = support::quote_for_shell(show_path(folder / "plan.toml"));
+  const std::string resume = "--resume " + support::quote_for_shell(show_path(folder));
+  const std::string line = "  host " + plan + " " + resume, line_break = " \\\n    ";
+  const size_t width = find_width();
+  const bool fits = width == 0 || line.size() <= width;
+  const bool has_short_plan = 7 + plan.size() + 2 <= width;  // "  host PLAN \"
+  write_output("Interrupted. Checkpoint saved; continue with:\n%s\n",
+               (fits ? line : "  host" + (has_short_plan ? " " : line_break) + plan + line_break + resume).c_str());
 }
 
 void print_closing(const pipeline::RunReport& report, const pipeline::Training& training, const RecordedRun& recorded) {
   const bool finished = report.end == pipeline::RunReport::End::finished;
-  write_output("%s after %s in %s", finished ? "finished" : "stopped",
-               support::print_count(report.state.step, "step").c_str(),
-               callbacks::format_duration(report.state.time_s).c_str());
-  if (!finished) write_output(" (%s)", report.reason.c_str());
+  std::vector<std::string> parts{std::string(finished ? "finished" : "stopped") + " after " +
+                                 support::print_count(report.state.step, "step") + " in " +
+                                 callbacks::format_elapsed(report.state.time_s)};
+  if (!finished) parts.front() += " (" + report.reason + ")";
   for (const auto& [name, value] : report.state.metrics)
     if (report.state.validated_step == report.state.step && name.starts_with("validation/"))
-      write_output("  %s %s", name.c_str(), callbacks::format_metric(value).c_str());
-  write_output("\n");
+      parts.push_back(print_metric(name, value));
+  print_parts(parts, "  ");
   print_costs(report, training);
-  write_output("weights in %s\n", show_path(recorded.last_checkpoint / artifacts::kModelFile).c_str());
+  print_path("weights in", recorded.last_checkpoint / artifacts::kModelFile, recorded.folder);
   if (report.best)
-    write_output(
-        "best %s %s, after step %lld, in\n  %s\n", training.monitor->metric.c_str(),
-        callbacks::format_metric(report.best->value).c_str(), static_cast<long long>(report.best->step),
-        show_path(artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest / artifacts::kModelFile)
-            .c_str());
+    print_path("best " + print_metric(training.monitor->metric, report.best->value) + ", after step " +
+                   std::to_string(report.best->step) + ", in",
+               artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest / artifacts::kModelFile,
+               recorded.folder);
   if (report.test) print_test(*report.test);
-  if (report.signal != 0)
-    write_output("the checkpoint is saved; continue with\n  host %s --resume %s\n",
-                 support::quote_for_shell(show_path(recorded.folder / "plan.toml")).c_str(),
-                 support::quote_for_shell(show_path(recorded.folder)).c_str());
+  if (report.signal != 0) print_continuation(recorded.folder);
 }
 
 class TextOutput final : public RunOutput {
@@ -133,7 +176,7 @@ class TextOutput final : public RunOutput {
     if (training.monitor) progress_.set_monitor(training.monitor->metric, training.monitor->is_larger_better);
     if (resumed_from) add_earlier(recorded);
   }
-  void say(const std::string& sentence) override { write_output("%s\n", sentence.c_str()); }
+  void say(const std::string& sentence) override { write_output("%s\n", wrap_words(sentence, find_width()).c_str()); }
   pipeline::Observer* observer() override { return &progress_; }
   void close(const pipeline::RunReport& report, const pipeline::Training& training,
              const RecordedRun& recorded) override {

@@ -1,13 +1,15 @@
 #include "framework/reporting/terminal/text_table.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "framework/support/check.h"
+#include "framework/support/printable.h"
 
 namespace tenon::reporting {
 
 namespace {
+
+const std::string kGap = "  ";
 
 // Counts UTF-8 code points. Each takes one column.
 size_t width_of(const std::string& text) {
@@ -15,26 +17,94 @@ size_t width_of(const std::string& text) {
       std::ranges::count_if(text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) != 0x80; }));
 }
 
+// "...s/2026-11-21T11-30-05": the end of a text that is too wide. The ends of paths are what differs.
+std::string keep_end(const std::string& text, size_t width) {
+  constexpr size_t kDots = 3;
+  if (width_of(text) <= width) return text;
+  size_t begin = text.size();
+  for (size_t kept = 0; begin > 0 && kept + kDots < width; ++kept) do
+      --begin;
+    while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80);
+  return std::string(std::min(kDots, width), '.') + text.substr(begin);
+}
+
+// `shown`: the text with escape sequences, which take no columns.
+std::string align(const std::string& text, const std::string& shown, size_t width, TextTable::Align side) {
+  const size_t used = width_of(text);
+  const std::string blanks(width > used ? width - used : 0, ' ');
+  return side == TextTable::Align::left ? shown + blanks : blanks + shown;
+}
+
+std::string trim(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
 }  // namespace
 
-void TextTable::add(std::vector<std::string> cells) {
+void TextTable::add(std::vector<std::string> cells, std::vector<support::Style> styles) {
   TENON_CHECK(cells.size() == columns_.size(), cells.size() << " cells in " << columns_.size() << " columns");
-  rows_.push_back(std::move(cells));
+  styles.resize(cells.size(), support::Style::plain);
+  for (std::string& cell : cells) cell = support::escape_control_characters(cell);
+  rows_.push_back({std::move(cells), std::move(styles)});
+}
+
+std::vector<size_t> TextTable::measure() const {
+  std::vector<size_t> widths(columns_.size(), 0);
+  for (const Row& row : rows_)
+    for (size_t i = 0; i < row.cells.size(); ++i) widths[i] = std::max(widths[i], width_of(row.cells[i]));
+  return widths;
 }
 
 std::string TextTable::print(const std::string& margin) const {
-  std::vector<size_t> widths(columns_.size(), 0);
-  for (const auto& row : rows_)
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+  const std::vector<size_t> widths = measure();
   std::string text;
-  for (const auto& row : rows_) {
+  for (const Row& row : rows_) {
     std::string line = margin;
-    for (size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - width_of(row[i]), ' ');
-      line += (i == 0 ? "" : "  ") + (columns_[i] == Align::left ? row[i] + blanks : blanks + row[i]);
+    for (size_t i = 0; i < row.cells.size(); ++i)
+      line += (i == 0 ? "" : kGap) + align(row.cells[i], row.cells[i], widths[i], columns_[i]);
+    text += trim(line) + "\n";
+  }
+  return text;
+}
+
+std::string TextTable::list_hidden(const std::vector<bool>& is_shown, size_t width) const {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < is_shown.size(); ++i)
+    if (!is_shown[i]) names.push_back(rows_.front().cells[i]);
+  if (names.empty()) return "";
+  for (size_t shown = names.size();; --shown) {
+    std::string text = "(too narrow for ";
+    for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+    if (shown < names.size()) text += (shown > 0 ? " and " : "") + std::to_string(names.size() - shown) + " more";
+    if (width_of(text) < width) return text + ")\n";
+    if (shown == 0) return "";
+  }
+}
+
+std::string TextTable::print_within(size_t width, const std::vector<size_t>& importance, bool has_colours) const {
+  TENON_CHECK(!rows_.empty() && importance.size() == columns_.size(), "a table has a row and the order of its columns");
+  std::vector<size_t> widths = measure();
+  std::vector<bool> is_shown(columns_.size(), width == 0);
+  size_t used = 0;
+  for (const size_t i : importance) {
+    if (width == 0) break;
+    if (i == importance.front()) widths[i] = std::min(widths[i], width);
+    const size_t needed = widths[i] + (used == 0 ? 0 : kGap.size());
+    is_shown[i] = used + needed <= width;
+    if (is_shown[i]) used += needed;
+  }
+  std::string text = list_hidden(is_shown, width);
+  for (const Row& row : rows_) {
+    std::string line;
+    for (size_t i = 0; i < row.cells.size(); ++i) {
+      if (!is_shown[i]) continue;
+      const std::string cell = keep_end(row.cells[i], widths[i]);
+      const support::Style style = &row == &rows_.front() ? support::Style::bold : row.styles[i];
+      line += (line.empty() ? "" : kGap) +
+              align(cell, has_colours ? support::add_style(cell, style) : cell, widths[i], columns_[i]);
     }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
+    text += trim(line) + "\n";
   }
   return text;
 }

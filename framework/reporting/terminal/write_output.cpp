@@ -12,9 +12,10 @@
 
 namespace tenon::reporting {
 
-void write_output_text(std::string_view text) {
-  const std::string escaped = support::escape_control_characters(text);
-  static_cast<void>(std::fwrite(escaped.data(), 1, escaped.size(), stdout));
+void write_output_text(std::string_view text) { write_safe_output_text(support::escape_control_characters(text)); }
+
+void write_safe_output_text(std::string_view text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));
 }
 
 void write_output(const char* format, ...) {

@@ -10,6 +10,8 @@ namespace tenon::reporting {
 // the program checks standard output at its end. `format` is that of printf(). JSON ends with a line feed; `indent` is
 // that of nlohmann::json::dump().
 void write_output_text(std::string_view text);
+// For text that is already safe, such as that of TextTable::print_within(), which may have colours.
+void write_safe_output_text(std::string_view text);
 [[gnu::format(printf, 1, 2)]] void write_output(const char* format, ...);
 void write_output_json(const nlohmann::ordered_json& json, int indent = 2);
 

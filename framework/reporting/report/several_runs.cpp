@@ -1,0 +1,169 @@
+#include "framework/reporting/report/several_runs.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "framework/artifacts/drawing/line_chart.h"
+#include "framework/artifacts/run_folder/hyperparameters.h"
+#include "framework/callbacks/progress.h"
+#include "framework/reporting/report/describe_run.h"
+#include "framework/reporting/report/findings.h"
+#include "framework/reporting/report/html_elements.h"
+#include "framework/reporting/report/run_charts.h"
+#include "framework/reporting/report/run_labels.h"
+#include "framework/reporting/runs/print_spread.h"
+
+namespace tenon::reporting {
+
+namespace {
+
+using artifacts::ChartSeries;
+using artifacts::escape_html;
+using artifacts::Hyperparameters;
+
+std::string print_runs_table(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+  std::string rows = element("tr", "",
+                             "<th>run</th><th>started</th><th>state</th><th>model</th><th>trained until</th>"
+                             "<th class=\"number\">time</th><th>best</th><th class=\"number\">train loss</th>"
+                             "<th class=\"number\">validation loss</th>");
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const ReadRun& run = runs[i];
+    ChartSeries key;
+    key.colour = labels[i].number;
+    const std::string best = describe_best(run);
+    rows += "\n" + element("tr", "",
+                           element("td", "", draw_key(key) + escape_html(labels[i].text())) +
+                               text_element("td", "", describe_time(run)) + element("td", "", print_state(run)) +
+                               text_element("td", "", run.model()) + text_element("td", "", describe_place(run)) +
+                               text_element("td", "class=\"number\"", callbacks::format_elapsed(run.seconds())) +
+                               text_element("td", "", best.empty() ? "" : print_title(run.monitor()) + " " + best) +
+                               text_element("td", "class=\"number\"", describe_last(run, "train/loss")) +
+                               text_element("td", "class=\"number\"", describe_last(run, "validation/loss")));
+  }
+  return element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n";
+}
+
+// Returns the last value of the metric up to the best validation, or up to the end if no metric is monitored.
+std::optional<double> find_best_value(const ReadRun& run, const std::string& metric) {
+  const auto best = run.best(run.monitor());
+  std::optional<double> found;
+  for (const artifacts::HistoryLine& line : run.history())
+    for (const auto& [name, value] : line.metrics)
+      if (name == metric && (!best || line.step <= best->step)) found = value;
+  return found;
+}
+
+struct MeanColumn {
+  std::string title;
+  std::function<std::optional<double>(const ReadRun&)> read;
+  std::function<std::string(const std::vector<double>&)> print;
+};
+
+std::vector<MeanColumn> list_mean_columns(const std::vector<ReadRun>& runs) {
+  constexpr size_t kMaxColumns = 8;  // of metrics
+  std::vector<MeanColumn> columns;
+  std::set<std::string> known;
+  const auto add = [&](const std::string& metric) {
+    if (columns.size() < kMaxColumns && !metric.empty() && known.insert(metric).second)
+      columns.push_back(
+          {print_title(metric), [metric](const ReadRun& run) { return find_best_value(run, metric); }, print_spread});
+  };
+  for (const ReadRun& run : runs) add(run.monitor());
+  for (const ReadRun& run : runs)
+    for (const std::string& metric : run.metrics())
+      if (metric.starts_with("validation/") || metric == "train/loss") add(metric);
+  columns.push_back({"time", [](const ReadRun& run) { return std::optional(run.seconds()); },
+                     [](const std::vector<double>& values) { return callbacks::format_elapsed(mean_of(values)); }});
+  return columns;
+}
+
+// The mean and the deviation over the runs of each variant, if there are repeated ones.
+std::string print_means(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+  size_t variants = 0;
+  for (const RunLabel& label : labels) variants = std::max(variants, label.number + 1);
+  if (variants == runs.size()) return "";
+  const std::vector<MeanColumn> columns = list_mean_columns(runs);
+  std::string rows = "<th></th><th class=\"number\">runs</th>";
+  for (const MeanColumn& column : columns) rows += text_element("th", "class=\"number\"", column.title);
+  rows = element("tr", "", rows);
+  for (size_t variant = 0; variant < variants; ++variant) {
+    ChartSeries key;
+    key.colour = variant;
+    std::vector<const ReadRun*> repeated;
+    std::string name;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (labels[i].number != variant) continue;
+      repeated.push_back(&runs[i]);
+      name = labels[i].variant;
+    }
+    std::string cells = element("td", "", draw_key(key) + escape_html(name)) +
+                        text_element("td", "class=\"number\"", std::to_string(repeated.size()));
+    for (const MeanColumn& column : columns) {
+      std::vector<double> values;
+      for (const ReadRun* const run : repeated)
+        if (const auto value = column.read(*run)) values.push_back(*value);
+      cells += text_element("td", "class=\"number\"", values.empty() ? "" : column.print(values));
+    }
+    rows += "\n" + element("tr", "", cells);
+  }
+  return section("Mean and standard deviation",
+                 element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n" +
+                     text_element("p", "class=\"quiet\"",
+                                  "Metrics of the best validation of each run, or of the last one if no metric is "
+                                  "monitored.") +
+                     "\n");
+}
+
+// Prints the values that differ between the plans.
+std::string print_differences(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+  std::vector<Hyperparameters> all;
+  std::set<std::string> keys;
+  for (const ReadRun& run : runs) {
+    all.push_back(artifacts::find_hyperparameters(run.plan(), run.folder().plan_file().string()));
+    for (const auto& [key, value] : all.back()) keys.insert(key);
+  }
+  std::string rows;
+  for (const std::string& key : keys) {
+    std::set<std::string> different;
+    std::string cells = text_element("th", "", key);
+    for (const Hyperparameters& values : all) {
+      const auto found = values.find(key);
+      const std::string value = found == values.end() ? "missing" : artifacts::print_hyperparameter(found->second);
+      different.insert(value);
+      cells += text_element("td", "", value);
+    }
+    if (different.size() > 1) rows += element("tr", "", cells) + "\n";
+  }
+  if (rows.empty()) return section("What differs", text_element("p", "", "Nothing that affects the metrics.") + "\n");
+  std::string heads = "<th></th>";
+  for (const RunLabel& label : labels) heads += text_element("th", "", label.text());
+  return section(
+      "What differs",
+      element("div", "class=\"wide\"", element("table", "", "\n" + element("tr", "", heads) + "\n" + rows)) + "\n");
+}
+
+std::string print_findings_of(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+  std::string text;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    std::string items;
+    for (const Finding& finding : find_findings(runs[i]))
+      items += text_element("li", "", finding.question + " " + finding.answer) + "\n";
+    text +=
+        element("details", "", text_element("summary", "", labels[i].text()) + "\n" + element("ul", "", "\n" + items)) +
+        "\n";
+  }
+  return section("Single runs", text);
+}
+
+}  // namespace
+
+std::string print_several_runs(const std::vector<ReadRun>& runs, const std::string& charts) {
+  const std::vector<RunLabel> labels = label_runs(runs);
+  return element("header", "", "\n" + text_element("h1", "", std::to_string(runs.size()) + " runs") + "\n") + "\n" +
+         print_runs_table(runs, labels) + print_means(runs, labels) + print_differences(runs, labels) + charts +
+         print_findings_of(runs, labels);
+}
+
+}  // namespace tenon::reporting

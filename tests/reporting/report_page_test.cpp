@@ -1,0 +1,81 @@
+#include "framework/reporting/report/report_page.h"
+
+#include <doctest/doctest.h>
+
+#include "framework/reporting/report/describe_run.h"
+#include "framework/reporting/report/findings.h"
+#include "tests/reporting/written_run.h"
+
+namespace tenon::reporting {
+
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string answer(const ReadRun& run, const std::string& question) {
+  for (const Finding& finding : find_findings(run))
+    if (finding.question == question) return finding.answer;
+  return "";
+}
+
+std::string describe_time_of(const std::string& stages) {
+  const ReadRun run = write_run({.record = R"({"status": "finished", "stages": )" + stages + "}",
+                                 .history = {write_line("step", 1, R"("train/loss": 1)")}});
+  return answer(run, "What took the time?");
+}
+
+}  // namespace
+
+TEST_CASE("the header has the local time, the device and the processes") {
+  const ReadRun run = write_run(
+      {.plan = "[run]\nseed = 0\n[model]\nuse = \"mlp\"\n[distributed]\nprocesses = 2\n[train]\nepochs = 1\n",
+       .record = R"({"status": "finished", "start": "2026-11-21T23:59:58+01:00", "end": "2026-11-22T00:00:05+01:00",
+                     "device": "cpu"})",
+       .history = {write_line("epoch", 1, R"("train/loss": 1)", 0.25)}});
+  const std::string page = make_report_page({run});
+  for (const char* part : {"<title>digits, 2026-11-21 23:59:58</title>", "<h1>digits</h1>",
+                           ", started 2026-11-21 23:59:58, ended 2026-11-22 00:00:05", "<b>cpu, 2 processes</b>",
+                           "<b>0.25 s</b>", "<b>1 of 1 epoch, 1 step</b>"})
+    CHECK_MESSAGE(contains(page, part), part);
+  CHECK(print_local_time("2026-11-21T11:30:05+01:00") == "2026-11-21 11:30:05");
+  CHECK(print_local_time("unknown") == "unknown");
+}
+
+TEST_CASE("a run of one day has its date once") {
+  const ReadRun run = write_run({.record = R"({"status": "finished", "start": "2026-11-21T11:30:05+01:00",
+                                              "end": "2026-11-21T11:30:09+01:00"})",
+                                 .history = {write_line("step", 1, R"("train/loss": 1)")}});
+  CHECK(contains(make_report_page({run}), ", started 2026-11-21 11:30:05, ended 11:30:09<"));
+}
+
+TEST_CASE("a stage took most of the time only if it took much more than the next one") {
+  CHECK(describe_time_of(R"({"backward": 6, "forward": 3, "losses": 1})").starts_with("Mostly backward: of 10 s, "));
+  CHECK(describe_time_of(R"({"backward": 0.3, "forward": 0.3, "losses": 0.4})")
+            .starts_with("No single stage: of 1 s, losses 40 %, "));
+  CHECK(describe_time_of(R"({"backward": 5, "forward": 4})").starts_with("No single stage: "));
+  CHECK(describe_time_of(R"({"forward": 0.05})").starts_with("Mostly forward: of 0.05 s, "));
+}
+
+TEST_CASE("one value that is not finite is in the singular") {
+  const ReadRun run = write_run({.history = {write_line("step", 1, R"("train/loss": "NaN")")}});
+  CHECK(answer(run, "Was everything finite?") == "No: train/loss at step 1 is NaN or infinite.");
+}
+
+TEST_CASE("repeated runs have a table with the mean and the deviation of each variant") {
+  const auto write = [](const std::string& lr, const std::string& seed, const std::string& loss) {
+    return write_run({.name = "digits/" + lr + "-" + seed,
+                      .plan = "[run]\nseed = " + seed + "\n[optimizer]\nlr = " + lr + "\n",
+                      .record = R"({"monitor": "validation/loss", "directions": {"validation/loss": "min"}})",
+                      .history = {write_line("validation", 1, "\"validation/loss\": " + loss, 0.125),
+                                  write_line("validation", 2, R"("validation/loss": 9)", 0.25)}});
+  };
+  const std::vector<ReadRun> runs{write("0.1", "0", "1"), write("0.1", "1", "3"), write("0.2", "0", "5")};
+  const std::string page = make_report_page(runs);
+  CHECK(contains(page, "<h2>Mean and standard deviation</h2>"));
+  CHECK(contains(page, "lr=0.1</td><td class=\"number\">2</td><td class=\"number\">2 ± 1.4</td>"));
+  CHECK(contains(page, "lr=0.2</td><td class=\"number\">1</td><td class=\"number\">5</td>"));
+  CHECK(contains(page, "<td class=\"number\">0.25 s</td>"));
+  CHECK_FALSE(contains(make_report_page({runs[0], runs[2]}), "<h2>Mean and standard deviation</h2>"));
+}
+
+}  // namespace tenon::reporting

@@ -1,0 +1,90 @@
+#include "framework/reporting/report/run_charts.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "tests/reporting/written_run.h"
+
+namespace tenon::reporting {
+
+namespace {
+
+using artifacts::Chart;
+using artifacts::ChartSeries;
+
+std::string list_series(const Chart& chart) {
+  std::string text = chart.title + ":";
+  for (const ChartSeries& series : chart.series) text += " " + series.name + ";";
+  return text;
+}
+
+const Chart& find_chart(const std::vector<Chart>& charts, const std::string& title) {
+  const auto found = std::ranges::find(charts, title, &Chart::title);
+  REQUIRE(found != charts.end());
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("titles have neither slashes nor underscores") {
+  CHECK(print_title("validation/loss") == "validation loss");
+  CHECK(print_title("gradient_norm") == "gradient norm");
+}
+
+TEST_CASE("the learning rate has a linear axis") {
+  const ReadRun run =
+      write_run({.history = {write_line("step", 1, R"("train/loss": 1, "train/learning_rate": 1e-6)"),
+                             write_line("step", 2, R"("train/loss": 1e-6, "train/learning_rate": 1)")}});
+  const std::vector<Chart> charts = make_charts({run});
+  CHECK_FALSE(artifacts::is_logarithmic(find_chart(charts, "learning rate")));
+  CHECK(artifacts::is_logarithmic(find_chart(charts, "loss")));
+}
+
+TEST_CASE("the values of classes are in the chart of their mean") {
+  const std::string metrics =
+      R"("validation/iou": 0.5, "validation/iou_0": 0.9, "validation/iou_1": 0.1, "validation/mae": 1, "validation/mae_x": 2)";
+  const ReadRun run = write_run({.record = R"({"directions": {"validation/iou": "max", "validation/iou_1": "max"}})",
+                                 .history = {write_line("validation", 1, metrics)}});
+  const std::vector<Chart> charts = make_charts({run});
+  REQUIRE(charts.size() == 3);
+  CHECK(list_series(charts[0]) == "iou: validation; iou_0; iou_1;");
+  CHECK(charts[0].series[0].best);
+  CHECK_FALSE(charts[0].series[2].best);
+  CHECK(charts[0].series[1].colour != charts[0].series[2].colour);
+  CHECK(list_series(charts[1]) == "mae: validation;");
+  CHECK(list_series(charts[2]) == "mae x: validation;");
+}
+
+TEST_CASE("of many classes the worst ones are shown") {
+  std::string metrics = R"("validation/iou": 0.5)";
+  for (int i = 0; i < 20; ++i)
+    metrics += ", \"validation/iou_" + std::to_string(i) + "\": " + std::to_string(1 - 0.01 * i);
+  const std::vector<Chart> charts = make_charts({write_run({.history = {write_line("validation", 1, metrics)}})});
+  REQUIRE(charts.size() == 1);
+  CHECK(list_series(charts[0]) == "iou: validation; iou_13; iou_14; iou_15; iou_16; iou_17; iou_18; iou_19;");
+  CHECK(charts[0].note == "with the 7 worst of 20");
+}
+
+TEST_CASE("the times of the steps are in one chart") {
+  const ReadRun run = write_run({.history = {write_line("step", 1, R"("train/step_s": 2, "train/data_wait_s": 1)")}});
+  CHECK(list_series(make_charts({run})[0]) == "seconds per step: whole step; waiting for data;");
+}
+
+TEST_CASE("the series of several runs are named by what varies, and a variant has one colour") {
+  const auto write = [](const std::string& lr, const std::string& seed) {
+    return write_run({.name = "digits/" + lr + "-" + seed,
+                      .plan = "[run]\nseed = " + seed + "\n[optimizer]\nlr = " + lr + "\n",
+                      .history = {write_line("validation", 1, R"("validation/loss": 1)")}});
+  };
+  const std::vector<Chart> charts =
+      make_charts({write("0.1", "0"), write("0.2", "0"), write("0.1", "1"), write("0.2", "1")});
+  REQUIRE(charts.size() == 1);
+  CHECK(list_series(charts[0]) ==
+        "loss: lr=0.1, seed=0, validation; lr=0.2, seed=0, validation; lr=0.1, seed=1, validation; lr=0.2, seed=1, "
+        "validation;");
+  CHECK(charts[0].series[0].colour == charts[0].series[2].colour);
+  CHECK(charts[0].series[0].colour != charts[0].series[1].colour);
+}
+
+}  // namespace tenon::reporting
