@@ -3,7 +3,7 @@
 
   tests/soak.py build/release --minutes 60 --seed 7
 
-BUILD is a build tree with the host and its plugins. The first 40 % of the time, a run of two processes trains without
+BUILD is a build tree with the host and its plugins. The first fifth of the time, a run of two processes trains without
 disturbance. Its memory, descriptors and threads must not grow. Then another run makes the same steps, and is disturbed at
 random times, chosen by --seed:
 
@@ -328,7 +328,7 @@ class Soak:
         start = time.monotonic()
         self.train_undisturbed("longer", 105)
         per_epoch = max((time.monotonic() - start - once) / 100, 0.001)
-        epochs = max(30, int(self.given.minutes * 60 * 0.4 / per_epoch))
+        epochs = max(30, int(self.given.minutes * 60 * 0.2 / per_epoch))
         samples = self.train_undisturbed("whole", epochs)
         self.check_level(samples)
         resumes = self.train_disturbed("disturbed", epochs, began + self.given.minutes * 60)

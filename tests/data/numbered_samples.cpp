@@ -35,7 +35,7 @@ class NumberedSamples::NumberedWorker final : public Worker {
     const size_t elements = static_cast<size_t>(shape[0] * shape[1] * shape[2]);
     const std::vector<int32_t> numbers(elements, static_cast<int32_t>(request.index));
     std::byte* memory = block.varying->resize(shape, elements * sizeof(int32_t));
-    std::memcpy(memory, numbers.data(), elements * sizeof(int32_t));
+    if (elements > 0) std::memcpy(memory, numbers.data(), elements * sizeof(int32_t));
   }
 
  private:
