@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "framework/support/terminal.h"
+#include "framework/support/terminal/terminal.h"
 
 namespace tenon::callbacks {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "framework/support/print_bytes.h"
 #include "framework/support/printable.h"
-#include "framework/support/terminal.h"
+#include "framework/support/terminal/terminal.h"
 
 namespace tenon::callbacks {
 

@@ -16,7 +16,7 @@
 
 #include "framework/support/error.h"
 #include "framework/support/printable.h"
-#include "framework/support/terminal.h"
+#include "framework/support/terminal/terminal.h"
 
 namespace tenon::support {
 namespace {

@@ -18,8 +18,8 @@
 #include "host/command_line/colour_option.h"
 #include "host/command_line/print_help.h"
 #include "host/command_line/registry.h"
-#include "host/process/standard_streams.h"
 #include "host/command_line/suggest_words.h"
+#include "host/process/standard_streams.h"
 
 namespace tenon::host {
 

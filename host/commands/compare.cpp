@@ -21,7 +21,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
-#include "framework/support/terminal.h"
+#include "framework/support/terminal/terminal.h"
 #include "host/command_line/command.h"
 #include "host/compare/variants.h"
 #include "host/process/child_run.h"
@@ -170,10 +170,9 @@ class Comparison {
     const ChildEnd end = run_child(arguments, {}, signals_);
     if (end.requested != 0) signal_ = end.requested;
     const std::vector<fs::path> after = artifacts::list_runs(output_, name);
-    reporting::MeasuredRun run =
-        reporting::measure_run(end.signal != 0 ? 128 + end.signal : end.exit_code, end.errors,
-                               after.size() > before.size() ? after.front() : fs::path(),
-                               planned.epochs[static_cast<size_t>(fold)]);
+    reporting::MeasuredRun run = reporting::measure_run(end.signal != 0 ? 128 + end.signal : end.exit_code, end.errors,
+                                                        after.size() > before.size() ? after.front() : fs::path(),
+                                                        planned.epochs[static_cast<size_t>(fold)]);
     run.seed = seed;
     if (options_.folds > 0) run.fold = fold;
     return run;

@@ -24,7 +24,7 @@
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 #include "framework/support/nearest_path.h"
-#include "framework/support/terminal.h"
+#include "framework/support/terminal/terminal.h"
 #include "host/command_line/command.h"
 
 namespace tenon::host {

@@ -106,7 +106,7 @@ int find_rank(const Group& group) {
   return group.name == "gradient_norm" ? 3 : 4;
 }
 
-// A logarithmic axis would show the last steps of a schedule, whose rates are near zero, and little else.
+// A logarithmic axis would show the last steps of a schedule, with rates near zero, and little else.
 Group make_group(const Role& role) {
   return {role.chart,
           {.title = print_title(role.chart),

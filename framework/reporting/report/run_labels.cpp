@@ -23,7 +23,7 @@ std::vector<Hyperparameters> read_values(const std::vector<ReadRun>& runs) {
   return values;
 }
 
-// Lists the keys whose values differ between the runs.
+// Lists the keys with different values in the runs.
 std::vector<std::string> find_different(const std::vector<Hyperparameters>& all) {
   std::set<std::string> keys;
   for (const Hyperparameters& values : all)

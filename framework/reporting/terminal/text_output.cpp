@@ -19,7 +19,7 @@
 #include "framework/support/print_bytes.h"
 #include "framework/support/print_count.h"
 #include "framework/support/quote_for_shell.h"
-#include "framework/support/terminal.h"
+#include "framework/support/terminal/terminal.h"
 
 namespace tenon::reporting {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/support/terminal.h"
+#include "framework/support/terminal/terminal.h"
 
 namespace tenon::reporting {
 

@@ -1,4 +1,4 @@
-#include "framework/support/terminal.h"
+#include "framework/support/terminal/terminal.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
