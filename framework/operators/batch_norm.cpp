@@ -1,6 +1,6 @@
 #include "framework/operators/batch_norm.h"
 
-#include <ATen/Parallel.h>
+#include <ATen/TensorIterator.h>
 #include <ATen/ops/batch_norm_native.h>
 #include <torch/autograd.h>
 #include <torch/csrc/autograd/functions/utils.h>
@@ -26,7 +26,7 @@ using torch::autograd::SavedVariable;
 using torch::autograd::variable_list;
 
 // The rows of a batch of images, in parts that threads can process. The parts do not depend on the number of threads,
-// and so neither do sums over them.
+// and so neither do sums over them. A part has enough rows that merging the sums of the parts takes little.
 struct Rows {
   int64_t count;
   int64_t channels;
@@ -35,17 +35,25 @@ struct Rows {
   explicit Rows(const at::Tensor& x)
       : count(x.numel() / x.size(1)),
         channels(x.size(1)),
-        parts(std::clamp<int64_t>(x.numel() / at::internal::GRAIN_SIZE, 1, std::min<int64_t>(count, 64))) {}
+        parts(std::clamp<int64_t>(std::min(x.numel() / 1024, count / 32), 1, 64)) {}
 
-  // Calls visit(part, offset of its first element, its rows) for each part, on several threads.
+  // Calls visit(part, offset of its first element, its rows) for each part, on LibTorch's operator threads. The host is
+  // not compiled with OpenMP, where at::parallel_for of the headers runs on one thread. An iterator over the numbers of
+  // the parts runs in LibTorch.
   template <typename Visit>
   void visit(const Visit& visit) const {
-    at::parallel_for(0, parts, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t part = begin; part < end; ++part) {
-        const int64_t first = count * part / parts;
-        visit(static_cast<size_t>(part), first * channels, count * (part + 1) / parts - first);
-      }
-    });
+    at::Tensor numbers = at::arange(parts, at::kLong);
+    at::TensorIterator iterator = at::TensorIterator::borrowing_nullary_op(numbers);
+    const int64_t parts_per_thread = std::max<int64_t>(1, parts * 8192 / (count * channels));
+    iterator.for_each(
+        [&](char** data, const int64_t* strides, int64_t size, int64_t) {
+          for (int64_t i = 0; i < size; ++i) {
+            const int64_t part = *reinterpret_cast<const int64_t*>(data[0] + i * strides[0]);
+            const int64_t first = count * part / parts;
+            visit(static_cast<size_t>(part), first * channels, count * (part + 1) / parts - first);
+          }
+        },
+        parts_per_thread);
   }
 };
 
