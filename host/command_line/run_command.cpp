@@ -115,10 +115,10 @@ int run_command(int argc, const char* const* argv) {
   } else {
     const Command* found = find_command(words);
     if (!found) require_second_word(words);
-    is_training = !found;
-    exit_code = run_one(found ? *found : default_command(), words, command_line);
     if (!found && !is_named_training && !words.empty() && looks_like_command(words[0]))
       refuse_unknown_command(words[0]);
+    is_training = !found;
+    exit_code = run_one(found ? *found : default_command(), words, command_line);
   }
   try {
     flush_standard_output();
