@@ -36,8 +36,8 @@ bool requests_help(const Words& words) {
 
 int print_help(Words words) {
   if (words[0] == "help") words.erase(words.begin());
-  const Command* command = find_command(words);
   if (!words.empty() && words.front() == kTrain) words.erase(words.begin());
+  const Command* command = find_command(words);
   // `host checkpoint --help` describes show, verify and diff.
   const auto family = command || words.empty() ? std::vector<const Command*>() : commands_of(words[0]);
   if (!command && family.empty() && !words.empty() && looks_like_command(words[0])) refuse_unknown_command(words[0]);
