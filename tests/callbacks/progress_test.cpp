@@ -113,7 +113,7 @@ TEST_CASE("a terminal shows a bar with step, loss, speed, memory and time left")
 
 TEST_CASE("a terminal without UTF-8 gets a bar of ASCII") {
   setenv("LC_ALL", "C", 1);
-  Terminal terminal(120);
+  Terminal terminal(100);
   Progress progress(terminal.stream());
   send(progress, Event::step_end, middle_of_training());
   CHECK(terminal.read_all().find(" ###############............... 5/10") != std::string::npos);
