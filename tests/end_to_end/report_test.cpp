@@ -345,7 +345,7 @@ digits/2026-11-21T11-30-05 +finished .*
   CHECK(sorted[2]["epochs"] == 2);
   CHECK(render({"runs", (folder / "digits").string()}) == table);
   CHECK(run_host({"runs", folder.string()}, "env COLUMNS=40").output ==
-        "(too narrow for 7 more)\n"
+        "(too narrow for epoch, time and 5 more)\n"
         "run                         state\n"
         "digits/2026-11-21T11-30-07  stopped\n"
         "digits/2026-11-21T11-30-06  crashed\n"
@@ -428,11 +428,12 @@ lr = 0.01
   REQUIRE(numbers.size() == 1);
   CHECK(numbers[0]["target"] == "target");
   REQUIRE(numbers[0]["values"].size() == 1);
-  CHECK(numbers[0]["values"][0].size() == 10);
+  const size_t samples = numbers[0]["values"][0].size();
+  CHECK(samples > 1);
   // The mean squared difference of the pairs is the loss of the last validation.
   double sum = 0;
   for (const auto& pair : numbers[0]["values"][0]) sum += std::pow(pair[0].get<double>() - pair[1].get<double>(), 2);
-  CHECK(sum / 10 == doctest::Approx(read_last_metric(run, "validation/loss")).epsilon(1e-4));
+  CHECK(sum / static_cast<double>(samples) == doctest::Approx(read_last_metric(run, "validation/loss")).epsilon(1e-4));
 }
 
 TEST_CASE("the report of a language model shows texts, and no logits") {
