@@ -1,5 +1,8 @@
 // Tests that a resumed run is bitwise equal to an uninterrupted one, from each of its checkpoints.
+#include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <limits>
 
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
@@ -180,6 +183,48 @@ TEST_CASE("a run stopped by a signal resumes where it was") {
   BuiltRun resumed(make_setup({"", {"checkpoint.every=\"never\""}}));
   resumed.train({}, 0, &stopped.recorder.checkpoints[0]);
   check_same(whole.recorder.checkpoints.back(), resumed.recorder.checkpoints.back());
+}
+
+// Sends a signal with the event of this number.
+struct Interrupting final : Observer {
+  explicit Interrupting(int64_t event) : left(event) {}
+  bool subscribes(Event event) const override { return event != Event::run_teardown; }
+  void on_event(Event, const RunState&, CallbackRequests&) override {
+    if (left-- == 0) signal = 15;
+  }
+  int64_t left;
+  std::atomic<int> signal{0};
+};
+
+TEST_CASE("a signal at any event changes neither the weights nor the history of the resumed run") {
+  const Case one{"",
+                 {"checkpoint.every=\"never\"", "validation.every=\"1 step\"", "train.epochs=2",
+                  "schedule={use=\"reduce_on_plateau\",monitor=\"validation/loss\",patience=0,threshold=0.5}"}};
+  const auto is_checkpoint = [](const RecordedLine& line) { return line.kind == LineKind::checkpoint; };
+  BuiltRun whole(make_setup(one));
+  Interrupting never(std::numeric_limits<int64_t>::max());
+  whole.train({&never});
+  const int64_t events = std::numeric_limits<int64_t>::max() - never.left;
+  for (int64_t event = 0; event < events; ++event) {
+    CAPTURE(event);
+    BuiltRun stopped(make_setup(one)), resumed(make_setup(one));
+    Interrupting interrupting(event);
+    train(*stopped.training, {&interrupting}, stopped.recorder, {interrupting.signal, stopped.save_signal}, nullptr);
+    // One that ended, perhaps without its last validation, is resumed as well.
+    REQUIRE(stopped.recorder.checkpoints.size() > 0);
+    resumed.train({}, 0, &stopped.recorder.checkpoints.back());
+    // A resumed history continues after the checkpoint.
+    std::vector<RecordedLine> expected = whole.recorder.lines, found = stopped.recorder.lines;
+    found.erase(std::find_if(found.rbegin(), found.rend(), is_checkpoint).base(), found.end());
+    found.insert(found.end(), resumed.recorder.lines.begin(), resumed.recorder.lines.end());
+    std::erase_if(expected, is_checkpoint);
+    std::erase_if(found, is_checkpoint);
+    CHECK(found.size() == expected.size());
+    check_same(expected, found);
+    check_same(whole.recorder.checkpoints.back(), resumed.recorder.checkpoints.empty()
+                                                      ? stopped.recorder.checkpoints.back()
+                                                      : resumed.recorder.checkpoints.back());
+  }
 }
 
 TEST_CASE("a checkpoint that does not match is refused with the name of the entry") {

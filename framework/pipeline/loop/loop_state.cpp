@@ -9,6 +9,7 @@ namespace tenon::pipeline {
 namespace {
 
 const std::string kMetricPrefix = "metric.";
+constexpr const char* kMissesValidation = "validation.is_missed";  // only there if it is
 const std::string kEpochMetricPrefix = "epoch_metric.";
 
 }  // namespace
@@ -85,6 +86,7 @@ void LoopState::save(SavedState& saved) const {
     for (const auto& [name, value] : *epoch_metrics) saved.numbers[kEpochMetricPrefix + name] = value;
   log_due.save("log", saved);
   validation_due.save("validation", saved);
+  if (misses_validation) saved.numbers[kMissesValidation] = 1;
   if (average_due) average_due->save("average", saved);
   checkpoints.save(saved);
   log_losses.save("log", saved);
@@ -102,6 +104,7 @@ void LoopState::load(const SavedState& saved) {
   }
   log_due.load("log", saved);
   validation_due.load("validation", saved);
+  misses_validation = saved.numbers.contains(kMissesValidation);
   if (average_due) average_due->load("average", saved);
   log_losses.load("log", saved);
   epoch_losses.load("epoch", saved);

@@ -41,6 +41,7 @@ struct LoopState {
   std::optional<NamedMetrics> epoch_metrics;  // values of the training metrics, once the epoch is complete
   Due log_due;
   Due validation_due;
+  bool misses_validation = false;  // a signal stopped the run instead of the validation that was due; in checkpoints
   std::optional<Due> average_due;
   CheckpointPolicy checkpoints;
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step that computed the norm

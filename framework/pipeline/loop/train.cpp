@@ -144,6 +144,11 @@ class Loop {
     // With another number of ranks, the number of batches differs.
     if (state_.is_epoch_complete) loop_.batches_in_epoch = training_.train->feed.batches();
     training_.train->feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch);
+    if (loop_.misses_validation) {
+      validate_if(true);
+      if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
+      take_stop();
+    }
     run_steps();
   }
 
@@ -292,16 +297,22 @@ class Loop {
       remember(metrics);
       update_schedule(metrics);
     }
-    // A signal stops the run after this step, without waiting for a validation.
-    const bool validates = loop_.validation_due.now(state_, now());
-    if ((validates || requests_.has(Request::evaluate)) && requests_.signal() == 0) validate();
+    validate_if(loop_.validation_due.now(state_, now()));
     const bool saves = loop_.checkpoints.is_due(state_, now());
     if (saves || requests_.has(Request::save) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
     take_stop();
     // Save before leaving the epoch, because the resumed run continues in it.
-    const bool is_cut_short = is_stopping() && report_.signal != 0 && !state_.is_epoch_complete;
+    const bool is_cut_short = is_stopping() && report_.signal != 0 && !has_whole_epoch();
     if (is_cut_short && !loop_.checkpoints.has_saved(state_.step)) save_checkpoint();
   }
+
+  // A signal stops the run after this step, without waiting for a validation. The resumed run then begins with it.
+  void validate_if(bool is_due) {
+    if ((is_due || requests_.has(Request::evaluate)) && requests_.signal() == 0) validate();
+    loop_.misses_validation = is_due && requests_.signal() != 0 && state_.validated_step != state_.step;
+  }
+
+  bool has_whole_epoch() const { return state_.is_epoch_complete && !loop_.misses_validation; }
 
   // A single process gets this error from its feed.
   void refuse_empty_epoch() const {
@@ -348,7 +359,6 @@ class Loop {
       });
       if (!metrics) break;
       remember(*metrics);
-      update_schedule(*metrics);
       lines.push_back(*metrics);
     }
     state_.validation_name.clear();
@@ -359,6 +369,8 @@ class Loop {
       return;
     }
     state_.validated_step = state_.step;
+    // Only now: the resumed run repeats an interrupted validation.
+    for (const NamedMetrics& line : lines) update_schedule(line);
     const NamedMetrics all = join(lines);
     dispatch(Event::validation_end, &all);
     take_scalars(lines.back());
@@ -547,7 +559,7 @@ class Loop {
     drain();
     NamedMetrics metrics = epoch_metrics();
     remember(metrics);
-    const bool records = state_.is_epoch_complete || !is_stopping();
+    const bool records = has_whole_epoch() || !is_stopping();
     dispatch(Event::epoch_end, records ? &metrics : nullptr);
     if (records) {
       take_scalars(metrics);
@@ -555,12 +567,14 @@ class Loop {
     }
     sync_now();
     take_stop();
-    loop_.has_epoch_ended = state_.is_epoch_complete;
+    loop_.has_epoch_ended = records && state_.is_epoch_complete;
   }
 
-  // Handles the first request to stop by ending the loop. A request in the last step is ignored.
+  // Handles the first request to stop by ending the loop. A request in the last step is ignored, unless its validation
+  // has been skipped.
   void take_stop() {
-    const std::optional<StopRequest> stop = is_over() ? std::nullopt : requests_.stop();
+    const bool is_ignored = is_stopping() || (is_over() && !loop_.misses_validation);
+    const std::optional<StopRequest> stop = is_ignored ? std::nullopt : requests_.stop();
     if (!stop) return;
     report_.end = RunReport::End::stopped;
     report_.signal = stop->signal;
