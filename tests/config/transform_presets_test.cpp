@@ -35,7 +35,7 @@ TEST_CASE("only the list of transforms has presets") {
 TEST_CASE("an unknown preset is refused with the known ones") {
   CHECK(describe_mismatch(node("\"imagenet\""), texts("transforms")) ==
         "\"imagenet\"; expected a list of strings or a preset: \"imagenet_train\", \"imagenet_eval\", "
-        "\"imagenet_v2_train\", \"imagenet_v2_eval\" or \"timm_train\"; did you mean \"imagenet_train\"?");
+        "\"imagenet_v2_train\", \"imagenet_v2_eval\" or \"timm_train\"; did you mean \"imagenet_eval\"?");
   CHECK(describe_mismatch(node("3"), texts("fields")) == "3; expected a list of strings");
 }
 

@@ -81,7 +81,9 @@ TEST_CASE("help is shown for incomplete commands and by the command help") {
   CHECK(contains(run_host({"help", "checkpoint", "diff"}).output, "Usage: host checkpoint diff A B"));
   CHECK(contains(run_host({"checkpoint", "-h"}).output, "Usage: host checkpoint show PATH"));
   CHECK(contains(run_host({"help"}).output, "Usage: host --config FILE"));
-  CHECK(contains(run_host({"nonsense", "--help"}).output, "Usage: host --config FILE"));
+  const Outcome unknown = run_host({"nonsense", "--help"});
+  CHECK(unknown.exit_code == 2);
+  CHECK(contains(unknown.errors, "\"nonsense\" is not a command"));
 }
 
 TEST_CASE("a command is defined in one file of host/commands and named in registry.cpp only") {

@@ -297,7 +297,7 @@ TEST_CASE("the best checkpoint is kept, has a link, and can be resumed") {
   CHECK(fs::exists(run / "checkpoints/step-00000036"));
   CHECK(!fs::exists(run / "checkpoints/step-00000035"));
   CHECK(first.output.find("best validation/loss ") != std::string::npos);
-  CHECK(first.output.find(", after step 4, in\n") != std::string::npos);
+  CHECK(first.output.find(", after step 4, in ") != std::string::npos);
   CHECK(first.output.find("/checkpoints/best/model.safetensors\n") != std::string::npos);
   std::vector<std::string> evaluate{"evaluate", "--checkpoint", "best"};
   const std::vector<std::string> arguments = arguments_of("best", 1, settings);
