@@ -42,7 +42,7 @@ void print_parts(const std::vector<std::string>& parts, const std::string& separ
   write_output_text(wrap_parts(parts, separator, find_width()) + "\n");
 }
 
-// Prints a path on the line of its label, or on the next one, or the path in `folder`, if it would not fit otherwise.
+// Prints a path on the line of its label, or on the next one, or the path in `folder` if it would not fit otherwise.
 void print_path(const std::string& label, const std::filesystem::path& path, const std::filesystem::path& folder) {
   const size_t width = find_width();
   const std::string shown = show_path(path);
@@ -50,8 +50,18 @@ void print_path(const std::string& label, const std::filesystem::path& path, con
     write_output("%s %s\n", label.c_str(), shown.c_str());
   else if (shown.size() + 2 <= width || folder.empty())
     write_output("%s\n  %s\n", label.c_str(), shown.c_str());
-  else
-    write_output("%s\n  the run folder: %s\n", label.c_str(), path.lexically_relative(folder).c_str());
+  else {
+    print_parts({label, "the run folder:"}, " ");
+    write_output("  %s\n", path.lexically_relative(folder).c_str());
+  }
+}
+
+// Returns the path, or the folder of its run if the path does not fit.
+std::string show_checkpoint(const std::filesystem::path& folder) {
+  const size_t width = find_width();
+  if (width == 0) return folder.string();
+  const std::string shown = show_path(folder);
+  return shown.size() + 2 <= width ? shown : show_path(folder.parent_path().parent_path());
 }
 
 std::string print_metric(const std::string& name, double value) { return name + " " + callbacks::format_metric(value); }
@@ -82,7 +92,7 @@ void print_opening(const pipeline::Training& training, const RecordedRun& record
   for (const auto& data : training.test) print_data(data->name(), *data);
   print_path("run folder", recorded.folder, {});
   if (resumed_from)
-    print_parts({"resumed from " + (find_width() > 0 ? show_path(resumed_from->folder) : resumed_from->folder.string()),
+    print_parts({"resumed from", show_checkpoint(resumed_from->folder),
                  "(epoch " + std::to_string(resumed_from->manifest.epoch) + ", step " +
                      std::to_string(resumed_from->manifest.step) + ")" +
                      (resumed_from->has_run_crashed ? " of a run that crashed" : "")},
