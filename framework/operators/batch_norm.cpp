@@ -107,16 +107,11 @@ Statistics measure(const at::Tensor& input, const at::Tensor& running_mean, cons
     channel_kernels<T>().measure(elements<const T>(input) + offset, count, rows.channels, moments);
     counts[part] = moments.count;
   });
-  for (size_t part = 1; part < parts; ++part) {
-    const double before = std::exchange(counts[0], counts[0] + counts[part]);
-    for (size_t c = 0; c < channels; ++c) {
-      const double difference = means[part * channels + c] - means[c];
-      means[c] += difference * counts[part] / counts[0];
-      squares[c] += squares[part * channels + c] + difference * difference * before * counts[part] / counts[0];
-    }
-  }
+  ChannelMoments all{counts[0], means.data(), squares.data()};
+  for (size_t part = 1; part < parts; ++part)
+    merge_moments(all, counts[part], &means[part * channels], &squares[part * channels], rows.channels);
   Statistics found = {make_floats(rows.channels), make_floats(rows.channels)};
-  const double count = counts[0];
+  const double count = all.count;
   for (size_t c = 0; c < channels; ++c) {
     found.mean.mutable_data_ptr<float>()[c] = static_cast<float>(means[c]);
     found.inverse_deviation.mutable_data_ptr<float>()[c] =

@@ -45,30 +45,19 @@ TENON_INLINE void measure_run(const T* x, int64_t rows, int64_t channels, float*
   }
 }
 
-// Merges the runs by the formula of Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing
-// Sample Variances", 1979.
 template <typename T>
 TENON_INLINE void measure(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {
   const int64_t run = rows_per_run(channels);
   std::vector<float> scratch(static_cast<size_t>(2 * channels));
   float* __restrict run_mean = scratch.data();
   float* __restrict run_squares = scratch.data() + channels;
-  double* __restrict mean = moments.mean;
-  double* __restrict squares = moments.squares;
-  std::fill_n(mean, channels, 0.0);
-  std::fill_n(squares, channels, 0.0);
+  std::fill_n(moments.mean, channels, 0.0);
+  std::fill_n(moments.squares, channels, 0.0);
   moments.count = 0;
   for (int64_t first = 0; first < rows; first += run) {
     const int64_t count = std::min(run, rows - first);
     measure_run(x + first * channels, count, channels, run_mean, run_squares);
-    const double before = moments.count;
-    moments.count += static_cast<double>(count);
-    const double share = static_cast<double>(count) / moments.count;
-    for (int64_t c = 0; c < channels; ++c) {
-      const double difference = run_mean[c] - mean[c];
-      squares[c] += run_squares[c] + difference * difference * before * share;
-      mean[c] += difference * share;
-    }
+    merge_moments(moments, static_cast<double>(count), run_mean, run_squares, channels);
   }
 }
 

@@ -21,6 +21,23 @@ struct ChannelMoments {
   double* squares;  // sum of the squared differences from the mean
 };
 
+// Merges the moments of other rows into `moments`, by the formula of Chan, Golub and LeVeque, "Updating Formulae and a
+// Pairwise Algorithm for Computing Sample Variances", 1979.
+template <typename Real>
+__attribute__((always_inline)) inline void merge_moments(ChannelMoments& moments, double count, const Real* other_mean,
+                                                         const Real* other_squares, int64_t channels) {
+  double* __restrict mean = moments.mean;
+  double* __restrict squares = moments.squares;
+  const double before = moments.count;
+  moments.count += count;
+  const double share = count / moments.count;
+  for (int64_t c = 0; c < channels; ++c) {
+    const double difference = other_mean[c] - mean[c];
+    squares[c] += other_squares[c] + difference * difference * before * share;
+    mean[c] += difference * share;
+  }
+}
+
 // What the loops need of the rows' normalisation, by channel: the output is scale * x + shift.
 struct ChannelScales {
   const float* scale;

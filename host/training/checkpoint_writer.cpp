@@ -60,8 +60,7 @@ void CheckpointWriter::finish() {
 }
 
 void CheckpointWriter::finish_failed() {
-  // A rank that can write its part does so before it ends, unless its disk is
-  // very slow.
+  // A rank that can write its part does so before it ends, unless its disk is very slow.
   constexpr auto kLongest = std::chrono::seconds(3);
   if (writing_.valid() && writing_.wait_for(kLongest) != std::future_status::ready) is_abandoned_ = true;
   finish();
