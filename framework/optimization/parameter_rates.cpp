@@ -50,7 +50,7 @@ std::string suggest(const std::string& pattern, const std::vector<ParameterShape
   if (const auto near = support::nearest_name(core, pieces_of(parameters))) {
     std::string better = pattern;
     const size_t at = pattern.find(core);
-    return "; did you mean \"" + better.replace(at, core.size(), *near) + "\"?";
+    return support::did_you_mean_name(better.replace(at, core.size(), *near));
   }
   constexpr size_t kMaxShown = 8;
   std::string known;

@@ -158,9 +158,13 @@ std::optional<std::string> nearest_name(std::string_view name, const std::vector
   return nearest;
 }
 
+std::string did_you_mean(std::string_view meant) { return "; did you mean " + std::string(meant) + "?"; }
+
+std::string did_you_mean_name(std::string_view name) { return did_you_mean('"' + std::string(name) + '"'); }
+
 std::string suggest_name(std::string_view name, const std::vector<std::string>& candidates) {
   if (candidates.empty()) return "";
-  if (const auto nearest = nearest_name(name, candidates)) return "; did you mean \"" + *nearest + "\"?";
+  if (const auto nearest = nearest_name(name, candidates)) return did_you_mean_name(*nearest);
   std::string text = "; known: ";
   for (const std::string& candidate : candidates) {
     if (&candidate != &candidates.front()) text += ", ";

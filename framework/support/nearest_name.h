@@ -17,6 +17,10 @@ namespace tenon::support {
 // Of equally near candidates, the one with the fewest words is returned, and then the first.
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
+// Returns `; did you mean adamw?`, the end of an error message; did_you_mean_name() has quotes around the name.
+std::string did_you_mean(std::string_view meant);
+std::string did_you_mean_name(std::string_view name);
+
 // Returns `; did you mean "adamw"?`, or `; known: a, b, c` if no candidate is near, or "" without candidates.
 std::string suggest_name(std::string_view name, const std::vector<std::string>& candidates);
 

@@ -47,7 +47,7 @@ std::optional<fs::path> find_nearest(const fs::path& path, const IsFitting& is_f
 std::string suggest_path(const fs::path& path, const IsFitting& is_fitting) {
   if (describe_path(path) != "does not exist") return "";
   const auto nearest = find_nearest(path.has_filename() ? path : path.parent_path(), is_fitting);
-  return nearest ? "; did you mean " + nearest->string() + "?" : "";
+  return nearest ? did_you_mean(nearest->string()) : "";
 }
 
 }  // namespace tenon::support

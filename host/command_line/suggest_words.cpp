@@ -17,6 +17,8 @@ namespace tenon::host {
 
 namespace {
 
+using support::did_you_mean;
+
 // Commands of other programs.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherCommands = {
     {{"checkpoints", "checkpoint show"},
@@ -57,8 +59,6 @@ std::string value_after(const std::string& option, const std::vector<std::string
   return value == words.end() || value->starts_with('-') ? "VALUE" : *value;
 }
 
-std::string did_you_mean(const std::string& meant) { return "; did you mean " + meant + "?"; }
-
 }  // namespace
 
 bool looks_like_command(const std::string& word) {
@@ -95,10 +95,10 @@ void refuse_unknown_option(const Command& command, const std::string& word, cons
                                                        support::quote_for_shell(value_after(option, words))));
   // Other commands load weights; training resumes.
   if (option == "--checkpoint" && has_option(command, "resume"))
-    refuse_command_line(&command, found + did_you_mean("\"--resume\""));
+    refuse_command_line(&command, found + support::did_you_mean_name("--resume"));
   if (option.size() == 2)
     for (const std::string& name : names)
-      if (name[2] == option[1]) refuse_command_line(&command, found + did_you_mean("\"" + name + "\""));
+      if (name[2] == option[1]) refuse_command_line(&command, found + support::did_you_mean_name(name));
   refuse_command_line(&command, found + support::suggest_name(option, names));
 }
 

@@ -12,6 +12,7 @@
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/nearest_name.h"
 #include "framework/support/print_count.h"
 #include "host/process/call_reports.h"
 #include "host/process/standard_streams.h"
@@ -135,7 +136,7 @@ void require_two_classes(const fs::path& folder, const std::vector<ClassCount>& 
   const fs::path only = folder / classes.front().name;
   const bool is_nested = support::is_folder(only) && has_folder(only);
   refuse(folder, "has one class folder, " + classes.front().name + "; expected " + describe_layout(folder) +
-                     (is_nested ? "; did you mean " + only.string() + "?" : ""));
+                     (is_nested ? support::did_you_mean(only.string()) : ""));
 }
 
 // Counts the images of a folder for validation or test.

@@ -30,7 +30,7 @@ std::vector<fs::path> list_runs_in(const fs::path& folder) {
   }
 }
 
-std::string did_you_mean(const fs::path& meant) { return "; did you mean " + meant.string() + "?"; }
+std::string did_you_mean(const fs::path& meant) { return support::did_you_mean(meant.string()); }
 
 // "step-230" is "step-00000230".
 fs::path add_zeros(const fs::path& path) {

@@ -120,16 +120,16 @@ std::string find_key_of_other_table(const std::string& path, const std::string& 
 }
 
 std::string suggest_key(const std::string& path, const std::string& key, const std::vector<std::string>& known) {
-  const auto suggest = [](const std::string& meant) { return "; did you mean \"" + meant + "\"?"; };
   const bool is_component = has(known, "use") && has(known, "params");
-  if (has(known, "use") && std::ranges::find(kNamesOfUse, key) != kNamesOfUse.end()) return suggest("use");
+  if (has(known, "use") && std::ranges::find(kNamesOfUse, key) != kNamesOfUse.end())
+    return support::did_you_mean_name("use");
   if (const std::string other = find_key_of_other_table(path, key); !other.empty()) {
     if (other == key) return "; write it before the first table of the file";
     // A key of the same table is shown without the table, as in the file.
     const std::string prefix = path.empty() ? "" : path + ".";
-    return suggest(other.starts_with(prefix) ? other.substr(prefix.size()) : other);
+    return support::did_you_mean_name(other.starts_with(prefix) ? other.substr(prefix.size()) : other);
   }
-  if (const auto nearest = support::nearest_name(key, known)) return suggest(*nearest);
+  if (const auto nearest = support::nearest_name(key, known)) return support::did_you_mean_name(*nearest);
   if (is_component) return "; did you mean \"" + join(path, "params." + key) + "\", a parameter of the component?";
   return support::suggest_name(key, known);
 }

@@ -16,7 +16,7 @@ void reject_unknown(const ParamsRequest& question, Diagnostics& diagnostics) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string found = question.path + "." + name + " is not a parameter of " + question.id;
     const std::string other = support::nearest_name(name, names) ? "" : find_key_of_other_table(question.path, name);
-    diagnostics.add(node.key_place, found + (!other.empty()  ? "; did you mean \"" + other + "\"?"
+    diagnostics.add(node.key_place, found + (!other.empty()  ? support::did_you_mean_name(other)
                                              : names.empty() ? ", which has none"
                                                              : support::suggest_name(name, names)));
   }

@@ -70,15 +70,14 @@ std::optional<std::string> find_in_descriptions(ComponentKind kind, const std::s
 
 std::string suggest_component(ComponentKind kind, const std::string& id, const SchemaSource& schemas) {
   const std::vector<std::string> ids = schemas.component_ids(kind);
-  const auto suggest = [](const std::string& meant) { return "; did you mean \"" + meant + "\"?"; };
   // The file of a plugin: "plugins/mlp.so".
   const std::string name = id.ends_with(".so") ? std::filesystem::path(id).stem().string() : id;
   const std::string lower = lower_case_of(name);
   for (const OtherId& other : kOtherIds)
     if (other.kind == kind && other.name == lower && std::ranges::find(ids, other.id) != ids.end())
-      return suggest(std::string(other.id));
-  if (const auto nearest = support::nearest_name(name, ids)) return suggest(*nearest);
-  if (const auto found = find_in_descriptions(kind, lower, ids, schemas)) return suggest(*found);
+      return support::did_you_mean_name(other.id);
+  if (const auto nearest = support::nearest_name(name, ids)) return support::did_you_mean_name(*nearest);
+  if (const auto found = find_in_descriptions(kind, lower, ids, schemas)) return support::did_you_mean_name(*found);
   if (kind == ComponentKind::callback)
     if (const std::string key = find_key_of_other_table("", lower); !key.empty())
       return "; did you mean \"" + key + "\", a key of the run file?";

@@ -107,7 +107,7 @@ std::string to_lower_case(std::string text) {
   return text;
 }
 
-std::string did_you_mean(const std::string& text) { return "; did you mean " + to_toml(text) + "?"; }
+std::string did_you_mean(const std::string& text) { return support::did_you_mean(to_toml(text)); }
 
 }  // namespace
 

@@ -255,8 +255,7 @@ std::string no_such_operator(const std::string& name, const std::string& overloa
   if (!overloads.empty())
     return "operator " + name + " has no overload \"" + overload + "\"" + support::suggest_name(overload, overloads);
   const auto near = support::nearest_name(name, names);
-  return "there is no operator " + name +
-         (near ? "; did you mean " + *near + "?" : "; expected a name such as aten::add");
+  return "there is no operator " + name + (near ? support::did_you_mean(*near) : "; expected a name such as aten::add");
 }
 
 }  // namespace
