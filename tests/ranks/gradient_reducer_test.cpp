@@ -102,7 +102,7 @@ TEST_CASE("a rank without a batch contributes zeros and does not block the other
         reduced.step(input_of(reduced.group.rank()));
       } else {
         reduced.reducer.prepare_forward();
-        reduced.reducer.reduce_as_they_are();
+        reduced.reducer.reduce_without_backward();
       }
       return compare_with_sum(reduced, 2, 1e-6);
     });
@@ -114,7 +114,7 @@ TEST_CASE("gradients of a backward without expect_backward stay on the rank unti
   const auto texts = in_ranks(2, {}, [](Reduced& reduced) {
     reduced.network.forward(input_of(reduced.group.rank())).backward();
     reduced.reducer.prepare_forward();
-    reduced.reducer.reduce_as_they_are();
+    reduced.reducer.reduce_without_backward();
     return compare_with_sum(reduced, 2, 1e-6);
   });
   CHECK(texts == all(2, "equal"));

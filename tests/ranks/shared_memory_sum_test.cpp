@@ -57,7 +57,7 @@ TEST_CASE("sums over shared memory equal a sum in the order of the ranks bit for
         std::vector<c10::intrusive_ptr<c10::ivalue::Future>> pending;
         for (const int64_t count : counts) {
           tensors.push_back(values_of(rank, count, dtype));
-          pending.push_back(sum.start(tensors.back()));
+          pending.push_back(sum.start({tensors.back()}));
         }
         for (size_t i = 0; i < counts.size(); ++i) {
           pending[i]->wait();
@@ -80,7 +80,7 @@ TEST_CASE("a rank that has ended and a rank that does not respond are reported")
       if (rank == 1) std::this_thread::sleep_for(kTimeout * 2);
       if (rank == 1) return "late";
       const at::Tensor tensor = at::ones({1'000'000});
-      const auto first = sum.start(tensor), second = sum.start(tensor);
+      const auto first = sum.start({tensor}), second = sum.start({tensor});
       first->wait();
       second->wait();
       if (!second->hasError()) return "no error in the second sum";

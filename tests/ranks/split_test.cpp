@@ -138,6 +138,9 @@ TEST_CASE("one to four ranks give the same losses and metrics") {
        with(samples(155), {"optimizer={use=\"adamw\",lr=0.01}", "distributed.shard=\"optimizer\""}, ""),
        with(samples(154), {"optimizer={use=\"muon\",lr=0.01}", "distributed.shard=\"optimizer\"", "train.accumulate=3"},
             ""),
+       with(samples(151), {"distributed.shard=\"gradients\"", "train.accumulate=4"}, ""),
+       with(samples(152), {"distributed.shard=\"gradients\"", "train.clip_norm=0.5"}, kIgnoring),
+       with(samples(153), {"distributed.shard=\"gradients\"", "train.accumulate=3"}, kIgnoring),
        with(samples(157), {"train.accumulate=3", kTrainMetrics}, "")},
       1e-5);
 }

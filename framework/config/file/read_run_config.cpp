@@ -314,7 +314,8 @@ void read_distributed(TableReader table, DistributedConfig& distributed) {
   table.read("bucket_mib", distributed.bucket_mib, kBucketSizes);
   table.read("first_bucket_mib", distributed.first_bucket_mib, kBucketSizes);
   table.read("compression", distributed.compression, {"none", "fp16", "bf16"});
-  table.read("shard", distributed.shard, {"none", "optimizer"}).on_resume(ResumePolicy::ignored);
+  table.read("shard", distributed.shard, {"none", "optimizer", "gradients", "parameters"})
+      .on_resume(ResumePolicy::ignored);
   table.read("find_unused_parameters", distributed.find_unused_parameters);
   table.read("static_graph", distributed.static_graph);
   table.read("synchronize_batch_norm", distributed.synchronize_batch_norm);

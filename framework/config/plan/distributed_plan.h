@@ -19,7 +19,9 @@ enum class Compression { none, fp16, bf16 };
 // What is divided over the processes instead of being kept by each of them.
 enum class Shard {
   none,
-  optimizer  // the optimizer's state
+  optimizer,  // the optimizer's state
+  gradients,  // the gradients, too
+  parameters  // the weights, too
 };
 
 // The run file syntax.

@@ -15,6 +15,12 @@ Compression to_compression(const std::string& name) {
   return name == "bf16" ? Compression::bf16 : Compression::none;
 }
 
+Shard to_shard(const std::string& name) {
+  if (name == "gradients") return Shard::gradients;
+  if (name == "parameters") return Shard::parameters;
+  return name == "optimizer" ? Shard::optimizer : Shard::none;
+}
+
 }  // namespace
 
 std::string to_string(Backend backend) {
@@ -39,6 +45,8 @@ std::string to_string(Shard shard) {
   switch (shard) {
     case Shard::none: return "none";
     case Shard::optimizer: return "optimizer";
+    case Shard::gradients: return "gradients";
+    case Shard::parameters: return "parameters";
   }
   return "unknown";
 }
@@ -52,7 +60,7 @@ DistributedSection resolve_distributed(const DistributedConfig& config, Diagnost
   distributed.bucket_mib = config.bucket_mib.value_or(distributed.bucket_mib);
   distributed.first_bucket_mib = config.first_bucket_mib.value_or(distributed.first_bucket_mib);
   distributed.compression = to_compression(config.compression.value_or("none"));
-  distributed.shard = config.shard.value_or("none") == "optimizer" ? Shard::optimizer : Shard::none;
+  distributed.shard = to_shard(config.shard.value_or("none"));
   distributed.find_unused_parameters = config.find_unused_parameters.value_or(false);
   distributed.static_graph = config.static_graph.value_or(false);
   distributed.synchronize_batch_norm = config.synchronize_batch_norm.value_or(false);
@@ -62,6 +70,12 @@ DistributedSection resolve_distributed(const DistributedConfig& config, Diagnost
         "distributed.find_unused_parameters and distributed.static_graph are both true; expected one of them: "
         "a static graph detects its unused parameters in the first step");
   }
+  const bool divides_gradients = distributed.shard == Shard::gradients || distributed.shard == Shard::parameters;
+  if (distributed.static_graph && divides_gradients)
+    diagnostics.add(std::max(config.static_graph.place, config.shard.place),
+                    "distributed.static_graph is true and distributed.shard is \"" + to_string(distributed.shard) +
+                        "\"; expected one of them: a gradient is sent and freed after its first computation in a "
+                        "backward");
   return distributed;
 }
 

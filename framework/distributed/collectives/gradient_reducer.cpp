@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -16,12 +15,8 @@
 #include <utility>
 
 #include "framework/distributed/collectives/shared_memory_sum.h"
-#include "framework/support/error.h"
 
 namespace tenon::distributed {
-
-using support::Error;
-using support::ErrorKind;
 
 namespace {
 
@@ -31,19 +26,6 @@ int64_t to_bytes(double mib) { return static_cast<int64_t>(mib * kMiB); }
 
 // With more ranks, summing all contributions on every rank takes longer than a ring of sockets.
 constexpr int64_t kMaxSharing = 8;
-
-std::unique_ptr<SharedMemorySum> share_memory(ProcessGroup& group, const config::DistributedSection& plan,
-                                              const std::vector<at::Tensor>& parameters) {
-  const bool can_share = plan.backend == config::Backend::automatic && group.world().is_one_machine() &&
-                         group.size() <= kMaxSharing && std::ranges::all_of(parameters, SharedMemorySum::can_add);
-  return can_share
-             ? SharedMemorySum::make(group, std::chrono::milliseconds(static_cast<int64_t>(plan.timeout_s * 1000)))
-             : nullptr;
-}
-
-at::ScalarType wire_type(config::Compression compression) {
-  return compression == config::Compression::fp16 ? at::kHalf : at::kBFloat16;
-}
 
 }  // namespace
 
@@ -71,7 +53,7 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
 
  private:
   c10::intrusive_ptr<c10::ivalue::Future> sum(const at::Tensor& buffer) {
-    if (shared_) return shared_->start(buffer);
+    if (shared_) return shared_->start({buffer});
     std::vector<at::Tensor> tensors{buffer};
     return state_->c10d()->allreduce(tensors)->getFuture();
   }
@@ -101,7 +83,7 @@ GradientReducer::GradientReducer(ProcessGroup& group, const config::DistributedS
       parameters_(std::move(parameters)),
       finds_unused_(plan.find_unused_parameters && !plan.static_graph),
       records_graph_(plan.static_graph),
-      shared_(share_memory(group, plan, parameters_)) {
+      shared_(group.size() <= kMaxSharing ? SharedMemorySum::make_for(parameters_, group, plan) : nullptr) {
   const int64_t cap = to_bytes(plan.bucket_mib);
   const int64_t first_cap = to_bytes(plan.first_bucket_mib);
   const std::vector<bool> expect_sparse(parameters_.size(), false);
@@ -145,7 +127,7 @@ void GradientReducer::rebuild_buckets() {
   }
 }
 
-GradientReducer::Buckets GradientReducer::buckets() {
+Reducer::Buckets GradientReducer::buckets() {
   rebuild_buckets();
   std::unordered_map<const c10::TensorImpl*, size_t> indices;
   for (size_t i = 0; i < parameters_.size(); ++i) indices[parameters_[i].unsafeGetTensorImpl()] = i;
@@ -173,11 +155,7 @@ void GradientReducer::finish_backward(const std::exception* error) {
     std::string unused;
     for (size_t i = 0; i < parameters_.size(); ++i)
       if (!parameters_[i].grad().defined()) unused += (unused.empty() ? "" : ", ") + names_[i];
-    throw Error(
-        ErrorKind::configuration,
-        "distributed: " + (unused.empty() ? std::string("a parameter") : unused) +
-            " did not contribute to the losses of a step, so that other ranks would wait for its gradient; expected "
-            "a gradient for every trainable parameter: set distributed.find_unused_parameters = true, or freeze it");
+    refuse_unused(unused);
   }
 }
 
@@ -192,7 +170,7 @@ void GradientReducer::reduce_first_of_static_graph() {
 }
 
 // Runs backward on a separate graph with zero gradients, so that the reducer follows its usual path.
-void GradientReducer::reduce_as_they_are() {
+void GradientReducer::reduce_without_backward() {
   std::vector<at::Tensor> zeros;
   // With find_unused_parameters the graph has one parameter: parameters that no rank used must stay without a gradient.
   const size_t count = finds_unused_ ? 1 : parameters_.size();

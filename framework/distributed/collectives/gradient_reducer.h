@@ -3,7 +3,6 @@
 // releases.
 #pragma once
 
-#include <exception>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +11,7 @@
 
 #include "framework/config/plan/run_plan.h"
 #include "framework/distributed/collectives/process_group.h"
+#include "framework/distributed/collectives/reducer.h"
 
 namespace c10d {
 class Logger;
@@ -22,35 +22,27 @@ namespace tenon::distributed {
 
 class SharedMemorySum;
 
-// Gradients are views into the buckets. When a backward after expect_backward() returns, they are sums over the ranks.
-// They are not means: the caller divides once by the weights of the losses. Any other backward only adds to the
-// gradients of this rank.
-class GradientReducer {
+// Gives every rank the sums of all gradients. Gradients are views into the buckets. A backward without
+// expect_backward() only adds to the gradients of this rank.
+class GradientReducer final : public Reducer {
  public:
-  // The indices of the parameters in each bucket.
-  using Buckets = std::vector<std::vector<size_t>>;
-
   // `names` and `parameters`: the trainable tensors in the order of forward. `group` must outlive this object.
   // `buckets`: the result of buckets() for a resumed run; empty: they are determined in the first backward.
   GradientReducer(ProcessGroup& group, const config::DistributedSection& plan, std::vector<std::string> names,
                   std::vector<at::Tensor> parameters, Buckets buckets = {});
-  ~GradientReducer();
+  ~GradientReducer() override;
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  // Called before the forward of a backward that reduces.
-  void prepare_forward();
-  // Called before a backward that reduces. `total`: the loss from which backward starts.
-  void expect_backward(const at::Tensor& total);
-  // Called after that backward. `error`: the exception of backward, or null. Throws Error(rank_lost) if the ranks could
-  // not complete the reduction. Throws Error(configuration) with the names of unused parameters.
-  void finish_backward(const std::exception* error);
-  // Called instead of a backward. Reduces the current gradients. A rank without a batch contributes zeros.
-  void reduce_as_they_are();
-
-  // Returns the current buckets. Called by all ranks between two steps. With three or more ranks over sockets, the
-  // order of a sum, and so its last bit, depends on the position of the elements in a bucket.
-  Buckets buckets();
+  bool reduces_each_backward() const override { return false; }
+  void prepare_forward() override;
+  void expect_backward(const at::Tensor& total) override;
+  void finish_backward(const std::exception* error) override;
+  // Reduces the current gradients. A rank without a batch contributes zeros.
+  void reduce_without_backward() override;
+  // With three or more ranks over sockets, the order of a sum, and so its last bit, depends on the position of the
+  // elements in a bucket.
+  Buckets buckets() override;
 
  private:
   class SumHook;

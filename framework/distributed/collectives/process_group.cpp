@@ -221,6 +221,15 @@ ProcessGroup::Pending ProcessGroup::start_reduce(Reduction reduction, at::Tensor
 
 void ProcessGroup::reduce(Reduction reduction, at::Tensor tensor) { start_reduce(reduction, std::move(tensor)).wait(); }
 
+ProcessGroup::Pending ProcessGroup::start_sum_on(int64_t owner, at::Tensor tensor) {
+  std::vector<at::Tensor> tensors{tensor};
+  c10d::ReduceOptions options;
+  options.rootRank = owner;
+  c10::intrusive_ptr<c10d::Work> work;
+  wait_for_all([&] { work = parts_->group->reduce(tensors, options); });
+  return Pending([this, work, tensor = std::move(tensor)] { wait_for_all([&work] { work->wait(); }); });
+}
+
 ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor>& tensors, int64_t from) {
   if (tensors.empty()) return {};
   const at::NoGradGuard no_grad;

@@ -70,6 +70,9 @@ class ProcessGroup {
   // Reduce the tensor over all ranks, in place.
   Pending start_reduce(Reduction reduction, at::Tensor tensor);
   void reduce(Reduction reduction, at::Tensor tensor);
+  // Sums a contiguous tensor over the ranks. wait() returns when `tensor` of rank `owner` has the sum; those of the
+  // others are undefined.
+  Pending start_sum_on(int64_t owner, at::Tensor tensor);
   // Sends the current values of one rank in one message. wait() copies them into the tensors of the other ranks.
   Pending start_broadcast(const std::vector<at::Tensor>& tensors, int64_t from = 0);
   // Concatenates [n_r, ...] of each rank r to [sum of n_r, ...], in the order of the ranks.

@@ -45,14 +45,20 @@ void add_up(const std::vector<const std::byte*>& parts, int64_t count, at::Scala
   }
 }
 
-// Sends a tensor through the slots in parts. A rank writes a part and then sums the previous one, so that the other
+// Sends tensors through the slots in parts. A rank writes a part and then sums the previous one, so that the other
 // ranks have time to write theirs.
 class SharedMemoryReduce {
  public:
-  SharedMemoryReduce(SharedPages& pages, uint32_t& next, const at::Tensor& tensor)
-      : pages_(pages), next_(next), dtype_(tensor.scalar_type()), width_(tensor.element_size()) {
-    bytes_ = static_cast<std::byte*>(tensor.mutable_data_ptr());
-    size_ = tensor.nbytes();
+  // As SharedMemorySum::start().
+  SharedMemoryReduce(SharedPages& pages, uint32_t& next, const std::vector<at::Tensor>& tensors,
+                     const std::vector<int64_t>& owners)
+      : pages_(pages), next_(next) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const at::Tensor& tensor = tensors[i];
+      pieces_.push_back({static_cast<std::byte*>(tensor.mutable_data_ptr()), tensor.nbytes(), size_,
+                         tensor.scalar_type(), owners.empty() || owners[i] == pages.rank()});
+      size_ += (tensor.nbytes() + kAlignment - 1) / kAlignment * kAlignment;
+    }
   }
 
   void run() {
@@ -66,8 +72,26 @@ class SharedMemoryReduce {
   }
 
  private:
-  size_t bytes_in(size_t part) const {
-    return std::min(SharedPages::kSlotBytes, size_ - part * SharedPages::kSlotBytes);
+  // Tensors start at multiples of it, so that no element is split between two parts.
+  static constexpr size_t kAlignment = 64;
+  static_assert(SharedPages::kSlotBytes % kAlignment == 0);
+
+  struct Piece {
+    std::byte* bytes;
+    size_t size;
+    size_t start;  // in the sequence of all pieces
+    at::ScalarType dtype;
+    bool is_summed;  // by this rank
+  };
+
+  // Calls use(piece, offset in the piece, offset in the slot, size) for all pieces in a part.
+  template <class Use>
+  void visit(size_t part, Use&& use) const {
+    const size_t begin = part * SharedPages::kSlotBytes, end = begin + SharedPages::kSlotBytes;
+    for (const Piece& piece : pieces_) {
+      const size_t from = std::max(begin, piece.start), to = std::min(end, piece.start + piece.size);
+      if (from < to) use(piece, from - piece.start, from - begin, to - from);
+    }
   }
 
   void write(uint32_t first, size_t part) {
@@ -75,27 +99,31 @@ class SharedMemoryReduce {
     // All ranks must have read the previous contents of the slot. Numbers before 0 count as read.
     for (int64_t r = 0; r < pages_.size(); ++r)
       if (r != pages_.rank()) pages_.wait_read(r, number - SharedPages::kSlots);
-    std::memcpy(pages_.slot(pages_.rank(), number), bytes_ + part * SharedPages::kSlotBytes, bytes_in(part));
+    std::byte* const slot = pages_.slot(pages_.rank(), number);
+    visit(part, [slot](const Piece& piece, size_t offset, size_t place, size_t size) {
+      std::memcpy(slot + place, piece.bytes + offset, size);
+    });
     pages_.set_written(number);
   }
 
   void read(uint32_t first, size_t part) {
     const uint32_t number = first + static_cast<uint32_t>(part);
-    std::vector<const std::byte*> parts;
-    for (int64_t r = 0; r < pages_.size(); ++r) {
+    for (int64_t r = 0; r < pages_.size(); ++r)
       if (r != pages_.rank()) pages_.wait_written(r, number);
-      parts.push_back(pages_.slot(r, number));
-    }
-    add_up(parts, static_cast<int64_t>(bytes_in(part)) / width_, dtype_, bytes_ + part * SharedPages::kSlotBytes);
+    visit(part, [&](const Piece& piece, size_t offset, size_t place, size_t size) {
+      if (!piece.is_summed) return;
+      std::vector<const std::byte*> parts;
+      for (int64_t r = 0; r < pages_.size(); ++r) parts.push_back(pages_.slot(r, number) + place);
+      const auto count = static_cast<int64_t>(size / c10::elementSize(piece.dtype));
+      add_up(parts, count, piece.dtype, piece.bytes + offset);
+    });
     pages_.set_read(number);
   }
 
   SharedPages& pages_;
   uint32_t& next_;
-  at::ScalarType dtype_;
-  int64_t width_;
-  std::byte* bytes_;
-  size_t size_;
+  std::vector<Piece> pieces_;
+  size_t size_ = 0;
 };
 
 }  // namespace
@@ -103,6 +131,13 @@ class SharedMemoryReduce {
 std::unique_ptr<SharedMemorySum> SharedMemorySum::make(ProcessGroup& group, std::chrono::milliseconds timeout) {
   std::unique_ptr<SharedPages> pages = open_shared_pages(group, timeout);
   return pages ? std::unique_ptr<SharedMemorySum>(new SharedMemorySum(std::move(pages))) : nullptr;
+}
+
+std::unique_ptr<SharedMemorySum> SharedMemorySum::make_for(const std::vector<at::Tensor>& tensors, ProcessGroup& group,
+                                                           const config::DistributedSection& plan) {
+  const bool is_possible = plan.backend == config::Backend::automatic && group.world().is_one_machine() &&
+                           std::ranges::all_of(tensors, can_add);
+  return is_possible ? make(group, std::chrono::milliseconds(static_cast<int64_t>(plan.timeout_s * 1000))) : nullptr;
 }
 
 SharedMemorySum::SharedMemorySum(std::unique_ptr<SharedPages> pages)
@@ -124,12 +159,16 @@ bool SharedMemorySum::can_add(const at::Tensor& tensor) {
          (dtype == at::kFloat || dtype == at::kDouble || dtype == at::kHalf || dtype == at::kBFloat16);
 }
 
-c10::intrusive_ptr<c10::ivalue::Future> SharedMemorySum::start(const at::Tensor& tensor) {
-  TENON_CHECK(can_add(tensor) && tensor.is_contiguous(), "a tensor of " << tensor.toString());
+c10::intrusive_ptr<c10::ivalue::Future> SharedMemorySum::start(std::vector<at::Tensor> tensors,
+                                                               std::vector<int64_t> owners) {
+  TENON_CHECK(owners.empty() || owners.size() == tensors.size(), tensors.size()
+                                                                     << " tensors, " << owners.size() << " owners");
+  for (const at::Tensor& tensor : tensors)
+    TENON_CHECK(can_add(tensor) && tensor.is_non_overlapping_and_dense(), "a tensor of " << tensor.toString());
   auto done = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
   {
     const std::lock_guard lock(mutex_);
-    tasks_.push_back({tensor, done});
+    tasks_.push_back({std::move(tensors), std::move(owners), done});
   }
   has_task_.notify_one();
   return done;
@@ -150,14 +189,14 @@ void SharedMemorySum::work() {
     }
     try {
       RECORD_FUNCTION("tenon::all_reduce", std::vector<c10::IValue>());  // shown in timelines
-      if (!failure) SharedMemoryReduce(*pages_, next, task.tensor).run();
+      if (!failure) SharedMemoryReduce(*pages_, next, task.tensors, task.owners).run();
     } catch (...) {
       failure = std::current_exception();
     }
     if (failure)
       task.done->setError(failure);
     else
-      task.done->markCompleted(std::vector<at::Tensor>{task.tensor});
+      task.done->markCompleted(std::move(task.tensors));
   }
 }
 

@@ -1,16 +1,20 @@
-// Sums a tensor over the ranks of one machine through shared memory. Compared with sockets it avoids copies by the
+// Sums tensors over the ranks of one machine through shared memory. Compared with sockets it avoids copies by the
 // kernel. It sums in the order of the ranks, so that the result is reproducible.
 #pragma once
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
+
+#include "framework/config/plan/distributed_plan.h"
 
 namespace tenon::distributed {
 
@@ -22,20 +26,26 @@ class SharedMemorySum {
   // A collective. Returns null on all ranks if one of them cannot open the memory of rank 0, for example from another
   // container. Opening it requires access to the open files of rank 0.
   static std::unique_ptr<SharedMemorySum> make(ProcessGroup& group, std::chrono::milliseconds timeout);
+  // A collective. As make() if all tensors can be summed here and the ranks are on one machine, unless `plan` chooses a
+  // backend. Otherwise returns null.
+  static std::unique_ptr<SharedMemorySum> make_for(const std::vector<at::Tensor>& tensors, ProcessGroup& group,
+                                                   const config::DistributedSection& plan);
   // Cancels pending sums.
   ~SharedMemorySum();
 
   // Returns whether the tensor is a dense CPU tensor with a floating-point dtype.
   static bool can_add(const at::Tensor& tensor);
 
-  // Starts the sum of the tensors that the ranks pass in their n-th call. They must be contiguous and have the same
-  // size and dtype. Half and bfloat16 are summed in float32 and rounded once. The value of the future is a list with
-  // this tensor, which then holds the sum. An error of the future names the rank that has ended or timed out.
-  c10::intrusive_ptr<c10::ivalue::Future> start(const at::Tensor& tensor);
+  // Starts the sums of the tensors that the ranks pass in their n-th call. They must be dense and have the same sizes,
+  // strides and dtypes. Half and bfloat16 are summed in float32 and rounded once. `owners`: the rank that gets the sum
+  // of each tensor, while the tensors of the others are unchanged; empty: all ranks get all sums. The value of the
+  // future is the list of tensors. An error of the future names the rank that has ended or timed out.
+  c10::intrusive_ptr<c10::ivalue::Future> start(std::vector<at::Tensor> tensors, std::vector<int64_t> owners = {});
 
  private:
   struct Task {
-    at::Tensor tensor;
+    std::vector<at::Tensor> tensors;
+    std::vector<int64_t> owners;
     c10::intrusive_ptr<c10::ivalue::Future> done;
   };
 

@@ -107,6 +107,28 @@ void check_synchronizable(const config::RunPlan& plan) {
         "accumulate = 1");
 }
 
+// What needs all gradients or all weights on rank 0, or an equal graph on all ranks.
+void check_divisible(const config::RunPlan& plan) {
+  const std::string shard = config::to_string(plan.distributed.shard);
+  const auto refuse = [&](const std::string& what, const std::string& expected) {
+    throw Error(ErrorKind::configuration,
+                "distributed.shard: is \"" + shard + "\" together with " + what + "; expected " + expected);
+  };
+  const bool divides_weights = plan.distributed.shard == config::Shard::parameters;
+  if (plan.distributed.shard == config::Shard::none || plan.distributed.shard == config::Shard::optimizer) return;
+  if (plan.log.histograms.unit != config::Period::Unit::never)
+    refuse("log.histograms, for which rank 0 needs all gradients", "log.histograms = \"never\"");
+  if (!divides_weights) return;
+  if (plan.train.average || std::holds_alternative<config::ScheduleFreeAdamWPlan>(plan.optimizer.rule))
+    refuse("averaged weights", "shard = \"gradients\", or no [train.average] and another optimizer");
+  if (plan.distributed.find_unused_parameters)
+    refuse("find_unused_parameters", "shard = \"gradients\", or a model that uses all parameters in each step");
+  if (plan.data.on_error == config::OnError::skip)
+    refuse("data.on_error = \"skip\", which may leave a rank without a batch", "on_error = \"stop\"");
+  if (plan.losses.size() > 1 && plan.train.accumulate > 1)
+    refuse("several losses and train.accumulate, which run different backward passes per rank", "accumulate = 1");
+}
+
 // Null if the weights of training are evaluated. Frozen parameters are not averaged.
 std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunPlan& plan, const plugins::Model& model,
                                                               const optimization::Optimizer& optimizer,
@@ -174,7 +196,8 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   training.test_metrics = std::move(test_metrics);
   training.test = std::move(test);
   training.frozen_statistics = FrozenStatistics::make(plan.optimizer, training.model, *training.optimizer);
-  if (group && plan.distributed.shard == config::Shard::optimizer)
+  if (group) check_divisible(plan);
+  if (group && plan.distributed.shard != config::Shard::none)
     training.shards = std::make_unique<OptimizerShards>(*group, plan.distributed, *training.optimizer);
   training.average = make_average(plan, training.model, *training.optimizer, training.shards.get());
   const Directions directions = find_directions(training);
@@ -186,6 +209,11 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   refuse_test_metric(training, plan.checkpoint.monitor, plan.checkpoint.monitor_place + ": checkpoint.monitor");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
+}
+
+void Training::divide_weights() {
+  if (group && plan->distributed.shard == config::Shard::parameters)
+    parameter_shards = std::make_unique<ParameterShards>(*group, *shards, model, optimizer->parameters());
 }
 
 }  // namespace tenon::pipeline

@@ -25,7 +25,9 @@ void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_t
   const precision::Autocast autocast(evaluation.precision, evaluation.device.type());
   std::vector<at::Tensor> inputs = data.model.front().gather(batch_tensors);
   for (at::Tensor& input : inputs) input = to_layout(evaluation, std::move(input));
+  if (context.observer) context.observer->start_pass(context.training);
   batch_tensors.outputs = evaluation.model.forward(context, inputs);
+  if (context.observer) context.observer->end_pass(context.training);
 }
 
 std::vector<plugins::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,

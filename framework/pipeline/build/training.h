@@ -13,6 +13,7 @@
 #include "framework/pipeline/build/evaluation.h"
 #include "framework/pipeline/state/frozen_statistics.h"
 #include "framework/pipeline/state/optimizer_shards.h"
+#include "framework/pipeline/state/parameter_shards.h"
 #include "framework/pipeline/state/stage_times.h"
 #include "framework/plugins/components/callback.h"
 #include "framework/precision/loss_scaler.h"
@@ -53,6 +54,7 @@ struct Training : Evaluation {
       {};                                                    // null: the weights themselves are evaluated and saved
   std::unique_ptr<FrozenStatistics> frozen_statistics = {};  // null: the statistics of all batch norms are updated
   std::unique_ptr<OptimizerShards> shards = {};              // null: every rank updates all parameters
+  std::unique_ptr<ParameterShards> parameter_shards = {};    // null: every rank has all weights
   std::vector<AwaitedMetric> awaited_metrics = {};  // names in callbacks that are checked after the first validation
   MetricSet train_metrics = {};                     // over the batches of an epoch, in training mode
   std::vector<std::unique_ptr<BoundDataset>> test = {};  // evaluated once, after the last step
@@ -63,6 +65,10 @@ struct Training : Evaluation {
   // Switches `train` to the data of this epoch and destroys the previous data with its threads and memory. Call it
   // between two passes.
   void use_data_of_epoch(int64_t epoch);
+
+  // Lets the next passes in training divide the weights, with distributed.shard = "parameters". Call it when the
+  // training has its final address.
+  void divide_weights();
 
   // Whether steps with non-finite values are skipped.
   bool may_skip_steps() const { return scaler || plan->train.non_finite == config::NonFinite::skip; }

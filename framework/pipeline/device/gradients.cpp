@@ -42,7 +42,8 @@ bool has_non_finite(const at::Tensor& gradient) {
 
 }  // namespace
 
-Gradients::Gradients(const std::vector<optimization::NamedTensor>& parameters) : parameters_(parameters) {}
+Gradients::Gradients(const std::vector<optimization::NamedTensor>& parameters, distributed::ProcessGroup* divided_over)
+    : parameters_(parameters), divided_over_(divided_over) {}
 
 at::TensorOptions Gradients::float_options() const {
   const c10::Device device = parameters_.empty() ? c10::Device(c10::kCPU) : parameters_.front().tensor.device();
@@ -61,10 +62,15 @@ void Gradients::gather() {
   }
 }
 
+void Gradients::scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag) {
+  scale_and_check_own(factor, flag);
+  if (divided_over_) divided_over_->reduce(distributed::Reduction::maximum, flag.tensor());
+}
+
 // On the CPU, LibTorch's kernel for loss scales does both in one pass, and checking directly is much faster if there is
 // no factor. On CUDA that kernel does not support bfloat16, and the largest magnitudes are needed anyway, to name a bad
 // gradient: they are all finite if and only if all gradients are.
-void Gradients::scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag) {
+void Gradients::scale_and_check_own(const at::Tensor& factor, NonFiniteFlag& flag) {
   const at::NoGradGuard no_grad;
   if (gradients_.empty()) return;
   if (!gradients_.front().is_cpu()) {
@@ -95,8 +101,34 @@ void Gradients::scale(const at::Tensor& factor) {
 
 at::Tensor Gradients::norm() const {
   const at::NoGradGuard no_grad;
+  if (divided_over_) return norm_over_ranks();
   if (gradients_.empty()) return at::zeros({}, float_options());
   return at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients_, 2)));
+}
+
+// The norm of each gradient comes from the rank that has it, and the others add 0. So the result has the same bits as
+// with undivided gradients.
+at::Tensor Gradients::norm_over_ranks() const {
+  std::vector<int64_t> places(parameters_.size(), -1);
+  int64_t count = 0;
+  at::ScalarType dtype = at::kFloat;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor& parameter = parameters_[i].tensor;
+    if (!parameter.requires_grad() || parameter.numel() == 0) continue;
+    dtype = count == 0 ? parameter.scalar_type() : at::promote_types(dtype, parameter.scalar_type());
+    places[i] = count++;
+  }
+  if (count == 0) return at::zeros({}, float_options());
+  const at::TensorOptions sent = float_options().dtype(at::promote_types(dtype, at::kFloat));
+  const at::Tensor norms = at::zeros({count}, sent);
+  if (!gradients_.empty()) {
+    std::vector<int64_t> own;
+    for (const size_t i : indices_) own.push_back(places[i]);
+    const at::Tensor index = at::tensor(own, at::kLong).to(norms.device());
+    norms.index_copy_(0, index, at::stack(at::_foreach_norm(gradients_, 2)).to(norms.scalar_type()));
+  }
+  divided_over_->reduce(distributed::Reduction::sum, norms);
+  return at::linalg_vector_norm(norms.to(dtype));
 }
 
 void Gradients::clip_value(double limit) {

@@ -63,14 +63,20 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics,
   Readback readback = make_readback(evaluation);
   metrics.reset();
 
-  int64_t done = 0;
+  int64_t done = 0, passes = 0;
   bool is_whole = true;
   // Epoch 0: every evaluation uses the same samples, so that metrics are comparable.
   data.feed.start(0);
   while (const data::Batch* batch = is_whole ? data.feed.next() : nullptr) {
-    if (batch->size > 0) evaluate_batch(evaluation, metrics, data, *batch, context, readback, sums);
+    if (batch->size > 0) {
+      evaluate_batch(evaluation, metrics, data, *batch, context, readback, sums);
+      ++passes;
+    }
     is_whole = after_batch(++done);
   }
+  // The other ranks wait for this one in each batch.
+  if (context.observer)
+    for (; passes < data.feed.batches(); ++passes) context.observer->join_pass();
   readback.drain();
   int64_t skipped = data.feed.skipped();
   if (evaluation.group) is_whole = combine(evaluation, metrics, is_whole, sums, skipped);

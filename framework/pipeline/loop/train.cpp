@@ -79,6 +79,7 @@ class Loop {
       reset_peak_memory(training_.device);
       dispatch(Event::run_start);
       if (resumed_) load_state(*resumed_);
+      training_.divide_weights();
       check_ranks(training_);
       if (resumed_ || !training_.plan->model.weights.empty()) dispatch(Event::checkpoint_loaded);
       if (resumed_)
@@ -87,6 +88,8 @@ class Loop {
         begin();
       while (!is_over()) run_epoch();
       finish();
+      // What follows the training uses the weights in other ways.
+      if (training_.parameter_shards) training_.parameter_shards->hold_all();
       if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
       if (!training_.test.empty() && report_.signal == 0) test();
       const NamedMetrics tested = report_.test ? report_.test->metrics : NamedMetrics();
@@ -180,7 +183,7 @@ class Loop {
   void run_steps() {
     data::Feed& feed = training_.train->feed;
     while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
-      if (!step_.has_batches()) phase_ = Phase::reading_between_steps;
+      if (!has_started_step_) phase_ = Phase::reading_between_steps;
       const data::Batch* batch = next_batch(feed);  // null if only other ranks have a share
       phase_ = Phase::computing;
       state_.is_epoch_complete = ++loop_.batches_in_epoch == feed.batches();
@@ -190,9 +193,10 @@ class Loop {
       if (is_last && training_.group) start_sync();
       if (samples > 0)
         add_to_step(*batch, is_last);
-      else if (is_last && training_.group)
-        join_step_without_batch();
+      else if (training_.group && (is_last || step_.joins_every_batch()))
+        join_step_without_batch(is_last);
       if (!is_last) continue;
+      has_started_step_ = false;
       if (finish_sync()) finish_step();
       if (training_.frozen_statistics) training_.frozen_statistics->check_once();
       after_step();
@@ -207,17 +211,19 @@ class Loop {
 
   void add_to_step(const data::Batch& batch, bool is_last) {
     dispatch(Event::batch_fetched);
-    if (!step_.has_batches()) start_step();
+    start_step();
     step_.add(batch, context(), is_last);
     if (!training_.group) state_.samples_in_epoch += batch.size;
   }
 
-  void join_step_without_batch() {
-    if (!step_.has_batches()) start_step();
-    step_.join_without_batch(context());
+  void join_step_without_batch(bool is_last) {
+    start_step();
+    step_.join_without_batch(context(), is_last);
   }
 
+  // At the first batch of a step.
   void start_step() {
+    if (std::exchange(has_started_step_, true)) return;
     rates_ = training_.schedule.rates(state_.step);
     state_.learning_rate = rates_.learning_rate;
     dispatch(Event::step_start);
@@ -405,6 +411,7 @@ class Loop {
     const InStage stage(training_.times, Stage::checkpoint);
     requests_.take(Request::save);
     drain();
+    const WholeWeights whole(training_.parameter_shards.get());
     const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
     if (!bad.empty())
       throw support::Error(support::ErrorKind::non_finite,
@@ -510,10 +517,11 @@ class Loop {
   }
 
   // Saves the progress of a failed run if the weights are finite: the weights of the last step, and for a single
-  // process that could not read its data also the state needed for resuming. Nothing is saved if the weights for
-  // evaluation are divided over the ranks, which cannot communicate any more.
+  // process that could not read its data also the state needed for resuming. Nothing is saved if the weights are
+  // divided over the ranks, which cannot communicate any more.
   void save_after_failure() noexcept {
     if (phase_ == Phase::updating || loop_.checkpoints.has_saved(state_.step) || state_.step == 0) return;
+    if (training_.parameter_shards && training_.parameter_shards->is_divided()) return;
     try {
       const bool is_between_steps = phase_ == Phase::reading_between_steps;
       if (is_between_steps) drain();
@@ -652,6 +660,7 @@ class Loop {
     plugins::StepContext context{true,        state_.step,       state_.epoch,
                                  state_.rank, state_.world_size, training_.plan->run.seed};
     context.checkpoints_activations = training_.plan->train.activation_checkpointing;
+    context.observer = training_.parameter_shards.get();
     return context;
   }
 
@@ -678,6 +687,7 @@ class Loop {
   optimization::StepRates rates_;  // of the current step
   RunReport report_;
   Phase phase_ = Phase::computing;
+  bool has_started_step_ = false;  // and not ended it
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

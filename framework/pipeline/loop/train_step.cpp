@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "framework/distributed/collectives/gradient_reducer.h"
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_registered.h"
@@ -60,6 +61,13 @@ std::unique_ptr<BatchGraphs> make_graphs(Training& training, NonFiniteFlag& non_
   return nullptr;
 }
 
+// Adds zeros that depend on all outputs, so that backward runs through the whole model.
+at::Tensor add_zeros(at::Tensor total, const std::vector<at::Tensor>& outputs) {
+  for (const at::Tensor& output : outputs)
+    if (output.requires_grad()) total = total.defined() ? total + output.sum() * 0 : output.sum() * 0;
+  return total;
+}
+
 }  // namespace
 
 TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
@@ -68,7 +76,8 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
       dispatch_(std::move(dispatch)),
       deliver_(std::move(deliver)),
       readback_(make_readback(training)),
-      gradients_(training.optimizer->parameters()),
+      gradients_(training.optimizer->parameters(),
+                 training.shards && training.shards->divides_gradients() ? training.group : nullptr),
       groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
               training.group ? training.group->size() : 1, training.train->feed.batch_size(), readback_.is_immediate()),
       non_finite_(training.device),
@@ -86,20 +95,33 @@ void TrainStep::start_epoch() {
   if (!training_.group) return;
   std::vector<std::string> names;
   std::vector<at::Tensor> tensors;
-  for (const optimization::NamedTensor& named : training_.optimizer->parameters()) {
-    if (!named.tensor.requires_grad()) continue;
-    names.push_back(named.name);
-    tensors.push_back(named.tensor);
+  std::vector<int64_t> owners;
+  const std::vector<optimization::NamedTensor>& parameters = training_.optimizer->parameters();
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    if (!parameters[i].tensor.requires_grad()) continue;
+    names.push_back(parameters[i].name);
+    tensors.push_back(parameters[i].tensor);
+    if (training_.shards) owners.push_back(training_.shards->owners()[i]);
   }
   if (names == reduced_) return;
   reduced_ = names;
   reducer_.reset();  // remove its hooks first
-  distributed::GradientReducer::Buckets buckets;
+  owner_reducer_ = nullptr;
+  distributed::ProcessGroup& group = *training_.group;
+  const config::DistributedSection& plan = training_.plan->distributed;
+  distributed::Reducer::Buckets buckets;
   if (saved_reduction_ && saved_reduction_->names == names) buckets = std::move(saved_reduction_->buckets);
   saved_reduction_.reset();
-  if (!names.empty())
-    reducer_ = std::make_unique<distributed::GradientReducer>(*training_.group, training_.plan->distributed,
-                                                              std::move(names), std::move(tensors), std::move(buckets));
+  if (names.empty()) return;
+  if (training_.shards && training_.shards->divides_gradients()) {
+    auto reducer = std::make_unique<distributed::OwnerReducer>(group, plan, std::move(names), std::move(tensors),
+                                                               std::move(owners));
+    owner_reducer_ = reducer.get();
+    reducer_ = std::move(reducer);
+  } else {
+    reducer_ = std::make_unique<distributed::GradientReducer>(group, plan, std::move(names), std::move(tensors),
+                                                              std::move(buckets));
+  }
 }
 
 void TrainStep::save(SavedState& saved) {
@@ -141,7 +163,7 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
   if (!has_batches()) context_ = context;
   context.part = static_cast<uint32_t>(results_.size());
   BoundDataset& data = *training_.train;
-  if (reducer_ && is_last) reducer_->prepare_forward();
+  if (reducer_ && (is_last || joins_every_batch())) reducer_->prepare_forward();
   InStage stage(training_.times, Stage::transfer);
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/true);
   stage.next(Stage::forward);
@@ -161,11 +183,13 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
       pending_buffers_ = training_.group->start_broadcast(buffers_);
       start_sums();
     }
-    reduces_ = is_last && reducer_ && !groups_.keeps_separate();
+    reduces_ = reduces_batch(is_last);
   }
-  ran_backward_ = false;
-  groups_.add(results, batch.size, [this](const at::Tensor& total, bool keep_graph) { backward(total, keep_graph); });
-  if (!ran_backward_) join_backward(batch_tensors.outputs);
+  groups_.add(
+      results, batch.size,
+      [&](const at::Tensor& total, bool keep_graph) { backward(with_whole_graph(total, batch_tensors), keep_graph); },
+      [&] { join_backward(batch_tensors.outputs); });
+  if (training_.parameter_shards) training_.parameter_shards->end_backward_pass();
   dispatch_(Event::backward_end);
 }
 
@@ -191,36 +215,48 @@ void TrainStep::inspect(BoundDataset& data, const BatchTensors& batch_tensors,
   if (const Inspect inspect = std::exchange(inspect_, nullptr)) inspect(data, batch_tensors, losses);
 }
 
-// Replaces the backward if no loss of the batch has items.
+// Gradients that are kept separate are reduced after the last batch, unless every backward reduces.
+bool TrainStep::reduces_batch(bool is_last) const {
+  return joins_every_batch() || (reducer_ && is_last && !groups_.keeps_separate());
+}
+
+// Replaces a backward for which the batch has no items.
 void TrainStep::join_backward(const std::vector<at::Tensor>& outputs) {
   at::Tensor total;
-  if (batch_norm_)  // the other ranks wait in these layers
-    for (const at::Tensor& output : outputs)
-      if (output.requires_grad()) total = total.defined() ? total + output.sum() * 0 : output.sum() * 0;
+  if (joins_layers()) total = add_zeros(total, outputs);
   if (total.defined())
     run_backward(total, /*keep_graph=*/false);
   else if (reduces_)
-    reducer_->reduce_as_they_are();
+    reducer_->reduce_without_backward();
+}
+
+// The losses of another rank may depend on outputs that those of this rank do not.
+at::Tensor TrainStep::with_whole_graph(const at::Tensor& total, const BatchTensors& batch_tensors) const {
+  const bool is_whole = !training_.parameter_shards || training_.losses.size() == 1;
+  return is_whole ? total : add_zeros(total, batch_tensors.outputs);
 }
 
 // The backward of the other ranks waits for this rank's gradients. With synchronized batch norm, their layers also wait
 // for this rank's layers.
-void TrainStep::join_without_batch(const plugins::StepContext& context) {
+void TrainStep::join_without_batch(const plugins::StepContext& context, bool is_last) {
   if (!has_batches()) context_ = context;
-  if (reducer_) reducer_->prepare_forward();
-  reduces_ = reducer_ && !groups_.keeps_separate();
+  reduces_ = reduces_batch(is_last);
+  if (reducer_ && (is_last || joins_every_batch())) reducer_->prepare_forward();
   BatchTensors batch_tensors;
-  if (batch_norm_) {
+  if (joins_layers()) {
     BoundDataset& data = *training_.train;
     const data::Batch* batch = data.feed.borrow();
-    batch_norm_->set_borrowed(true);
+    if (batch_norm_) batch_norm_->set_borrowed(true);
     batch_tensors = data.to_batch_tensors(*batch, /*training=*/true);
     run_model(training_, data, batch_tensors, context);
   }
-  pending_buffers_ = training_.group->start_broadcast(buffers_);
-  start_sums();
-  join_backward(batch_tensors.outputs);
+  if (is_last) {
+    pending_buffers_ = training_.group->start_broadcast(buffers_);
+    start_sums();
+  }
+  groups_.add_nothing([&] { join_backward(batch_tensors.outputs); });
   if (batch_norm_) batch_norm_->set_borrowed(false);
+  if (training_.parameter_shards) training_.parameter_shards->end_backward_pass();
 }
 
 void TrainStep::drop() {
@@ -259,7 +295,6 @@ void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
   if (context_.step == 0) check_registered(training_, total);
   non_finite_.note(total);
   run_backward(training_.scaler ? training_.scaler->scale(total) : total, keep_graph);
-  ran_backward_ = true;
 }
 
 // In the last backward of the step, also sums the gradients over the ranks.
@@ -310,7 +345,10 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
 // Unscales, divides by the weights and checks for NaN and infinity, in one pass over the gradients.
 void TrainStep::check_gradients() {
   at::Tensor factor = groups_.combine();
-  if (reducer_ && groups_.keeps_separate()) reducer_->reduce_as_they_are();
+  if (owner_reducer_)
+    owner_reducer_->finish_step(/*expects_all=*/!groups_.keeps_separate());
+  else if (reducer_ && groups_.keeps_separate())
+    reducer_->reduce_without_backward();
   gradients_.gather();
   if (training_.scaler) {
     const at::Tensor inverse = training_.scaler->inverse();
@@ -368,8 +406,10 @@ bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitude
     const size_t loss = *bad->find_non_finite();
     refuse_loss(training_, loss, bad->mean(loss), step, after);
   }
-  refuse_gradient(training_, gradients_.name_first_bad(magnitudes ? *magnitudes : gradients_.magnitudes()), step,
-                  after);
+  const std::string name = gradients_.name_first_bad(magnitudes ? *magnitudes : gradients_.magnitudes());
+  // The rank that has the gradient reports it, and this collective throws its message.
+  if (name.empty() && owner_reducer_) training_.group->barrier();
+  refuse_gradient(training_, name, step, after);
 }
 
 void TrainStep::drain() {
@@ -379,7 +419,7 @@ void TrainStep::drain() {
 
 // All ranks have the same gradients, so they skip the same steps.
 void TrainStep::gather_weights() {
-  if (!training_.shards) return;
+  if (!training_.shards || training_.parameter_shards) return;
   const InStage stage(training_.times, Stage::processes);
   training_.shards->gather_weights();
 }

@@ -8,7 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/distributed/collectives/gradient_reducer.h"
+#include "framework/distributed/collectives/owner_reducer.h"
+#include "framework/distributed/collectives/reducer.h"
 #include "framework/distributed/collectives/synchronized_batch_norm.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/device/gradients.h"
@@ -54,7 +55,9 @@ class TrainStep {
   // Runs forward, losses and backward of the step's next batch. Throws Error(plugin) for errors of a component, and
   // Error(rank_lost).
   void add(const data::Batch& batch, plugins::StepContext context, bool is_last = true);
-  void join_without_batch(const plugins::StepContext& context);
+  void join_without_batch(const plugins::StepContext& context, bool is_last = true);
+  // Whether a rank without a share must also join batches that are not the last of the step.
+  bool joins_every_batch() const { return reducer_ && reducer_->reduces_each_backward(); }
 
   bool has_batches() const { return !results_.empty(); }
 
@@ -77,7 +80,7 @@ class TrainStep {
   // The buckets of a reducer and the names of its parameters.
   struct SavedReduction {
     std::vector<std::string> names;
-    distributed::GradientReducer::Buckets buckets;
+    distributed::Reducer::Buckets buckets;
   };
 
   void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const plugins::StepContext& context);
@@ -87,6 +90,10 @@ class TrainStep {
   void take_sums();
   void backward(const at::Tensor& total, bool keep_graph);
   void run_backward(const at::Tensor& total, bool keep_graph);
+  bool reduces_batch(bool is_last) const;
+  // Whether other ranks wait for this one in the layers of the model.
+  bool joins_layers() const { return batch_norm_ || training_.parameter_shards; }
+  at::Tensor with_whole_graph(const at::Tensor& total, const BatchTensors& batch_tensors) const;
   void join_backward(const std::vector<at::Tensor>& outputs);
   void synchronize();
   void check_gradients();
@@ -101,7 +108,8 @@ class TrainStep {
   Readback readback_;
   Gradients gradients_;
   LossGroups groups_;
-  std::unique_ptr<distributed::GradientReducer> reducer_;           // null: single process
+  std::unique_ptr<distributed::Reducer> reducer_;                   // null: single process
+  distributed::OwnerReducer* owner_reducer_ = nullptr;              // the reducer, if it divides the gradients
   std::vector<std::string> reduced_;                                // the names of the parameters in the reducer
   std::optional<SavedReduction> saved_reduction_;                   // from a resumed run, for the first reducer
   std::vector<at::Tensor> buffers_;                                 // of the model, kept equal on all ranks
@@ -119,9 +127,8 @@ class TrainStep {
   at::Tensor all_sums_;  // over batches and ranks
   distributed::ProcessGroup::Pending pending_sums_;
   distributed::ProcessGroup::Pending pending_buffers_;
-  bool reduces_ = false;       // the current backward also sums the gradients over the ranks
-  bool ran_backward_ = false;  // the current batch ran a backward
-  bool was_skipped_ = false;   // the last step that the host knows of
+  bool reduces_ = false;      // the current backward also sums the gradients over the ranks
+  bool was_skipped_ = false;  // the last step that the host knows of
 };
 
 }  // namespace tenon::pipeline

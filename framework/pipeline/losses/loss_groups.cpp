@@ -59,27 +59,39 @@ void LossGroups::set_totals(const at::Tensor& sums) {
   }
 }
 
-void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward) {
+void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward,
+                     const std::function<void()>& join) {
   if (mode_ != Mode::sums) {
     const at::Tensor total = mode_ == Mode::means ? add_up_means(results) : add_up_shares(results);
-    if (!total.defined()) return;
+    if (!total.defined()) return join();
     has_gradient_ = true;
-    backward(total, /*keep_graph=*/false);
-    return;
+    return backward(total, /*keep_graph=*/false);
   }
   count_items(results, samples);
   for (Group& group : groups_) {
     const at::Tensor total = add_up_sums(group.losses, results);
-    if (!total.defined()) continue;
-    has_gradient_ = true;
-    if (groups_.size() == 1) {
-      backward(total, /*keep_graph=*/false);
-      continue;
-    }
-    gradients_.exchange(group.gradients);
-    backward(total, /*keep_graph=*/&group != &groups_.back());
-    gradients_.exchange(group.gradients);
+    if (total.defined()) has_gradient_ = true;
+    with_gradients_of(group, [&] {
+      if (total.defined())
+        backward(total, /*keep_graph=*/&group != &groups_.back());
+      else
+        join();
+    });
   }
+}
+
+void LossGroups::add_nothing(const std::function<void()>& join) {
+  if (!keeps_separate()) return join();
+  if (groups_.empty()) groups_ = make_groups({}, 0);
+  for (Group& group : groups_) with_gradients_of(group, join);
+}
+
+// Within `run`, the parameters have the gradients of this group.
+void LossGroups::with_gradients_of(Group& group, const std::function<void()>& run) {
+  const bool is_only = groups_.size() == 1;
+  if (!is_only) gradients_.exchange(group.gradients);
+  run();
+  if (!is_only) gradients_.exchange(group.gradients);
 }
 
 // Losses that count samples form one group. Every other loss is a separate group: its weight may be known only on the
@@ -88,7 +100,7 @@ std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<plugins
                                                        int64_t samples) const {
   std::vector<Group> groups;
   Group of_samples{{}, true};
-  for (size_t i = 0; i < results.size(); ++i) {
+  for (size_t i = 0; i < losses_.size(); ++i) {
     const bool counts_samples =
         !is_shared_ && !results[i].weight_tensor.defined() && results[i].weight == static_cast<double>(samples);
     if (counts_samples)

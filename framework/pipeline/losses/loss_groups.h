@@ -43,9 +43,13 @@ class LossGroups {
   // Sets the elements of LossSums over all batches and ranks. With several ranks, call it before combine().
   void set_totals(const at::Tensor& sums);
 
-  // Calls `backward` for those losses of the batch that have items. Throws Error(plugin) if there are several losses
+  // Calls `backward` for those losses of the batch that have items, and `join` where a backward has none. So the number
+  // of calls is the same on all ranks. Throws Error(plugin) if there are several losses
   // and one of them counted samples in the step's first batch and something else in a later one.
-  void add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward);
+  void add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward,
+           const std::function<void()>& join);
+  // Calls `join` as add() would for a batch without items.
+  void add_nothing(const std::function<void()>& join);
 
   // After the step's last batch: sets the parameters' gradients to the sum over all groups. Returns the factor that
   // they must still be multiplied by, [] float32; undefined: none.
@@ -72,6 +76,7 @@ class LossGroups {
     sums     // multiplied by their items; the gradient is divided by the sum at the end
   };
 
+  void with_gradients_of(Group& group, const std::function<void()>& run);
   std::vector<Group> make_groups(const std::vector<plugins::Loss::Result>& results, int64_t samples) const;
   at::Tensor add_up_means(const std::vector<plugins::Loss::Result>& results) const;
   at::Tensor add_up_shares(const std::vector<plugins::Loss::Result>& results) const;

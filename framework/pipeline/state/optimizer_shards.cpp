@@ -12,11 +12,12 @@ namespace tenon::pipeline {
 
 OptimizerShards::OptimizerShards(distributed::ProcessGroup& group, const config::DistributedSection& plan,
                                  optimization::Optimizer& optimizer)
-    : optimizer_(optimizer), owned_(group, plan) {
+    : optimizer_(optimizer), owned_(group, plan), divides_gradients_(plan.shard != config::Shard::optimizer) {
   std::vector<int64_t> bytes;
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
     const bool is_frozen = optimizer.parameter_rates()[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen;
-    bytes.push_back(is_frozen ? 0 : static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes()));
+    const bool counts = !is_frozen || plan.shard == config::Shard::parameters;  // others only have a state to divide
+    bytes.push_back(!counts ? 0 : static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes()));
   }
   owners_ = distributed::assign_owners(bytes, group.size());
   std::vector<bool> is_owned;

@@ -1,4 +1,4 @@
-// Divides the optimizer over the ranks of a run, with distributed.shard = "optimizer".
+// Divides the optimizer over the ranks of a run, with distributed.shard = "optimizer" and the next stages.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,18 @@
 
 namespace tenon::pipeline {
 
-// Every parameter belongs to one rank, which keeps its optimizer state and updates it. All ranks have all weights.
+// Every parameter belongs to one rank, which keeps its optimizer state and updates it. All ranks have all weights. With
+// divides_gradients() only this rank has the parameter's gradient when backward has ended.
 class OptimizerShards {
  public:
   // A collective. Restricts the optimizer to the parameters of this rank. `group` and `optimizer` must outlive this
   // object.
   OptimizerShards(distributed::ProcessGroup& group, const config::DistributedSection& plan,
                   optimization::Optimizer& optimizer);
+
+  bool divides_gradients() const { return divides_gradients_; }
+  // The rank of each parameter of the optimizer.
+  const std::vector<int64_t>& owners() const { return owners_; }
 
   // A collective. Copies the trainable weights from the ranks that updated them to the others. Call it after each step.
   void gather_weights();
@@ -31,6 +36,7 @@ class OptimizerShards {
  private:
   const optimization::Optimizer& optimizer_;
   distributed::OwnedTensors owned_;
+  bool divides_gradients_;
   std::vector<int64_t> owners_;  // the rank of each parameter
 };
 

@@ -11,6 +11,7 @@
 #include <tenon/host.h>
 
 #include "framework/plugins/calls/guard.h"
+#include "framework/plugins/tensors/forward_observer.h"
 
 namespace tenon::plugins {
 
@@ -23,7 +24,8 @@ struct StepContext {
   uint32_t world_size = 1;
   uint64_t seed = 0;  // seed of the run
   bool checkpoints_activations = false;
-  uint32_t part = 0;  // index of the batch within the step, with gradient accumulation
+  uint32_t part = 0;                    // index of the batch within the step, with gradient accumulation
+  ForwardObserver* observer = nullptr;  // of a model's forward; null: none
 
   At at() const { return training ? At{"step", step + 1} : At{"evaluation after step", step}; }
 };
@@ -53,6 +55,11 @@ class Frame {
   void set_buffers(std::span<const at::Tensor> buffers) { buffers_ = buffers; }
   std::span<const at::Tensor> buffers() const { return buffers_; }
 
+  // For a model: the number of a segment that starts.
+  size_t next_segment() { return segments_++; }
+  // Hides the observer from the segments that a segment contains.
+  void set_observer(ForwardObserver* observer) { context_.observer = observer; }
+
   AppendedRows* rows(uint64_t state) const { return state < rows_.size() ? rows_[state] : nullptr; }
 
   bool is_on_this_thread() const { return thread_ == std::this_thread::get_id(); }
@@ -66,6 +73,7 @@ class Frame {
   std::vector<at::Tensor> kept_;
   std::span<AppendedRows* const> rows_;
   std::span<const at::Tensor> buffers_;
+  size_t segments_ = 0;
 };
 
 // tenon_host.make_tensor and tenon_host.append.

@@ -21,7 +21,9 @@ constexpr uint32_t kAllStatistics = TENON_STATISTIC_NORM | TENON_STATISTIC_MEAN 
 
 const TrainedTensors* find_tensors(const tenon_run* run) { return run ? RunView::of(run).tensors : nullptr; }
 
-tenon_status refuse_without_tensors() { return fail(TENON_UNSUPPORTED, "run-tensors: nothing is trained here"); }
+tenon_status refuse_without_tensors() {
+  return fail(TENON_UNSUPPORTED, "run-tensors: nothing is trained here, or distributed.shard divides the weights");
+}
 
 tenon_status count(const tenon_run* run, uint64_t* out) {
   const TrainedTensors* tensors = find_tensors(run);

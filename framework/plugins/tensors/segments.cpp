@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "framework/plugins/calls/guard.h"
@@ -158,6 +159,47 @@ class SavedBuffers {
   std::vector<at::Tensor> values_;
 };
 
+// An identity in the graph, which reports that backward enters or leaves a segment.
+class Boundary final : public torch::autograd::Node {
+ public:
+  enum class Side { inputs, outputs };
+  Boundary(ForwardObserver& observer, size_t segment, Side side)
+      : observer_(observer), segment_(segment), side_(side) {}
+
+  variable_list apply(variable_list&& gradients) override {
+    if (side_ == Side::outputs)
+      observer_.start_backward(segment_);
+    else
+      observer_.end_backward(segment_);
+    return std::move(gradients);
+  }
+
+ private:
+  ForwardObserver& observer_;
+  size_t segment_;
+  Side side_;
+};
+
+bool needs_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
+
+// Returns the tensors behind the boundary. LibTorch runs the nodes of a graph in the reverse order of their creation,
+// so all nodes of a segment run between those of its boundaries.
+variable_list pass_boundary(ForwardObserver& observer, size_t segment, Boundary::Side side,
+                            const variable_list& tensors) {
+  variable_list inside;
+  for (const at::Tensor& tensor : tensors)
+    if (needs_gradient(tensor)) inside.push_back(tensor);
+  if (inside.empty()) return tensors;
+  const auto node = std::make_shared<Boundary>(observer, segment, side);
+  node->set_next_edges(torch::autograd::collect_next_edges(inside));
+  variable_list passed;
+  for (const at::Tensor& tensor : tensors) {
+    passed.push_back(needs_gradient(tensor) ? tensor.detach() : tensor);
+    if (needs_gradient(tensor)) torch::autograd::set_history(passed.back(), node);
+  }
+  return passed;
+}
+
 std::vector<at::Tensor> tensors_of(const tenon_frame* frame) {
   std::vector<at::Tensor> tensors;
   for (uint64_t i = 0; i < frame->tensor_count; ++i) tensors.push_back(to_tensor(frame->tensors[i]));
@@ -167,8 +209,13 @@ std::vector<at::Tensor> tensors_of(const tenon_frame* frame) {
 // The node of the graph that represents a segment. Its inputs are the segment's inputs and the model's weights.
 class Recomputation final : public torch::autograd::Node {
  public:
-  Recomputation(std::shared_ptr<const Segment> segment, const StepContext& context, ExecutionState execution_state)
-      : segment_(std::move(segment)), context_(context), execution_state_(std::move(execution_state)) {}
+  Recomputation(std::shared_ptr<const Segment> segment, size_t number, const StepContext& context,
+                ExecutionState execution_state)
+      : segment_(std::move(segment)),
+        number_(number),
+        context_(context),
+        observer_(std::exchange(context_.observer, nullptr)),
+        execution_state_(std::move(execution_state)) {}
 
   void keep(const variable_list& inputs, std::vector<at::Tensor> frame_tensors, std::vector<at::Tensor> weights,
             std::span<const at::Tensor> buffers) {
@@ -179,6 +226,19 @@ class Recomputation final : public torch::autograd::Node {
   }
 
   variable_list apply(variable_list&& output_gradients) override {
+    if (observer_) observer_->start_backward(number_);
+    variable_list gradients = compute_gradients(output_gradients);
+    if (observer_) observer_->end_backward(number_);
+    return gradients;
+  }
+
+  void release_variables() override {
+    inputs_.clear();
+    segment_.reset();
+  }
+
+ private:
+  variable_list compute_gradients(const variable_list& output_gradients) {
     variable_list leaves;
     for (const torch::autograd::SavedVariable& saved : inputs_) {
       const at::Tensor input = saved.unpack();
@@ -211,12 +271,6 @@ class Recomputation final : public torch::autograd::Node {
     return spread(leaves, found);
   }
 
-  void release_variables() override {
-    inputs_.clear();
-    segment_.reset();
-  }
-
- private:
   variable_list recompute(const variable_list& leaves, size_t output_count) {
     TORCH_CHECK(segment_, "a segment of the model was released: backward already ran over it");
     const Restored restored(execution_state_);
@@ -245,7 +299,9 @@ class Recomputation final : public torch::autograd::Node {
   }
 
   std::shared_ptr<const Segment> segment_;
+  size_t number_;
   StepContext context_;
+  ForwardObserver* observer_;  // null: none
   ExecutionState execution_state_;
   std::vector<torch::autograd::SavedVariable> inputs_;
   std::vector<at::Tensor> frame_tensors_;
@@ -261,17 +317,17 @@ c10::Device device_of(const variable_list& inputs, const std::vector<at::Tensor>
   return c10::kCPU;
 }
 
-bool needs_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
-
 // Computes a segment without a graph. Its outputs are connected to a node that recomputes it.
-variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segment>& segment,
+variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segment>& segment, size_t number,
                                 const variable_list& inputs, size_t output_count, tenon_status& status) {
+  const ForwardObserver* const observer = frame.context().observer;
   std::vector<at::Tensor> frame_tensors = tensors_of(frame.get());
   std::vector<at::Tensor> weights;
   for (const at::Tensor& tensor : frame_tensors)
-    if (needs_gradient(tensor) && tensor.is_leaf()) weights.push_back(tensor);
-  auto node =
-      std::make_shared<Recomputation>(segment, frame.context(), ExecutionState(device_of(inputs, frame_tensors)));
+    if (needs_gradient(tensor) && tensor.is_leaf() && (!observer || observer->may_use(number, tensor)))
+      weights.push_back(tensor);
+  auto node = std::make_shared<Recomputation>(segment, number, frame.context(),
+                                              ExecutionState(device_of(inputs, frame_tensors)));
 
   variable_list outputs;
   {
@@ -280,6 +336,7 @@ variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segmen
     const std::vector<tenon_tensor*> handles = to_handles(frame_tensors);
     Frame inner(frame.context(), handles);
     inner.set_buffers(frame.buffers());
+    inner.set_observer(nullptr);
     std::vector<tenon_tensor*> given(output_count, nullptr);
     status = segment->call(inner, to_handles(inputs), given);
     if (status != TENON_OK) return {};
@@ -303,6 +360,23 @@ bool has_weights(const tenon_frame* frame) {
   return false;
 }
 
+// Computes a segment as a part of the model's graph. The observer, if there is one, sees it in backward, too.
+variable_list run_in_graph(Frame& frame, const Segment& segment, size_t number, const variable_list& inputs,
+                           size_t output_count, bool runs_backward, tenon_status& status) {
+  ForwardObserver* const observer = frame.context().observer;
+  variable_list passed = inputs;
+  if (observer && runs_backward) passed = pass_boundary(*observer, number, Boundary::Side::inputs, inputs);
+  std::vector<tenon_tensor*> given(output_count, nullptr);
+  frame.set_observer(nullptr);
+  status = segment.call(frame, to_handles(passed), given);
+  frame.set_observer(observer);
+  if (status != TENON_OK) return {};
+  variable_list outputs;
+  for (const tenon_tensor* handle : given) outputs.push_back(to_tensor(handle));
+  if (observer && runs_backward) outputs = pass_boundary(*observer, number, Boundary::Side::outputs, outputs);
+  return outputs;
+}
+
 tenon_status run(const tenon_frame* base, const tenon_segment* table, void* self, tenon_tensor* const* inputs,
                  uint64_t input_count, tenon_tensor** outputs, uint64_t output_count) {
   if (!table || table->size < TENON_SIZE_TO(tenon_segment, forward) || !table->forward)
@@ -319,15 +393,15 @@ tenon_status run(const tenon_frame* base, const tenon_segment* table, void* self
       runs_backward = runs_backward || needs_gradient(given.back());
     }
     runs_backward = at::GradMode::is_enabled() && (runs_backward || has_weights(base));
+    ForwardObserver* const observer = frame.context().observer;
+    const size_t number = observer ? frame.next_segment() : 0;
+    if (observer) observer->start_forward(number);
     tenon_status status = TENON_OK;
-    if (frame.context().checkpoints_activations && runs_backward) {
-      variable_list results = run_without_graph(frame, segment, given, output_count, status);
-      for (size_t i = 0; i < results.size(); ++i) outputs[i] = frame.keep(std::move(results[i]));
-    } else {
-      std::vector<tenon_tensor*> handles(output_count, nullptr);
-      status = segment->call(frame, to_handles(given), handles);
-      std::copy(handles.begin(), handles.end(), outputs);
-    }
+    variable_list results = frame.context().checkpoints_activations && runs_backward
+                                ? run_without_graph(frame, segment, number, given, output_count, status)
+                                : run_in_graph(frame, *segment, number, given, output_count, runs_backward, status);
+    if (observer && status == TENON_OK) observer->end_forward(number);
+    for (size_t i = 0; i < results.size(); ++i) outputs[i] = frame.keep(std::move(results[i]));
     return status;
   } catch (const c10::Error& error) {
     return fail(TENON_FAILED, std::string("run of a segment: ") + error.what_without_backtrace());

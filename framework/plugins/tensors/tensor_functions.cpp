@@ -64,6 +64,10 @@ tenon_status tensor_data(tenon_tensor* handle, void** out) {
   if (!tensor.device().is_cpu() || !tensor.is_contiguous())
     return fail(TENON_UNSUPPORTED, "tensor_data: the tensor is " + describe(tensor) + " on " + tensor.device().str() +
                                        "; expected a contiguous one on the CPU");
+  if (tensor.numel() > 0 && tensor.storage().nbytes() == 0)
+    return fail(TENON_UNSUPPORTED,
+                "tensor_data: these weights are on another rank, because distributed.shard is \"parameters\"; expected "
+                "them to be used within their segment only, and through operators");
   *out = tensor.data_ptr();
   return TENON_OK;
 }

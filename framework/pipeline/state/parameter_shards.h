@@ -1,0 +1,98 @@
+// Divides the weights over the ranks of a run, with distributed.shard = "parameters": the third stage of ZeRO
+// (Rajbhandari et al., arXiv:1910.02054), or FSDP (Zhao et al., arXiv:2304.11277).
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "framework/pipeline/state/optimizer_shards.h"
+#include "framework/plugins/components/model.h"
+#include "framework/plugins/tensors/forward_observer.h"
+
+namespace tenon::pipeline {
+
+// Each rank keeps the weights that it owns. Those of a segment of the model are gathered before the segment runs in
+// forward and in backward, and the memory of those of other ranks is freed after it. Weights that no segment or several
+// of them use are gathered for the whole pass.
+//
+// The first forward in training finds the weights that each segment uses, by watching its operators. Until it ends, all
+// ranks have all weights. From then on, all functions but is_divided() and end_backward_pass() are collectives: the
+// ranks must run the same passes, and each pass the same segments.
+class ParameterShards final : public plugins::ForwardObserver {
+ public:
+  // `shards` and `model` must outlive this object.
+  ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards, const plugins::Model& model,
+                  const std::vector<optimization::NamedTensor>& parameters);
+  ~ParameterShards() override;
+  ParameterShards(const ParameterShards&) = delete;
+  ParameterShards& operator=(const ParameterShards&) = delete;
+
+  // Throws Error(configuration) after the first pass if the model has no segment with weights that only it uses.
+  // Throws Error(plugin) if a pass has another number of segments than the first one.
+  void start_pass(bool trains) override;
+  void end_pass(bool trains) override;
+  void join_pass() override;
+  // After the last backward of a training pass.
+  void end_backward_pass();
+
+  void start_forward(size_t segment) override;
+  void end_forward(size_t segment) override;
+  void start_backward(size_t segment) override;
+  void end_backward(size_t segment) override;
+  bool may_use(size_t segment, const at::Tensor& tensor) const override;
+
+  // Whether a rank lacks weights between two passes.
+  bool is_divided() const { return !units_.empty() && !is_held_; }
+
+  // Gathers all weights, and frees them again. In between, passes change nothing.
+  void hold_all();
+  void free_all();
+
+ private:
+  class Observer;
+  // Weights that are gathered together. The first unit has those that are used outside of segments, or in several.
+  struct Unit {
+    std::vector<size_t> parameters;
+    bool is_gathered = true;
+  };
+
+  void divide();
+  void gather(size_t unit);
+  void free(size_t unit);
+  bool owns(size_t parameter) const;
+
+  distributed::ProcessGroup& group_;
+  OptimizerShards& shards_;
+  const plugins::Model& model_;
+  const std::vector<optimization::NamedTensor>& parameters_;
+  std::unordered_map<const void*, size_t> index_of_;  // by TensorImpl
+  std::unique_ptr<Observer> observer_;                // during the first pass
+  std::vector<Unit> units_;                           // empty: not known yet; then one more than there are segments
+  std::vector<size_t> unit_of_;                       // of each parameter; kKept: all ranks keep it
+  size_t started_ = 0;                                // segments of the current pass
+  bool is_held_ = false;                              // all weights are gathered
+};
+
+// Gathers all weights while it lives.
+class WholeWeights {
+ public:
+  // null: all ranks have all weights.
+  explicit WholeWeights(ParameterShards* shards) : shards_(shards && shards->is_divided() ? shards : nullptr) {
+    if (shards_) shards_->hold_all();
+  }
+  ~WholeWeights() {
+    if (shards_) shards_->free_all();
+  }
+  WholeWeights(const WholeWeights&) = delete;
+  WholeWeights& operator=(const WholeWeights&) = delete;
+
+ private:
+  ParameterShards* shards_;
+};
+
+}  // namespace tenon::pipeline

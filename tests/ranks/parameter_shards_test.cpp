@@ -1,0 +1,160 @@
+// A run with its weights divided over the ranks computes the same bits as one in which every rank has all weights.
+#include <torch/types.h>
+
+#include <sstream>
+
+#include "framework/support/sha256.h"
+#include "tests/doctest_with_torch.h"
+#include "tests/pipeline/trained_run.h"
+#include "tests/ranks/run_ranks.h"
+
+using namespace tenon::pipeline;
+using tenon::distributed::ProcessGroup;
+using tenon::distributed::run_ranks;
+using tenon::distributed::World;
+
+namespace {
+
+using Overrides = std::vector<std::string>;
+
+const Overrides kCommon{"run.deterministic=true",
+                        "data.workers=0",
+                        "data.batch_size=6",
+                        "data.train.subset=\"6%\"",
+                        "data.validation.subset=\"30%\"",
+                        "data.validation_batch_size=40",
+                        "train={epochs=2}",
+                        "validation.at_start=true",
+                        "log.every=\"1 step\"",
+                        "checkpoint.every=\"5 steps\""};
+const std::string kAdamw = "optimizer={use=\"adamw\",lr=0.01,weight_decay=0.1}";
+const std::string kMuon = "optimizer={use=\"muon\",lr=0.01}";
+const std::string kSegmented = "model={use=\"segmented\"}";
+const std::string kVit = "model={use=\"vit\",params={image_size=8,patch_size=4,width=12,depth=3,heads=3,mlp_width=20}}";
+const std::string kResnet = "model={use=\"resnet\",params={depth=18,width=4,stem=\"cifar\"}}";
+const std::string kCheckpointing = "train.activation_checkpointing=true";
+
+// The share of the weights whose memory this rank has, at the end of each step.
+class HeldWeights final : public Observer {
+ public:
+  explicit HeldWeights(const Training& training) : training_(training) {}
+  bool subscribes(Event event) const override { return event == Event::step_end; }
+  void on_event(Event, const RunState&, CallbackRequests&) override {
+    double held = 0, total = 0;
+    for (const auto& named : training_.optimizer->parameters()) {
+      total += static_cast<double>(named.tensor.nbytes());
+      held += static_cast<double>(named.tensor.storage().nbytes());
+    }
+    largest = std::max(largest, held / total);
+  }
+  double largest = 0;
+
+ private:
+  const Training& training_;
+};
+
+// All metrics with all digits, and the bits of all checkpoints.
+std::string describe(const BuiltRun& run) {
+  std::ostringstream text;
+  text.precision(17);
+  for (const RecordedLine& line : run.recorder.lines)
+    for (const auto& [name, value] : line.metrics) text << line.step << " " << name << " " << value << "\n";
+  for (size_t i = 0; i < run.recorder.checkpoints.size(); ++i) {
+    for (const auto& one : run.recorder.checkpoints[i].model) {
+      const at::Tensor bytes = one.tensor.contiguous();
+      text << "checkpoint " << run.recorder.checkpoint_steps[i] << " " << one.name << " "
+           << tenon::support::sha256(std::string_view(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()))
+           << "\n";
+    }
+  }
+  return text.str();
+}
+
+std::vector<std::string> train(int64_t size, const std::vector<Overrides>& setups, const std::string& shard) {
+  return run_ranks(size, [&](const World& world) {
+    at::set_num_threads(1);
+    ProcessGroup group(world, {}, nullptr);
+    std::string all;
+    for (const Overrides& overrides : setups) {
+      Setup setup{kCommon, ""};
+      setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
+      setup.overrides.push_back("distributed.shard=\"" + shard + "\"");
+      BuiltRun run(setup, &group);
+      HeldWeights held(*run.training);
+      run.train({&held});
+      // The shares of a few layers are uneven.
+      const double limit = 1.0 / static_cast<double>(size) + 0.3;
+      if (shard == "parameters" && held.largest > limit) all += "holds " + std::to_string(held.largest) + "\n";
+      all += describe(run) + '\f';
+    }
+    group.barrier();
+    return all;
+  });
+}
+
+void check_same(int64_t size, const std::vector<Overrides>& setups) {
+  const auto whole = train(size, setups, "gradients"), divided = train(size, setups, "parameters");
+  REQUIRE(std::ranges::count(whole[0], '\f') == static_cast<std::ptrdiff_t>(setups.size()));
+  for (int64_t rank = 0; rank < size; ++rank) {
+    CAPTURE(rank);
+    std::istringstream expected(whole[static_cast<size_t>(rank)]), found(divided[static_cast<size_t>(rank)]);
+    for (const Overrides& setup : setups) {
+      std::string description = std::to_string(size) + " ranks:", a, b;
+      for (const std::string& one : setup) description += " " + one;
+      CAPTURE(description);
+      std::getline(expected, a, '\f');
+      std::getline(found, b, '\f');
+      CHECK(a.find(" validation/loss ") != std::string::npos);
+      CHECK(b == a);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("divided weights give the same bits as whole ones") {
+  check_same(2, {{kSegmented, kAdamw},
+                 {kSegmented, kAdamw, kCheckpointing},
+                 {kVit, kMuon, "train.accumulate=3", "train.clip_norm=0.5"},
+                 {kVit, kAdamw, kCheckpointing, "train.precision=\"bf16\""},
+                 {kResnet, kMuon, "train.memory_format=\"channels_last\"", "train.precision=\"fp16\""}});
+  check_same(3,
+             {{kVit, kAdamw, "train.precision=\"bf16\""}, {kSegmented, kMuon, kCheckpointing, "train.accumulate=2"}});
+}
+
+TEST_CASE("divided weights give the same bits if they are sent by sockets") {
+  check_same(2, {{kVit, kAdamw, "distributed.backend=\"gloo\""},
+                 {kSegmented, kAdamw, kCheckpointing, "distributed={backend=\"gloo\",bucket_mib=0.001}"}});
+}
+
+TEST_CASE("ranks without a batch take part in passes with divided weights") {
+  // 13 samples in batches of 12: the last batch of an epoch has one sample. 2 validation samples for three ranks.
+  const Overrides few{"data.train.subset=\"0.94%\"", "data.validation.subset=\"0.6%\"", "data.batch_size=4",
+                      "data.validation_batch_size=1", "checkpoint.every=\"never\""};
+  std::vector<Overrides> setups{{kVit, kAdamw}, {kVit, kAdamw, kCheckpointing, "train.accumulate=2"}};
+  for (Overrides& setup : setups) setup.insert(setup.end(), few.begin(), few.end());
+  check_same(3, setups);
+}
+
+TEST_CASE("divided weights need a model with segments, and no average") {
+  const auto refusal = [](const Overrides& overrides) {
+    return run_ranks(2, [&](const World& world) {
+      ProcessGroup group(world, {}, nullptr);
+      Setup setup{kCommon, ""};
+      setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
+      setup.overrides.push_back("distributed.shard=\"parameters\"");
+      try {
+        BuiltRun run(setup, &group);
+        run.train();
+      } catch (const std::exception& error) {
+        group.barrier();
+        return std::string(error.what());
+      }
+      return std::string("accepted");
+    });
+  };
+  for (const std::string& text : refusal({}))
+    CHECK(text.find("declares no segments; expected a model that runs its layers as segments") != text.npos);
+  for (const std::string& text : refusal({kVit, "train.average={use=\"ema\",decay=0.9}"}))
+    CHECK(text.find("distributed.shard: is \"parameters\" together with averaged weights; expected") == 0);
+}
