@@ -3,15 +3,20 @@
 #include <c10/core/StorageImpl.h>
 #include <torch/types.h>
 
+#include <utility>
+
 namespace tenon::pipeline {
 
 namespace {
 
-void resize(const at::Tensor& tensor, size_t bytes) {
+// Returns the previous memory.
+c10::DataPtr exchange(const at::Tensor& tensor, c10::DataPtr memory, size_t bytes) {
   c10::StorageImpl* const storage = tensor.storage().unsafeGetStorageImpl();
-  storage->set_data_ptr_noswap(storage->allocator()->allocate(bytes));
   storage->set_nbytes(bytes);
+  return storage->set_data_ptr(std::move(memory));
 }
+
+c10::Allocator& allocator_of(const at::Tensor& tensor) { return *tensor.storage().unsafeGetStorageImpl()->allocator(); }
 
 }  // namespace
 
@@ -22,8 +27,21 @@ bool can_free_storage(const at::Tensor& tensor) {
          storage.nbytes() == tensor.nbytes();
 }
 
-void free_storage(const at::Tensor& tensor) { resize(tensor, 0); }
+void free_storage(const at::Tensor& tensor) { exchange(tensor, allocator_of(tensor).allocate(0), 0); }
 
-void allocate_storage(const at::Tensor& tensor) { resize(tensor, tensor.nbytes()); }
+void StoragePool::allocate(const at::Tensor& tensor) {
+  const size_t bytes = tensor.nbytes();
+  std::vector<c10::DataPtr>& kept = kept_[bytes];
+  if (kept.empty()) {
+    exchange(tensor, allocator_of(tensor).allocate(bytes), bytes);
+  } else {
+    exchange(tensor, std::move(kept.back()), bytes);
+    kept.pop_back();
+  }
+}
+
+void StoragePool::free(const at::Tensor& tensor) {
+  kept_[tensor.nbytes()].push_back(exchange(tensor, allocator_of(tensor).allocate(0), 0));
+}
 
 }  // namespace tenon::pipeline

@@ -2,6 +2,10 @@
 // the new memory.
 #pragma once
 
+#include <cstddef>
+#include <unordered_map>
+#include <vector>
+
 #include <ATen/core/Tensor.h>
 
 namespace tenon::pipeline {
@@ -9,9 +13,22 @@ namespace tenon::pipeline {
 // Whether the tensor is the only content of memory that can be freed.
 bool can_free_storage(const at::Tensor& tensor);
 
-// REQUIRES: can_free_storage() was true. Nothing may read the elements until allocate_storage(), whose result is not
-// initialised.
+// REQUIRES: can_free_storage() was true. Nothing may read the elements until new memory is allocated.
 void free_storage(const at::Tensor& tensor);
-void allocate_storage(const at::Tensor& tensor);
+
+// Memory that is reused for tensors of the same size. Freeing and allocating blocks of many sizes would fragment the
+// heap, and its peak would grow.
+class StoragePool {
+ public:
+  // Allocates the memory of a tensor, which is not initialised.
+  void allocate(const at::Tensor& tensor);
+  // As free_storage(), but keeps the memory.
+  void free(const at::Tensor& tensor);
+  // Returns the kept memory to the system.
+  void clear() { kept_.clear(); }
+
+ private:
+  std::unordered_map<size_t, std::vector<c10::DataPtr>> kept_;  // by bytes
+};
 
 }  // namespace tenon::pipeline

@@ -8,7 +8,6 @@
 #include <string>
 #include <utility>
 
-#include "framework/pipeline/device/tensor_storage.h"
 #include "framework/support/check.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -195,7 +194,7 @@ void ParameterShards::divide() {
                      std::to_string(units_.size() - 1) + " segments, of at most " +
                      support::print_bytes(static_cast<uint64_t>(largest)) + ", and keeps " +
                      support::print_bytes(static_cast<uint64_t>(outside_bytes + kept_bytes)) + " for the whole pass");
-  for (size_t unit = 1; unit < units_.size(); ++unit) free(unit);
+  for (size_t unit = 1; unit < units_.size(); ++unit) free_at_once(unit);
 }
 
 void ParameterShards::gather(size_t unit) {
@@ -204,7 +203,7 @@ void ParameterShards::gather(size_t unit) {
   std::vector<at::Tensor> tensors;
   for (const size_t parameter : gathered.parameters) {
     const at::Tensor& tensor = parameters_[parameter].tensor;
-    if (!owns(parameter)) allocate_storage(tensor);
+    if (!owns(parameter)) pool_.allocate(tensor);
     // With a separate version counter: for autograd, the weights that it has saved do not change.
     tensors.push_back(tensor.variable_data());
   }
@@ -215,18 +214,26 @@ void ParameterShards::free(size_t unit) {
   Unit& freed = units_[unit];
   if (!std::exchange(freed.is_gathered, false)) return;
   for (const size_t parameter : freed.parameters)
+    if (!owns(parameter)) pool_.free(parameters_[parameter].tensor);
+}
+
+// Keeps no memory for the next gather().
+void ParameterShards::free_at_once(size_t unit) {
+  if (!std::exchange(units_[unit].is_gathered, false)) return;
+  for (const size_t parameter : units_[unit].parameters)
     if (!owns(parameter)) free_storage(parameters_[parameter].tensor);
 }
 
 void ParameterShards::hold_all() {
   if (units_.empty()) return;
+  pool_.clear();
   for (size_t unit = 0; unit < units_.size(); ++unit) gather(unit);
   is_held_ = true;
 }
 
 void ParameterShards::free_all() {
   is_held_ = false;
-  end_backward_pass();
+  for (size_t unit = 0; unit < units_.size(); ++unit) free_at_once(unit);
 }
 
 }  // namespace tenon::pipeline

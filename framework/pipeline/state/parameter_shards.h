@@ -10,6 +10,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/optimizer_shards.h"
 #include "framework/plugins/components/model.h"
 #include "framework/plugins/tensors/forward_observer.h"
@@ -64,6 +65,7 @@ class ParameterShards final : public plugins::ForwardObserver {
   void divide();
   void gather(size_t unit);
   void free(size_t unit);
+  void free_at_once(size_t unit);
   bool owns(size_t parameter) const;
 
   distributed::ProcessGroup& group_;
@@ -76,6 +78,7 @@ class ParameterShards final : public plugins::ForwardObserver {
   std::vector<size_t> unit_of_;                       // of each parameter; kKept: all ranks keep it
   size_t started_ = 0;                                // segments of the current pass
   bool is_held_ = false;                              // all weights are gathered
+  StoragePool pool_;
 };
 
 // Gathers all weights while it lives.
