@@ -117,24 +117,26 @@ Feed::Feed(plugins::Dataset opened, const config::RunPlan& plan, const config::N
       options_(make_loader_options(plan, dataset, share)),
       loader_(samples_, options_) {}
 
-int64_t Feed::batches() const {
-  const int64_t together = batch_size() * share_.world;
-  return sampler_.size() / together + (sampler_.size() % together != 0);
+int64_t Feed::batches(const EpochRest& rest) const {
+  const int64_t together = batch_size() * share_.world, size = sampler_.size(rest);
+  return size / together + (size % together != 0);
 }
 
-void Feed::start(int64_t epoch, int64_t batches, int64_t skipped) {
-  std::vector<int64_t> order = sampler_.order(epoch);
+void Feed::start(int64_t epoch, int64_t batches, int64_t skipped, const EpochRest& rest) {
+  std::vector<int64_t> order = sampler_.order(epoch, rest);
   const auto samples = static_cast<int64_t>(order.size());
   const int64_t batches_of_all = samples / batch_size() + (samples % batch_size() != 0);
   skipped_.start_pass(skipped);
   epoch_ = epoch;
+  rest_ = rest;
   batches_ = std::min(batches, batches_of_all);
-  loader_.start(std::move(order), epoch, batches_, sampler_.repetitions(epoch));
+  loader_.start(std::move(order), epoch, batches_, sampler_.repetitions(epoch, rest));
 }
 
 void Feed::start_with(std::vector<int64_t> samples) {
   skipped_.start_pass(0);
   epoch_ = 0;
+  rest_ = {};
   batches_ = 0;
   loader_.start(std::move(samples), 0);
 }
@@ -144,7 +146,7 @@ const Batch* Feed::next() {
   if (!batch) return nullptr;
   ++batches_;
   skipped_.add(*batch);
-  if (share_.world == 1 && skipped() == sampler_.size()) refuse_empty_pass();
+  if (share_.world == 1 && skipped() == rest_.places + sampler_.size(rest_)) refuse_empty_pass();
   return batch;
 }
 
@@ -167,15 +169,17 @@ std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>
 }
 
 std::vector<int64_t> Feed::list_samples(const Batch& batch) const {
-  const std::vector<int64_t> order = sampler_.order(epoch_);
+  const std::vector<int64_t> order = sampler_.order(epoch_, rest_);
   const auto first = static_cast<size_t>((batches_ - 1) * batch_size());
   if (first + static_cast<size_t>(batch.size) + batch.skipped.size() > order.size()) return {};
   return data::list_samples(batch, order, first);
 }
 
 uint64_t Feed::batch_seed() const {
+  const int64_t first = rest_.batch_number > 0 ? rest_.batch_number : share_.world;
+  const int64_t number = first + (batches_ - 1) * share_.world + share_.rank;
   return support::derive_seed(options_.seed, support::StreamPurpose::batch, static_cast<uint32_t>(epoch_),
-                              static_cast<uint64_t>(batches_ * share_.world + share_.rank));
+                              static_cast<uint64_t>(number));
 }
 
 void Feed::refuse_empty_pass() const {

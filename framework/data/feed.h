@@ -44,12 +44,15 @@ class Feed {
   const config::ClassNames& class_names() const { return samples_.class_names(); }
   Loader& loader() { return loader_; }  // for a pass in another order
   int64_t batch_size() const { return options_.batch_size; }
-  int64_t batches() const;  // in a pass; a process with a smaller share may lack the last one
+  // The batches of the pass, or of an epoch before the first pass. A process with a smaller share may lack the last one.
+  int64_t batches() const { return batches(rest_); }
+  int64_t batches(const EpochRest& rest) const;
   bool may_skip() const { return options_.skip_bad_samples; }
 
   // Starts a pass over the samples of `epoch`; 0 for a pass that is always the same. A resumed run passes the number of
-  // `batches` that are done, and the number of samples that were `skipped` in them.
-  void start(int64_t epoch, int64_t batches = 0, int64_t skipped = 0);
+  // `batches` that are done, and the number of samples that this process `skipped` in the epoch. `rest`: if the epoch
+  // began with other batches. The `batches` are then those of the rest.
+  void start(int64_t epoch, int64_t batches = 0, int64_t skipped = 0, const EpochRest& rest = {});
 
   // Starts a pass over these samples, which is always the same. list_samples() does not know them.
   void start_with(std::vector<int64_t> samples);
@@ -63,7 +66,7 @@ class Feed {
   const Batch* borrow();
 
   // Random bits for the batch that next() returned last. They depend on the seed, the dataset, the epoch and the
-  // batch's number among the batches of all processes.
+  // batch's number among the batches of all processes in the epoch.
   uint64_t batch_seed() const;
 
   // The samples of the batch that next() returned last: their indices in the dataset. Empty for a batch of borrow().
@@ -84,6 +87,7 @@ class Feed {
   Loader loader_;
   SkippedSamples skipped_;
   int64_t epoch_ = 0;    // the epoch of the pass
+  EpochRest rest_;       // the part of the epoch that the pass has
   int64_t batches_ = 0;  // the number of batches that the pass has returned
 };
 

@@ -102,6 +102,14 @@ std::vector<int64_t> subset_samples(int64_t size, const config::Subset& subset, 
   return samples;
 }
 
+EpochRest rest_after(const EpochRest& part, int64_t batches, int64_t batch_size, int64_t world) {
+  const int64_t total_batch = batch_size * world;
+  return {.places = part.places + batches * total_batch,
+          .batches = part.batches + batches,
+          .total_batch = part.total_batch > 0 ? part.total_batch : total_batch,
+          .batch_number = (part.batch_number > 0 ? part.batch_number : world) + batches * world};
+}
+
 Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTraits traits)
     : options_(options),
       lengths_(std::move(traits.lengths)),
@@ -124,9 +132,8 @@ Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTrai
                                       : std::move(options_.chosen);
     available_ = static_cast<int64_t>(samples_.size());
   }
-  size_ = options.most > 0 ? std::min(options.most, available_) : available_;
   TENON_CHECK(!options.drop_last || options.batch_size > 0, "batch size " << options.batch_size);
-  if (options.drop_last) size_ -= size_ % (options.batch_size * options.world);
+  size_ = count_samples(total_batch());
   if (options.kind == SamplerKind::weighted) {
     double sum = 0;
     for (int64_t place = 0; place < available_; ++place) {
@@ -136,27 +143,43 @@ Sampler::Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTrai
   }
 }
 
-std::vector<int64_t> Sampler::common_order(int64_t epoch) const {
+// The samples of an epoch with batches of this size over all ranks.
+int64_t Sampler::count_samples(int64_t total_batch) const {
+  int64_t most = options_.most;
+  if (total_batch != this->total_batch()) most = most / this->total_batch() * total_batch;
+  const int64_t size = most > 0 ? std::min(most, available_) : available_;
+  return options_.drop_last ? size - size % total_batch : size;
+}
+
+int64_t Sampler::size(const EpochRest& rest) const {
+  int64_t size = count_samples(total_batch(rest)) - rest.places;
+  if (options_.most > 0) size = std::min(size, options_.most - rest.batches * total_batch());
+  size = std::max<int64_t>(size, 0);
+  return options_.drop_last ? size - size % total_batch() : size;
+}
+
+std::vector<int64_t> Sampler::common_order(int64_t epoch, int64_t total_batch) const {
+  const int64_t size = count_samples(total_batch);
   std::vector<int64_t> order;
   if (options_.kind == SamplerKind::weighted)
-    order = draw_places(epoch);
+    order = draw_places(epoch, size);
   else if (options_.spreads_limit)
-    order = spread_places(available_, size_);
+    order = spread_places(available_, size);
   else
     order = options_.shuffle ? shuffled_order(available_, options_.seed, epoch) : sequential_order(available_);
-  order.resize(static_cast<size_t>(size_));
+  order.resize(static_cast<size_t>(size));
   if (options_.repeats > 1 && epoch > 0)
     for (size_t place = order.size(); place-- > 0;) order[place] = order[place / static_cast<size_t>(options_.repeats)];
   if (has_part_)
     for (int64_t& place : order) place = samples_[static_cast<size_t>(place)];
-  if (options_.kind == SamplerKind::length_bucketed) bucket(order, epoch);
+  if (options_.kind == SamplerKind::length_bucketed) bucket(order, epoch, total_batch);
   return order;
 }
 
-std::vector<int64_t> Sampler::draw_places(int64_t epoch) const {
+std::vector<int64_t> Sampler::draw_places(int64_t epoch, int64_t count) const {
   EpochStream stream(options_.seed, epoch);
   std::vector<int64_t> places;
-  for (int64_t i = 0; i < size_; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     // Chooses the first sample with a cumulative weight above the random value, so never one of weight 0. If rounding
     // makes the value equal to the total, it chooses the first sample that reaches the total.
     const double drawn = stream.unit() * weights_up_to_.back();
@@ -168,14 +191,14 @@ std::vector<int64_t> Sampler::draw_places(int64_t epoch) const {
 }
 
 // Buckets the common batches of all ranks, so that each rank's batches also have similar lengths.
-void Sampler::bucket(std::vector<int64_t>& order, int64_t epoch) const {
+void Sampler::bucket(std::vector<int64_t>& order, int64_t epoch, int64_t total_batch) const {
   const auto by_length = [this](int64_t sample) { return lengths_[static_cast<size_t>(sample)]; };
   if (!options_.shuffle) {
     std::ranges::stable_sort(order, {}, by_length);
     return;
   }
 
-  const size_t batch = static_cast<size_t>(options_.batch_size * options_.world);
+  const size_t batch = static_cast<size_t>(total_batch);
   const size_t window = batch * kSortedBatches;
   for (size_t begin = 0; begin < order.size(); begin += window) {
     const size_t count = std::min(window, order.size() - begin);
@@ -191,20 +214,22 @@ void Sampler::bucket(std::vector<int64_t>& order, int64_t epoch) const {
 
 int64_t Sampler::first(int64_t epoch) const { return common_order(epoch).front(); }
 
-std::vector<int64_t> Sampler::order(int64_t epoch) const { return take_share(common_order(epoch)); }
-
-std::vector<int64_t> Sampler::repetitions(int64_t epoch) const {
-  if (options_.kind != SamplerKind::weighted && (options_.repeats == 1 || epoch == 0)) return {};
-  std::vector<int64_t> numbers = common_order(epoch);
-  std::vector<int64_t> counts(static_cast<size_t>(dataset_size_));
-  for (int64_t& number : numbers) number = counts[static_cast<size_t>(number)]++;
-  return take_share(std::move(numbers));
+std::vector<int64_t> Sampler::order(int64_t epoch, const EpochRest& rest) const {
+  return take_share(common_order(epoch, total_batch(rest)), rest);
 }
 
-std::vector<int64_t> Sampler::take_share(std::vector<int64_t> places) const {
-  if (options_.world == 1) return places;
+std::vector<int64_t> Sampler::repetitions(int64_t epoch, const EpochRest& rest) const {
+  if (options_.kind != SamplerKind::weighted && (options_.repeats == 1 || epoch == 0)) return {};
+  std::vector<int64_t> numbers = common_order(epoch, total_batch(rest));
+  std::vector<int64_t> counts(static_cast<size_t>(dataset_size_));
+  for (int64_t& number : numbers) number = counts[static_cast<size_t>(number)]++;
+  return take_share(std::move(numbers), rest);
+}
+
+std::vector<int64_t> Sampler::take_share(std::vector<int64_t> places, const EpochRest& rest) const {
+  const int64_t end = rest.places + size(rest);
   size_t taken = 0;
-  for (int64_t place = options_.rank; place < size_; place += options_.world)
+  for (int64_t place = rest.places + options_.rank; place < end; place += options_.world)
     places[taken++] = places[static_cast<size_t>(place)];
   places.resize(taken);
   return places;

@@ -14,6 +14,7 @@
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/loop/training_state.h"
+#include "framework/pipeline/state/step_count.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "framework/support/read_file.h"
@@ -33,14 +34,20 @@ bool is_within_epoch(const pipeline::SavedState& state) {
   return state.count("epoch") > 0 && state.count("is_epoch_complete") == 0;
 }
 
+// Keys that divide the samples of an epoch into steps.
+bool divides_epoch(const std::string& key) { return key == "data.batch_size" || key == "train.accumulate"; }
+
 void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan, bool within_epoch) {
+  // Earlier versions did not save how an epoch is divided.
+  const bool is_division_fixed = within_epoch && !pipeline::StepCount::is_in({found.manifest.state, {}});
   const fs::path file = found.folder / "plan.toml";
   const std::vector<PlanDifference> all =
       config::compare_plans(support::read_text(file), config::print_run_plan(plan), file.string());
   std::vector<PlanDifference> refused, reported;
   for (const PlanDifference& one : all) {
     const ResumePolicy policy = config::find_resume_policy(one.key);
-    if (policy == ResumePolicy::fixed || (policy == ResumePolicy::fixed_within_epoch && within_epoch))
+    if (policy == ResumePolicy::fixed || (policy == ResumePolicy::fixed_within_epoch && within_epoch) ||
+        (is_division_fixed && divides_epoch(one.key)))
       refused.push_back(one);
     else if (policy != ResumePolicy::ignored)
       reported.push_back(one);
@@ -74,11 +81,15 @@ void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedS
   if (before == size) return;
   const std::string what =
       "the run had " + std::to_string(before) + " processes and has " + std::to_string(size) + " now";
-  if (within_epoch)
+  if (within_epoch && !pipeline::StepCount::is_in(state))
     throw Error(ErrorKind::checkpoint, found.folder.string() + ": " + what + ", and is in the middle of epoch " +
                                            std::to_string(found.manifest.epoch) +
-                                           "; expected the same number, or a checkpoint at the end of an epoch");
-  support::log_warning(what + ": its metrics will not be the same bit for bit");
+                                           " of an earlier version of Tenon, which did not save the batch size; "
+                                           "expected the same number, or a checkpoint at the end of an epoch");
+  support::log_warning(
+      what +
+      (within_epoch ? ", which share the remaining samples of epoch " + std::to_string(found.manifest.epoch) : "") +
+      ": its metrics will not be the same bit for bit");
 }
 
 void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catalogue& catalogue) {
@@ -94,7 +105,7 @@ void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catal
 }  // namespace
 
 std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
-                                          distributed::ProcessGroup* group) {
+                                          int64_t processes, distributed::ProcessGroup* group) {
   if (what.empty() && attempt == 0) return std::nullopt;
   CheckpointReader reader;
   const auto find = [&](const std::string& where) {
@@ -123,8 +134,6 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   complete_plan(resumption, opened.catalogue);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
   check_plan(resumption.from, resumption.plan, within_epoch);
-  // --check is one process, whatever the number that the run would have.
-  const int64_t processes = group ? group->size() : opened.plan.distributed.processes;
   check_world(resumption.from, resumption.checkpoint.state, processes, within_epoch);
   check_plugins(resumption.from, opened.catalogue);
   return resumption;
@@ -135,9 +144,10 @@ bool is_finished(const Resumption& resumption, const pipeline::Training& trainin
   const artifacts::RunFolder run{resumption.from.run};
   if (artifacts::read_run_status(run.record_file()) != artifacts::RunStatus::finished) return false;
   const pipeline::SavedState& state = resumption.checkpoint.state;
+  // The number of steps in an epoch may have changed, and unreadable samples may leave an epoch with fewer.
   const int64_t epochs = training.plan->train.epochs;
-  return state.count("step") >= training.total_steps ||
-         (epochs > 0 && state.count("epoch") >= epochs && state.count("has_epoch_ended") == 1);
+  return epochs > 0 ? state.count("epoch") >= epochs && state.count("is_epoch_complete") == 1
+                    : state.count("step") >= training.total_steps;
 }
 
 }  // namespace tenon::host

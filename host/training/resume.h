@@ -18,11 +18,12 @@ struct Resumption {
 };
 
 // `what`: see find_checkpoint(); empty for a new run. `attempt`: number of restarts so far. From 1 on, the run resumes
-// from its newest checkpoint, if there is one. With several ranks, rank 0 chooses the checkpoint and each rank reads
-// the files. Returns nothing if a new run starts. Logs the differences from the plan of the checkpoint. Throws
-// Error(checkpoint) as find_checkpoint() does, and with the differences if the run cannot resume with the plan.
+// from its newest checkpoint, if there is one. `processes`: the number that the resumed run has. With several ranks,
+// rank 0 chooses the checkpoint and each rank reads the files. Returns nothing if a new run starts. Logs the
+// differences from the plan of the checkpoint. Throws Error(checkpoint) as find_checkpoint() does, and with the
+// differences if the run cannot resume with the plan.
 std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
-                                          distributed::ProcessGroup* group);
+                                          int64_t processes, distributed::ProcessGroup* group);
 
 // Returns whether the run of the checkpoint has already finished.
 bool is_finished(const Resumption& resumption, const pipeline::Training& training);

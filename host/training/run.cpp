@@ -162,7 +162,9 @@ std::string describe_no_work(const Resumption& resumption) {
 
 int run_plan(const TrainOptions& options, reporting::RunOutput& output, const OpenedRun& opened, int64_t attempt,
              distributed::ProcessGroup* group) {
-  const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, group);
+  // --check is one process, whatever the number that the run would have.
+  const int64_t processes = group ? group->size() : options.is_check ? opened.plan.distributed.processes : 1;
+  const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, processes, group);
   config::RunPlan plan = resumption ? resumption->plan : opened.plan;
   if (resumption) {
     // Without frozen parameters the checkpoint has all weights, and the file of the initial ones may be missing.

@@ -10,7 +10,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 
+#include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/run_folder/record_framing.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
 #include "framework/support/file_descriptor.h"
@@ -433,18 +435,74 @@ TEST_CASE("a signal ends a run that has not begun because another process has lo
   }
 }
 
+TEST_CASE("a killed run resumes in the middle of an epoch with other numbers of processes") {
+  struct Change {
+    int before, after;
+    std::vector<std::string> more;
+  };
+  for (const Change& change : {Change{1, 2, {}}, Change{2, 1, {}}, Change{2, 3, kDivided}, Change{3, 2, kMixed}}) {
+    CAPTURE(change.before);
+    CAPTURE(change.after);
+    const std::string name = "dealt-" + std::to_string(change.before) + std::to_string(change.after);
+    fs::remove_all(runs_of(name));
+    std::vector<std::string> settings = change.more;
+    settings.insert(settings.end(), {"checkpoint.asynchronous=false", "checkpoint.every=\"1 step\""});
+    const Outcome killed =
+        run_host(arguments_of(name, change.before, settings, "auto"), "env TENON_TEST_FAULTY_STEP=1");
+    REQUIRE(killed.exit_code == (change.before == 1 ? 137 : 6));
+    const Outcome resumed = run_host(arguments_of(name, change.after, settings, "auto"));
+    CAPTURE(resumed.errors);
+    REQUIRE(resumed.exit_code == 0);
+    CHECK(resumed.output.find("resumed from ") != std::string::npos);
+    CHECK(resumed.errors.find("the run had " + std::to_string(change.before) + " processes and has " +
+                              std::to_string(change.after) + " now, which share the remaining samples of epoch 1: ") !=
+          std::string::npos);
+    // Each epoch is in the history once.
+    std::vector<int> epochs;
+    std::istringstream history(read_history_without_times(run_of(name)));
+    for (std::string line; std::getline(history, line);)
+      if (const auto event = nlohmann::json::parse(line); event["event"] == "epoch") epochs.push_back(event["epoch"]);
+    CHECK(epochs == std::vector<int>{1, 2, 3});
+    const Outcome again = run_host(arguments_of(name, change.after, settings, "latest"));
+    CHECK(again.output.find(" has finished: step ") != std::string::npos);
+    CHECK(run_host({"checkpoint", "verify", run_of(name).string()}).exit_code == 0);
+  }
+}
+
+TEST_CASE("a checkpoint of an earlier version, which has no batch size, is resumed by other processes between epochs") {
+  fs::remove_all(runs_of("earlier"));
+  const std::vector<std::string> settings{"checkpoint.asynchronous=false", "checkpoint.keep=9"};
+  REQUIRE(run_host(arguments_of("earlier", 1, settings), "env TENON_TEST_FAULTY_STEP=14").exit_code == 137);
+  const fs::path checkpoints = run_of("earlier") / "checkpoints";
+  const auto forget = [](const fs::path& checkpoint) {
+    auto manifest = nlohmann::ordered_json::parse(read_file(checkpoint / "manifest.json"));
+    for (const char* name : {"batch_size", "accumulate", "steps_per_epoch"})
+      REQUIRE(manifest["state"].erase(name) == 1);
+    const std::string text = manifest.dump();
+    write_file(checkpoint / tenon::artifacts::kManifestFile, text);
+    write_file(checkpoint / tenon::artifacts::kManifestDigestFile, tenon::artifacts::print_manifest_digest(text));
+  };
+  for (const char* step : {"step-00000008", "step-00000012"}) forget(checkpoints / step);
+  const std::string within = (checkpoints / "step-00000008").string();
+  for (const Outcome& refused : {run_host(arguments_of("earlier", 2, settings, within)),
+                                 run_host(arguments_of("earlier", 1, {"data.batch_size=12"}, within))}) {
+    CAPTURE(refused.errors);
+    CHECK(refused.exit_code == 5);
+    CHECK(refused.errors.find("in the middle of epoch 1") != std::string::npos);
+  }
+  CHECK(run_host(arguments_of("earlier", 1, settings, within)).exit_code == 0);
+  CHECK(run_host(arguments_of("earlier", 2, settings, (checkpoints / "step-00000012").string())).exit_code == 0);
+}
+
 TEST_CASE("a run resumes only with settings that match its state") {
   fs::remove_all(runs_of("changed"));
   REQUIRE(run_host(arguments_of("changed", 1, {}), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
   const Outcome model = run_host(arguments_of("changed", 1, {"model.params={hidden=[16]}"}, "auto"));
   CHECK(model.exit_code == 5);
   CHECK(model.errors.find("model.params.hidden: [32], now [16]") != std::string::npos);
-  const Outcome batches = run_host(arguments_of("changed", 1, {"data.batch_size=12"}, "auto"));
-  CHECK(batches.exit_code == 5);
-  CHECK(batches.errors.find("expected these values unchanged, in the middle of epoch 1") != std::string::npos);
-  const Outcome ranks = run_host(arguments_of("changed", 2, {}, "auto"));
-  CHECK(ranks.exit_code == 5);
-  CHECK(ranks.errors.find("the run had 1 processes and has 2 now") != std::string::npos);
+  const Outcome order = run_host(arguments_of("changed", 1, {"data.shuffle=false"}, "auto"));
+  CHECK(order.exit_code == 5);
+  CHECK(order.errors.find("expected these values unchanged, in the middle of epoch 1") != std::string::npos);
   const Outcome nothing = run_host(arguments_of("nowhere", 1, {}, "latest"));
   CHECK(nothing.exit_code == 5);
   CHECK(nothing.errors.find("no run has a checkpoint to resume from") != std::string::npos);

@@ -185,7 +185,7 @@ void read_folds(TableReader& data, DataConfig& config) {
 
 // `processes` is the number of processes of the run, which share the cores.
 void read_data(TableReader table, int64_t processes, DataConfig& data) {
-  table.read("batch_size", data.batch_size, kBatchSizes).on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("batch_size", data.batch_size, kBatchSizes);
   table.read("validation_batch_size", data.validation_batch_size, kBatchSizes);
   // One core is reserved for the training thread.
   const int64_t automatic = std::clamp<int64_t>(count_usable_cores() / processes - 1, 1, 4096);
@@ -262,7 +262,7 @@ AverageConfig read_average(TableReader table) {
 void read_train(TableReader table, TrainConfig& train) {
   table.read("epochs", train.epochs, kEpochs);
   table.read("steps", train.steps, kSteps);
-  table.read("accumulate", train.accumulate, kBatchesAhead).on_resume(ResumePolicy::fixed_within_epoch);
+  table.read("accumulate", train.accumulate, kBatchesAhead);
   table.read("precision", train.precision, {"fp32", "tf32", "bf16", "fp16", "bf16_true"})
       .on_resume(ResumePolicy::fixed);
   table.read("clip_norm", train.clip_norm, "[0, inf)");

@@ -49,6 +49,14 @@ std::string name_state(const plugins::Metric& metric, size_t number) {
   return "train_metric." + metric.name() + "." + std::to_string(number);
 }
 
+std::vector<std::string> read_states(const plugins::Metric& metric, const std::map<std::string, std::string>& saved) {
+  std::vector<std::string> states;
+  for (auto found = saved.find(name_state(metric, 0)); found != saved.end();
+       found = saved.find(name_state(metric, states.size())))
+    states.push_back(found->second);
+  return states;
+}
+
 }  // namespace
 
 MetricSet::MetricSet(Data data, const config::RunPlan& plan, const plugins::Catalogue& catalogue,
@@ -147,13 +155,11 @@ std::map<std::string, std::string> MetricSet::save() const {
 }
 
 void MetricSet::load(const std::map<std::string, std::string>& saved) {
-  for (plugins::Metric& metric : metrics_) {
-    std::vector<std::string> states;
-    for (auto found = saved.find(name_state(metric, 0)); found != saved.end();
-         found = saved.find(name_state(metric, states.size())))
-      states.push_back(found->second);
-    metric.load_states(states);
-  }
+  for (plugins::Metric& metric : metrics_) metric.load_states(read_states(metric, saved));
+}
+
+void MetricSet::add(const std::map<std::string, std::string>& saved) {
+  for (plugins::Metric& metric : metrics_) metric.add_states(read_states(metric, saved));
 }
 
 }  // namespace tenon::pipeline

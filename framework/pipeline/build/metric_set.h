@@ -50,6 +50,8 @@ class MetricSet {
   // for states of other metrics.
   std::map<std::string, std::string> save() const;
   void load(const std::map<std::string, std::string>& saved);
+  // As load(), but adds the saved states of a rank to those of this one, as combine() does.
+  void add(const std::map<std::string, std::string>& saved);
 
  private:
   void name_values(const config::RunPlan& plan, const std::vector<plugins::Loss>& losses);

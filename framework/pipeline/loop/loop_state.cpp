@@ -1,5 +1,6 @@
 #include "framework/pipeline/loop/loop_state.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "framework/pipeline/device/device_memory.h"
@@ -11,11 +12,22 @@ namespace {
 const std::string kMetricPrefix = "metric.";
 constexpr const char* kMissesValidation = "validation.is_missed";  // only there if it is
 const std::string kEpochMetricPrefix = "epoch_metric.";
+constexpr const char* kWorldSize = "world_size";  // see save_training()
+constexpr const char* kBatchSize = "batch_size";
+constexpr const char* kAccumulate = "accumulate";
+// Only there for an epoch that other ranks began.
+constexpr const char* kRestPlaces = "epoch_rest.places";
+constexpr const char* kRestBatches = "epoch_rest.batches";
+constexpr const char* kRestTotalBatch = "epoch_rest.total_batch";
+constexpr const char* kRestBatchNumber = "epoch_rest.batch_number";
+
+int64_t divide_up(int64_t dividend, int64_t divisor) { return (dividend + divisor - 1) / divisor; }
 
 }  // namespace
 
 LoopState::LoopState(const Training& of)
     : training(of),
+      steps(of.steps_per_epoch),
       step_losses(of.losses),
       log_losses(of.losses),
       epoch_losses(of.losses),
@@ -27,12 +39,21 @@ LoopState::LoopState(const Training& of)
     run.rank = static_cast<uint32_t>(of.group->rank());
     run.world_size = static_cast<uint32_t>(of.group->size());
   }
-  run.total_steps = of.total_steps;
-  run.steps_per_epoch = of.steps_per_epoch;
-  run.total_epochs = (of.total_steps + of.steps_per_epoch - 1) / of.steps_per_epoch;
+  count_steps();
   run.learning_rate = of.schedule.rates(0).learning_rate;
   run.directions = find_directions(of);
   for (const auto& [name, direction] : of.train_metrics.directions("train/")) run.epoch_metrics.push_back(name);
+}
+
+void LoopState::count_steps() {
+  const int64_t epochs = training.plan->train.epochs;
+  run.total_steps = epochs > 0 ? steps.after_epochs(epochs) : training.total_steps;
+  run.steps_per_epoch = steps.per_epoch();
+  run.total_epochs = epochs > 0 ? epochs : steps.epochs_after(training.total_steps);
+}
+
+int64_t LoopState::schedule_step() const {
+  return training.plan->train.epochs > 0 ? steps.position(run.step) : run.step;
 }
 
 void LoopState::take(const StepMetrics& metrics) {
@@ -79,8 +100,45 @@ void LoopState::visit_counters(Self& self, Visit&& visit) {
   visit("skipped_steps", self.skipped_steps);
 }
 
+void LoopState::save_epoch(SavedState& saved) const {
+  saved.numbers[kBatchSize] = static_cast<double>(training.plan->data.batch_size);
+  saved.numbers[kAccumulate] = static_cast<double>(training.plan->train.accumulate);
+  steps.save(saved);
+  if (rest.total_batch == 0) return;
+  saved.numbers[kRestPlaces] = static_cast<double>(rest.places);
+  saved.numbers[kRestBatches] = static_cast<double>(rest.batches);
+  saved.numbers[kRestTotalBatch] = static_cast<double>(rest.total_batch);
+  saved.numbers[kRestBatchNumber] = static_cast<double>(rest.batch_number);
+}
+
+// Earlier versions did not save the batch size. The host lets their runs resume with other batches only between epochs.
+void LoopState::load_epoch(const SavedState& saved) {
+  if (!StepCount::is_in(saved)) return;
+  steps.load(saved);
+  if (saved.numbers.contains(kRestTotalBatch))
+    rest = {saved.count(kRestPlaces), saved.count(kRestBatches), saved.count(kRestTotalBatch),
+            saved.count(kRestBatchNumber)};
+  const int64_t world = saved.count(kWorldSize), batch_size = saved.count(kBatchSize);
+  const int64_t accumulate = training.plan->train.accumulate;
+  const bool has_same_batches = world == static_cast<int64_t>(run.world_size) &&
+                                batch_size == training.plan->data.batch_size && saved.count(kAccumulate) == accumulate;
+  if (!has_same_batches) {
+    rest = data::rest_after(rest, batches_in_epoch, batch_size, world);
+    batches_in_epoch = 0;
+  }
+  if (!has_same_batches || steps.per_epoch() != training.steps_per_epoch) {
+    const bool is_within_epoch = run.epoch > 0 && !run.is_epoch_complete;
+    const int64_t batches = is_within_epoch ? training.train->feed.batches(rest) - batches_in_epoch : 0;
+    const int64_t left = divide_up(batches, accumulate);
+    steps.change(training.steps_per_epoch, run.epoch, run.step + left);
+    run.step_in_epoch = std::max<int64_t>(steps.per_epoch() - left, 0);
+  }
+  count_steps();
+}
+
 void LoopState::save(SavedState& saved) const {
   visit_counters(*this, [&](const char* name, auto value) { saved.numbers[name] = static_cast<double>(value); });
+  save_epoch(saved);
   for (const auto& [name, value] : run.metrics) saved.numbers[kMetricPrefix + name] = value;
   if (epoch_metrics)
     for (const auto& [name, value] : *epoch_metrics) saved.numbers[kEpochMetricPrefix + name] = value;
@@ -95,6 +153,7 @@ void LoopState::save(SavedState& saved) const {
 
 void LoopState::load(const SavedState& saved) {
   visit_counters(*this, [&]<class T>(const char* name, T& value) { value = static_cast<T>(saved.number(name)); });
+  load_epoch(saved);
   for (const auto& [name, value] : saved.numbers)
     if (name.starts_with(kMetricPrefix)) run.metrics[name.substr(kMetricPrefix.size())] = value;
   for (const auto& [name, value] : saved.numbers) {

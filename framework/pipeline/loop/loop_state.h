@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "framework/data/sampler.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/loop/checkpoint_policy.h"
 #include "framework/pipeline/loop/train_step.h"
@@ -13,6 +14,7 @@
 #include "framework/pipeline/state/due.h"
 #include "framework/pipeline/state/run_state.h"
 #include "framework/pipeline/state/saved_state.h"
+#include "framework/pipeline/state/step_count.h"
 
 namespace tenon::pipeline {
 
@@ -26,14 +28,21 @@ struct LoopState {
   // The training metrics, with one of the sums of losses.
   NamedMetrics metrics(const LossSums& losses) const;
 
-  // Writes the state to a checkpoint and reads it back. load() throws Error(checkpoint) naming what is missing.
+  // The step of the schedule for the next step.
+  int64_t schedule_step() const;
+
+  // Writes the state to a checkpoint and reads it back. If the number of ranks, the batch size or the number of batches
+  // in a step has changed, load() divides the rest of the epoch anew. It throws Error(checkpoint) naming what is
+  // missing.
   void save(SavedState& saved) const;
   void load(const SavedState& saved);
 
   const Training& training;
   RunState run;
-  int64_t batches_in_epoch = 0;               // batches read from the feed
-  int64_t skipped_in_epoch = 0;               // samples missing from these batches; set when a run is resumed
+  StepCount steps;
+  data::EpochRest rest;                       // the part of the epoch that these ranks read, if others began it
+  int64_t batches_in_epoch = 0;               // batches of this part that were read from the feed
+  int64_t skipped_in_epoch = 0;               // samples that this rank has skipped; set when a run is resumed
   bool has_epoch_ended = false;               // epoch_end was dispatched
   LossSums step_losses;                       // of the last step
   LossSums log_losses;                        // since the last log
@@ -51,6 +60,9 @@ struct LoopState {
  private:
   template <class Self, class Visit>
   static void visit_counters(Self& self, Visit&& visit);
+  void save_epoch(SavedState& saved) const;
+  void load_epoch(const SavedState& saved);
+  void count_steps();
 };
 
 }  // namespace tenon::pipeline

@@ -144,14 +144,18 @@ class Loop {
     take_stop();
     if (state_.epoch == 0 || loop_.has_epoch_ended) return;
     use_what_epoch_has();
-    // With another number of ranks, the number of batches differs.
-    if (state_.is_epoch_complete) loop_.batches_in_epoch = training_.train->feed.batches();
-    training_.train->feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch);
+    data::Feed& feed = training_.train->feed;
+    if (state_.is_epoch_complete) loop_.batches_in_epoch = feed.batches(loop_.rest);
+    feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch, loop_.rest);
+    // With drop_last, the rest of an epoch that other ranks began may have no batch.
+    const bool has_no_rest = !state_.is_epoch_complete && loop_.batches_in_epoch == feed.batches();
+    state_.is_epoch_complete |= has_no_rest;
     if (loop_.misses_validation) {
       validate_if(true);
       if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
       take_stop();
     }
+    if (has_no_rest) after_step();
     run_steps();
   }
 
@@ -161,6 +165,7 @@ class Loop {
     state_.samples_in_epoch = 0;
     state_.is_epoch_complete = false;
     loop_.has_epoch_ended = false;
+    loop_.rest = {};
     loop_.batches_in_epoch = 0;
     loop_.epoch_losses.reset();
     loop_.epoch_metrics.reset();
@@ -224,7 +229,7 @@ class Loop {
   // At the first batch of a step.
   void start_step() {
     if (std::exchange(has_started_step_, true)) return;
-    rates_ = training_.schedule.rates(state_.step);
+    rates_ = training_.schedule.rates(loop_.schedule_step());
     state_.learning_rate = rates_.learning_rate;
     dispatch(Event::step_start);
   }

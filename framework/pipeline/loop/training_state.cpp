@@ -1,12 +1,14 @@
 #include "framework/pipeline/loop/training_state.h"
 
 #include <torch/types.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/error.h"
+#include "framework/support/philox.h"
 
 namespace tenon::pipeline {
 
@@ -115,13 +117,24 @@ RankState load_training(Training& training, const std::vector<optimization::Name
     for (const auto& [name, tensor] : training.scaler->state())
       at::Tensor(tensor).copy_(saved.tensor("loss_scaler." + name));
   }
-  RankState states;
-  const std::string prefix = name_of_rank(training.group ? training.group->rank() : 0);
-  for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
-    states[one.name] = saved.bytes(prefix + one.name);
-  if (states.contains(kRandom)) generator_of(c10::kCPU).set_state(to_byte_tensor(states.at(kRandom)));
+  const int64_t rank = training.group ? training.group->rank() : 0;
+  const RankState states = read_rank_state(saved, rank);
+  if (!states.contains(kRandom))  // other numbers than at the start of the run
+    torch::manual_seed(support::derive_seed(training.plan->run.seed + static_cast<uint64_t>(rank),
+                                            support::StreamPurpose::training, 0,
+                                            static_cast<uint64_t>(saved.count("step"))));
+  else
+    generator_of(c10::kCPU).set_state(to_byte_tensor(states.at(kRandom)));
   if (!training.device.is_cpu() && states.contains(kRandomOfDevice))
     generator_of(training.device).set_state(to_byte_tensor(states.at(kRandomOfDevice)));
+  return states;
+}
+
+RankState read_rank_state(const SavedState& saved, int64_t rank) {
+  RankState states;
+  const std::string prefix = name_of_rank(rank);
+  for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
+    states[one.name] = saved.bytes(prefix + one.name);
   return states;
 }
 

@@ -25,8 +25,11 @@ using RankState = std::map<std::string, std::string>;
 // here as `weights.<name>`.
 void save_training(const Training& training, const RankState& states, SavedState& saved);
 
+// The state of this rank of the run that wrote the checkpoint; empty if it had none.
+RankState read_rank_state(const SavedState& saved, int64_t rank);
+
 // Restores the state and the tensors that were saved as the model. `excluded`: see put_weights(). Returns this rank's
-// state, which is empty for a rank that the saved run did not have. Throws Error(checkpoint) naming what does not
+// state, which is empty for a rank that the saved run did not have; its random numbers are new ones. Throws Error(checkpoint) naming what does not
 // match.
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                         const artifacts::ExcludedTensors& excluded, const SavedState& saved);

@@ -125,28 +125,52 @@ std::vector<std::string> Metric::save_states() const {
   return saved;
 }
 
-void Metric::load_states(const std::vector<std::string>& states) {
+std::vector<at::Tensor> Metric::parse_states(const std::vector<std::string>& states) const {
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::checkpoint, component().describe() + ": the checkpoint has " + what +
                                            "; expected a checkpoint of a run with the same training metrics");
   };
   if (states.size() != states_.size()) refuse(std::to_string(states.size()) + " states of this metric");
+  std::vector<at::Tensor> parsed;
   for (size_t i = 0; i < states_.size(); ++i) {
-    State& state = states_[i];
+    const State& state = states_[i];
     std::vector<int64_t> shape = state.tensor.sizes().vec();
     size_t row = state.tensor.element_size();
     if (state.reduction == TENON_REDUCE_CONCATENATE) {
       for (size_t k = 1; k < shape.size(); ++k) row *= static_cast<size_t>(shape[k]);
       shape[0] = row == 0 ? 0 : static_cast<int64_t>(states[i].size() / row);
     }
-    at::Tensor elements = at::empty(shape, state.tensor.scalar_type());
+    const at::Tensor elements = at::empty(shape, state.tensor.scalar_type());
     if (elements.nbytes() != states[i].size())
       refuse(std::to_string(states[i].size()) + " bytes of its state " + std::to_string(i));
     if (elements.nbytes() > 0) std::memcpy(elements.mutable_data_ptr(), states[i].data(), states[i].size());
-    if (state.reduction == TENON_REDUCE_CONCATENATE)
-      state.rows.parts = {elements.to(state.tensor.device())};
+    parsed.push_back(elements.to(state.tensor.device()));
+  }
+  return parsed;
+}
+
+void Metric::load_states(const std::vector<std::string>& states) {
+  const std::vector<at::Tensor> parsed = parse_states(states);
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (states_[i].reduction == TENON_REDUCE_CONCATENATE)
+      states_[i].rows.parts = {parsed[i]};
     else
-      state.tensor.copy_(elements);
+      states_[i].tensor.copy_(parsed[i]);
+  }
+}
+
+void Metric::add_states(const std::vector<std::string>& states) {
+  const std::vector<at::Tensor> parsed = parse_states(states);
+  for (size_t i = 0; i < states_.size(); ++i) {
+    State& state = states_[i];
+    switch (state.reduction) {
+      case TENON_REDUCE_CONCATENATE: state.rows.parts.push_back(parsed[i]); break;
+      case TENON_REDUCE_MAX: state.tensor.copy_(at::maximum(state.tensor, parsed[i])); break;
+      case TENON_REDUCE_MIN: state.tensor.copy_(at::minimum(state.tensor, parsed[i])); break;
+      default:
+        state.tensor.add_(parsed[i]);
+        if (state.initial != 0) state.tensor.sub_(state.initial);  // the sum contains it once
+    }
   }
 }
 

@@ -39,6 +39,8 @@ class Metric {
   std::vector<std::string> save_states() const;
   // Throws Error(checkpoint) if the number of states or of their bytes is that of another metric.
   void load_states(const std::vector<std::string>& states);
+  // Combines the saved states of another rank with those of this one. Throws as load_states() does.
+  void add_states(const std::vector<std::string>& states);
   // Returns the values in the order of values(). Synchronises with the device.
   std::vector<double> compute(const StepContext& context) const;
 
@@ -51,6 +53,7 @@ class Metric {
   };
   void read_states(const c10::Device& device);
   std::vector<at::Tensor> states_with_rows() const;
+  std::vector<at::Tensor> parse_states(const std::vector<std::string>& states) const;
   void read_values();
 
   std::string name_;

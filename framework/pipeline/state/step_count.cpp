@@ -1,0 +1,56 @@
+#include "framework/pipeline/state/step_count.h"
+
+#include "framework/support/check.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+__extension__ using Int128 = __int128;
+
+constexpr const char* kStepsPerEpoch = "steps_per_epoch";
+// Only there after a change.
+constexpr const char* kFirstStepsPerEpoch = "steps_per_epoch.first";
+constexpr const char* kChangedInEpoch = "steps_per_epoch.changed_in_epoch";
+constexpr const char* kEpochEndsAfter = "steps_per_epoch.epoch_ends_after";
+
+// Rounded down. REQUIRES: divisor > 0.
+int64_t divide_down(Int128 dividend, int64_t divisor) {
+  const Int128 quotient = dividend / divisor;
+  return static_cast<int64_t>(quotient - (quotient * divisor > dividend ? 1 : 0));
+}
+
+}  // namespace
+
+int64_t StepCount::position(int64_t step) const {
+  return epoch_ * first_ + divide_down(Int128{step - step_} * first_, now_);
+}
+
+void StepCount::change(int64_t steps_per_epoch, int64_t epoch, int64_t step) {
+  TENON_CHECK(steps_per_epoch >= 1, "steps_per_epoch " << steps_per_epoch);
+  now_ = steps_per_epoch;
+  epoch_ = epoch;
+  step_ = step;
+}
+
+void StepCount::save(SavedState& saved) const {
+  saved.numbers[kStepsPerEpoch] = static_cast<double>(now_);
+  if (epoch_ == 0 && step_ == 0 && first_ == now_) return;
+  saved.numbers[kFirstStepsPerEpoch] = static_cast<double>(first_);
+  saved.numbers[kChangedInEpoch] = static_cast<double>(epoch_);
+  saved.numbers[kEpochEndsAfter] = static_cast<double>(step_);
+}
+
+bool StepCount::is_in(const SavedState& saved) { return saved.numbers.contains(kStepsPerEpoch); }
+
+void StepCount::load(const SavedState& saved) {
+  first_ = now_ = saved.count(kStepsPerEpoch);
+  if (saved.numbers.contains(kFirstStepsPerEpoch)) {
+    first_ = saved.count(kFirstStepsPerEpoch);
+    epoch_ = saved.count(kChangedInEpoch);
+    step_ = saved.count(kEpochEndsAfter);
+  }
+  TENON_CHECK(first_ >= 1 && now_ >= 1, "steps_per_epoch " << first_ << " and " << now_);
+}
+
+}  // namespace tenon::pipeline
