@@ -1,8 +1,8 @@
 """Writes the contents of long pages in docs/: python3 scripts/contents.py [--check]
 
 A page of more than 2,000 words begins with a list of its sections, under the heading "Contents". With --check, nothing is
-written: prints each page with missing or wrong contents, and each cell of a table with more than two links, as
-FILE:LINE: problem, and fails if there is one.
+written: prints each page with missing or wrong contents, each cell of a table with more than two links, and code in a
+sentence that is wider than a page, as FILE:LINE: problem, and fails if there is one.
 """
 
 import re
@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 2000  # words of a page without contents
 MOST_LINKS = 2  # in a cell of a table
+LONGEST_CODE = 85  # characters in a sentence; the site does not divide it
 GENERATED = {"c_api.md", "commands.md"}  # with longer contents, which name every section too
 HEADING = "## Contents"
 
@@ -25,6 +26,20 @@ def outside_blocks(text: str) -> list[str]:
             line = ""
         lines.append("" if is_inside else line)
     return lines
+
+
+def paragraphs(text: str) -> list[tuple[int, str]]:
+    """Returns each paragraph as one line, with the number of its first line. Tables are left out."""
+    found: list[tuple[int, str]] = []
+    is_inside = False
+    for number, line in enumerate(outside_blocks(text), 1):
+        is_text = bool(line.strip()) and not line.startswith("|")
+        if is_text and is_inside:
+            found[-1] = (found[-1][0], found[-1][1] + " " + line.strip())
+        elif is_text:
+            found.append((number, line.strip()))
+        is_inside = is_text
+    return found
 
 
 def anchor(heading: str) -> str:
@@ -80,6 +95,12 @@ def check_page(page: Path) -> list[str]:
             most = max(len(re.findall(r"\]\(", cell)) for cell in re.split(r"(?<!\\)\|", line))
             if most > MOST_LINKS:
                 problems.append(f"{name}:{number}: a cell has {most} links; expected at most {MOST_LINKS}")
+    for number, paragraph in paragraphs(text):
+        for code in re.findall(r"(`+)(.+?)\1", paragraph):
+            if len(code[1]) > LONGEST_CODE:
+                problems.append(
+                    f"{name}:{number}: a sentence has code of {len(code[1])} characters; expected at most {LONGEST_CODE}, "
+                    "or a block of code")
     return problems
 
 

@@ -42,6 +42,16 @@ CHECK = """(() => {
 })()"""
 
 
+# Waits until styles and animations are at their end and two frames are drawn.
+SETTLED = """(async () => {
+  const frame = () => new Promise(requestAnimationFrame);
+  await frame();
+  await Promise.race([Promise.allSettled(document.getAnimations().map(one => one.finished)),
+                      new Promise(done => setTimeout(done, 1000))]);
+  await frame();
+})()"""
+
+
 class Browser:
     """Chromium, controlled by the DevTools protocol over two pipes."""
 
@@ -87,18 +97,26 @@ class Browser:
                 return answer["result"]
 
     def open(self, url, width, dark):
+        self.width = width
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         scheme = "dark" if dark else "light"
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme},
+                                                          {"name": "prefers-reduced-motion", "value": "reduce"}])
         self.call("Page.navigate", url=url)
         is_loaded = f"document.readyState == 'complete' && location.href == {json.dumps(url)}"
         while not self.evaluate(is_loaded):
             time.sleep(0.02)
+        self.evaluate(SETTLED)
 
     def evaluate(self, expression):
-        return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
+        return self.call("Runtime.evaluate", expression=expression, returnByValue=True,
+                         awaitPromise=True)["result"].get("value")
 
     def capture(self, file, clip):
+        # Parts outside of the window are not always drawn.
+        self.call("Emulation.setDeviceMetricsOverride", width=max(int(clip[0] + clip[2]), self.width),
+                  height=int(clip[1] + clip[3]), deviceScaleFactor=1, mobile=False)
+        self.evaluate(SETTLED)
         area = dict(zip(("x", "y", "width", "height"), clip), scale=1)
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=area)["data"]
         pathlib.Path(file).write_bytes(base64.b64decode(data))

@@ -2,7 +2,8 @@
 
 Copies the Markdown files of the repository's root and of docs/, and docs/site, into FOLDER, under the same paths, and follows their
 relative links. A linked source becomes a page with its content in syntax colours, a linked folder a page that lists its
-files, and any other file, such as a picture, is copied. Links are changed accordingly.
+files, and any other file, such as a picture, is copied. Links are changed accordingly. A picture NAME_light.png gets
+NAME_dark.png for the dark colours.
 """
 
 import os
@@ -16,6 +17,7 @@ LANGUAGES = {
     ".md": "markdown", ".proto": "protobuf", ".py": "python", ".rs": "rust", ".sh": "bash", ".toml": "toml",
     ".txt": "text", ".yml": "yaml"}
 NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
+LIGHT_PICTURE = re.compile(r"(!\[[^\]]*\]\()([^)#\s]+)_light\.png\)")
 LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)]*)?(\))")
 
 
@@ -80,8 +82,20 @@ class Pages:
         for line in text.split("\n"):
             if line.startswith("```"):
                 is_inside = not is_inside
-            lines.append(line if is_inside else LINK.sub(change, line))
+            lines.append(line if is_inside else self.add_dark_pictures(page, LINK.sub(change, line)))
         return "\n".join(lines)
+
+    def add_dark_pictures(self, page: Path, line: str) -> str:
+        """Adds NAME_dark.png to each picture NAME_light.png. The theme shows the one that has the colours of the page."""
+
+        def change(match: re.Match) -> str:
+            dark = Path(os.path.normpath(page.parent / f"{match[2]}_dark.png"))
+            if not (self.repository / dark).exists():
+                return match[0]
+            self.add(dark)
+            return f"{match[1]}{match[2]}_light.png#only-light){match[1]}{match[2]}_dark.png#only-dark)"
+
+        return LIGHT_PICTURE.sub(change, line)
 
     def put(self, path: Path, text: str) -> None:
         target = self.folder / path
