@@ -122,6 +122,13 @@ TEST_CASE("divided weights give the same bits as whole ones") {
              {{kVit, kAdamw, "train.precision=\"bf16\""}, {kSegmented, kMuon, kCheckpointing, "train.accumulate=2"}});
 }
 
+TEST_CASE("models whose evaluation runs no segments gather all weights for it") {
+  const std::string exported = "model={use=\"exported\",params={path=\"" TENON_SOURCE_DIR
+                               "/tests/parity/reference/exported/residual.pt2\",outputs=[\"logits\"]}}";
+  check_same(2, {{exported, kAdamw, "train.accumulate=2", "data.batch_size=8"},
+                 {exported, kAdamw, "data.batch_size=8", kCheckpointing}});
+}
+
 TEST_CASE("divided weights give the same bits if they are sent by sockets") {
   check_same(2, {{kVit, kAdamw, "distributed.backend=\"gloo\""},
                  {kSegmented, kAdamw, kCheckpointing, "distributed={backend=\"gloo\",bucket_mib=0.001}"}});

@@ -65,6 +65,10 @@ const std::vector<std::string> kMixed{"train.precision=\"bf16\"", "train.accumul
                                       "train.average={use=\"ema\",decay=0.9}"};
 const std::vector<std::string> kDivided{"distributed.shard=\"optimizer\"", "train.accumulate=2",
                                         "train.average={use=\"ema\",decay=0.9}"};
+const std::vector<std::string> kDividedGradients{"distributed.shard=\"gradients\"", "train.accumulate=2"};
+const std::vector<std::string> kDividedWeights{
+    "distributed.shard=\"parameters\"",
+    "model={use=\"vit\",params={image_size=8,patch_size=4,width=12,depth=2,heads=3,mlp_width=20}}"};
 const std::vector<std::string> kDividedScheduleFree{"distributed.shard=\"optimizer\"",
                                                     "optimizer={use=\"schedule_free_adamw\",lr=0.01}"};
 const std::vector<std::string> kScheduleFree{"optimizer={use=\"schedule_free_adamw\",lr=0.01}", "train.accumulate=2",
@@ -185,6 +189,11 @@ TEST_CASE("a run with its optimizer divided over processes resumes to the same b
   check_kills("divided-3", 3, kDividedScheduleFree, 0);
 }
 
+TEST_CASE("a run with its gradients or its weights divided over processes resumes to the same bytes") {
+  check_kills("gradients-2", 2, kDividedGradients, 0);
+  check_kills("weights-3", 3, kDividedWeights, 0);
+}
+
 TEST_CASE("a divided optimizer is resumed by any number of processes, also undivided") {
   const auto begin = [](const std::string& name, const std::string& shard) {
     fs::remove_all(runs_of(name));
@@ -214,6 +223,7 @@ TEST_CASE("a divided optimizer is resumed by any number of processes, also undiv
     CHECK(resume(divided, processes, "optimizer") == expected);
     if (processes == 1) continue;
     CHECK(resume(divided, processes, "none") == expected);
+    CHECK(resume(divided, processes, "gradients") == expected);
     CHECK(resume(plain, processes, "optimizer") == expected);
   }
   fs::remove(divided / "checkpoints/latest/training.rank1.safetensors");
@@ -233,6 +243,8 @@ TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doct
     check_kills("plain-" + std::to_string(processes), processes, kPlain, more);
     check_kills("mixed-" + std::to_string(processes), processes, kMixed, more);
     check_kills("divided-" + std::to_string(processes), processes, kDivided, more);
+    check_kills("gradients-" + std::to_string(processes), processes, kDividedGradients, more);
+    check_kills("weights-" + std::to_string(processes), processes, kDividedWeights, more);
   }
 }
 

@@ -63,6 +63,7 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics,
   Readback readback = make_readback(evaluation);
   metrics.reset();
 
+  if (context.observer) context.observer->start_evaluation();
   int64_t done = 0, passes = 0;
   bool is_whole = true;
   // Epoch 0: every evaluation uses the same samples, so that metrics are comparable.
@@ -75,8 +76,10 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics,
     is_whole = after_batch(++done);
   }
   // The other ranks wait for this one in each batch.
-  if (context.observer)
+  if (context.observer) {
     for (; passes < data.feed.batches(); ++passes) context.observer->join_pass();
+    context.observer->end_evaluation();
+  }
   readback.drain();
   int64_t skipped = data.feed.skipped();
   if (evaluation.group) is_whole = combine(evaluation, metrics, is_whole, sums, skipped);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -99,7 +100,8 @@ ParameterShards::~ParameterShards() = default;
 bool ParameterShards::owns(size_t parameter) const { return shards_.owners()[parameter] == group_.rank(); }
 
 void ParameterShards::start_pass(bool trains) {
-  started_ = 0;
+  started_.clear();
+  gathered_ = 0;
   // An evaluation may come before the first pass in training.
   if (units_.empty() && trains) observer_ = std::make_unique<Observer>(parameters_);
   if (is_divided()) gather(kOutside);
@@ -107,24 +109,38 @@ void ParameterShards::start_pass(bool trains) {
 
 void ParameterShards::end_pass(bool trains) {
   if (observer_) return divide();
+  if (holds_evaluation_ && gathered_ != count_segments_with_weights()) is_other_ = true;
   if (!is_divided()) return;
-  if (started_ + 1 != units_.size())
-    throw Error(ErrorKind::plugin, model_.component().describe() + ": a forward has " + std::to_string(started_) +
-                                       " segments and the first one had " + std::to_string(units_.size() - 1) +
-                                       "; with distributed.shard = \"parameters\" expected the same number: set shard "
-                                       "= \"gradients\"");
+  const size_t with_weights = count_segments_with_weights();
+  if (gathered_ != with_weights) refuse_segments((gathered_ < with_weights ? "fewer segments" : "more segments"));
   if (!trains) free(kOutside);
 }
 
-void ParameterShards::start_forward(size_t segment) {
-  ++started_;
+size_t ParameterShards::start_forward(const void* kind) {
+  const std::pair key(kind, started_[kind]++);
+  auto found = numbers_.find(key);
+  if (found == numbers_.end()) {
+    if (is_divided()) refuse_segments("another segment");
+    // An evaluation that holds all weights: no segment of training.
+    if (!units_.empty()) return kKept;
+    found = numbers_.emplace(key, numbers_.size()).first;
+  }
+  const size_t segment = found->second;
   if (observer_) observer_->set_unit(segment + 1);
-  if (is_divided() && segment + 1 < units_.size()) gather(segment + 1);
+  if (!units_.empty() && !units_[segment + 1].parameters.empty()) ++gathered_;
+  if (is_divided()) gather(segment + 1);
+  return segment;
+}
+
+void ParameterShards::refuse_segments(const std::string& what) const {
+  throw Error(ErrorKind::plugin, model_.component().describe() + ": a forward has " + what +
+                                     " than the first one in training; with distributed.shard = \"parameters\" "
+                                     "expected the same segments in each: set shard = \"gradients\"");
 }
 
 void ParameterShards::end_forward(size_t segment) {
   if (observer_) observer_->set_unit(kOutside);
-  if (is_divided() && segment + 1 < units_.size()) free(segment + 1);
+  if (is_divided()) free(segment + 1);
 }
 
 void ParameterShards::start_backward(size_t segment) {
@@ -138,6 +154,27 @@ void ParameterShards::end_backward(size_t segment) {
 void ParameterShards::end_backward_pass() {
   if (!is_divided()) return;
   for (size_t unit = 0; unit < units_.size(); ++unit) free(unit);
+}
+
+size_t ParameterShards::count_segments_with_weights() const {
+  return static_cast<size_t>(std::ranges::count_if(units_.begin() + 1, units_.end(),
+                                                   [](const Unit& unit) { return !unit.parameters.empty(); }));
+}
+
+void ParameterShards::start_evaluation() {
+  is_other_ = false;
+  holds_evaluation_ = is_divided() && evaluations_ != Evaluations::by_segment;
+  if (holds_evaluation_) hold_all();
+}
+
+void ParameterShards::end_evaluation() {
+  if (!std::exchange(holds_evaluation_, false)) return;
+  if (evaluations_ == Evaluations::unknown) {
+    const at::Tensor other = at::full({}, is_other_ ? 1 : 0, at::kLong);
+    group_.reduce(distributed::Reduction::maximum, other);
+    evaluations_ = *other.const_data_ptr<int64_t>() != 0 ? Evaluations::whole : Evaluations::by_segment;
+  }
+  free_all();
 }
 
 void ParameterShards::join_pass() {
@@ -160,7 +197,7 @@ bool ParameterShards::may_use(size_t segment, const at::Tensor& tensor) const {
 void ParameterShards::divide() {
   std::unordered_map<const void*, size_t> users_of_memory;
   for (const optimization::NamedTensor& named : parameters_) ++users_of_memory[memory_of(named.tensor)];
-  units_.resize(started_ + 1);
+  units_.resize(numbers_.size() + 1);
   int64_t kept_bytes = 0, outside_bytes = 0, total = 0, largest = 0;
   std::string description;
   std::vector<int64_t> bytes_of(units_.size(), 0);
@@ -185,7 +222,7 @@ void ParameterShards::divide() {
   if (total == kept_bytes + outside_bytes)
     throw Error(ErrorKind::configuration,
                 "distributed.shard: is \"parameters\", but " + model_.component().describe() +
-                    (started_ == 0 ? " declares no segments" : " uses no parameter in one segment only") +
+                    (numbers_.empty() ? " declares no segments" : " uses no parameter in one segment only") +
                     "; expected a model that runs its layers as segments (tenon/checkpointing.h), whose weights are "
                     "gathered one after another: set shard = \"gradients\"");
   group_.require_equal("the segments of the model", description);

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
-#include <set>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
@@ -34,14 +36,18 @@ class ParameterShards final : public plugins::ForwardObserver {
   ParameterShards& operator=(const ParameterShards&) = delete;
 
   // Throws Error(configuration) after the first pass if the model has no segment with weights that only it uses.
-  // Throws Error(plugin) if a pass has another number of segments than the first one.
+  // Throws Error(plugin) if a pass has other segments than the first one.
   void start_pass(bool trains) override;
   void end_pass(bool trains) override;
   void join_pass() override;
+  // The first evaluation with divided weights gathers all of them, to find out whether it runs the same segments as
+  // training. If it does not, as for graphs of torch.export, so do all others.
+  void start_evaluation() override;
+  void end_evaluation() override;
   // After the last backward of a training pass.
   void end_backward_pass();
 
-  void start_forward(size_t segment) override;
+  size_t start_forward(const void* kind) override;
   void end_forward(size_t segment) override;
   void start_backward(size_t segment) override;
   void end_backward(size_t segment) override;
@@ -62,7 +68,12 @@ class ParameterShards final : public plugins::ForwardObserver {
     bool is_gathered = true;
   };
 
+  // How evaluations gather the weights.
+  enum class Evaluations { unknown, by_segment, whole };
+
+  size_t count_segments_with_weights() const;
   void divide();
+  [[noreturn]] void refuse_segments(const std::string& what) const;
   void gather(size_t unit);
   void free(size_t unit);
   void free_at_once(size_t unit);
@@ -76,8 +87,13 @@ class ParameterShards final : public plugins::ForwardObserver {
   std::unique_ptr<Observer> observer_;                // during the first pass
   std::vector<Unit> units_;                           // empty: not known yet; then one more than there are segments
   std::vector<size_t> unit_of_;                       // of each parameter; kKept: all ranks keep it
-  size_t started_ = 0;                                // segments of the current pass
-  bool is_held_ = false;                              // all weights are gathered
+  std::map<std::pair<const void*, size_t>, size_t> numbers_;  // of segments, by kind and position
+  std::unordered_map<const void*, size_t> started_;           // segments of the current pass, by kind
+  size_t gathered_ = 0;                                       // segments of the current pass that have weights
+  Evaluations evaluations_ = Evaluations::unknown;
+  bool holds_evaluation_ = false;  // all weights are gathered for the current evaluation
+  bool is_other_ = false;          // a pass of the current evaluation has other segments than training
+  bool is_held_ = false;           // all weights are gathered
   StoragePool pool_;
 };
 

@@ -8,7 +8,7 @@
 
 namespace tenon::plugins {
 
-// Segments are numbered from 0 in the order in which a forward runs them. A segment within a segment is a part of it.
+// Segments are numbered from 0. A segment within a segment is a part of it.
 class ForwardObserver {
  public:
   virtual ~ForwardObserver() = default;
@@ -17,11 +17,16 @@ class ForwardObserver {
   virtual void start_pass(bool trains) = 0;
   virtual void end_pass(bool trains) = 0;
 
+  // [train] Before the first forward of an evaluation, and after the last one.
+  virtual void start_evaluation() = 0;
+  virtual void end_evaluation() = 0;
+
   // [train] In place of a forward, on a rank that has no batch for it.
   virtual void join_pass() = 0;
 
-  // [train] Before a segment computes its outputs, and after it.
-  virtual void start_forward(size_t segment) = 0;
+  // [train] Before a segment computes its outputs, and after it. `kind`: the table of its functions. Returns its number,
+  // which is that of the segment with the same position among those of its kind in other passes.
+  virtual size_t start_forward(const void* kind) = 0;
   virtual void end_forward(size_t segment) = 0;
 
   // [train] [autograd] Before backward runs a segment, and after it. end_backward() is not called for a segment without

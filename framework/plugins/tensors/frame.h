@@ -55,8 +55,6 @@ class Frame {
   void set_buffers(std::span<const at::Tensor> buffers) { buffers_ = buffers; }
   std::span<const at::Tensor> buffers() const { return buffers_; }
 
-  // For a model: the number of a segment that starts.
-  size_t next_segment() { return segments_++; }
   // Hides the observer from the segments that a segment contains.
   void set_observer(ForwardObserver* observer) { context_.observer = observer; }
 
@@ -73,7 +71,6 @@ class Frame {
   std::vector<at::Tensor> kept_;
   std::span<AppendedRows* const> rows_;
   std::span<const at::Tensor> buffers_;
-  size_t segments_ = 0;
 };
 
 // tenon_host.make_tensor and tenon_host.append.

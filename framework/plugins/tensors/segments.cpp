@@ -394,8 +394,7 @@ tenon_status run(const tenon_frame* base, const tenon_segment* table, void* self
     }
     runs_backward = at::GradMode::is_enabled() && (runs_backward || has_weights(base));
     ForwardObserver* const observer = frame.context().observer;
-    const size_t number = observer ? frame.next_segment() : 0;
-    if (observer) observer->start_forward(number);
+    const size_t number = observer ? observer->start_forward(table) : 0;
     tenon_status status = TENON_OK;
     variable_list results = frame.context().checkpoints_activations && runs_backward
                                 ? run_without_graph(frame, segment, number, given, output_count, status)
