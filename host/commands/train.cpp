@@ -18,8 +18,10 @@ po::options_description make_train_options() {
   add("limit-batches", po::value<int64_t>()->value_name("N"),
       "end each epoch, each validation and the test after N batches; short for --set data.limit_batches=N, --set "
       "data.validation_limit_batches=N and --set data.test_limit_batches=N");
-  add("processes", po::value<int64_t>()->value_name("N"),
-      "train with N processes on this machine; short for --set distributed.processes=N");
+  add("processes", po::value<std::string>()->value_name("N"),
+      "train with N processes on this machine; short for --set distributed.processes=N. With MIN:MAX and --restarts, "
+      "the "
+      "run starts with MAX and may continue with fewer if processes are lost, but with at least MIN");
   add("resume", po::value<std::string>()->value_name("WHERE"),
       "resume from a checkpoint: auto (the newest run of this name; a new run starts if it has finished or there is "
       "none), latest (the newest checkpoint of the newest run of this name), best (its best checkpoint), or the folder "
@@ -45,6 +47,27 @@ po::options_description make_train_options() {
   return options;
 }
 
+// Parses "4", or "2:4" with the least and the most processes.
+void read_processes(const Arguments& arguments, TrainOptions& options) {
+  if (!arguments.has("processes")) return;
+  const std::string text = arguments.text("processes");
+  const size_t colon = text.find(':');
+  const auto parse = [&](size_t begin, size_t end) {
+    int64_t number = 0;
+    const auto read = std::from_chars(text.data() + begin, text.data() + end, number);
+    if (read.ec != std::errc() || read.ptr != text.data() + end)
+      arguments.refuse("--processes is \"" + text + "\"", "a number such as 4, or the least and the most such as 2:4");
+    return number;
+  };
+  options.processes = parse(colon == std::string::npos ? 0 : colon + 1, text.size());
+  const int64_t least = colon == std::string::npos ? options.processes : parse(0, colon);
+  if (least < 1) arguments.refuse("--processes is " + text, "at least 1");
+  if (least > options.processes)
+    arguments.refuse("--processes is " + text,
+                     "the least number first: " + std::to_string(options.processes) + ":" + std::to_string(least));
+  if (least < options.processes) options.least_processes = least;
+}
+
 // --limit-batches and --processes are short for overrides.
 void add_short_overrides(const Arguments& arguments, TrainOptions& options) {
   const auto add = [&](const char* key, int64_t value) {
@@ -55,7 +78,7 @@ void add_short_overrides(const Arguments& arguments, TrainOptions& options) {
     add("data.validation_limit_batches", limit);
     add("data.test_limit_batches", limit);
   }
-  options.processes = arguments.count("processes", 1);
+  read_processes(arguments, options);
   if (options.processes > 0) add("distributed.processes", options.processes);
 }
 

@@ -8,6 +8,7 @@
 
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/file/usable_cores.h"
+#include "framework/distributed/launch/elastic_size.h"
 #include "framework/distributed/launch/launch_ranks.h"
 #include "framework/distributed/launch/world.h"
 #include "framework/support/error.h"
@@ -43,10 +44,82 @@ int64_t share_threads(const config::RunConfig& config, int64_t processes) {
   return std::max<int64_t>(config::count_usable_cores() / processes, 1);
 }
 
+// Launches the processes again after a lost one, and after a checkpoint if more may be started.
+class RestartedLaunch {
+ public:
+  RestartedLaunch(const LaunchOptions& options, const config::RunConfig& config, int64_t processes)
+      : restarts_(options.restarts),
+        config_(config),
+        is_elastic_(options.least_processes > 0),
+        size_({is_elastic_ ? options.least_processes : processes, processes}) {
+    request_.arguments = options.command_line;
+    if (is_elastic_) request_.on_checkpoint = [this] { return size_.note_checkpoint(); };
+  }
+
+  int run() {
+    for (;;) {
+      const auto report = launch();
+      if (!report) continue;
+      if (!report->message.empty()) support::log_error(report->message);
+      // Only a lost process is restarted. Errors in a plugin or run file would recur.
+      const bool was_lost = report->exit_code == static_cast<int>(ErrorKind::rank_lost);
+      if (!report->was_stopped_to_restart && !(was_lost && restart_after_loss())) return report->exit_code;
+      if (report->was_stopped_to_restart)
+        support::log_warning("the run restarts with " + describe_size() + " from its newest checkpoint");
+      ++request_.attempt;
+    }
+  }
+
+ private:
+  // Returns nothing if the processes could not be started, and fewer may be.
+  std::optional<distributed::LaunchReport> launch() {
+    request_.processes = size_.processes();
+    request_.omp_threads = size_.processes() > 1 ? share_threads(config_, size_.processes()) : 0;
+    try {
+      return distributed::launch_ranks(request_);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::system || !size_.fail_to_start()) throw;
+      support::log_warning(std::string(error.what()) + "; the run continues with " + describe_size());
+      return std::nullopt;
+    }
+  }
+
+  bool restart_after_loss() {
+    const int64_t before = size_.processes();
+    const bool counts = size_.lose();
+    if (counts && ++lost_ > restarts_) return false;
+    const std::string what = counts ? "restart " + std::to_string(lost_) + " of " + std::to_string(restarts_)
+                                    : "more processes failed again";
+    support::log_warning(what + (size_.processes() < before ? ", with " + describe_size() : "") +
+                         ": the run resumes from its newest checkpoint");
+    return true;
+  }
+
+  std::string describe_size() const {
+    return std::to_string(size_.processes()) + (size_.processes() == 1 ? " process" : " processes");
+  }
+
+  const int64_t restarts_;
+  const config::RunConfig& config_;
+  const bool is_elastic_;
+  distributed::ElasticSize size_;
+  distributed::LaunchRequest request_;
+  int64_t lost_ = 0;  // restarts after a loss
+};
+
+void refuse_without_restarts(const LaunchOptions& options) {
+  if (options.least_processes == 0 || options.restarts > 0) return;
+  throw Error(ErrorKind::configuration, "command line: --processes is " + std::to_string(options.least_processes) +
+                                            ":" + std::to_string(options.processes) +
+                                            ", but a lost process ends the run without --restarts; expected "
+                                            "--restarts N: the most restarts after lost processes");
+}
+
 }  // namespace
 
 std::optional<int> launch_processes(const LaunchOptions& options, const World& world) {
   refuse_second_launcher(options, world);
+  refuse_without_restarts(options);
   if (world.launcher != World::Launcher::none) {
     // Plugin output to the launcher's pipe is line-buffered, as on a terminal.
     if (world.launcher == World::Launcher::tenon && !world.is_first()) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
@@ -57,19 +130,7 @@ std::optional<int> launch_processes(const LaunchOptions& options, const World& w
   const int64_t processes = config.distributed.processes.value_or(1);
   if (processes == 1 && options.restarts == 0) return std::nullopt;
   check_run_file(options.file);  // each process would report the same error
-  distributed::LaunchRequest request;
-  request.processes = processes;
-  request.arguments = options.command_line;
-  if (processes > 1) request.omp_threads = share_threads(config, processes);
-  for (;; ++request.attempt) {
-    const distributed::LaunchReport report = distributed::launch_ranks(request);
-    if (!report.message.empty()) support::log_error(report.message);
-    // Only a lost process is restarted. Errors in a plugin or run file would recur.
-    const bool was_lost = report.exit_code == static_cast<int>(ErrorKind::rank_lost);
-    if (!was_lost || request.attempt == options.restarts) return report.exit_code;
-    support::log_warning("restart " + std::to_string(request.attempt + 1) + " of " + std::to_string(options.restarts) +
-                         ": the run resumes from its newest checkpoint");
-  }
+  return RestartedLaunch(options, config, processes).run();
 }
 
 int start_training(const TrainOptions& options) {
@@ -77,8 +138,8 @@ int start_training(const TrainOptions& options) {
                             options.logs_json ? support::TerminalFormat::json : support::TerminalFormat::text);
   catch_save_signal();
   const World world = distributed::read_world();
-  if (const auto exit_code =
-          launch_processes({options.file, options.processes, options.restarts, options.command_line}, world))
+  if (const auto exit_code = launch_processes(
+          {options.file, options.processes, options.least_processes, options.restarts, options.command_line}, world))
     return *exit_code;
   support::log_info(describe_wait_policy());
   return run(options, world);

@@ -14,6 +14,7 @@ namespace tenon::host {
 struct LaunchOptions {
   RunFile file;
   int64_t processes = 0;                  // --processes, which is also in the overrides; 0: not given
+  int64_t least_processes = 0;            // processes with which the run may continue; 0: all of them
   int64_t restarts = 0;                   // maximum number of restarts after a lost process
   std::vector<std::string> command_line;  // with the program
 };

@@ -126,7 +126,8 @@ pipeline::TestTimeAugmentation read_augmentation(const Arguments& arguments) {
 
 int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(Evaluation&)>& work) {
   const distributed::World world = distributed::read_world();
-  const LaunchOptions launched{options.file, options.processes, /*restarts=*/0, options.command_line};
+  const LaunchOptions launched{
+      .file = options.file, .processes = options.processes, .command_line = options.command_line};
   if (const auto exit_code = launch_processes(launched, world)) return *exit_code;
   OpenedRun run = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, run);

@@ -10,6 +10,7 @@
 
 #include "framework/callbacks/make_observers.h"
 #include "framework/config/plan/print_run_plan.h"
+#include "framework/distributed/launch/launch_ranks.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/model_tensors.h"
 #include "framework/pipeline/checks/advise_device.h"
@@ -133,6 +134,22 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, report
   }
 }
 
+// Reports each new checkpoint to the launcher.
+class CheckpointReporter final : public pipeline::Observer {
+ public:
+  bool subscribes(pipeline::Event event) const override {
+    return event == pipeline::Event::checkpoint_before || event == pipeline::Event::checkpoint_after;
+  }
+  // A resumed run repeats the second event of its checkpoint.
+  void on_event(pipeline::Event event, const pipeline::RunState&, pipeline::CallbackRequests&) override {
+    if (event == pipeline::Event::checkpoint_after && is_new_) distributed::report_checkpoint();
+    is_new_ = event == pipeline::Event::checkpoint_before;
+  }
+
+ private:
+  bool is_new_ = false;
+};
+
 // Shortens the plan to one step, one batch of each validation and of the test data, and one checkpoint.
 void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
   const config::Period each_step{config::Period::Unit::steps, 1};
@@ -235,9 +252,12 @@ int run(const TrainOptions& options, const distributed::World& world) {
     for (const std::string& hint : opened.plan.hints) support::log_warning(hint);
   const auto group = join_ranks(world, opened);
   const std::unique_ptr<reporting::RunOutput> output = make_output(options);
+  CheckpointReporter reporter;
+  TrainOptions observed = options;
+  if (world.reports_checkpoints && world.is_first()) observed.observers.push_back(&reporter);
   try {
-    const int exit_code = options.is_dry_run ? run_dry(options, *output, opened, world.attempt, group.get())
-                                             : run_plan(options, *output, opened, world.attempt, group.get());
+    const int exit_code = options.is_dry_run ? run_dry(observed, *output, opened, world.attempt, group.get())
+                                             : run_plan(observed, *output, opened, world.attempt, group.get());
     if (group) group->barrier();
     return exit_code;
   } catch (const std::exception& error) {

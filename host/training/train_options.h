@@ -20,6 +20,7 @@ struct TrainOptions {
   std::string resume;             // argument of find_checkpoint(); empty: a new run
   int64_t restarts = 0;           // maximum number of restarts after a lost process
   int64_t processes = 0;          // --processes, which is also in the overrides; 0: not given
+  int64_t least_processes = 0;    // the first number of --processes MIN:MAX; 0: there is only one number
   int64_t first_traced_step = 0;  // counted from 1; 0: no trace
   int64_t last_traced_step = 0;
   std::vector<std::string> command_line;       // with the program

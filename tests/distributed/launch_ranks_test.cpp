@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -218,6 +220,45 @@ TEST_CASE("no process remains if the launcher is killed") {
   kill(run.pid(), SIGKILL);
   CHECK(run.finish().exit_code == 128 + SIGKILL);
   CHECK(run.are_all_ranks_gone());
+}
+
+TEST_CASE("ranks are stopped after a checkpoint that they report, so that they can be started again") {
+  const std::map<std::string, std::string> second{{"TEST_RESTARTS_AFTER", "2"}};
+  const std::string report =
+      "0=handle_signals,await_file:ready.1,report_checkpoint,await_file:checkpoint.1,report_checkpoint,"
+      "stop_when_requested";
+  const LaunchedOutcome stopped = launch(2, {report, "1=stop_when_requested"}, 60, second);
+  CHECK(stopped.exit_code == 128 + SIGTERM);
+  CHECK(stopped.errors == "stopped to restart\n");
+  CHECK(lines_of(stopped.output) == Lines{"[rank 1] signal 15, 1 times", "signal 15, 1 times"});
+  // A rank that fails while it stops.
+  const LaunchedOutcome failed = launch(2, {report, "1=touch:ready.1,await_file:checkpoint.2,kill:9"}, 60, second);
+  CHECK(failed.exit_code == 6);
+  CHECK(failed.errors.find("stopped to restart") == std::string::npos);
+  // Ranks that end before they get the signal.
+  const LaunchedOutcome ended =
+      launch(1, {"0=ignore_signals,report_checkpoint,await_file:checkpoint.1"}, 60, {{"TEST_RESTARTS_AFTER", "1"}});
+  CHECK(ended.exit_code == 0);
+  CHECK(ended.errors.empty());
+}
+
+TEST_CASE("a stop that is requested during such a restart ends the run") {
+  const std::string stop = "await_file:interrupted,stop_when_requested";
+  LaunchedRun run(
+      2, {"0=handle_signals,await_file:ready.1,report_checkpoint," + stop, "1=handle_signals,touch:ready.1," + stop},
+      60, {{"TEST_RESTARTS_AFTER", "1"}});
+  run.await_file("checkpoint.1");
+  kill(run.pid(), SIGINT);
+  std::ofstream(run.folder() / "interrupted") << "";
+  const LaunchedOutcome outcome = run.finish();
+  CHECK(outcome.exit_code == 128 + SIGINT);
+  CHECK(outcome.errors.empty());
+}
+
+TEST_CASE("ranks know whether the launcher acts on their checkpoints, and a report without need changes nothing") {
+  CHECK(launch(1, {"0=describe_reports"}, 60, {{"TEST_RESTARTS_AFTER", "9"}}).output == "reports 1\n");
+  CHECK(launch(1, {"0=describe_reports,report_checkpoint"}, 60, {{"TENON_REPORTS_CHECKPOINTS", "1"}}).output ==
+        "reports 0\n");
 }
 
 }  // namespace tenon::distributed

@@ -108,8 +108,12 @@ void leave_child() {
   _exit(0);
 }
 
-void stop_when_requested() {
+void handle_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, count_signal);
+}
+
+void stop_when_requested() {
+  handle_signals();
   write_file("ready." + std::to_string(read_world().rank), "");
   while (signals == 0) sleep_ms(2);
   sleep_ms(300);  // a second signal would be an error
@@ -157,6 +161,10 @@ void act(const World& world, const std::string& action, const std::string& value
          while (connects(world)) sleep_ms(2);
        }},
       {"leave_child", leave_child},
+      {"report_checkpoint", [] { report_checkpoint(); }},
+      {"describe_reports", [&] { std::printf("reports %d\n", world.reports_checkpoints); }},
+      {"await_file", [&] { await_file(value); }},
+      {"handle_signals", handle_signals},
       {"stop_when_requested", stop_when_requested},
       {"ignore_signals", ignore_signals},
       {"hang", hang}};
@@ -187,7 +195,15 @@ int main(int argc, char** argv) try {
   request.arguments.assign(argv, argv + argc);
   request.patience_s = std::stod(argv[2]);
   if (const char* const threads = std::getenv("TEST_OMP_THREADS")) request.omp_threads = std::stoll(threads);
+  // The number of the checkpoint after which the ranks are stopped.
+  int64_t checkpoints = 0;
+  if (const char* const restarts = std::getenv("TEST_RESTARTS_AFTER"))
+    request.on_checkpoint = [&checkpoints, after = std::stoll(restarts)] {
+      write_file("checkpoint." + std::to_string(++checkpoints), "");
+      return checkpoints == after;
+    };
   const LaunchReport report = launch_ranks(request);
+  if (report.was_stopped_to_restart) std::fprintf(stderr, "stopped to restart\n");
   if (!report.message.empty()) std::fprintf(stderr, "error: %s\n", report.message.c_str());
   return report.exit_code;
 } catch (const std::exception& error) {

@@ -112,6 +112,8 @@ TEST_CASE("a process of Tenon's launcher has its rank, and rank 0 has the listen
   CHECK(first.listen_fd == 7);
   CHECK(first.attempt == 0);
   CHECK_FALSE(first.store_is_launchers);
+  CHECK_FALSE(world_of(with(kTenon, {{"TENON_REPORTS_CHECKPOINTS", ""}})).reports_checkpoints);
+  CHECK(world_of(with(kTenon, {{"TENON_REPORTS_CHECKPOINTS", "1"}})).reports_checkpoints);
   const World last = world_of(with(kTenon, {{"TENON_RANK", "2"}, {"TENON_LISTEN_FD", ""}, {"TENON_ATTEMPT", "4"}}));
   CHECK(last.rank == 2);
   CHECK(last.local_rank == 2);

@@ -20,6 +20,7 @@ struct RankEnd {
 struct LaunchReport {
   int exit_code = 0;
   std::string message;  // names the process that was the first cause; empty if there is nothing to report
+  bool was_stopped_to_restart = false;  // by LaunchRequest::on_checkpoint, and all ranks have stopped in order
 };
 
 // Returns whether the process finished or stopped on request.

@@ -45,7 +45,8 @@ RankStart describe_rank(const LaunchRequest& request, int64_t rank, const Loopba
                     set(variables::kMasterAddress, "127.0.0.1"),
                     set(variables::kMasterPort, std::to_string(socket.port)),
                     set(variables::kListenFd, rank == 0 ? std::to_string(socket.descriptor.number()) : ""),
-                    set(variables::kAttempt, std::to_string(request.attempt))};
+                    set(variables::kAttempt, std::to_string(request.attempt)),
+                    set(variables::kReportsCheckpoints, request.on_checkpoint ? "1" : "")};
   if (request.omp_threads > 0) start.settings.push_back(set("OMP_NUM_THREADS", std::to_string(request.omp_threads)));
   if (rank == 0) start.listen_descriptor = socket.descriptor.number();
   start.output = rank == 0 ? RankStart::Output::inherited : RankStart::Output::piped;
@@ -160,7 +161,9 @@ class Launch {
       }
     }
     finish_output();
-    return find_first_cause(ends_, requested_);
+    LaunchReport report = find_first_cause(ends_, requested_);
+    report.was_stopped_to_restart = restarts_ && requested_ == 0 && report.exit_code == 128 + SIGTERM;
+    return report;
   }
 
  private:
@@ -206,6 +209,7 @@ class Launch {
   void obey(const ReceivedSignal& signal) {
     if (signal.number == SIGCHLD) return;
     if (signal.number == SIGUSR1) return ranks_.pass_on_to_first(SIGUSR1);  // rank 0 forwards the request
+    if (signal.number == SIGUSR2) return note_checkpoint();
     const Clock::time_point now = Clock::now();
     if (requested_ != 0) {
       if (now - requested_at_ >= kSameRequest) ranks_.end_all();
@@ -213,8 +217,15 @@ class Launch {
     }
     requested_ = signal.number;
     requested_at_ = now;
-    if (!signal.is_from_terminal) ranks_.pass_on(signal.number);
+    // To a rank that is stopping, another signal means to end at once.
+    if (!signal.is_from_terminal && !restarts_) ranks_.pass_on(signal.number);
     ranks_.pass_on(SIGCONT);  // a stopped rank receives the request when it continues, and the others wait for it
+  }
+
+  void note_checkpoint() {
+    if (!request_.on_checkpoint || restarts_ || has_failed_ || requested_ != 0) return;
+    restarts_ = request_.on_checkpoint();
+    if (restarts_) ranks_.pass_on(SIGTERM);
   }
 
   void note_ended() {
@@ -243,6 +254,7 @@ class Launch {
   std::vector<Stream> streams_;
   std::vector<RankEnd> ends_;  // in order of time
   bool has_failed_ = false;
+  bool restarts_ = false;                      // on_checkpoint requested it
   std::optional<Clock::time_point> deadline_;  // when the remaining ranks are killed
   int requested_ = 0;                          // the signal to stop; 0: none
   Clock::time_point requested_at_;
@@ -258,5 +270,7 @@ LaunchReport launch_ranks(const LaunchRequest& request) {
   Launch launch(request);
   return launch.run();
 }
+
+void report_checkpoint() { kill(getppid(), SIGUSR2); }
 
 }  // namespace tenon::distributed

@@ -31,7 +31,8 @@ void put_into_inbox(int number, siginfo_t* info, void*) {
 }  // namespace
 
 SignalInbox::SignalInbox()
-    : replaced_{{{SIGINT, {}}, {SIGTERM, {}}, {SIGHUP, {}}, {SIGUSR1, {}}, {SIGCHLD, {}}, {SIGPIPE, {}}}} {
+    : replaced_{
+          {{SIGINT, {}}, {SIGTERM, {}}, {SIGHUP, {}}, {SIGUSR1, {}}, {SIGUSR2, {}}, {SIGCHLD, {}}, {SIGPIPE, {}}}} {
   TENON_CHECK(inbox == -1, "a second inbox for signals");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)

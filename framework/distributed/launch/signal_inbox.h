@@ -16,9 +16,9 @@ struct ReceivedSignal {
   bool is_from_terminal;
 };
 
-// During its lifetime the inbox receives SIGTERM, SIGUSR1 and SIGCHLD. It receives SIGINT and SIGHUP unless the signal
-// was ignored, as by a shell that starts a command with `&`, and by nohup. SIGPIPE is ignored. REQUIRES: only one
-// instance at a time.
+// During its lifetime the inbox receives SIGTERM, SIGUSR1, SIGUSR2 and SIGCHLD. It receives SIGINT and SIGHUP unless
+// the signal was ignored, as by a shell that starts a command with `&`, and by nohup. SIGPIPE is ignored. REQUIRES:
+// only one instance at a time.
 class SignalInbox {
  public:
   SignalInbox();
@@ -40,7 +40,7 @@ class SignalInbox {
 
   support::FileDescriptor from_;
   support::FileDescriptor to_;
-  std::array<Replaced, 6> replaced_;
+  std::array<Replaced, 7> replaced_;
 };
 
 }  // namespace tenon::distributed

@@ -90,6 +90,7 @@ World read_tenon(const std::function<const char*(const char*)>& environment) {
   world.rank = world.local_rank = variables.number(variables::kRank, 0, kMaxProcesses);
   world.size = world.local_size = variables.number(variables::kWorldSize, 1, kMaxProcesses);
   world.attempt = variables.number(variables::kAttempt, 0, INT32_MAX);
+  world.reports_checkpoints = variables.has(variables::kReportsCheckpoints);
   refuse_contradictions(world, variables,
                         {variables::kRank, variables::kWorldSize, variables::kRank, variables::kWorldSize});
   if (world.size == 1) return world;

@@ -16,9 +16,10 @@ struct World {
   int64_t local_rank = 0, local_size = 1;  // among the processes on this machine
   std::string master_address;              // address of the store of rank 0 or of the launcher; empty if size is 1
   uint16_t master_port = 0;
-  bool store_is_launchers = false;  // torchrun's agent serves the store; rank 0 only connects to it
-  int listen_fd = -1;               // listening socket for the store of rank 0, from Tenon's launcher; -1: none
-  int64_t attempt = 0;              // number of restarts so far
+  bool store_is_launchers = false;   // torchrun's agent serves the store; rank 0 only connects to it
+  int listen_fd = -1;                // listening socket for the store of rank 0, from Tenon's launcher; -1: none
+  int64_t attempt = 0;               // number of restarts so far
+  bool reports_checkpoints = false;  // rank 0 reports them to Tenon's launcher
 
   bool is_one_machine() const { return local_size == size; }
   bool is_first() const { return rank == 0; }
@@ -37,6 +38,7 @@ inline constexpr const char* kMasterAddress = "TENON_MASTER_ADDR";
 inline constexpr const char* kMasterPort = "TENON_MASTER_PORT";
 inline constexpr const char* kListenFd = "TENON_LISTEN_FD";  // only for rank 0
 inline constexpr const char* kAttempt = "TENON_ATTEMPT";
+inline constexpr const char* kReportsCheckpoints = "TENON_REPORTS_CHECKPOINTS";  // "1": World::reports_checkpoints
 }  // namespace variables
 
 // Reads the variables of Tenon's launcher, torchrun, Open MPI, MPICH or SLURM's srun, in this order. Without variables

@@ -1,0 +1,145 @@
+// Runs that continue with fewer processes after losses, and with more after a checkpoint.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/end_to_end/hosted_run.h"
+#include "tests/test_folder.h"
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+// An epoch has 287 samples: 12 steps with one process, 4 with three.
+constexpr const char* kRunFile = R"([run]
+deterministic = true
+threads = 1
+[model]
+use = "mlp"
+params = { hidden = [16] }
+[data]
+batch_size = 24
+workers = 0
+[data.train]
+use = "digits"
+subset = "20%"
+[[loss]]
+use = "cross_entropy"
+[train]
+epochs = 1000000
+[checkpoint]
+every = "2 steps"
+asynchronous = false
+[log]
+tensorboard = false
+[optimizer]
+use = "adamw"
+lr = 0.01
+[distributed]
+timeout_s = 60
+[[callback]]
+use = "faulty"
+)";
+
+std::vector<std::string> arguments_of(const std::string& faulty, const std::vector<std::string>& more) {
+  const fs::path file = write_file(tenon::test_folder() / "elastic.toml", kRunFile);
+  std::vector<std::string> arguments{"--config",     file.string(),
+                                     "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
+                                     "--set",        "run.name=\"elastic\"",
+                                     "--set",        "run.output_dir=\"" + tenon::test_folder().string() + "\"",
+                                     "--set",        "callback.0.params=" + faulty};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+// Returns the newest run. A run that was killed before its first checkpoint cannot be resumed.
+fs::path newest_run() {
+  const std::vector<fs::path> runs(fs::directory_iterator(tenon::test_folder() / "elastic"), {});
+  REQUIRE(!runs.empty());
+  return *std::ranges::max_element(runs);
+}
+
+void check_each_epoch_ended_once() {
+  std::vector<int> epochs, expected;
+  std::istringstream history(read_history_without_times(newest_run()));
+  for (std::string line; std::getline(history, line);)
+    if (const auto event = nlohmann::json::parse(line); event["event"] == "epoch") epochs.push_back(event["epoch"]);
+  REQUIRE(!epochs.empty());
+  for (int epoch = 1; epoch <= epochs.back(); ++epoch) expected.push_back(epoch);
+  CHECK(epochs == expected);
+}
+
+}  // namespace
+
+// The runs are long, so that the launcher always comes to change the number of processes. The callback ends them.
+TEST_CASE("a run whose last process is always lost continues with fewer processes") {
+  fs::remove_all(tenon::test_folder() / "elastic");
+  const Outcome outcome = run_host(arguments_of("{rank=2,how=\"kill\",where=\"start\"}",
+                                                {"--processes", "1:3", "--restarts", "2", "--resume", "auto"}),
+                                   "env TENON_TEST_FAULTY_LAST_ATTEMPT=4");
+  CAPTURE(outcome.errors);
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors.find("warning: restart 1 of 2: the run resumes from its newest checkpoint") !=
+        std::string::npos);
+  CHECK(outcome.errors.find("warning: restart 2 of 2, with 2 processes: ") != std::string::npos);
+  // After a checkpoint three processes are tried again, and fail again.
+  CHECK(outcome.errors.find("warning: the run restarts with 3 processes from its newest checkpoint") !=
+        std::string::npos);
+  CHECK(outcome.errors.find("warning: more processes failed again, with 2 processes: ") != std::string::npos);
+  CHECK(outcome.output.find("this is the last attempt of the test") != std::string::npos);
+  check_each_epoch_ended_once();
+}
+
+TEST_CASE("a run that lost a process twice continues with all of them after the next checkpoint") {
+  fs::remove_all(tenon::test_folder() / "elastic");
+  const Outcome outcome =
+      run_host(arguments_of("{rank=1,how=\"kill\",where=\"environment\"}", {"--processes", "2:3", "--restarts", "2"}),
+               "env TENON_TEST_FAULTY_STEP=3 TENON_TEST_FAULTY_ATTEMPTS=2 TENON_TEST_FAULTY_LAST_ATTEMPT=3");
+  CAPTURE(outcome.errors);
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors.find("restart 2 of 2, with 2 processes: ") != std::string::npos);
+  CHECK(outcome.errors.find("the run had 3 processes and has 2 now, which share the remaining samples of epoch 1") !=
+        std::string::npos);
+  CHECK(outcome.errors.find("the run restarts with 3 processes from its newest checkpoint") != std::string::npos);
+  CHECK(outcome.errors.find("the run had 2 processes and has 3 now") != std::string::npos);
+  CHECK(outcome.errors.find("failed again") == std::string::npos);
+  CHECK(outcome.output.find("this is the last attempt of the test") != std::string::npos);
+  check_each_epoch_ended_once();
+}
+
+TEST_CASE("a run with too many losses ends") {
+  fs::remove_all(tenon::test_folder() / "elastic");
+  const Outcome outcome = run_host(arguments_of("{rank=0,how=\"kill\",where=\"start\"}",
+                                                {"--processes", "2:3", "--restarts", "2", "--resume", "auto"}));
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 6);
+  CHECK(outcome.errors.find("restart 2 of 2, with 2 processes: ") != std::string::npos);
+}
+
+TEST_CASE("a range of processes that cannot be used is refused") {
+  const auto errors_of = [](const std::vector<std::string>& more) {
+    const Outcome outcome = run_host(arguments_of("{where=\"nowhere\"}", more));
+    CHECK(outcome.exit_code == 2);
+    return outcome.errors;
+  };
+  CHECK(errors_of({"--processes", "2:3"})
+            .find("--processes is 2:3, but a lost process ends the run without "
+                  "--restarts; expected --restarts N") != std::string::npos);
+  CHECK(errors_of({"--processes", "3:2", "--restarts", "1"})
+            .find("--processes is 3:2; expected the least number "
+                  "first: 2:3") != std::string::npos);
+  CHECK(errors_of({"--processes", "0:2", "--restarts", "1"}).find("--processes is 0:2; expected at least 1") !=
+        std::string::npos);
+  for (const std::string text : {"2:", ":2", "two", "2:3:4"})
+    CHECK(errors_of({"--processes=" + text, "--restarts", "1"})
+              .find("--processes is \"" + text +
+                    "\"; expected a "
+                    "number such as 4, or the least and the most "
+                    "such as 2:4") != std::string::npos);
+}
