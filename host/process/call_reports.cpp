@@ -8,7 +8,6 @@
 #include <atomic>
 #include <csignal>
 #include <cstring>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -65,8 +64,12 @@ class CallReports {
 
   void report_stop(int signal, CallDuration passed) {
     if (is_stop_reported_) return;
-    stopping_ = stopping_ ? *stopping_ + passed : CallDuration(0);
-    if (*stopping_ < kStopReport) return;
+    if (!is_stopping_) {
+      is_stopping_ = true;
+      return;
+    }
+    stopping_ += passed;
+    if (stopping_ < kStopReport) return;
     is_stop_reported_ = true;
     const std::vector<CallMonitor::LongCall> calls = call_monitor().find_calls(kWorthNaming);
     if (calls.empty() && reporting_rank != 0) return;
@@ -90,7 +93,8 @@ class CallReports {
         "return; press Ctrl-C twice to end the process");
   }
 
-  std::optional<CallDuration> stopping_;  // time since the stop signal
+  bool is_stopping_ = false;
+  CallDuration stopping_{0};  // time since the stop signal was seen
   bool is_stop_reported_ = false;
   CallDuration exiting_{0};
   CallDuration next_exit_report_ = first_call_report;
