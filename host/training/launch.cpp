@@ -13,6 +13,7 @@
 #include "framework/distributed/launch/world.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "framework/support/print_count.h"
 #include "host/process/signals.h"
 #include "host/process/wait_policy.h"
 #include "host/training/open_run.h"
@@ -115,6 +116,15 @@ void refuse_without_restarts(const LaunchOptions& options) {
                                             "--restarts N: the most restarts after lost processes");
 }
 
+void warn_of_few_cores(int64_t processes) {
+  const int64_t cores = config::count_usable_cores();
+  if (processes <= cores) return;
+  support::log_warning("distributed.processes is " + std::to_string(processes) + ", and this machine has " +
+                       support::print_count(cores, "usable core") + "; expected a core for each process, or more: " +
+                       "processes that share a core take turns, so the run is slower than with --processes " +
+                       std::to_string(cores));
+}
+
 }  // namespace
 
 std::optional<int> launch_processes(const LaunchOptions& options, const World& world) {
@@ -130,6 +140,7 @@ std::optional<int> launch_processes(const LaunchOptions& options, const World& w
   const int64_t processes = config.distributed.processes.value_or(1);
   if (processes == 1 && options.restarts == 0) return std::nullopt;
   check_run_file(options.file);  // each process would report the same error
+  warn_of_few_cores(processes);
   return RestartedLaunch(options, config, processes).run();
 }
 

@@ -1,5 +1,6 @@
 // Tests which launchers and commands may use several processes of host.
 #include <doctest/doctest.h>
+#include <sched.h>
 
 #include "tests/end_to_end/hosted_run.h"
 
@@ -15,6 +16,15 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 2);
   CHECK(outcome.errors.find(message) != std::string::npos);
+}
+
+// A core that this process may use.
+int find_allowed_core() {
+  cpu_set_t cores;
+  REQUIRE(sched_getaffinity(0, sizeof cores, &cores) == 0);
+  int core = 0;
+  while (!CPU_ISSET(core, &cores)) ++core;
+  return core;
 }
 
 const std::string kTorchrun =
@@ -67,6 +77,22 @@ TEST_CASE("one process of a machine prepares the data before any process creates
                 "--set", "data.train={use=\"prepared\", params={path=\"" + (folder / "new").string() + "\"}}"});
   CHECK(shown.exit_code == 0);
   CHECK(read_file(folder / "new/calls") == "call\n");
+}
+
+TEST_CASE("more processes than cores cause a warning") {
+  const std::filesystem::path folder = make_empty_folder("few_cores");
+  const auto train = [&](const std::string& processes) {
+    const Outcome outcome = run_host({"--config", kRunFile, "--processes", processes, "--set", "train={steps=1}",
+                                      "--set", "run.output_dir=\"" + (folder / "runs").string() + "\""},
+                                     "taskset --cpu-list " + std::to_string(find_allowed_core()));
+    CAPTURE(outcome.errors);
+    CHECK(outcome.exit_code == 0);
+    return outcome.errors;
+  };
+  CHECK(train("2") ==
+        "warning: distributed.processes is 2, and this machine has 1 usable core; expected a core for each process, or "
+        "more: processes that share a core take turns, so the run is slower than with --processes 1\n");
+  CHECK(train("1") == "");
 }
 
 TEST_CASE("--check uses one process for any number of processes of the run") {
