@@ -106,7 +106,8 @@ std::string format_metric(double value) {
 std::string format_elapsed(double seconds) {
   char text[32];
   if (seconds >= 60 || !(seconds >= 0)) return format_duration(seconds);
-  std::snprintf(text, sizeof text, seconds < 0.0995 ? "%.2g s" : "%.3g s", seconds);
+  if (seconds < 0.0005) return "0 s";
+  std::snprintf(text, sizeof text, seconds < 0.0995 ? "%.3f s" : "%#.3g s", seconds);
   return text;
 }
 
@@ -190,7 +191,9 @@ void Progress::draw_validation(const RunState& state) {
 
 // All text is ASCII, so bytes equal columns.
 void Progress::draw(const std::string& label, int64_t done, int64_t total, const std::vector<BarPart>& parts) {
-  const size_t width = support::find_terminal_width(stream_) - 1;  // some terminals would wrap
+  // Some terminals would wrap in the last column, and the terminal adds "^C" when one interrupts.
+  constexpr size_t kFree = 3;
+  const size_t columns = support::find_terminal_width(stream_), width = columns - std::min(columns, kFree);
   const std::string count = " " + std::to_string(done) + "/" + std::to_string(total);
   const size_t fixed = label.size() + count.size();
   const std::string details = select_parts(parts, width > fixed + kShortBar + 1 ? width - fixed - kShortBar - 1 : 0);

@@ -119,6 +119,12 @@ TEST_CASE("charts of no points, of one point and of one value have axes") {
   }
 }
 
+TEST_CASE("steps have labels that are whole numbers") {
+  CHECK(draw_chart(chart_of({{142, 1}})).find(">142<") != std::string::npos);
+  CHECK(draw_chart(chart_of({{142, 1}})).find("142.5") == std::string::npos);
+  CHECK(draw_chart(chart_of({{141.5, 1}, {143, 2}})).find("142.5") != std::string::npos);
+}
+
 TEST_CASE("the best value is marked and labelled") {
   Chart chart = chart_of({{1, 3}, {2, 1}, {3, 2}});
   chart.series[0].best = {2, 1};

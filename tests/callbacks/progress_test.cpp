@@ -125,7 +125,7 @@ TEST_CASE("a narrow terminal shows the loss and the time left next to a short ba
   Progress progress(terminal.stream());
   progress.set_monitor("validation/accuracy", true);
   send(progress, Event::step_end, middle_of_training());
-  CHECK(terminal.read_all() == "\r\033[Kepoch 2/3 ########........ 5/10  train/loss 0.25  0:30 left");
+  CHECK(terminal.read_all() == "\r\033[Kepoch 2/3 #######....... 5/10  train/loss 0.25  0:30 left");
 }
 
 TEST_CASE("a wide terminal also shows the monitored metric and the wait for data") {
@@ -150,7 +150,7 @@ TEST_CASE("the bar never takes more than the terminal's width") {
     send(progress, Event::step_end, middle_of_training());
     const std::string drawn = terminal.read_all();
     CHECK(width_of(drawn) > 0);
-    CHECK(width_of(drawn) <= columns);
+    CHECK(width_of(drawn) + std::string("^C").size() < columns);
   }
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("a narrow terminal shows the most important columns and names the othe
   CHECK(terminal.read_all() ==
         "(too narrow for train/learning_rate, samples/s)\r\n"
         "epoch  train/loss  validation/accuracy       time\r\n"
-        "2/3           0.5                0.975 *     30 s\r\n");
+        "2/3           0.5                0.975 *   30.0 s\r\n");
 }
 
 TEST_CASE("the column names are repeated after twenty rows, and when the columns change") {
@@ -258,7 +258,7 @@ TEST_CASE("a terminal with colours has bold names and a green best value, of the
   CHECK(terminal.read_all() ==
         "(too narrow for train/learning_rate, samples/s)\r\n"
         "\033[1mepoch  train/loss  validation/accuracy       time\033[m\r\n"
-        "2/3           0.5  \033[32m              0.975 *\033[m     30 s\r\n");
+        "2/3           0.5  \033[32m              0.975 *\033[m   30.0 s\r\n");
   send(progress, Event::step_end, middle_of_training());
   const std::string drawn = terminal.read_all();
   CHECK(drawn.find("\033[32m") != std::string::npos);
@@ -311,7 +311,11 @@ TEST_CASE("durations and metric values are short") {
   CHECK(format_duration(std::numeric_limits<double>::quiet_NaN()) == "0:00");
   CHECK(format_elapsed(0.0421) == "0.042 s");
   CHECK(format_elapsed(0) == "0 s");
+  CHECK(format_elapsed(0.08) == "0.080 s");
+  CHECK(format_elapsed(0.65) == "0.650 s");
+  CHECK(format_elapsed(4.9) == "4.90 s");
   CHECK(format_elapsed(7.312) == "7.31 s");
+  CHECK(format_elapsed(20.04) == "20.0 s");
   CHECK(format_elapsed(67.4) == "1:07");
   CHECK(format_elapsed(std::numeric_limits<double>::quiet_NaN()) == "0:00");
   CHECK(format_metric(0.312149) == "0.3121");

@@ -35,7 +35,7 @@ TEST_CASE("the header has the local time, the device and the processes") {
   const std::string page = make_report_page({run});
   for (const char* part : {"<title>digits, 2026-11-21 23:59:58</title>", "<h1>digits</h1>",
                            ", started 2026-11-21 23:59:58, ended 2026-11-22 00:00:05", "<b>cpu, 2 processes</b>",
-                           "<b>0.25 s</b>", "<b>1 of 1 epoch, 1 step</b>"})
+                           "<b>0.250 s</b>", "<b>1 of 1 epoch, 1 step</b>"})
     CHECK_MESSAGE(contains(page, part), part);
   CHECK(print_local_time("2026-11-21T11:30:05+01:00") == "2026-11-21 11:30:05");
   CHECK(print_local_time("unknown") == "unknown");
@@ -49,11 +49,11 @@ TEST_CASE("a run of one day has its date once") {
 }
 
 TEST_CASE("a stage took most of the time only if it took much more than the next one") {
-  CHECK(describe_time_of(R"({"backward": 6, "forward": 3, "losses": 1})").starts_with("Mostly backward: of 10 s, "));
+  CHECK(describe_time_of(R"({"backward": 6, "forward": 3, "losses": 1})").starts_with("Mostly backward: of 10.0 s, "));
   CHECK(describe_time_of(R"({"backward": 0.3, "forward": 0.3, "losses": 0.4})")
-            .starts_with("No single stage: of 1 s, losses 40 %, "));
+            .starts_with("No single stage: of 1.00 s, losses 40 %, "));
   CHECK(describe_time_of(R"({"backward": 5, "forward": 4})").starts_with("No single stage: "));
-  CHECK(describe_time_of(R"({"forward": 0.05})").starts_with("Mostly forward: of 0.05 s, "));
+  CHECK(describe_time_of(R"({"forward": 0.05})").starts_with("Mostly forward: of 0.050 s, "));
 }
 
 TEST_CASE("one value that is not finite is in the singular") {
@@ -74,7 +74,11 @@ TEST_CASE("repeated runs have a table with the mean and the deviation of each va
   CHECK(contains(page, "<h2>Mean and standard deviation</h2>"));
   CHECK(contains(page, "lr=0.1</td><td class=\"number\">2</td><td class=\"number\">2 ± 1.4</td>"));
   CHECK(contains(page, "lr=0.2</td><td class=\"number\">1</td><td class=\"number\">5</td>"));
-  CHECK(contains(page, "<td class=\"number\">0.25 s</td>"));
+  CHECK(contains(page, "<td class=\"number\">0.250 s</td>"));
+  // What the runs share is in the heading, or nowhere.
+  CHECK(contains(page, "<th>best validation loss</th>"));
+  CHECK(contains(page, "<td>1 at step 1</td>"));
+  CHECK_FALSE(contains(page, "<th>model</th>"));
   CHECK_FALSE(contains(make_report_page({runs[0], runs[2]}), "<h2>Mean and standard deviation</h2>"));
 }
 

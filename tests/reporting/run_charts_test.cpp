@@ -68,7 +68,8 @@ TEST_CASE("of many classes the worst ones are shown") {
 
 TEST_CASE("the times of the steps are in one chart") {
   const ReadRun run = write_run({.history = {write_line("step", 1, R"("train/step_s": 2, "train/data_wait_s": 1)")}});
-  CHECK(list_series(make_charts({run})[0]) == "seconds per step: whole step; waiting for data;");
+  CHECK(list_series(make_charts({run})[0]) == "milliseconds per step: whole step; waiting for data;");
+  CHECK(make_charts({run})[0].series[0].points[0].y == 2000);
 }
 
 TEST_CASE("the series of several runs are named by what varies, and a variant has one colour") {

@@ -19,6 +19,7 @@ constexpr double kCharacter = 6;   // width of a character of a label
 constexpr double kMaxCell = 30;
 constexpr double kLeastLabelled = 11;  // the labels of smaller cells would overlap
 constexpr double kLeastCounted = 22;
+constexpr double kMinOpacity = 0.2;  // of a class that is rarely confused, also on a dark background
 constexpr double kMaxOpacity = 0.6;  // the counts must stay legible
 
 std::string write_text(const char* classes, double x, double y, const char* anchor, const std::string& words) {
@@ -118,7 +119,7 @@ std::string draw_confusion(const Confusion& confusion) {
     const double share = static_cast<double>(one.count) / static_cast<double>(of);
     const std::string colour = one.target == one.predicted ? "c0" : "c1";
     text += "<rect class=\"dot " + colour + "\" fill-opacity=\"" +
-            print_short_number(0.06 + (kMaxOpacity - 0.06) * share) + "\" x=\"" +
+            print_short_number(kMinOpacity + (kMaxOpacity - kMinOpacity) * share) + "\" x=\"" +
             print_short_number(place(one.predicted)) + "\" y=\"" + print_short_number(place(one.target)) +
             "\" width=\"" + print_short_number(cell) + "\" height=\"" + print_short_number(cell) + "\"><title>class " +
             escape_html(config::name_class(confusion.names, one.target)) + " as " +

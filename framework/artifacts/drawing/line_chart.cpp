@@ -38,17 +38,17 @@ std::string print_place(double value) {
   return text;
 }
 
-// Returns 1, 2 or 5 times a power of ten, so that about `count` ticks fit into the range.
-double find_tick_distance(const Range& range, double count) {
-  const double rough = (range.high - range.low) / count;
+// Returns 1, 2 or 5 times a power of ten, so that about `count` ticks fit into the range. `least`: of the distance.
+double find_tick_distance(const Range& range, double count, double least) {
+  const double rough = std::max((range.high - range.low) / count, least);
   const double power = std::pow(10, std::floor(std::log10(rough)));
   for (const double factor : {1.0, 2.0, 5.0})
     if (factor * power >= rough) return factor * power;
   return 10 * power;
 }
 
-std::vector<double> find_linear_ticks(const Range& range, double count) {
-  const double distance = find_tick_distance(range, count);
+std::vector<double> find_linear_ticks(const Range& range, double count, double least = 0) {
+  const double distance = find_tick_distance(range, count, least);
   std::vector<double> ticks;
   for (double i = std::ceil(range.low / distance - 1e-9); i * distance <= range.high + distance * 1e-9; ++i)
     ticks.push_back(i == 0 ? 0 : i * distance);
@@ -114,7 +114,11 @@ class Picture {
         y_ticks_(is_logarithmic_ ? find_logarithmic_ticks(y_range_) : find_linear_ticks(y_range_, 5)),
         left_(find_margin()),
         x_(find_x_range(chart), left_, kWidth - kRight),
-        y_(y_range_, kHeight - kBottom, kTop) {}
+        y_(y_range_, kHeight - kBottom, kTop),
+        has_whole_x_(std::ranges::all_of(chart.series, [](const ChartSeries& series) {
+          return std::ranges::all_of(series.points,
+                                     [](const ChartPoint& point) { return std::floor(point.x) == point.x; });
+        })) {}
 
   double x(double value) const { return x_.place(value); }
   double y(double value) const { return y_.place(is_logarithmic_ ? std::log10(value) : value); }
@@ -128,7 +132,7 @@ class Picture {
               "\" y1=\"" + place + "\" y2=\"" + place + "\"/><text class=\"tick\" x=\"" + print_place(left_ - 6) +
               "\" y=\"" + print_place(y_.place(tick) + 4) + "\" text-anchor=\"end\">" + label(tick) + "</text>\n";
     }
-    for (const double tick : find_linear_ticks(x_.range(), 4))
+    for (const double tick : find_linear_ticks(x_.range(), 4, has_whole_x_ ? 1 : 0))
       text += "<text class=\"tick\" x=\"" + print_place(x(tick)) + "\" y=\"" + print_place(kHeight - kBottom + 15) +
               "\" text-anchor=\"middle\">" + print_short_number(tick) + "</text>\n";
     const std::string bottom = print_place(kHeight - kBottom);
@@ -160,6 +164,7 @@ class Picture {
   std::vector<double> y_ticks_;
   double left_;
   Axis x_, y_;
+  bool has_whole_x_;  // such as steps
 };
 
 // Keeps the first, lowest, highest and last point of each half unit of the image width. A line through these points

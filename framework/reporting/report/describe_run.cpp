@@ -31,6 +31,11 @@ std::string describe_place(const ReadRun& run) {
          count_of(run.step(), run.planned("train.steps"), "step");
 }
 
+std::string describe_length(const ReadRun& run) {
+  const int64_t epochs = run.planned("train.epochs");
+  return epochs > 0 ? count_of(run.epoch(), epochs, "epoch") : count_of(run.step(), run.planned("train.steps"), "step");
+}
+
 std::string print_local_time(const std::string& iso) {
   constexpr size_t kDate = 10, kTime = 8;
   const bool is_time = artifacts::parse_iso_8601(iso).has_value();

@@ -10,6 +10,7 @@ namespace tenon::reporting {
 std::string name_of(const ReadRun& run);          // run.name: "digits"
 std::string describe_time(const ReadRun& run);    // its start, or its folder if the time is not known
 std::string describe_place(const ReadRun& run);   // "3 of 10 epochs, 69 of 230 steps"
+std::string describe_length(const ReadRun& run);  // "3 of 10 epochs", or steps if the run is counted in them
 std::string describe_device(const ReadRun& run);  // "cpu, 2 processes"; an accelerator is named
 std::string describe_best(const ReadRun& run);    // "0.0268 at step 184" for the monitored metric; empty: none
 std::string describe_last(const ReadRun& run, const std::string& metric);

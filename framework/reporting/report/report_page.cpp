@@ -67,6 +67,13 @@ std::string print_heading(const ReadRun& run) {
                       {"device", describe_device(run)}});
 }
 
+// Writes "56 %" with a blank that does not end a line.
+std::string keep_with_unit(std::string html) {
+  const std::string blank = "\u00A0";
+  for (size_t at = html.find(" %"); at != html.npos; at = html.find(" %", at)) html.replace(at, 1, blank);
+  return html;
+}
+
 std::string print_findings(const ReadRun& run, const std::optional<SavedSamples>& samples) {
   std::vector<Finding> findings = find_findings(run);
   if (const auto misclassified = samples ? find_misclassified(*samples) : std::nullopt)
@@ -80,7 +87,7 @@ std::string print_findings(const ReadRun& run, const std::optional<SavedSamples>
     text += text_element("dt", "", finding.question) +
             element("dd", "",
                     text_element("strong", std::string("class=\"") + rating + "\"", finding.answer.substr(0, end)) +
-                        escape_html(finding.answer.substr(end))) +
+                        keep_with_unit(escape_html(finding.answer.substr(end)))) +
             "\n";
   }
   return section("Summary", element("dl", "class=\"findings\"", "\n" + text) + "\n");
@@ -92,7 +99,7 @@ std::string print_legend(const Chart& chart) {
                              "<th></th><th class=\"number\">last</th>" +
                                  std::string(has_best ? "<th class=\"number\">best</th><th>at step</th>" : ""));
   for (const ChartSeries& series : chart.series) {
-    std::string cells = element("td", "", draw_key(series) + escape_html(series.name)) +
+    std::string cells = element("td", "class=\"name\"", draw_key(series) + escape_html(series.name)) +
                         text_element("td", "class=\"number\"", print_short_number(series.points.back().y));
     if (has_best)
       cells += text_element("td", "class=\"number\"", series.best ? print_short_number(series.best->y) : "") +

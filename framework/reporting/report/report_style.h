@@ -15,10 +15,10 @@ p{margin:.4rem 0}
 .quiet{color:var(--faint)}
 .state{font-weight:600}
 .good{color:var(--c2)}.bad{color:var(--c1)}.neutral{color:var(--ink)}
-.facts{list-style:none;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(11rem,1fr));gap:.9rem 1.5rem;margin:1.5rem 0 0}
+.facts{list-style:none;padding:0;display:grid;grid-template-columns:repeat(auto-fill,minmax(13rem,1fr));gap:.9rem 1.5rem;margin:1.5rem 0 0}
 .facts li{min-width:0;overflow-wrap:anywhere}
 .facts span{display:block;font-size:.85rem}
-.facts b{font-size:1.1rem;font-weight:400}
+.facts b{font-weight:400}
 dt{color:var(--faint);font-size:.85rem}
 dd{margin:0;overflow-wrap:anywhere}
 .findings{display:grid;grid-template-columns:minmax(9rem,12rem) 1fr;gap:.5rem 1.5rem;margin:0}
@@ -35,13 +35,19 @@ td.number,th{white-space:nowrap}
 .legend{font-size:.85rem}
 .chart.key{display:inline-block;width:22px;height:6px;vertical-align:middle;margin-right:.5em}
 .wide{overflow-x:auto}
-pre{margin:0;overflow-x:auto;font:13px/1.5 ui-monospace,monospace;
+pre{margin:0;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.5 ui-monospace,monospace;
 background:var(--sheet);padding:.9rem 1rem;border-radius:4px}
+pre.table{white-space:pre}
+.environment td{overflow-wrap:anywhere}
+.legend td.name{padding-left:32px;text-indent:-32px}
+.runs td{white-space:nowrap}
+.several{margin-bottom:1rem}
 section h3{margin:1.5rem 0 .5rem}
 .charts h3{margin:0}
 .chart.confusion .frame{fill:none;stroke:var(--rule)}.chart.confusion .count{fill:var(--ink)}
 .samples{display:flex;flex-wrap:wrap;gap:1rem 1.25rem}
 .samples figure{min-width:8rem;max-width:100%}
+.samples figure.values{width:17rem}
 .samples figcaption{width:0;min-width:100%;font-size:.85rem;line-height:1.35;overflow-wrap:anywhere;margin-top:.25rem}
 .samples img{image-rendering:pixelated;max-width:100%;height:auto;margin-right:4px}
 .chart.bar{height:.9rem;margin:.25rem 0 .75rem}

@@ -38,7 +38,7 @@ const std::map<std::string, std::string>& step_times() {
   return names;
 }
 
-constexpr const char* kStepTimes = "seconds per step";
+constexpr const char* kStepTimes = "milliseconds per step";
 
 Role find_role(const std::string& metric) {
   if (const auto time = step_times().find(metric); time != step_times().end()) return {kStepTimes, time->second};
@@ -85,7 +85,8 @@ std::map<std::string, Points> collect_points(const ReadRun& run) {
     for (const auto& [name, value] : line.metrics) {
       Points& points = all[name];
       const bool is_mean = artifacts::is_mean_over_epoch(line.event, name, losses);
-      (is_mean ? points.epochs : points.lines).push_back({static_cast<double>(line.step), value});
+      const double shown = step_times().contains(name) ? 1000 * value : value;
+      (is_mean ? points.epochs : points.lines).push_back({static_cast<double>(line.step), shown});
     }
   }
   return all;

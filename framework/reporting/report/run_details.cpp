@@ -10,6 +10,7 @@
 #include "framework/callbacks/progress.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/run_again.h"
+#include "framework/support/print_bytes.h"
 
 namespace tenon::reporting {
 
@@ -46,13 +47,15 @@ std::string print_stages(const ReadRun& run) {
           "\n");
 }
 
-std::string print_preformatted(const std::string& text) { return text_element("pre", "", text) + "\n"; }
+std::string print_preformatted(const std::string& text, const char* attributes = "") {
+  return text_element("pre", attributes, text) + "\n";
+}
 
 std::string print_model(const ReadRun& run) {
   std::string lines;
   if (const auto model = run.record().find("model"); model != run.record().end() && model->is_array())
     for (const Json& line : *model) lines += (line.is_string() ? line.get<std::string>() : line.dump()) + "\n";
-  return lines.empty() ? "" : section("Model", print_preformatted(lines));
+  return lines.empty() ? "" : section("Model", print_preformatted(lines, "class=\"table\""));
 }
 
 // Lists every scalar of run.json with the names of its enclosing objects.
@@ -60,7 +63,13 @@ void flatten(const Json& value, const std::string& key, std::vector<std::pair<st
   if (value.is_object() || value.is_array()) {
     for (const auto& [name, child] : value.items()) flatten(child, key.empty() ? name : key + " " + name, values);
   } else if (!value.is_null()) {
-    values.emplace_back(key, value.is_string() ? value.get<std::string>() : value.dump());
+    const bool is_bytes = key.ends_with("_bytes") && value.is_number_unsigned();
+    std::string name = is_bytes ? key.substr(0, key.size() - std::string("_bytes").size()) : key;
+    std::ranges::replace(name, '_', ' ');
+    values.emplace_back(name == "peak" ? "peak memory" : name, is_bytes ? support::print_bytes(value.get<uint64_t>())
+                                                               : value.is_boolean() ? (value.get<bool>() ? "yes" : "no")
+                                                               : value.is_string()  ? value.get<std::string>()
+                                                                                    : value.dump());
   }
 }
 
@@ -74,7 +83,11 @@ std::string text_in(const Json& object, const char* key) {
 std::string print_environment(const ReadRun& run) {
   Json shown = run.record();
   // These keys are shown elsewhere on the page or are not meant for readers.
-  for (const char* const key : {"model", "directions", "monitor", "command_line", "plugins", "test"}) shown.erase(key);
+  for (const char* const key : {"model", "directions", "monitor", "command_line", "plugins", "test", "stages",
+                                "first_loss", "zero_output_loss", "start", "end", "status"})
+    shown.erase(key);
+  for (const char* const key : {"host_waits", "graph_replays"})  // of a device
+    if (const auto count = shown.find(key); count != shown.end() && *count == 0) shown.erase(key);
   std::vector<std::pair<std::string, std::string>> values;
   flatten(shown, "", values);
   if (const auto plugins = run.record().find("plugins"); plugins != run.record().end() && plugins->is_array())
@@ -85,7 +98,7 @@ std::string print_environment(const ReadRun& run) {
   std::string rows;
   for (const auto& [key, value] : values)
     rows += element("tr", "", text_element("th", "", key) + text_element("td", "", value)) + "\n";
-  return section("Environment", element("div", "class=\"wide\"", element("table", "", "\n" + rows)) + "\n");
+  return section("Environment", element("table", "class=\"environment\"", "\n" + rows) + "\n");
 }
 
 std::string print_run_again(const ReadRun& run) {

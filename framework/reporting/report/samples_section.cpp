@@ -52,9 +52,8 @@ std::string print_unions(const Confusion& counts) {
   const std::vector<int64_t> targets = counts.by_target();
   const std::vector<double> unions = counts.intersections_over_unions();
   const int64_t total = counts.total();
-  std::string rows = element("tr", "",
-                             "<th>class</th><th class=\"number\">intersection over union</th>"
-                             "<th class=\"number\">share of the positions</th>");
+  std::string rows =
+      element("tr", "", "<th>class</th><th class=\"number\">IoU</th><th class=\"number\">share of positions</th>");
   double sum = 0, found = 0;
   for (size_t i = 0; i < unions.size(); ++i) {
     if (std::isnan(unions[i])) continue;
@@ -141,14 +140,16 @@ std::string list_names(const std::vector<artifacts::RenderedPicture>& pictures) 
 }
 
 std::string print_sample(const SavedSample& sample) {
-  std::string pictures,
-      caption = "sample " + std::to_string(sample.index) + ", loss " + print_short_number(sample.loss);
+  std::string pictures, caption = "sample " + std::to_string(sample.index);
   for (const artifacts::RenderedPicture& picture : sample.drawn.pictures) pictures += artifacts::embed_picture(picture);
-  caption = artifacts::escape_html(caption);
+  caption =
+      artifacts::escape_html(caption) + "<br>" + artifacts::escape_html("loss " + print_short_number(sample.loss));
   if (sample.drawn.pictures.size() > 1) caption += "<br>" + artifacts::escape_html(list_names(sample.drawn.pictures));
   for (const auto& [name, values] : sample.drawn.values)
     caption += "<br>" + artifacts::escape_html(name + ": " + values);
-  return element("figure", "", pictures + element("figcaption", "", caption)) + "\n";
+  // Values need more width than a small picture.
+  return element("figure", pictures.empty() ? "class=\"values\"" : "", pictures + element("figcaption", "", caption)) +
+         "\n";
 }
 
 std::string print_group(const std::string& heading, const std::vector<SavedSample>& samples) {

@@ -23,26 +23,45 @@ using artifacts::ChartSeries;
 using artifacts::escape_html;
 using artifacts::Hyperparameters;
 
+// Returns the metric that all runs monitor, or "" if they monitor several ones or none.
+std::string find_common_monitor(const std::vector<ReadRun>& runs) {
+  const std::string monitor = runs.front().monitor();
+  const bool is_common = std::ranges::all_of(runs, [&](const ReadRun& run) { return run.monitor() == monitor; });
+  return is_common ? monitor : "";
+}
+
+// A value that all runs share has no column.
+bool has_several_models(const std::vector<ReadRun>& runs) {
+  return std::ranges::any_of(runs, [&](const ReadRun& run) { return run.model() != runs.front().model(); });
+}
+
 std::string print_runs_table(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
-  std::string rows = element("tr", "",
-                             "<th>run</th><th>started</th><th>state</th><th>model</th><th>trained until</th>"
-                             "<th class=\"number\">time</th><th>best</th><th class=\"number\">train loss</th>"
-                             "<th class=\"number\">validation loss</th>");
+  const std::string monitor = find_common_monitor(runs);
+  const bool has_model = has_several_models(runs);
+  const auto number = [](const std::string& text) { return text_element("td", "class=\"number\"", text); };
+  std::string rows =
+      element("tr", "",
+              "<th>run</th><th>state</th>" + std::string(has_model ? "<th>model</th>" : "") +
+                  "<th>trained until</th><th class=\"number\">time</th>" +
+                  text_element("th", "", monitor.empty() ? "best" : "best " + print_title(monitor)) +
+                  "<th class=\"number\">train loss</th><th class=\"number\">validation loss</th><th>started</th>");
   for (size_t i = 0; i < runs.size(); ++i) {
     const ReadRun& run = runs[i];
     ChartSeries key;
     key.colour = labels[i].number;
     const std::string best = describe_best(run);
-    rows += "\n" + element("tr", "",
-                           element("td", "", draw_key(key) + escape_html(labels[i].text())) +
-                               text_element("td", "", describe_time(run)) + element("td", "", print_state(run)) +
-                               text_element("td", "", run.model()) + text_element("td", "", describe_place(run)) +
-                               text_element("td", "class=\"number\"", callbacks::format_elapsed(run.seconds())) +
-                               text_element("td", "", best.empty() ? "" : print_title(run.monitor()) + " " + best) +
-                               text_element("td", "class=\"number\"", describe_last(run, "train/loss")) +
-                               text_element("td", "class=\"number\"", describe_last(run, "validation/loss")));
+    rows +=
+        "\n" +
+        element("tr", "",
+                element("td", "class=\"name\"", draw_key(key) + escape_html(labels[i].text())) +
+                    element("td", "", print_state(run)) + (has_model ? text_element("td", "", run.model()) : "") +
+                    text_element("td", "", describe_length(run)) + number(callbacks::format_elapsed(run.seconds())) +
+                    text_element("td", "",
+                                 best.empty() || !monitor.empty() ? best : print_title(run.monitor()) + " " + best) +
+                    number(describe_last(run, "train/loss")) + number(describe_last(run, "validation/loss")) +
+                    text_element("td", "", describe_time(run)));
   }
-  return element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n";
+  return element("div", "class=\"wide\"", element("table", "class=\"runs\"", "\n" + rows + "\n")) + "\n";
 }
 
 // Returns the last value of the metric up to the best validation, or up to the end if no metric is monitored.
@@ -98,7 +117,7 @@ std::string print_means(const std::vector<ReadRun>& runs, const std::vector<RunL
       repeated.push_back(&runs[i]);
       name = labels[i].variant;
     }
-    std::string cells = element("td", "", draw_key(key) + escape_html(name)) +
+    std::string cells = element("td", "class=\"name\"", draw_key(key) + escape_html(name)) +
                         text_element("td", "class=\"number\"", std::to_string(repeated.size()));
     for (const MeanColumn& column : columns) {
       std::vector<double> values;
@@ -161,8 +180,9 @@ std::string print_findings_of(const std::vector<ReadRun>& runs, const std::vecto
 
 std::string print_several_runs(const std::vector<ReadRun>& runs, const std::string& charts) {
   const std::vector<RunLabel> labels = label_runs(runs);
-  return element("header", "", "\n" + text_element("h1", "", std::to_string(runs.size()) + " runs") + "\n") + "\n" +
-         print_runs_table(runs, labels) + print_means(runs, labels) + print_differences(runs, labels) + charts +
+  return element("header", "class=\"several\"",
+                 "\n" + text_element("h1", "", std::to_string(runs.size()) + " runs") + "\n") +
+         "\n" + print_runs_table(runs, labels) + print_means(runs, labels) + print_differences(runs, labels) + charts +
          print_findings_of(runs, labels);
 }
 
