@@ -17,6 +17,7 @@
 #include "framework/support/error.h"
 #include "framework/support/printable.h"
 #include "framework/support/terminal/terminal.h"
+#include "framework/support/terminal/wrap_text.h"
 
 namespace tenon::support {
 namespace {
@@ -68,6 +69,29 @@ class JsonLines final : public spdlog::formatter {
   std::string process_;  // empty: only one process logs
 };
 
+// "warning: the message". On a terminal, a line replaces a progress bar, and long ones are wrapped at blanks. Errors
+// are not: they name commands, which a user copies.
+class TextLines final : public spdlog::formatter {
+ public:
+  explicit TextLines(std::string process) : process_(std::move(process)) {}
+  void format(const spdlog::details::log_msg& line, spdlog::memory_buf_t& written) override {
+    const size_t width = find_terminal_width(stderr);
+    const bool is_wrapped = width > 0 && line.level < spdlog::level::err;
+    const auto level = spdlog::level::to_string_view(line.level);
+    std::string text(level.data(), level.size());
+    text += ": " + (process_.empty() ? "" : process_ + ": ") + std::string(line.payload.data(), line.payload.size());
+    const std::string start = width > 0 ? "\r\033[K" : "";
+    line.color_range_start = start.size();
+    line.color_range_end = start.size() + level.size();
+    text = start + wrap_lines(text, is_wrapped ? width - 1 : 0) + "\n";
+    written.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<TextLines>(process_); }
+
+ private:
+  std::string process_;  // empty: only one process logs
+};
+
 struct RunLog {
   std::shared_ptr<RunLogSink> file = std::make_shared<RunLogSink>();
   spdlog::logger logger{"tenon"};
@@ -77,7 +101,7 @@ struct RunLog {
     const auto colours = has_colours(stderr) ? spdlog::color_mode::always : spdlog::color_mode::never;
     auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
     terminal->set_level(spdlog::level::warn);
-    terminal->set_pattern("%^%l%$: %v");
+    terminal->set_formatter(std::make_unique<TextLines>(""));
     logger.sinks() = {std::move(terminal), file};
     logger.set_level(spdlog::level::debug);
     logger.flush_on(spdlog::level::info);  // there are few lines, and users that follow the file need them immediately
@@ -110,7 +134,7 @@ void log_errors_only(std::string_view name) {
   if (run_log().format == TerminalFormat::json)
     terminal->set_formatter(std::make_unique<JsonLines>(std::string(name)));
   else
-    terminal->set_pattern("%^%l%$: " + std::string(name) + ": %v");
+    terminal->set_formatter(std::make_unique<TextLines>(std::string(name)));
 }
 
 // The logger applies the level of a sink, and catches its errors.

@@ -21,6 +21,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/show_path.h"
 #include "framework/support/terminal/terminal.h"
 #include "host/command_line/command.h"
 #include "host/compare/variants.h"
@@ -126,7 +127,7 @@ class Comparison {
       const std::string table =
           reporting::print_table(compared_, support::find_terminal_width(stdout), support::has_colours(stdout));
       reporting::write_safe_output_text("\n" + table + "\n");
-      reporting::write_output("runs and table in %s\n", output_.c_str());
+      reporting::write_wrapped_output_text("runs and table in " + support::show_path(output_) + "\n");
     }
     if (signal_ != 0) return 128 + signal_;
     for (const reporting::ComparedVariant& compared : compared_)

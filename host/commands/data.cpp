@@ -16,6 +16,7 @@
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
+#include "framework/support/print_count.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
 #include "host/training/open_run.h"
@@ -164,10 +165,11 @@ Json describe_timing(const Timing& timing, int64_t workers) {
 
 void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
                 const Json& fields, const Json& timing) {
-  reporting::write_output("%s: %s (%s %s), %lld samples, %lld batches of %lld\n", dataset.name().c_str(),
-                          dataset.component().schema.id.c_str(), dataset.component().plugin->id.c_str(),
-                          dataset.component().plugin->version.c_str(), static_cast<long long>(feed.sampler().size()),
-                          static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+  reporting::write_output(
+      "%s: %s (%s %s), %s, %s of %lld\n", dataset.name().c_str(), dataset.component().schema.id.c_str(),
+      dataset.component().plugin->id.c_str(), dataset.component().plugin->version.c_str(),
+      support::print_count(feed.sampler().size(), "sample").c_str(),
+      support::print_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
   for (const Json& field : fields) {
     const std::string bytes = field["bytes"].is_null() ? "" : std::to_string(field["bytes"].get<int64_t>()) + " bytes";
     reporting::write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
@@ -178,17 +180,22 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
     reporting::write_output("  %s: %s\n", field.c_str(), config::describe_classes(names).c_str());
   if (timing.is_null()) return;
   const auto number = [&](const char* name) { return timing[name].get<double>(); };
-  reporting::write_output(
-      "loader only, %lld workers, %lld batches prefetched, %.1f s; the first batch took %.2f s before that\n",
-      static_cast<long long>(data.workers), static_cast<long long>(data.prefetch), number("seconds"),
-      number("first_batch_s"));
-  reporting::write_output("  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n", number("samples_per_s"),
-                          number("bytes_per_s") / 1e6, 1e3 * number("seconds") / std::max(number("batches"), 1.0));
-  reporting::write_output("  %.3g ms to read and %.3g ms to pad per sample", number("read_ms_per_sample"),
-                          number("complete_ms_per_sample"));
-  if (timing.contains("busy_share"))
-    reporting::write_output("; workers busy %.0f %% of the time", 100 * number("busy_share"));
-  reporting::write_output("\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
+  char text[512];
+  std::snprintf(text, sizeof text,
+                "loader only, %s, %s prefetched, %.1f s; the first batch took %.2f s before that\n"
+                "  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n  %.3g ms to read and %.3g ms to pad per sample",
+                support::print_count(data.workers, "worker").c_str(),
+                support::print_count(data.prefetch, "batch", "batches").c_str(), number("seconds"),
+                number("first_batch_s"), number("samples_per_s"), number("bytes_per_s") / 1e6,
+                1e3 * number("seconds") / std::max(number("batches"), 1.0), number("read_ms_per_sample"),
+                number("complete_ms_per_sample"));
+  std::string lines = text;
+  if (timing.contains("busy_share")) {
+    std::snprintf(text, sizeof text, "; workers busy %.0f %% of the time", 100 * number("busy_share"));
+    lines += text;
+  }
+  std::snprintf(text, sizeof text, "\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
+  reporting::write_wrapped_output_text(lines + text);
 }
 
 void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {

@@ -9,6 +9,7 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/pipeline/evaluation/evaluate.h"
 #include "framework/reporting/terminal/write_output.h"
+#include "framework/support/print_count.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
 #include "host/training/open_evaluation.h"
@@ -52,13 +53,14 @@ void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
 }
 
 void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
-  reporting::write_output("weights %s\n", evaluation.describe_weights().c_str());
+  reporting::write_wrapped_output_text("weights " + evaluation.describe_weights() + "\n");
   if (is_augmented(evaluation)) reporting::write_output("mean of the outputs for each image and its mirror image\n");
   for (const EvaluatedSet& set : sets) {
     const data::Feed& feed = set.data->feed;
-    reporting::write_output("%s: %s, %lld samples, %lld batches of %lld\n", set.data->name().c_str(),
-                            feed.dataset().component().schema.id.c_str(), static_cast<long long>(feed.sampler().size()),
-                            static_cast<long long>(feed.batches()), static_cast<long long>(feed.batch_size()));
+    reporting::write_output(
+        "%s: %s, %s, %s of %lld\n", set.data->name().c_str(), feed.dataset().component().schema.id.c_str(),
+        support::print_count(feed.sampler().size(), "sample").c_str(),
+        support::print_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
     size_t width = 0;
     for (const auto& [name, value] : set.metrics) width = std::max(width, name.size());
     for (const auto& [name, value] : set.metrics)

@@ -59,7 +59,8 @@ void explain(const pipeline::OverfitReport& report, double learning_rate) {
         rate.c_str());
   else
     reporting::write_output(
-        "the loss falls: try more --steps, less weight decay and dropout, or a larger optimizer.lr (%s)\n",
+        "the loss falls: try more --steps, a larger optimizer.lr (%s), or less weight decay, dropout and label "
+        "smoothing\n",
         rate.c_str());
 }
 

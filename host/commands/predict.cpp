@@ -12,6 +12,7 @@
 #include "framework/reporting/predictions/prediction_file.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
+#include "framework/support/print_count.h"
 #include "host/command_line/command.h"
 #include "host/predict/mask_folder.h"
 #include "host/predict/predicted_rows.h"
@@ -197,8 +198,8 @@ class Writers {
                                                          "expected at least one: fix the data");
     if (file_) file_->commit();
     if (page_) page_->commit(data_name_);
-    reporting::write_output("weights %s\n%s: %lld samples in %s\n", evaluation.describe_weights().c_str(),
-                            data_name_.c_str(), static_cast<long long>(samples_), paths_.c_str());
+    reporting::write_wrapped_output_text("weights " + evaluation.describe_weights() + "\n" + data_name_ + ": " +
+                                         support::print_count(samples_, "sample") + " in " + paths_ + "\n");
   }
 
  private:

@@ -93,7 +93,7 @@ class Verification {
  private:
   void say(const std::string& text) const {
     if (options_.as_json) return;
-    reporting::write_output_text(text);
+    reporting::write_wrapped_output_text(text);
     std::fflush(stdout);
   }
 
@@ -205,9 +205,10 @@ int verify_resume(const Arguments& arguments) {
   const OpenedRun opened = open_run(options.file, Computes::no);
   const ResumeReport report = Verification(options, opened).verify();
   const std::vector<std::string> reasons = find_reasons(report, opened);
-  const std::string text = options.as_json ? print_json(report, reasons, options.file.config, options.seed)
-                                           : describe_report(report, reasons);
-  reporting::write_output_text(text);
+  if (options.as_json)
+    reporting::write_output_text(print_json(report, reasons, options.file.config, options.seed));
+  else
+    reporting::write_wrapped_output_text(describe_report(report, reasons));
   return is_same(report) ? 0 : kRunsDiffer;
 }
 

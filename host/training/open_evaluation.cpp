@@ -1,4 +1,5 @@
 #include "host/training/open_evaluation.h"
+#include "framework/support/show_path.h"
 
 #include <algorithm>
 #include <optional>
@@ -143,8 +144,8 @@ int evaluate_in_processes(const EvaluationOptions& options, const std::function<
 }
 
 std::string Evaluation::describe_weights() const {
-  if (weights_.checkpoint.empty()) return weights_.file.string();
-  return weights_.checkpoint.string() + " (epoch " + std::to_string(weights_.epoch) + ", step " +
+  if (weights_.checkpoint.empty()) return support::show_path(weights_.file);
+  return support::show_path(weights_.checkpoint) + " (epoch " + std::to_string(weights_.epoch) + ", step " +
          std::to_string(weights_.step) + ")";
 }
 

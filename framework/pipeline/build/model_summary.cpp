@@ -92,8 +92,10 @@ std::string summarize_model(const plugins::Model& model, size_t max_width, size_
     (named.trainable ? parameters : buffers) += named.tensor.numel();
   }
   for (const Row& row : rows) add_line(row.module, row.tensors, with_separators(row.parameters));
-  text += "  " + with_separators(parameters) + " parameters, " + with_separators(buffers) + " other values, " +
-          describe_bytes(bytes) + "\n";
+  text +=
+      "  " + with_separators(parameters) + (parameters == 1 ? " parameter, " : " parameters, ") +
+      (buffers == 0 ? "" : with_separators(buffers) + (buffers == 1 ? " value in buffers, " : " values in buffers, ")) +
+      describe_bytes(bytes) + "\n";
   return text;
 }
 

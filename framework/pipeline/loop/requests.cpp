@@ -77,7 +77,10 @@ int64_t Requests::add_up(int64_t count) {
 }
 
 std::optional<StopRequest> Requests::stop() const {
-  if (const int number = signal(); number != 0) return StopRequest{number, std::string("signal ") + strsignal(number)};
+  if (const int number = signal(); number != 0) {
+    const char* const name = sigabbrev_np(number);
+    return StopRequest{number, std::string("SIG") + (name ? name : "?")};
+  }
   if (!has(Request::stop)) return std::nullopt;
   return StopRequest{0, !callbacks_.reason.empty() ? callbacks_.reason : "requested by a callback of another rank"};
 }

@@ -1,6 +1,7 @@
 #include "framework/reporting/comparison/comparison_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -41,8 +42,10 @@ std::string print_max_bytes(const std::vector<double>& values) {
 std::string print_seconds(const std::vector<double>& values) { return callbacks::format_elapsed(mean_of(values)); }
 
 std::string print_rate(const std::vector<double>& values) {
+  const double mean = mean_of(values);
+  if (mean >= 100) return print_count(static_cast<uint64_t>(std::llround(mean)));
   char text[32];
-  std::snprintf(text, sizeof text, "%.4g", mean_of(values));
+  std::snprintf(text, sizeof text, "%.3g", mean);
   return text;
 }
 

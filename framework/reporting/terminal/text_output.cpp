@@ -14,23 +14,17 @@
 #include "framework/pipeline/build/model_summary.h"
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/reporting/runs/read_history.h"
-#include "framework/reporting/terminal/wrap_output.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/print_bytes.h"
 #include "framework/support/print_count.h"
 #include "framework/support/quote_for_shell.h"
+#include "framework/support/show_path.h"
 #include "framework/support/terminal/terminal.h"
+#include "framework/support/terminal/wrap_text.h"
 
 namespace tenon::reporting {
 
 namespace {
-
-// The path from the current folder, if it is below that.
-std::string show_path(const std::filesystem::path& path) {
-  std::error_code failed;
-  const std::filesystem::path relative = path.lexically_relative(std::filesystem::current_path(failed));
-  return failed || relative.empty() || *relative.begin() == ".." ? path.string() : relative.string();
-}
 
 // One column stays free because some terminals would wrap. 0: no terminal.
 size_t find_width() {
@@ -39,13 +33,13 @@ size_t find_width() {
 }
 
 void print_parts(const std::vector<std::string>& parts, const std::string& separator) {
-  write_output_text(wrap_parts(parts, separator, find_width()) + "\n");
+  write_output_text(support::wrap_parts(parts, separator, find_width()) + "\n");
 }
 
 // Prints a path on the line of its label, or on the next one, or the path in `folder` if it would not fit otherwise.
 void print_path(const std::string& label, const std::filesystem::path& path, const std::filesystem::path& folder) {
   const size_t width = find_width();
-  const std::string shown = show_path(path);
+  const std::string shown = support::show_path(path);
   if (width == 0 || label.size() + 1 + shown.size() <= width)
     write_output("%s %s\n", label.c_str(), shown.c_str());
   else if (shown.size() + 2 <= width || folder.empty())
@@ -60,8 +54,8 @@ void print_path(const std::string& label, const std::filesystem::path& path, con
 std::string show_checkpoint(const std::filesystem::path& folder) {
   const size_t width = find_width();
   if (width == 0) return folder.string();
-  const std::string shown = show_path(folder);
-  return shown.size() + 2 <= width ? shown : show_path(folder.parent_path().parent_path());
+  const std::string shown = support::show_path(folder);
+  return shown.size() + 2 <= width ? shown : support::show_path(folder.parent_path().parent_path());
 }
 
 std::string print_metric(const std::string& name, double value) { return name + " " + callbacks::format_metric(value); }
@@ -122,7 +116,7 @@ void print_costs(const pipeline::RunReport& report, const pipeline::Training& tr
   print_parts(shares, ", ");
   if (report.state.time_s >= kTooShortForAdvice)
     if (const std::string advice = pipeline::advise(report.stages, training.plan->data.workers); !advice.empty())
-      write_output("%s\n", wrap_words(advice, find_width()).c_str());
+      write_output("%s\n", support::wrap_words(advice, find_width()).c_str());
   std::string memory = "peak memory: " + support::print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory()));
   if (const auto device = pipeline::peak_memory(training.device)) {
     char text[128];
@@ -133,7 +127,7 @@ void print_costs(const pipeline::RunReport& report, const pipeline::Training& tr
               " and replayed " + support::print_count(report.state.graph_replays, "batch", "batches") +
               " as a CUDA graph";
   }
-  write_output("%s\n", wrap_words(memory, find_width()).c_str());
+  write_output("%s\n", support::wrap_words(memory, find_width()).c_str());
 }
 
 void print_test(const pipeline::TestResults& test) {
@@ -147,8 +141,8 @@ void print_test(const pipeline::TestResults& test) {
 
 // The command that resumes an interrupted run. It is one line, or several that a shell reads as one.
 void print_continuation(const std::filesystem::path& folder) {
-  const std::string plan = support::quote_for_shell(show_path(folder / "plan.toml"));
-  const std::string resume = "--resume " + support::quote_for_shell(show_path(folder));
+  const std::string plan = support::quote_for_shell(support::show_path(folder / "plan.toml"));
+  const std::string resume = "--resume " + support::quote_for_shell(support::show_path(folder));
   const std::string line = "  host " + plan + " " + resume, line_break = " \\\n    ";
   const size_t width = find_width();
   const bool fits = width == 0 || line.size() <= width;
@@ -186,7 +180,9 @@ class TextOutput final : public RunOutput {
     if (training.monitor) progress_.set_monitor(training.monitor->metric, training.monitor->is_larger_better);
     if (resumed_from) add_earlier(recorded);
   }
-  void say(const std::string& sentence) override { write_output("%s\n", wrap_words(sentence, find_width()).c_str()); }
+  void say(const std::string& sentence) override {
+    write_output("%s\n", support::wrap_words(sentence, find_width()).c_str());
+  }
   pipeline::Observer* observer() override { return &progress_; }
   void close(const pipeline::RunReport& report, const pipeline::Training& training,
              const RecordedRun& recorded) override {

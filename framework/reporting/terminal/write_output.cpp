@@ -9,10 +9,18 @@
 #include <string>
 
 #include "framework/support/printable.h"
+#include "framework/support/terminal/terminal.h"
+#include "framework/support/terminal/wrap_text.h"
 
 namespace tenon::reporting {
 
 void write_output_text(std::string_view text) { write_safe_output_text(support::escape_control_characters(text)); }
+
+void write_wrapped_output_text(const std::string& text) {
+  const size_t width = support::find_terminal_width(stdout);
+  write_output_text(
+      support::wrap_lines(text, width > 0 ? width - 1 : 0));  // some terminals would wrap in the last column
+}
 
 void write_safe_output_text(std::string_view text) {
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));

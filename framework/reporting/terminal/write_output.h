@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 namespace tenon::reporting {
@@ -10,6 +11,8 @@ namespace tenon::reporting {
 // the program checks standard output at its end. `format` is that of printf(). JSON ends with a line feed; `indent` is
 // that of nlohmann::json::dump().
 void write_output_text(std::string_view text);
+// Wraps each line that is wider than the terminal.
+void write_wrapped_output_text(const std::string& text);
 // For text that is already safe, such as that of TextTable::print_within(), which may have colours.
 void write_safe_output_text(std::string_view text);
 [[gnu::format(printf, 1, 2)]] void write_output(const char* format, ...);

@@ -1,8 +1,8 @@
-#include "framework/reporting/terminal/wrap_output.h"
+#include "framework/support/terminal/wrap_text.h"
 
 #include <doctest/doctest.h>
 
-namespace tenon::reporting {
+namespace tenon::support {
 
 TEST_CASE("parts that do not fit begin the next line") {
   const std::vector<std::string> parts{"time: backward 72 %", "forward 19 %", "validation 4 %"};
@@ -23,4 +23,10 @@ TEST_CASE("a sentence is wrapped at its blanks") {
   CHECK(wrap_words("", 8).empty());
 }
 
-}  // namespace tenon::reporting
+TEST_CASE("each line is wrapped by itself") {
+  CHECK(wrap_lines("one two three\n  four five\n", 8) == "one two\n  three\n  four\n  five\n");
+  CHECK(wrap_lines("one\n\ntwo", 8) == "one\n\ntwo");
+  CHECK(wrap_lines("one two three\n", 0) == "one two three\n");
+}
+
+}  // namespace tenon::support

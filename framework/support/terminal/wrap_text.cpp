@@ -1,8 +1,8 @@
-#include "framework/reporting/terminal/wrap_output.h"
+#include "framework/support/terminal/wrap_text.h"
 
 #include <sstream>
 
-namespace tenon::reporting {
+namespace tenon::support {
 
 std::string wrap_parts(const std::vector<std::string>& parts, const std::string& separator, size_t width) {
   const size_t end = separator.find_last_not_of(' ') + 1;  // of what stays in the line
@@ -27,4 +27,15 @@ std::string wrap_words(const std::string& text, size_t width) {
   return wrap_parts(words, " ", width);
 }
 
-}  // namespace tenon::reporting
+std::string wrap_lines(const std::string& text, size_t width) {
+  if (width == 0) return text;
+  std::istringstream stream(text);
+  std::string wrapped;
+  for (std::string line; std::getline(stream, line);) {
+    wrapped += wrap_words(line, width);
+    if (!stream.eof()) wrapped += "\n";
+  }
+  return wrapped;
+}
+
+}  // namespace tenon::support

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace tenon::reporting {
+namespace tenon::support {
 
 // Joins the parts. A part that does not fit into the line begins the next one, after two blanks. Parts stay whole.
 std::string wrap_parts(const std::vector<std::string>& parts, const std::string& separator, size_t width);
@@ -12,4 +12,7 @@ std::string wrap_parts(const std::vector<std::string>& parts, const std::string&
 // Wraps a sentence at its blanks.
 std::string wrap_words(const std::string& text, size_t width);
 
-}  // namespace tenon::reporting
+// Wraps each line at its blanks.
+std::string wrap_lines(const std::string& text, size_t width);
+
+}  // namespace tenon::support
