@@ -1,4 +1,4 @@
-"""Compares training on several processes with and without a divided optimizer (distributed.shard).
+"""Compares training on several processes with and without a divided model (distributed.shard).
 
     python bench/sharding.py [--rounds 5] [--steps 40] [--processes 2] [--networks mlp,resnet18] [--optimizer adamw]
 
@@ -18,7 +18,7 @@ import tempfile
 
 from several_processes import NETWORKS, ROOT, RUN_FILE, WARMUP
 
-SHARDS = ("none", "optimizer")
+SHARDS = ("none", "optimizer", "gradients")
 
 
 def run_host(host, network, shard, arguments):

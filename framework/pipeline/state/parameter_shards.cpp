@@ -103,7 +103,7 @@ void ParameterShards::start_pass(bool trains) {
   started_.clear();
   gathered_ = 0;
   // An evaluation may come before the first pass in training.
-  if (units_.empty() && trains) observer_ = std::make_unique<Observer>(parameters_);
+  if (state_ == State::undivided && trains) observer_ = std::make_unique<Observer>(parameters_);
   if (is_divided()) gather(kOutside);
 }
 
@@ -122,12 +122,12 @@ size_t ParameterShards::start_forward(const void* kind) {
   if (found == numbers_.end()) {
     if (is_divided()) refuse_segments("another segment");
     // An evaluation that holds all weights: no segment of training.
-    if (!units_.empty()) return kKept;
+    if (state_ == State::held) return kKept;
     found = numbers_.emplace(key, numbers_.size()).first;
   }
   const size_t segment = found->second;
   if (observer_) observer_->set_unit(segment + 1);
-  if (!units_.empty() && !units_[segment + 1].parameters.empty()) ++gathered_;
+  if (state_ != State::undivided && !units_[segment + 1].parameters.empty()) ++gathered_;
   if (is_divided()) gather(segment + 1);
   return segment;
 }
@@ -232,6 +232,7 @@ void ParameterShards::divide() {
                      support::print_bytes(static_cast<uint64_t>(largest)) + ", and keeps " +
                      support::print_bytes(static_cast<uint64_t>(outside_bytes + kept_bytes)) + " for the whole pass");
   for (size_t unit = 1; unit < units_.size(); ++unit) free_at_once(unit);
+  state_ = State::divided;
 }
 
 void ParameterShards::gather(size_t unit) {
@@ -262,14 +263,14 @@ void ParameterShards::free_at_once(size_t unit) {
 }
 
 void ParameterShards::hold_all() {
-  if (units_.empty()) return;
+  if (!is_divided()) return;
   pool_.clear();
   for (size_t unit = 0; unit < units_.size(); ++unit) gather(unit);
-  is_held_ = true;
+  state_ = State::held;
 }
 
 void ParameterShards::free_all() {
-  is_held_ = false;
+  state_ = State::divided;
   for (size_t unit = 0; unit < units_.size(); ++unit) free_at_once(unit);
 }
 

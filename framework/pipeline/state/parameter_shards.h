@@ -54,9 +54,9 @@ class ParameterShards final : public plugins::ForwardObserver {
   bool may_use(size_t segment, const at::Tensor& tensor) const override;
 
   // Whether a rank lacks weights between two passes.
-  bool is_divided() const { return !units_.empty() && !is_held_; }
+  bool is_divided() const { return state_ == State::divided; }
 
-  // Gathers all weights, and frees them again. In between, passes change nothing.
+  // Gathers all weights if they are divided, and frees them again. In between, passes change nothing.
   void hold_all();
   void free_all();
 
@@ -68,6 +68,8 @@ class ParameterShards final : public plugins::ForwardObserver {
     bool is_gathered = true;
   };
 
+  // Undivided until the first training pass has found the units. Held: all ranks have all weights for some time.
+  enum class State { undivided, divided, held };
   // How evaluations gather the weights.
   enum class Evaluations { unknown, by_segment, whole };
 
@@ -85,15 +87,15 @@ class ParameterShards final : public plugins::ForwardObserver {
   const std::vector<optimization::NamedTensor>& parameters_;
   std::unordered_map<const void*, size_t> index_of_;  // by TensorImpl
   std::unique_ptr<Observer> observer_;                // during the first pass
-  std::vector<Unit> units_;                           // empty: not known yet; then one more than there are segments
-  std::vector<size_t> unit_of_;                       // of each parameter; kKept: all ranks keep it
+  State state_ = State::undivided;
+  std::vector<Unit> units_;                                   // one more than there are segments
+  std::vector<size_t> unit_of_;                               // of each parameter; kKept: all ranks keep it
   std::map<std::pair<const void*, size_t>, size_t> numbers_;  // of segments, by kind and position
   std::unordered_map<const void*, size_t> started_;           // segments of the current pass, by kind
   size_t gathered_ = 0;                                       // segments of the current pass that have weights
   Evaluations evaluations_ = Evaluations::unknown;
   bool holds_evaluation_ = false;  // all weights are gathered for the current evaluation
   bool is_other_ = false;          // a pass of the current evaluation has other segments than training
-  bool is_held_ = false;           // all weights are gathered
   StoragePool pool_;
 };
 

@@ -69,7 +69,7 @@ class Idx final {
   // The file does not say how many classes there are.
   std::vector<tenon::ClassNames> class_names() const {
     if (labels_.empty()) return {};
-    return {{"label", {}, int64_t{*std::max_element(labels_.begin(), labels_.end())} + 1}};
+    return {{"label", {}, uint64_t{*std::max_element(labels_.begin(), labels_.end())} + 1}};
   }
 
   std::vector<tenon::Preprocessing> preprocessing() const { return {{"image", normalizes_ ? steps_ : "[]"}}; }

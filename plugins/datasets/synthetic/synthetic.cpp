@@ -58,7 +58,7 @@ class Synthetic final {
 
   int64_t size() const { return samples_; }
 
-  std::vector<tenon::ClassNames> class_names() const { return {{"label", {}, classes_}}; }
+  std::vector<tenon::ClassNames> class_names() const { return {{"label", {}, static_cast<uint64_t>(classes_)}}; }
 
   void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
     const int64_t label = sample.index % classes_;
