@@ -5,6 +5,7 @@
 #include <csignal>
 #include <sstream>
 #include <thread>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "framework/distributed/launch/process_state.h"
 #include "tests/doctest_with_torch.h"
@@ -285,6 +286,32 @@ TEST_CASE("the work of rank 0 for all may fail, and rank 0 may not reach it") {
   CAPTURE(missed[1]);
   CHECK(missed[0] == "ended: exit code 6");
   CHECK(missed[1].find("rank 0 is in the test") != std::string::npos);
+}
+
+// torchrun starts all ranks again in another number when machines join or leave, without counting it as a restart.
+TEST_CASE("ranks that a launcher with a store starts again do not find the keys of earlier ones") {
+  c10d::TCPStoreOptions options;
+  options.port = 0;
+  options.isServer = true;
+  options.waitWorkers = false;
+  const auto agent = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
+  for (const int64_t size : {2, 3, 2, 4, 2}) {
+    CAPTURE(size);
+    const auto texts = run_ranks(size, [&](World world) {
+      world.store_is_launchers = true;
+      world.master_port = agent->getPort();
+      world.listen_fd = -1;
+      // The first one, so that others find the list of the earlier ranks.
+      if (world.rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      ProcessGroup group(world, tenon::config::DistributedSection{}, nullptr);
+      const std::string text = group.broadcast_string("a text", "of " + std::to_string(size));
+      const at::Tensor sum = at::ones({1}, at::kLong);
+      group.reduce(Reduction::sum, sum);
+      group.barrier();
+      return text + " " + std::to_string(sum.item<int64_t>());
+    });
+    for (const std::string& text : texts) CHECK(text == "of " + std::to_string(size) + " " + std::to_string(size));
+  }
 }
 
 TEST_CASE("a port in use is named") {

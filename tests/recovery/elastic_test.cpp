@@ -76,7 +76,7 @@ void check_each_epoch_ended_once() {
 }  // namespace
 
 // The runs are long, so that the launcher always comes to change the number of processes. The callback ends them.
-TEST_CASE("a run whose last process is always lost continues with fewer processes") {
+TEST_CASE("a run that always loses its last process continues with fewer processes") {
   fs::remove_all(tenon::test_folder() / "elastic");
   const Outcome outcome = run_host(arguments_of("{rank=2,how=\"kill\",where=\"start\"}",
                                                 {"--processes", "1:3", "--restarts", "2", "--resume", "auto"}),
@@ -120,6 +120,22 @@ TEST_CASE("a run with too many losses ends") {
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 6);
   CHECK(outcome.errors.find("restart 2 of 2, with 2 processes: ") != std::string::npos);
+}
+
+TEST_CASE("a run that torchrun restarts with more processes, with the same store, continues in its epoch") {
+  fs::remove_all(tenon::test_folder() / "elastic");
+  const std::string checkpoints = (tenon::test_folder() / "elastic/*/checkpoints/latest").string();
+  const Outcome outcome =
+      run_host(arguments_of("{where=\"nowhere\"}", {"--resume", "auto", "--set", "run.threads=1"}),
+               "timeout -s KILL 200 " TENON_SOURCE_DIR "/tests/recovery/run_as_elastic_torchrun.sh " TENON_BINARY_DIR
+               "/tests/bin/agent_store '" +
+                   checkpoints + "'");
+  CAPTURE(outcome.errors);
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors.find("the run had 2 processes and has 3 now") != std::string::npos);
+  CHECK(outcome.output.find("this is the last attempt of the test") != std::string::npos);
+  check_each_epoch_ended_once();
 }
 
 TEST_CASE("a range of processes that cannot be used is refused") {

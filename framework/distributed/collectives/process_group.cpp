@@ -137,9 +137,10 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
                 "distributed.interface: is not given, but the ranks are on several machines; expected the name of the "
                 "network interface between them, as listed by `ip address`: interface = \"eth0\"");
   const auto timeout = to_milliseconds(plan.timeout_s);
-  parts_->store = connect_store(world, plan.interface, timeout);
+  const Rendezvous rendezvous = connect_store(world, plan.interface, timeout);
+  parts_->store = rendezvous.store;
   parts_->monitor = std::make_unique<FailureMonitor>(
-      reconnect(world, timeout), world, timeout,
+      reconnect(world, rendezvous, timeout), world, timeout,
       FailureMonitor::Activity{std::move(describe_activity), std::move(find_overdue_call)});
   wait_for_all([&] {
     if (!parts_->monitor->wait_for_rank0(timeout)) throw Error(ErrorKind::rank_lost, "rank 0 has not joined the run");

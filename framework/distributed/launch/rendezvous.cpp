@@ -16,13 +16,16 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <set>
 #include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <utility>
 
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "framework/support/sha256.h"
 
 namespace tenon::distributed {
 
@@ -145,6 +148,8 @@ class TimeLimit {
   std::thread thread_;
 };
 
+std::string print_time(std::chrono::milliseconds time) { return std::to_string(time.count() / 1000) + " s"; }
+
 c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOptions options,
                                         std::chrono::milliseconds timeout) {
   silence_c10d();
@@ -153,23 +158,99 @@ c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOption
   options.waitWorkers = false;
   options.timeout = timeout;
   try {
-    // A restarted run with the same store needs different keys.
-    return c10::make_intrusive<c10d::PrefixStore>("tenon/" + std::to_string(world.attempt),
-                                                  c10::make_intrusive<c10d::TCPStore>(world.master_address, options));
+    return c10::make_intrusive<c10d::TCPStore>(world.master_address, options);
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::configuration,
                 "distributed: rank " + std::to_string(world.rank) + " cannot reach the store of rank 0 at " +
-                    name_of(world) + " within " + std::to_string(timeout.count() / 1000) + " s (" +
-                    error.what_without_backtrace() +
+                    name_of(world) + " within " + print_time(timeout) + " (" + error.what_without_backtrace() +
                     "); expected rank 0 to listen there: check that it is running, that address and port are those of "
                     "its machine, and that no firewall blocks them");
   }
 }
 
+void set(c10d::Store& store, const std::string& key, const std::string& text) {
+  store.set(key, std::vector<uint8_t>(text.begin(), text.end()));
+}
+
+// Returns an empty text if there is no such key.
+std::string get(c10d::Store& store, const std::string& key) {
+  if (!store.check({key})) return "";
+  const std::vector<uint8_t> bytes = store.get(key);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string random_text() {
+  std::random_device random;
+  return std::to_string((uint64_t{random()} << 32) | random());
+}
+
+// The ranks of one launch, among the launches of an agent that keeps its store. Each rank writes a random number. Rank
+// 0 lists them, and repeats this until every rank has confirmed the list: then none of the numbers is of an earlier
+// launch.
+class Round {
+ public:
+  Round(c10d::Store& store, const World& world) : store_(store), world_(world), number_(random_text()) {
+    set(store_, key("rank", world_.rank), number_);
+  }
+
+  // Returns a text that identifies the launch, once all ranks have the same one; before that an empty text.
+  std::string find() {
+    if (world_.is_first()) {
+      const std::string listed = list_ranks();
+      if (listed.empty()) return "";
+      if (listed != get(store_, "round")) set(store_, "round", listed);
+      for (int64_t rank = 1; rank < world_.size; ++rank)
+        if (get(store_, key("confirmed", rank)) != listed) return "";
+      set(store_, started(listed), "1");
+      return support::sha256(listed);
+    }
+    const std::string listed = get(store_, "round");
+    if (("," + listed).find("," + std::to_string(world_.rank) + "=" + number_ + ",") == std::string::npos) return "";
+    if (std::exchange(confirmed_, listed) != listed) set(store_, key("confirmed", world_.rank), listed);
+    return get(store_, started(listed)).empty() ? "" : support::sha256(listed);
+  }
+
+ private:
+  static std::string key(const std::string& name, int64_t rank) { return name + "/" + std::to_string(rank); }
+  static std::string started(const std::string& listed) { return "started/" + support::sha256(listed); }
+
+  // "0=12,1=34,"; empty if a rank has not written its number.
+  std::string list_ranks() {
+    std::string listed;
+    for (int64_t rank = 0; rank < world_.size; ++rank) {
+      const std::string number = get(store_, key("rank", rank));
+      if (number.empty()) return "";
+      listed += std::to_string(rank) + "=" + number + ",";
+    }
+    return listed;
+  }
+
+  c10d::Store& store_;
+  const World& world_;
+  const std::string number_;
+  std::string confirmed_;
+};
+
+// torchrun does not count a restart because machines have joined or left, and its agent keeps the store.
+std::string find_round(const c10::intrusive_ptr<c10d::Store>& store, const World& world,
+                       std::chrono::milliseconds timeout) {
+  const TimeLimit limit(timeout + std::chrono::seconds(5), world);
+  c10d::PrefixStore rounds("rounds", store);
+  Round round(rounds, world);
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (std::chrono::steady_clock::now() < deadline) {
+    if (std::string found = round.find(); !found.empty()) return found;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  throw Error(ErrorKind::rank_lost, "distributed: rank " + std::to_string(world.rank) + " of " +
+                                        std::to_string(world.size) + " waited " + print_time(timeout) +
+                                        " for the other ranks at the store of the launcher, " + name_of(world) +
+                                        "; expected all ranks to start");
+}
+
 }  // namespace
 
-c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::string& interface,
-                                              std::chrono::milliseconds timeout) {
+Rendezvous connect_store(const World& world, const std::string& interface, std::chrono::milliseconds timeout) {
   c10d::TCPStoreOptions options;
   if (world.rank == 0 && !world.store_is_launchers) {
     options.isServer = true;
@@ -180,11 +261,16 @@ c10::intrusive_ptr<c10d::Store> connect_store(const World& world, const std::str
             ? world.listen_fd
             : listen_on(world.is_one_machine() ? loopback() : address_of(interface), world.master_port);
   }
-  return connect(world, options, timeout);
+  const auto store = connect(world, options, timeout);
+  // A restarted run with the same store needs different keys.
+  std::string prefix = "tenon/" + std::to_string(world.attempt);
+  if (world.store_is_launchers) prefix += "/" + find_round(store, world, timeout);
+  return {c10::make_intrusive<c10d::PrefixStore>(prefix, store), prefix};
 }
 
-c10::intrusive_ptr<c10d::Store> reconnect(const World& world, std::chrono::milliseconds timeout) {
-  return connect(world, {}, timeout);
+c10::intrusive_ptr<c10d::Store> reconnect(const World& world, const Rendezvous& first,
+                                          std::chrono::milliseconds timeout) {
+  return c10::make_intrusive<c10d::PrefixStore>(first.prefix, connect(world, {}, timeout));
 }
 
 }  // namespace tenon::distributed
