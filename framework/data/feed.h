@@ -44,7 +44,7 @@ class Feed {
   const config::ClassNames& class_names() const { return samples_.class_names(); }
   Loader& loader() { return loader_; }  // for a pass in another order
   int64_t batch_size() const { return options_.batch_size; }
-  // The batches of the pass, or of an epoch before the first pass. A process with a smaller share may lack the last one.
+  // The batches of the pass, or of an epoch before the first pass. A process with a smaller share may lack the last.
   int64_t batches() const { return batches(rest_); }
   int64_t batches(const EpochRest& rest) const;
   bool may_skip() const { return options_.skip_bad_samples; }

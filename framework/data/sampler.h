@@ -90,8 +90,8 @@ class Sampler {
   Sampler(int64_t dataset_size, const SamplerOptions& options, SampleTraits traits = {});
 
   int64_t available() const { return available_; }  // number of samples to choose from
-  int64_t size() const { return size_; }       // samples of an epoch, over all ranks
-  int64_t size(const EpochRest& rest) const;   // samples of the rest, over all ranks
+  int64_t size() const { return size_; }            // samples of an epoch, over all ranks
+  int64_t size(const EpochRest& rest) const;        // samples of the rest, over all ranks
   // The samples of this rank, and those of all ranks in an epoch.
   std::vector<int64_t> order(int64_t epoch, const EpochRest& rest = {}) const;
   std::vector<int64_t> common_order(int64_t epoch) const { return common_order(epoch, total_batch()); }

@@ -34,7 +34,7 @@ void restore_schedule(Training& training, const StepCount& steps) {
   training.schedule.load_state(state);
 }
 
-// The first rank continues with what all ranks have seen of the epoch, whose number has changed.
+// If the number of ranks has changed, the first one continues with what all of them have seen of the epoch.
 void merge_rank_states(const CheckpointedRun& run, const SavedState& saved, int64_t ranks) {
   const bool has_metrics = !run.loop.epoch_metrics;
   if (has_metrics) run.training.train_metrics.reset();

@@ -29,8 +29,8 @@ void save_training(const Training& training, const RankState& states, SavedState
 RankState read_rank_state(const SavedState& saved, int64_t rank);
 
 // Restores the state and the tensors that were saved as the model. `excluded`: see put_weights(). Returns this rank's
-// state, which is empty for a rank that the saved run did not have; its random numbers are new ones. Throws Error(checkpoint) naming what does not
-// match.
+// state, which is empty for a rank that the saved run did not have; its random numbers are new ones. Throws
+// Error(checkpoint) naming what does not match.
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                         const artifacts::ExcludedTensors& excluded, const SavedState& saved);
 

@@ -16,8 +16,8 @@ constexpr const char* kEpochEndsAfter = "steps_per_epoch.epoch_ends_after";
 
 // Rounded down. REQUIRES: divisor > 0.
 int64_t divide_down(Int128 dividend, int64_t divisor) {
-  const Int128 quotient = dividend / divisor;
-  return static_cast<int64_t>(quotient - (quotient * divisor > dividend ? 1 : 0));
+  const Int128 rounded = dividend / divisor;
+  return static_cast<int64_t>(rounded - (rounded * divisor > dividend ? 1 : 0));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The steps of a run, whose number in an epoch may change when the run resumes: with another number of processes, batch
+// The steps of a run. Their number in an epoch may change when the run resumes: with another number of processes, batch
 // size or number of batches per step.
 #pragma once
 
