@@ -43,7 +43,7 @@ CHECK = """(() => {
 
 
 # Waits until styles and animations are at their end and two frames are drawn.
-SETTLED = """(async () => {
+AT_REST = """(async () => {
   const frame = () => new Promise(requestAnimationFrame);
   await frame();
   await Promise.race([Promise.allSettled(document.getAnimations().map(one => one.finished)),
@@ -106,7 +106,7 @@ class Browser:
         is_loaded = f"document.readyState == 'complete' && location.href == {json.dumps(url)}"
         while not self.evaluate(is_loaded):
             time.sleep(0.02)
-        self.evaluate(SETTLED)
+        self.evaluate(AT_REST)
 
     def evaluate(self, expression):
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True,
@@ -116,7 +116,7 @@ class Browser:
         # Parts outside of the window are not always drawn.
         self.call("Emulation.setDeviceMetricsOverride", width=max(int(clip[0] + clip[2]), self.width),
                   height=int(clip[1] + clip[3]), deviceScaleFactor=1, mobile=False)
-        self.evaluate(SETTLED)
+        self.evaluate(AT_REST)
         area = dict(zip(("x", "y", "width", "height"), clip), scale=1)
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=area)["data"]
         pathlib.Path(file).write_bytes(base64.b64decode(data))

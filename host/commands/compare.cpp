@@ -21,7 +21,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
-#include "framework/support/show_path.h"
+#include "framework/support/terminal/show_path.h"
 #include "framework/support/terminal/terminal.h"
 #include "host/command_line/command.h"
 #include "host/compare/variants.h"

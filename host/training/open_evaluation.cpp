@@ -1,5 +1,4 @@
 #include "host/training/open_evaluation.h"
-#include "framework/support/show_path.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,6 +10,7 @@
 #include "framework/distributed/launch/world.h"
 #include "framework/plugins/components/parameter_roles.h"
 #include "framework/support/error.h"
+#include "framework/support/terminal/show_path.h"
 #include "host/training/launch.h"
 #include "host/training/ranks.h"
 #include "host/training/use_class_names.h"

@@ -18,7 +18,7 @@
 #include "framework/support/print_bytes.h"
 #include "framework/support/print_count.h"
 #include "framework/support/quote_for_shell.h"
-#include "framework/support/show_path.h"
+#include "framework/support/terminal/show_path.h"
 #include "framework/support/terminal/terminal.h"
 #include "framework/support/terminal/wrap_text.h"
 
