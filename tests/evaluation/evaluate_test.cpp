@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/support/terminal/show_path.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
@@ -95,7 +96,8 @@ void predict(const fs::path& output, std::vector<std::string> more) {
   const Outcome outcome = run_host(trained().command("predict", more));
   CAPTURE(outcome.errors);
   REQUIRE(outcome.exit_code == 0);
-  CHECK(outcome.output.find(trained().checkpoint.string() + " (epoch 2, step 30)") != std::string::npos);
+  CHECK(outcome.output.find(tenon::support::show_path(trained().checkpoint) + " (epoch 2, step 30)") !=
+        std::string::npos);
   CHECK(outcome.output.find("validation: 359 samples in " + output.string()) != std::string::npos);
 }
 
@@ -122,7 +124,7 @@ TEST_CASE("a run, a checkpoint and a safetensors file are accepted as weights, a
   CHECK(file["checkpoint"].is_null());
   CHECK(file["sets"] == latest["sets"]);
   const Outcome text = run_host(trained().command("evaluate", {}));
-  CHECK(text.output.find("weights " + trained().checkpoint.string() + " (epoch 2, step 30)\n") == 0);
+  CHECK(text.output.find("weights " + tenon::support::show_path(trained().checkpoint) + " (epoch 2, step 30)\n") == 0);
   CHECK(text.output.find("\nvalidation: digits, 359 samples, ") != std::string::npos);
   CHECK(text.output.find("\n  validation/accuracy  0.") != std::string::npos);
 }
