@@ -264,8 +264,8 @@ TEST_CASE("a run that waited for its data reports this with advice") {
   write_file(run / "run.json", record.dump());
   render({"report", run.string()});
   const std::string page = read_file(run / "report.html");
-  CHECK(contains(page, "Mostly data</strong>: of 10 s, data 60 %, forward 40 %, other 0.1 %."));
-  CHECK(contains(page, "training waited for data 60 % of the time: raise data.workers (2)"));
+  CHECK(contains(page, "Mostly data</strong>: of 10.0 s, data 60\u00A0%, forward 40\u00A0%, other 0.1\u00A0%."));
+  CHECK(contains(page, "training waited for data 60\u00A0% of the time: raise data.workers (2)"));
 }
 
 TEST_CASE("host report writes the same page again") {
