@@ -246,16 +246,20 @@ class BatchNormBackward final : public torch::autograd::Node {
   bool is_released_ = false;
 };
 
-bool is_float_vector(const at::Tensor& tensor) {
-  return !tensor.defined() || (tensor.scalar_type() == at::kFloat && tensor.is_cpu() && tensor.is_contiguous());
+// The kernels do not check sizes. LibTorch's refuse a vector of another size.
+bool is_float_vector(const at::Tensor& tensor, int64_t channels) {
+  return !tensor.defined() || (tensor.scalar_type() == at::kFloat && tensor.is_cpu() && tensor.is_contiguous() &&
+                               tensor.numel() == channels);
 }
 
 bool has_fast_kernel(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& running_mean, const at::Tensor& running_variance) {
-  return input.is_cpu() && input.dim() == 4 && input.numel() > input.size(1) &&
-         (input.scalar_type() == at::kFloat || input.scalar_type() == at::kBFloat16) &&
-         input.is_contiguous(at::MemoryFormat::ChannelsLast) && is_float_vector(weight) && is_float_vector(bias) &&
-         is_float_vector(running_mean) && is_float_vector(running_variance) && !input._fw_grad(0).defined();
+  if (!input.is_cpu() || input.dim() != 4) return false;
+  const int64_t channels = input.size(1);
+  return input.numel() > channels && (input.scalar_type() == at::kFloat || input.scalar_type() == at::kBFloat16) &&
+         input.is_contiguous(at::MemoryFormat::ChannelsLast) && is_float_vector(weight, channels) &&
+         is_float_vector(bias, channels) && is_float_vector(running_mean, channels) &&
+         is_float_vector(running_variance, channels) && !input._fw_grad(0).defined();
 }
 
 at::Tensor normalise_images(const at::Tensor& input, const at::Tensor& weight, const at::Tensor& bias,

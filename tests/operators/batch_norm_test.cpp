@@ -260,3 +260,14 @@ TEST_CASE("other tensors use LibTorch's kernels") {
   CHECK_FALSE(is_ours(output));
   CHECK_FALSE(is_ours(Layer({4, 8, 6, 6}, at::kDouble).in_double().forward()));
 }
+
+TEST_CASE("vectors of another size than the channels are refused, as by LibTorch") {
+  for (Tensor Layer::*const vector : {&Layer::weight, &Layer::bias, &Layer::running_mean, &Layer::running_variance}) {
+    for (const int64_t size : {3, 5}) {
+      Layer layer({2, 4, 3, 3}, at::kFloat);
+      layer.*vector = torch::rand({size});
+      const std::string message = "contain 4 elements not " + std::to_string(size);
+      CHECK_THROWS_WITH(layer.forward(), doctest::Contains(message.c_str()));
+    }
+  }
+}
