@@ -161,11 +161,18 @@ TEST_CASE("a contradictory safetensors file is refused with file and tensor") {
   CHECK(with(R"({"dtype":"F32","shape":[2,2],"data_offsets":[0,24]})").find("tensor \"x\": its shape") == 0);
   CHECK(with(R"({"dtype":"F32","shape":[2,3],"data_offsets":[24,0]})").find("tensor \"x\": its shape") == 0);
   CHECK(with(R"({"dtype":"F32","shape":[-2,-3],"data_offsets":[0,24]})").find("tensor \"x\": its shape") == 0);
+  for (const char* shape : {"[-1,0]", "[0,-1]", "[2,-3,0]"}) {
+    const std::string entry = R"({"x":{"dtype":"F32","data_offsets":[0,0],"shape":)" + std::string(shape) + "}}";
+    CHECK(complaint("a.safetensors", make_safetensors(entry, {})).find("tensor \"x\": its shape") == 0);
+  }
   CHECK(with(R"({"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,24]})").find("tensor \"x\": its") ==
         0);
   CHECK(with(R"({"dtype":"U16","shape":[12],"data_offsets":[0,24]})").find("tensor \"x\": its dtype is \"U16\"") == 0);
   CHECK(with(R"({"dtype":"F32","shape":[6]})").find("tensor \"x\": its entry in the header cannot be read") == 0);
   CHECK(with("3").find("tensor \"x\": its entry in the header cannot be read") == 0);
+  CHECK(with(R"({"dtype":"F32","shape":[6.0],"data_offsets":[0,24]})").find("tensor \"x\": its entry") == 0);
+  CHECK(with(R"({"dtype":"F32","shape":[1e300],"data_offsets":[0,24]})").find("tensor \"x\": its entry") == 0);
+  CHECK(with(R"({"dtype":"F32","shape":[6],"data_offsets":[0,24.9]})").find("tensor \"x\": its entry") == 0);
   CHECK(complaint("a.safetensors", make_safetensors("{}", kSix)) == "holds no tensor");
   CHECK(complaint("a.safetensors", make_safetensors("[1", kSix)).find("has no readable header") == 0);
   CHECK(complaint("a.safetensors", {1, 2, 3}).find("is neither a .npy file nor a complete safetensors file") == 0);

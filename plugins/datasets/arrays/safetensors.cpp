@@ -43,14 +43,17 @@ const Type& find_type(const json& entry, const std::string& place) {
                          "; expected F64, F32, F16, BF16, I64, I32, I16, I8, U8 or BOOL");
 }
 
-// Returns the size of the shape in bytes. Throws std::out_of_range if it exceeds `most`.
+// Returns the size of the shape in bytes. Throws std::out_of_range if it exceeds `most`, or if an extent is negative.
 size_t bytes_of(const std::vector<int64_t>& shape, size_t element, size_t most) {
   size_t bytes = element;
+  for (const int64_t extent : shape) {
+    if (extent < 0) throw std::out_of_range("shape");
+  }
   for (const int64_t extent : shape) {
     if (extent == 0) return 0;
   }
   for (const int64_t extent : shape) {
-    if (extent < 0 || bytes > most / static_cast<size_t>(extent)) throw std::out_of_range("shape");
+    if (bytes > most / static_cast<size_t>(extent)) throw std::out_of_range("shape");
     bytes *= static_cast<size_t>(extent);
   }
   return bytes;
@@ -80,6 +83,11 @@ json parse_header(std::span<const uint8_t> text, const std::string& path) {
 Array read_entry(const std::string& name, const json& entry, uint64_t data, uint64_t size, const std::string& place) {
   try {
     if (entry.size() > 3) throw json::other_error::create(0, "an unknown key", &entry);
+    for (const char* key : {"shape", "data_offsets"}) {
+      for (const json& number : entry.at(key)) {
+        if (!number.is_number_integer()) throw json::other_error::create(0, "a fraction", &number);
+      }
+    }
     const Type& type = find_type(entry, place);
     const auto shape = entry.at("shape").get<std::vector<int64_t>>();
     const auto offsets = entry.at("data_offsets").get<std::array<uint64_t, 2>>();
