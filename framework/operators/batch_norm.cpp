@@ -1,6 +1,5 @@
 #include "framework/operators/batch_norm.h"
 
-#include <ATen/TensorIterator.h>
 #include <ATen/ops/batch_norm_native.h>
 #include <torch/autograd.h>
 #include <torch/csrc/autograd/functions/utils.h>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "framework/operators/channel_kernels.h"
+#include "framework/operators/for_each_part.h"
 
 namespace tenon::operators {
 
@@ -37,23 +37,13 @@ struct Rows {
         channels(x.size(1)),
         parts(std::clamp<int64_t>(std::min(x.numel() / 1024, count / 32), 1, 64)) {}
 
-  // Calls visit(part, offset of its first element, its rows) for each part, on LibTorch's operator threads. The host is
-  // not compiled with OpenMP, where at::parallel_for of the headers runs on one thread. An iterator over the numbers of
-  // the parts runs in LibTorch.
+  // Calls visit(part, offset of its first element, its rows) for each part, on LibTorch's operator threads.
   template <typename Visit>
   void visit(const Visit& visit) const {
-    at::Tensor numbers = at::arange(parts, at::kLong);
-    at::TensorIterator iterator = at::TensorIterator::borrowing_nullary_op(numbers);
-    const int64_t parts_per_thread = std::max<int64_t>(1, parts * 8192 / (count * channels));
-    iterator.for_each(
-        [&](char** data, const int64_t* strides, int64_t size, int64_t) {
-          for (int64_t i = 0; i < size; ++i) {
-            const int64_t part = *reinterpret_cast<const int64_t*>(data[0] + i * strides[0]);
-            const int64_t first = count * part / parts;
-            visit(static_cast<size_t>(part), first * channels, count * (part + 1) / parts - first);
-          }
-        },
-        parts_per_thread);
+    for_each_part(parts, std::max<int64_t>(1, parts * 8192 / (count * channels)), [&](int64_t part) {
+      const int64_t first = count * part / parts;
+      visit(static_cast<size_t>(part), first * channels, count * (part + 1) / parts - first);
+    });
   }
 };
 

@@ -3,11 +3,16 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
+
+#include "framework/operators/for_each_part.h"
+#include "framework/pipeline/device/readback.h"
 
 namespace tenon::pipeline {
 
@@ -17,27 +22,77 @@ bool is_plain(const at::Tensor& gradient) {
   return gradient.is_cpu() && gradient.scalar_type() == at::kFloat && gradient.is_contiguous();
 }
 
-// Tests the exponent as an integer, which the compiler vectorises for the available instructions.
+// The compiler divides a vector into those of the available instructions.
+using Bits = uint32_t __attribute__((vector_size(64)));
+constexpr size_t kLanes = sizeof(Bits) / sizeof(float);
+constexpr size_t kAtOnce = 4;  // vectors that are independent of each other
+
+// The largest magnitude, compared as an integer, has a full exponent if any element is NaN or infinite.
 [[gnu::always_inline]] inline bool has_full_exponent(std::span<const float> elements) {
-  constexpr uint32_t kExponent = 0x7f800000;
-  uint32_t found = 0;
-  for (const float element : elements) found |= (std::bit_cast<uint32_t>(element) & kExponent) == kExponent;
-  return found != 0;
+  constexpr uint32_t kMagnitude = 0x7fffffff, kFullExponent = 0x7f800000;
+  Bits largest[kAtOnce] = {};
+  size_t i = 0;
+  for (; i + kAtOnce * kLanes <= elements.size(); i += kAtOnce * kLanes) {
+#pragma GCC unroll 4
+    for (size_t k = 0; k < kAtOnce; ++k) {
+      Bits bits;
+      std::memcpy(&bits, elements.data() + i + k * kLanes, sizeof bits);
+      bits &= kMagnitude;
+      largest[k] = bits > largest[k] ? bits : largest[k];
+    }
+  }
+  uint32_t all = 0;
+  for (; i < elements.size(); ++i) all = std::max(all, std::bit_cast<uint32_t>(elements[i]) & kMagnitude);
+  for (const Bits& lanes : largest)
+    for (size_t lane = 0; lane < kLanes; ++lane) all = std::max(all, lanes[lane]);
+  return all >= kFullExponent;
 }
 
 #ifdef __x86_64__
 [[gnu::target("avx2")]] bool has_full_exponent_avx2(std::span<const float> elements) {
   return has_full_exponent(elements);
 }
-#endif
-
-bool has_non_finite(const at::Tensor& gradient) {
-  const std::span elements(gradient.const_data_ptr<float>(), static_cast<size_t>(gradient.numel()));
-#ifdef __x86_64__
-  static const bool has_avx2 = __builtin_cpu_supports("avx2");
-  if (has_avx2) return has_full_exponent_avx2(elements);
-#endif
+[[gnu::target("avx512f")]] bool has_full_exponent_avx512(std::span<const float> elements) {
   return has_full_exponent(elements);
+}
+#endif
+bool has_full_exponent_generic(std::span<const float> elements) { return has_full_exponent(elements); }
+
+bool has_non_finite(std::span<const float> elements) {
+  static bool (*const fastest)(std::span<const float>) = [] {
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx512f")) return has_full_exponent_avx512;
+    if (__builtin_cpu_supports("avx2")) return has_full_exponent_avx2;
+#endif
+    return has_full_exponent_generic;
+  }();
+  return fastest(elements);
+}
+
+std::span<const float> elements_of(const at::Tensor& gradient) {
+  return {gradient.const_data_ptr<float>(), static_cast<size_t>(gradient.numel())};
+}
+
+// On LibTorch's operator threads if there are many elements. REQUIRES: is_plain() for each gradient.
+bool has_non_finite(const std::vector<at::Tensor>& gradients) {
+  constexpr size_t kPart = size_t{1} << 16;  // the most elements of a part
+  constexpr int64_t kPartsPerThread = 8;     // at least
+  size_t elements = 0;
+  for (const at::Tensor& gradient : gradients) elements += static_cast<size_t>(gradient.numel());
+  if (elements <= kPart * kPartsPerThread)
+    return std::ranges::any_of(gradients,
+                               [](const at::Tensor& gradient) { return has_non_finite(elements_of(gradient)); });
+  std::vector<std::span<const float>> parts;
+  for (const at::Tensor& gradient : gradients)
+    for (std::span<const float> left = elements_of(gradient); !left.empty();) {
+      parts.push_back(left.first(std::min(left.size(), kPart)));
+      left = left.subspan(parts.back().size());
+    }
+  std::atomic<bool> found = false;
+  operators::for_each_part(static_cast<int64_t>(parts.size()), kPartsPerThread, [&](int64_t part) {
+    if (has_non_finite(parts[static_cast<size_t>(part)])) found.store(true, std::memory_order_relaxed);
+  });
+  return found;
 }
 
 }  // namespace
@@ -62,28 +117,35 @@ void Gradients::gather() {
   }
 }
 
-void Gradients::scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag) {
-  scale_and_check_own(factor, flag);
+at::Tensor Gradients::scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm) {
+  const at::Tensor norm = scale_and_check_own(factor, flag, with_norm);
   if (divided_over_) divided_over_->reduce(distributed::Reduction::maximum, flag.tensor());
+  return norm;
 }
 
-// On the CPU, LibTorch's kernel for loss scales does both in one pass, and checking directly is much faster if there is
-// no factor. On CUDA that kernel does not support bfloat16, and the largest magnitudes are needed anyway, to name a bad
-// gradient: they are all finite if and only if all gradients are.
-void Gradients::scale_and_check_own(const at::Tensor& factor, NonFiniteFlag& flag) {
+// On the CPU, LibTorch's kernel for loss scales does both in one pass. Without a factor, checking directly is much
+// faster, and a finite norm needs no check, because NaN and infinity would be in it. On CUDA that kernel does not
+// support bfloat16, and the largest magnitudes are needed anyway, to name a bad gradient: they are all finite if and
+// only if all gradients are.
+at::Tensor Gradients::scale_and_check_own(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm) {
   const at::NoGradGuard no_grad;
-  if (gradients_.empty()) return;
+  const auto norm_if_requested = [&] { return with_norm ? norm() : at::Tensor(); };
+  if (gradients_.empty()) return norm_if_requested();
   if (!gradients_.front().is_cpu()) {
     if (factor.defined()) scale(factor);
     magnitudes_ = compute_magnitudes();
     flag.note(magnitudes_);
-    return;
+    return norm_if_requested();
   }
   const bool is_one = !factor.defined() || *factor.const_data_ptr<float>() == 1;
-  if (!is_one || !std::ranges::all_of(gradients_, is_plain))
+  if (!is_one || !std::ranges::all_of(gradients_, is_plain)) {
     at::_amp_foreach_non_finite_check_and_unscale_(gradients_, flag.tensor(), factor.defined() ? factor : flag.one());
-  else if (std::ranges::any_of(gradients_, has_non_finite))
-    flag.tensor().fill_(1);
+    return norm_if_requested();
+  }
+  const at::Tensor norm = norm_if_requested();
+  const bool is_finite = norm.defined() && std::isfinite(*norm.const_data_ptr<float>());
+  if (!is_finite && has_non_finite(gradients_)) flag.tensor().fill_(1);
+  return norm;
 }
 
 // LibTorch rounds the factor to the dtype of the gradients. A factor such as 1/3 would change all bfloat16 gradients by
@@ -141,8 +203,9 @@ void Gradients::clip_value(double limit) {
 void Gradients::clip_norm(const at::Tensor& norm, double limit) {
   const at::NoGradGuard no_grad;
   if (gradients_.empty()) return;
-  // Multiplies by 1 if the norm is within the limit, because testing it would synchronise with the device.
+  // A device multiplies by 1 if the norm is within the limit, because testing it would synchronise with the device.
   const at::Tensor coefficient = at::clamp((norm + 1e-6).reciprocal().mul(limit), std::nullopt, 1.0);
+  if (coefficient.is_cpu() && read_scalar(coefficient) == 1) return;
   at::_foreach_mul_(gradients_, coefficient);
 }
 

@@ -28,8 +28,8 @@ class Gradients {
   void release() { gradients_.clear(); }
 
   // A collective. Multiplies all gradients by `factor`, [] float32; undefined: 1. Sets the flag if an element is NaN or
-  // infinite.
-  void scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag);
+  // infinite. Returns the result of norm() after that if it is requested, otherwise an undefined tensor.
+  at::Tensor scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm = false);
 
   // A collective. The 2-norm of all gradients together, [] of the gradients' dtype.
   at::Tensor norm() const;
@@ -54,7 +54,7 @@ class Gradients {
   void add(const std::vector<at::Tensor>& gradients) const;
 
  private:
-  void scale_and_check_own(const at::Tensor& factor, NonFiniteFlag& flag);
+  at::Tensor scale_and_check_own(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm);
   void scale(const at::Tensor& factor);
   at::Tensor norm_over_ranks() const;
   at::Tensor compute_magnitudes() const;

@@ -326,11 +326,9 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   const config::TrainSection& plan = training_.plan->train;
   const InStage stage(training_.times, Stage::optimizer);
   synchronize();
-  check_gradients();
+  at::Tensor norm = check_gradients(with_norm || plan.clip_norm > 0);
   dispatch_(Event::grads_ready);
 
-  at::Tensor norm;
-  if (with_norm || plan.clip_norm > 0) norm = gradients_.norm();
   post(norm);
   readback_.deliver_arrived();
   // Clip only now: after clipping, an infinite gradient could no longer be named.
@@ -343,7 +341,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
 }
 
 // Unscales, divides by the weights and checks for NaN and infinity, in one pass over the gradients.
-void TrainStep::check_gradients() {
+at::Tensor TrainStep::check_gradients(bool with_norm) {
   at::Tensor factor = groups_.combine();
   if (owner_reducer_)
     owner_reducer_->finish_step(/*expects_all=*/!groups_.keeps_separate());
@@ -354,7 +352,7 @@ void TrainStep::check_gradients() {
     const at::Tensor inverse = training_.scaler->inverse();
     factor = factor.defined() ? factor * inverse : inverse;
   }
-  gradients_.scale_and_check(factor, non_finite_);
+  return gradients_.scale_and_check(factor, non_finite_, with_norm);
 }
 
 // Starts copying the step's results to the host.

@@ -96,7 +96,7 @@ class TrainStep {
   at::Tensor with_whole_graph(const at::Tensor& total, const BatchTensors& batch_tensors) const;
   void join_backward(const std::vector<at::Tensor>& outputs);
   void synchronize();
-  void check_gradients();
+  at::Tensor check_gradients(bool with_norm);  // returns the norm if requested
   void post(const at::Tensor& norm);
   bool is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const;
   void gather_weights();

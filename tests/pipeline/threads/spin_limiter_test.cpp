@@ -2,7 +2,6 @@
 #include "framework/pipeline/threads/spin_limiter.h"
 
 #include <dlfcn.h>
-#include <doctest/doctest.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +12,8 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "tests/doctest_with_torch.h"
 
 using namespace tenon::pipeline;
 
