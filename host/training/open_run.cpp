@@ -8,6 +8,7 @@
 #include "framework/config/resolve/resolve_run_plan.h"
 #include "framework/config/resolve/used_components.h"
 #include "framework/pipeline/device/count_waits.h"
+#include "framework/pipeline/device/tensor_memory.h"
 #include "framework/pipeline/state/stage_times.h"
 #include "framework/plugins/calls/host_table.h"
 #include "framework/plugins/tensors/tensor_functions.h"
@@ -41,7 +42,10 @@ void check_run_file(const RunFile& file) {
 
 OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
   start_call_reports();
-  if (computes == Computes::yes) keep_freed_memory();
+  if (computes == Computes::yes) {
+    keep_freed_memory();
+    pipeline::reuse_tensor_memory();
+  }
   const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
   const std::filesystem::path host = support::find_program_file();
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.

@@ -1,0 +1,129 @@
+#include "framework/pipeline/device/tensor_memory.h"
+
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/alignment.h>
+#include <c10/core/impl/alloc_cpu.h>
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tenon::pipeline {
+
+namespace {
+
+// The sizes of kept blocks: each multiple of kAlignment up to 8 of them, then four sizes per power of two. A tensor
+// gets the next larger size, which is at most a quarter more than it needs.
+constexpr size_t kAlignment = c10::gAlignment;
+constexpr size_t kLargestKept = size_t{128} << 10;
+constexpr size_t kKeptByThread = size_t{4} << 20;  // bytes
+constexpr uint32_t kNotKept = UINT32_MAX;
+
+constexpr uint32_t size_class_of(size_t bytes) {
+  const size_t last = (bytes - 1) / kAlignment;
+  if (last < 8) return static_cast<uint32_t>(last);
+  const int shift = std::bit_width(last) - 3;
+  return static_cast<uint32_t>(static_cast<size_t>(shift) * 4 + (last >> shift));
+}
+
+constexpr size_t bytes_of(uint32_t size_class) {
+  if (size_class < 8) return (size_class + size_t{1}) * kAlignment;
+  const uint32_t shift = size_class / 4 - 1;
+  return (size_t{size_class % 4 + 5} << shift) * kAlignment;
+}
+
+constexpr uint32_t kSizeClasses = size_class_of(kLargestKept) + 1;
+static_assert(bytes_of(kSizeClasses - 1) == kLargestKept);
+static_assert(size_class_of(8 * kAlignment) == 7 && bytes_of(7) == 8 * kAlignment);
+static_assert(size_class_of(8 * kAlignment + 1) == 8 && bytes_of(8) == 10 * kAlignment);
+static_assert(size_class_of(bytes_of(20)) == 20 && size_class_of(bytes_of(20) + 1) == 21);
+
+// Precedes the elements of a tensor.
+struct alignas(kAlignment) Header {
+  Header* next;  // while the block is kept
+  uint32_t size_class;
+};
+
+// The kept blocks of a thread. Its destructor runs before the thread's last tensors are freed.
+class KeptBlocks {
+ public:
+  constexpr KeptBlocks() = default;
+  KeptBlocks(const KeptBlocks&) = delete;
+  ~KeptBlocks() {
+    is_over_ = true;
+    for (Header* first : first_)
+      while (Header* const block = first) {
+        first = block->next;
+        c10::free_cpu(block);
+      }
+    first_ = {};
+  }
+
+  // Null if there is none of this size.
+  Header* take(uint32_t size_class) {
+    Header* const block = first_[size_class];
+    if (!block) return nullptr;
+    first_[size_class] = block->next;
+    bytes_ -= bytes_of(size_class);
+    return block;
+  }
+
+  // Returns false if the block must be freed.
+  bool keep(Header* block) {
+    const size_t bytes = bytes_of(block->size_class);
+    if (bytes_ + bytes > kKeptByThread || is_over_) return false;
+    bytes_ += bytes;
+    block->next = first_[block->size_class];
+    first_[block->size_class] = block;
+    return true;
+  }
+
+ private:
+  std::array<Header*, kSizeClasses> first_{};
+  size_t bytes_ = 0;
+  bool is_over_ = false;
+};
+
+constinit thread_local KeptBlocks kept;
+
+void free_block(void* elements) {
+  if (!elements) return;
+  c10::profiledCPUMemoryReporter().Delete(elements);
+  Header* const block = static_cast<Header*>(elements) - 1;
+  if (block->size_class == kNotKept || !kept.keep(block)) c10::free_cpu(block);
+}
+
+Header* allocate_block(size_t bytes) {
+  const uint32_t size_class = bytes <= kLargestKept ? size_class_of(bytes) : kNotKept;
+  if (size_class != kNotKept) {
+    if (Header* const block = kept.take(size_class)) return block;
+    bytes = bytes_of(size_class);
+  }
+  auto* const block = static_cast<Header*>(c10::alloc_cpu(sizeof(Header) + bytes));
+  block->size_class = size_class;
+  return block;
+}
+
+class TensorMemory final : public c10::Allocator {
+ public:
+  c10::DataPtr allocate(size_t bytes) override {
+    void* const elements = bytes == 0 ? nullptr : allocate_block(bytes) + 1;
+    if (elements) c10::profiledCPUMemoryReporter().New(elements, bytes);
+    return {elements, elements, free_block, c10::Device(c10::kCPU)};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return free_block; }
+  void copy_data(void* to, const void* from, size_t bytes) const override { default_copy_data(to, from, bytes); }
+};
+
+}  // namespace
+
+// Never destroyed, because tensors are freed while the process exits.
+void reuse_tensor_memory() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  static auto* const memory = new TensorMemory;
+  c10::SetCPUAllocator(memory);
+#endif
+}
+
+}  // namespace tenon::pipeline

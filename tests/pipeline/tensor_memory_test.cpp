@@ -1,0 +1,85 @@
+#include "framework/pipeline/device/tensor_memory.h"
+
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/doctest_with_torch.h"
+
+using tenon::pipeline::reuse_tensor_memory;
+
+namespace {
+
+at::Tensor make(int64_t floats) { return at::empty({floats}, at::kFloat); }
+
+// The bytes of the tensors that exist, as profilers see them.
+class CountedMemory final : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void*, int64_t size, size_t, size_t, c10::Device) override { bytes += size; }
+  bool memoryProfilingEnabled() const override { return true; }
+  int64_t bytes = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a thread reuses the memory of a freed tensor for the next one of its size") {
+  at::Tensor earlier = make(100);
+  reuse_tensor_memory();
+  earlier.reset();  // LibTorch's allocator frees it
+  for (const int64_t floats : {1, 16, 17, 100, 1000, 8192, 32'768}) {
+    CAPTURE(floats);
+    at::Tensor tensor = make(floats);
+    const void* const memory = tensor.data_ptr();
+    CHECK(reinterpret_cast<uintptr_t>(memory) % 64 == 0);
+    const at::Tensor other = make(floats);
+    CHECK(other.data_ptr() != memory);
+    tensor.reset();
+    CHECK(make(floats).data_ptr() == memory);
+  }
+}
+
+TEST_CASE("tensors of any size have separate memory") {
+  reuse_tensor_memory();
+  for (int round = 0; round < 2; ++round) {
+    std::vector<at::Tensor> tensors;
+    for (int64_t floats = 1; floats < 70'000; floats += 1 + floats / 7)
+      tensors.push_back(at::full({floats}, static_cast<double>(floats), at::kFloat));
+    for (const at::Tensor& tensor : tensors) CHECK(tensor.eq(static_cast<double>(tensor.numel())).all().item<bool>());
+  }
+  const at::Tensor empty = make(0);
+  CHECK(empty.data_ptr() == nullptr);
+}
+
+TEST_CASE("tensors may be freed by another thread, and after the thread that made them has ended") {
+  reuse_tensor_memory();
+  std::vector<at::Tensor> tensors;
+  std::thread([&] {
+    for (int64_t i = 1; i < 500; ++i) tensors.push_back(at::full({i}, static_cast<double>(i), at::kFloat));
+  }).join();
+  for (const at::Tensor& tensor : tensors) CHECK(tensor.eq(static_cast<double>(tensor.numel())).all().item<bool>());
+  std::thread([given = std::move(tensors)]() mutable { given.clear(); }).join();
+}
+
+TEST_CASE("profilers see the memory of tensors, not that of kept blocks") {
+  reuse_tensor_memory();
+  const auto memory = std::make_shared<CountedMemory>();
+  const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
+  for (int i = 0; i < 2; ++i) {
+    const at::Tensor small = make(100), large = make(1'000'000);
+    CHECK(memory->bytes == 4'000'400);
+  }
+  CHECK(memory->bytes == 0);
+}
+
+TEST_CASE("memory can be taken and given back without a tensor") {
+  reuse_tensor_memory();
+  c10::Allocator* const allocator = c10::GetAllocator(c10::kCPU);
+  void* const memory = allocator->raw_allocate(1000);
+  allocator->raw_deallocate(memory);
+  CHECK(make(250).data_ptr() == memory);
+}
