@@ -1,6 +1,9 @@
 #include <ATen/ops/_fused_adam.h>
 #include <ATen/ops/_fused_adamw.h>
 
+#include <cstdint>
+
+#include "framework/optimization/flush_denormals.h"
 #include "framework/optimization/step_counters.h"
 #include "framework/optimization/update_rule.h"
 
@@ -30,9 +33,25 @@ class Adam final : public UpdateRule {
     else
       kernel([](const auto&... arguments) { at::_fused_adamw_(arguments...); });
     correct(steps, skip);
+    if (!skip.defined() && steps.front().is_cpu()) flush(lists);
   }
 
  private:
+  // The averages of weights without gradients, such as those of inactive units or rare words, decay to denormal numbers
+  // and stay there. The kernel then takes several times as long. A weight changes by
+  //   learning rate * exp_avg / (sqrt(exp_avg_sq) + eps),
+  // so with zeros in their place every weight keeps its bits: see decision 0046. The counters decide, so that the
+  // result does not depend on where a run was resumed or on which process updates the parameter.
+  void flush(const UpdateLists& lists) const {
+    constexpr int64_t kPeriod = 128;
+    const bool squares_are_below_eps = plan_.eps >= 1.2e-10;
+    for (size_t i = 0; i < lists.tensors.size(); ++i) {
+      if (static_cast<int64_t>(*lists.state[2][i].const_data_ptr<float>()) % kPeriod != 0) continue;
+      flush_denormals(lists.state[0][i]);
+      if (squares_are_below_eps) flush_denormals(lists.state[1][i]);
+    }
+  }
+
   config::AdamPlan plan_;
 };
 
