@@ -5,6 +5,7 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/run_folder/hyperparameters.h"
+#include "framework/artifacts/run_folder/start_files.h"
 #include "framework/config/plan/print_run_plan.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/metric_directions.h"
@@ -16,6 +17,7 @@
 #include "framework/support/log.h"
 #include "framework/support/print_bytes.h"
 #include "framework/support/read_file.h"
+#include "framework/support/signals_blocked.h"
 #include "host/process/signals.h"
 #include "host/training/read_checkpoint.h"
 
@@ -25,9 +27,8 @@ namespace {
 
 artifacts::RunRecord make_record(const pipeline::Training& training, const plugins::Catalogue& catalogue,
                                  const support::ComputeDevice& device, std::vector<std::string> command_line,
-                                 std::chrono::system_clock::time_point start, const std::filesystem::path& run_file) {
-  artifacts::RunRecord record =
-      artifacts::make_run_record(std::move(command_line), start, artifacts::find_folder_of(run_file));
+                                 std::chrono::system_clock::time_point start) {
+  artifacts::RunRecord record = artifacts::make_run_record(std::move(command_line), start);
   record.libtorch_version = plugins::torch_build();
   record.device = device;
   for (const auto& plugin : catalogue.plugins())
@@ -129,8 +130,7 @@ artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, c
 RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& training,
                          const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
                          std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from)
-    : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now(),
-                          plan.file)),
+    : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
       plan_text_(config::print_run_plan(plan)),
       folder_(resumed_from && resumed_from->is_newest
                   ? artifacts::RunFolder{resumed_from->run}
@@ -147,14 +147,33 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
   artifacts::remove_leftovers(folder_.root, support::ErrorKind::system);
   if (plan.log.tensorboard) open_events(resumed_from);
   open_log();
-  if (record_.git) artifacts::keep_changes(*record_.git, record_.git_directory, folder_.root, plan.run.output_dir);
   if (plan.checkpoint.exclude_frozen_parameters) find_frozen_parameters(training);
   has_png_plots_ = plan.log.png_plots;
   if (resumed_from) {
     record_.resumed_from = resumed_from->folder;
     artifacts::write_plan(folder_, plan);
+    artifacts::write_run_record(folder_.record_file(), record_);
+  } else {
+    artifacts::write_unsynced(folder_.record_file(), artifacts::print_run_record(record_), support::ErrorKind::system);
   }
-  artifacts::write_run_record(folder_.record_file(), record_);
+  begin_start(plan);
+}
+
+// The thread has a copy of the record, because run.json without git is complete enough for other processes.
+void RunRecorder::begin_start(const config::RunPlan& plan) {
+  const support::SignalsBlocked signals_blocked;
+  start_ = std::async(std::launch::async, [record = record_, folder = folder_, output_dir = plan.run.output_dir,
+                                           directory = artifacts::find_folder_of(plan.file)]() mutable {
+    artifacts::read_git(record, directory);
+    if (record.git) artifacts::keep_changes(*record.git, record.git_directory, folder.root, output_dir);
+    artifacts::write_run_record(folder.record_file(), record);
+    artifacts::sync_start(folder);
+    return std::move(record);
+  });
+}
+
+void RunRecorder::finish_start() {
+  if (start_.valid()) record_ = start_.get();
 }
 
 void RunRecorder::open_events(const artifacts::FoundCheckpoint* resumed_from) {
@@ -208,6 +227,7 @@ void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& stat
 
 void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
                                   const pipeline::SavedState& saved) {
+  finish_start();
   artifacts::CheckpointContents contents{state.epoch, state.step, {}, {}, {}, saved.numbers, {}};
   for (const auto& [name, value] : state.metrics)
     if (state.validated_step == state.step || !name.starts_with("validation/"))
@@ -247,6 +267,7 @@ void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step
 
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
                          const pipeline::RunReport* report) {
+  finish_start();
   record_.status = status;
   record_.reason = reason;
   record_.exit_code = exit_code;

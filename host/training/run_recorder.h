@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,10 @@ class RunRecorder final : public pipeline::Recorder {
   // If the file cannot be created, logs a warning, and the run continues without it.
   void open_events(const artifacts::FoundCheckpoint* resumed_from);
   void open_log();
+  // Starts the work that training does not wait for: git, and syncing the first files of the run.
+  void begin_start(const config::RunPlan& plan);
+  // Waits for it. Throws Error(system) if it failed.
+  void finish_start();
   void find_frozen_parameters(const pipeline::Training& training);
 
   // If the events file cannot be written, logs a warning and writes no more events.
@@ -84,6 +89,7 @@ class RunRecorder final : public pipeline::Recorder {
   int64_t writers_;    // number of ranks that write the training state
   int64_t saves_ = 0;  // checkpoints with a training state
   CheckpointWriter checkpoints_;
+  std::future<artifacts::RunRecord> start_;  // the record with the state of git
 };
 
 }  // namespace tenon::host

@@ -7,6 +7,7 @@
 
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_record.h"
+#include "framework/artifacts/run_folder/start_files.h"
 #include "framework/config/plan/print_run_plan.h"
 #include "scratch.h"
 
@@ -71,6 +72,25 @@ TEST_CASE("a run has a new folder with its plan and a checkpoints folder") {
   CHECK(folder.record_file() == folder.root / "run.json");
   CHECK(folder.history_jsonl() == folder.root / "history.jsonl");
   CHECK(folder.history_csv() == folder.root / "history.csv");
+}
+
+TEST_CASE("the first files of a run are complete under their names, and are synced later") {
+  const Scratch scratch;
+  const RunFolder run = make_run_folder(make_plan(scratch / "runs", "digits"), kStart);
+  for (const char* text : {"first", "second"}) write_unsynced(run.record_file(), text, ErrorKind::system);
+  CHECK(read_all(run.record_file()) == "second");
+  CHECK(list_names(run.root) == std::set<std::string>{"checkpoints", "plan.toml", "run.json"});
+  sync_start(run);
+  std::filesystem::remove(run.plan_file());
+  CHECK(contains(find_error(ErrorKind::system, [&] { sync_start(run); }), "plan.toml: cannot be opened to sync it"));
+}
+
+TEST_CASE("a file that cannot be replaced leaves nothing else in the run folder") {
+  const Scratch scratch;
+  std::filesystem::create_directories(scratch / "run.json/x");
+  const auto write = [&] { write_unsynced(scratch / "run.json", "", ErrorKind::system); };
+  CHECK(contains(find_error(ErrorKind::system, write), "run.json: cannot be renamed to its final name"));
+  CHECK(list_names(scratch.path()) == std::set<std::string>{"run.json"});
 }
 
 TEST_CASE("runs of the same second are numbered") {

@@ -18,7 +18,9 @@
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/files/file_error.h"
 #include "framework/artifacts/files/local_time.h"
+#include "framework/artifacts/run_folder/start_files.h"
 #include "framework/config/plan/print_run_plan.h"
+#include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/retry_interrupted.h"
 
@@ -113,12 +115,17 @@ std::filesystem::path make_unique_folder(const std::filesystem::path& parent, st
     name = {runs.front().first.time, runs.front().first.number + 1};
   for (int attempt = 1;; ++attempt, ++name.number) {
     const auto folder = parent / (name.time + (name.number > 1 ? "-" + std::to_string(name.number) : ""));
-    if (support::retry_interrupted([&] { return ::mkdir(folder.c_str(), 0777); }) == 0) {
-      sync_path(parent, kOfFolders);
-      return folder;
-    }
+    if (support::retry_interrupted([&] { return ::mkdir(folder.c_str(), 0777); }) == 0) return folder;
     if (errno != EEXIST || attempt == kAttempts) throw make_file_error(kOfFolders, folder, "cannot be created", errno);
   }
+}
+
+// sync_start() syncs it. An existing folder is not an error.
+void make_unsynced_folder(const std::filesystem::path& folder) {
+  if (support::retry_interrupted([&] { return ::mkdir(folder.c_str(), 0777); }) == 0) return;
+  const int error = errno;
+  if (error != EEXIST || !support::is_folder(folder))
+    throw make_file_error(kOfFolders, folder, "cannot be created", error == EEXIST ? ENOTDIR : error);
 }
 
 // Removes temporary files of killed processes. Other processes, such as `host report`, may write to the folder at this
@@ -151,12 +158,14 @@ RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock
                           const std::atomic<int>* stop) {
   check_name(plan.run.name);
   const auto parent = plan.run.output_dir / plan.run.name;
-  make_folders_durably(parent, kOfFolders);
+  const std::filesystem::path& runs = plan.run.output_dir;
+  if (!runs.empty() && !support::path_exists(runs)) make_folders_durably(runs, kOfFolders);
+  make_unsynced_folder(parent);
   const support::FileDescriptor lock = lock_names(parent, stop);
   remove_leftovers_of_runs(parent);
   const RunFolder folder{make_unique_folder(parent, print_time_for_names(start))};
-  make_folders_durably(folder.checkpoints(), kOfFolders);
-  write_plan(folder, plan);
+  make_unsynced_folder(folder.checkpoints());
+  write_unsynced(folder.plan_file(), config::print_run_plan(plan), kOfFolders);
   return folder;
 }
 

@@ -106,20 +106,22 @@ const char* to_string(RunStatus status) {
   return "unknown";
 }
 
-RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start,
-                          const std::filesystem::path& directory) {
+RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start) {
   RunRecord record;
   record.tenon_version = TENON_VERSION;
   record.compiler = describe_compiler();
   record.command_line = std::move(command_line);
   std::error_code ignored;  // a deleted working directory has no path
   record.working_directory = std::filesystem::current_path(ignored);
-  record.git_directory = directory;
-  record.git = read_git_state(directory);
-  if (!record.git && directory != ".") record.git = read_git_state(record.git_directory = ".");
   record.machine = read_machine();
   record.start = start;
   return record;
+}
+
+void read_git(RunRecord& record, const std::filesystem::path& directory) {
+  record.git_directory = directory;
+  record.git = read_git_state(directory);
+  if (!record.git && directory != ".") record.git = read_git_state(record.git_directory = ".");
 }
 
 std::string print_origin(const RunRecord& record) {

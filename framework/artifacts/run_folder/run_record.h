@@ -65,10 +65,13 @@ struct RunRecord {
   std::optional<std::chrono::system_clock::time_point> end;
 };
 
-// Creates the record at the start of a run. Sets all fields except those that the comments above assign to the caller.
-// `directory`: of the run file. If it is in no git repository, `git` is that of the working directory.
-RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start,
-                          const std::filesystem::path& directory = ".");
+// Creates the record at the start of a run. Sets all fields except those that the comments above assign to the caller,
+// and those of read_git().
+RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start);
+
+// Sets `git` and `git_directory`. `directory`: of the run file. If it is in no git repository, `git` is that of the
+// working directory. Runs git, which takes tens of milliseconds in a large repository.
+void read_git(RunRecord& record, const std::filesystem::path& directory);
 
 // Reads the status in a run.json. None if the file is missing or invalid.
 std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
