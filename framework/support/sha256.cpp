@@ -50,7 +50,7 @@ std::string read_sha256(const std::filesystem::path& file) {
   FileStream stream(file, {ErrorKind::system});
   errno = 0;
   Sha256 hash;
-  std::vector<char> chunk(1 << 20);
+  std::vector<char> chunk(1 << 16);
   do {
     stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
     hash.add(chunk.data(), static_cast<size_t>(stream.gcount()));

@@ -1,5 +1,6 @@
 #include "framework/plugins/loading/load_plugin.h"
 
+#include <future>
 #include <set>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "framework/plugins/loading/check_plugin.h"
 #include "framework/plugins/loading/shared_library.h"
 #include "framework/support/error.h"
+#include "framework/support/signals_blocked.h"
 
 #ifndef TENON_VERSION
 #error "TENON_VERSION is defined by the build"
@@ -88,6 +90,11 @@ void require_torch_build_said(const PluginFile& file, const PluginDescription& p
 
 LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const std::string& torch_build) {
   const ResultScope scope(file.file.c_str());
+  // On another thread, because it takes about as long as the rest.
+  auto sha256 = [&] {
+    const support::SignalsBlocked signals_blocked;
+    return std::async(std::launch::async, [&] { return read_plugin_sha256(file.file); });
+  }();
   const tenon_reply reply = open_plugin(file.file, host);
   const uint32_t abi = negotiate_abi(file.file, reply);
   LoadedPlugin plugin{std::make_unique<PluginInfo>(check_plugin(file.file, reply.plugin, torch_build)), {}};
@@ -95,7 +102,7 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
   info.abi = abi;
   info.abi_min = reply.abi_min;
   info.abi_max = reply.abi_max;
-  info.sha256 = read_plugin_sha256(file.file);
+  info.sha256 = sha256.get();
   require_operators(file.file, info, host);
   require_torch_build_said(file, info);
   std::set<config::ComponentName> seen;

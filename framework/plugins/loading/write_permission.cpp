@@ -86,7 +86,7 @@ std::optional<std::string> find_other_writer(const std::filesystem::path& path, 
 }
 
 void require_no_other_writer(const std::filesystem::path& file) {
-  const CurrentUser user = current_user();
+  static const CurrentUser user = current_user();  // reads /etc/passwd and /etc/group
   if (const auto found = find_other_writer(file, read_write_permission(file), user))
     throw support::Error(support::ErrorKind::plugin, file.string() + ": " + *found);
   const std::filesystem::path directory = support::make_absolute(file).parent_path();
