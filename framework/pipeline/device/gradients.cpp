@@ -143,7 +143,7 @@ at::Tensor Gradients::scale_and_check_own(const at::Tensor& factor, NonFiniteFla
     return norm_if_requested();
   }
   const at::Tensor norm = norm_if_requested();
-  const bool is_finite = norm.defined() && std::isfinite(*norm.const_data_ptr<float>());
+  const bool is_finite = norm.defined() && std::isfinite(read_scalar(norm));
   if (!is_finite && has_non_finite(gradients_)) flag.tensor().fill_(1);
   return norm;
 }
