@@ -40,7 +40,7 @@ class Adam final : public UpdateRule {
   // The averages of weights without gradients, such as those of inactive units or rare words, decay to denormal numbers
   // and stay there. The kernel then takes several times as long. A weight changes by
   //   learning rate * exp_avg / (sqrt(exp_avg_sq) + eps),
-  // so with zeros in their place every weight keeps its bits: see decision 0046. The counters decide, so that the
+  // so with zeros in their place every weight keeps its bits: see decision 0048. The counters decide, so that the
   // result does not depend on where a run was resumed or on which process updates the parameter.
   void flush(const UpdateLists& lists) const {
     constexpr int64_t kPeriod = 128;
