@@ -159,7 +159,7 @@ RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock
   check_name(plan.run.name);
   const auto parent = plan.run.output_dir / plan.run.name;
   const std::filesystem::path& runs = plan.run.output_dir;
-  if (!runs.empty() && !support::path_exists(runs)) make_folders_durably(runs, kOfFolders);
+  if (!runs.empty() && !support::path_exists(runs)) make_folders_durably(parent, kOfFolders);
   make_unsynced_folder(parent);
   const support::FileDescriptor lock = lock_names(parent, stop);
   remove_leftovers_of_runs(parent);

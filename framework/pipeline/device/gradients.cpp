@@ -118,7 +118,7 @@ void Gradients::gather() {
 }
 
 at::Tensor Gradients::scale_and_check(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm) {
-  const at::Tensor norm = scale_and_check_own(factor, flag, with_norm);
+  const at::Tensor norm = scale_and_check_local(factor, flag, with_norm);
   if (divided_over_) divided_over_->reduce(distributed::Reduction::maximum, flag.tensor());
   return norm;
 }
@@ -127,7 +127,7 @@ at::Tensor Gradients::scale_and_check(const at::Tensor& factor, NonFiniteFlag& f
 // faster, and a finite norm needs no check, because NaN and infinity would be in it. On CUDA that kernel does not
 // support bfloat16, and the largest magnitudes are needed anyway, to name a bad gradient: they are all finite if and
 // only if all gradients are.
-at::Tensor Gradients::scale_and_check_own(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm) {
+at::Tensor Gradients::scale_and_check_local(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm) {
   const at::NoGradGuard no_grad;
   const auto norm_if_requested = [&] { return with_norm ? norm() : at::Tensor(); };
   if (gradients_.empty()) return norm_if_requested();
@@ -184,9 +184,9 @@ at::Tensor Gradients::norm_over_ranks() const {
   const at::TensorOptions sent = float_options().dtype(at::promote_types(dtype, at::kFloat));
   const at::Tensor norms = at::zeros({count}, sent);
   if (!gradients_.empty()) {
-    std::vector<int64_t> own;
-    for (const size_t i : indices_) own.push_back(places[i]);
-    const at::Tensor index = at::tensor(own, at::kLong).to(norms.device());
+    std::vector<int64_t> found;
+    for (const size_t i : indices_) found.push_back(places[i]);
+    const at::Tensor index = at::tensor(found, at::kLong).to(norms.device());
     norms.index_copy_(0, index, at::stack(at::_foreach_norm(gradients_, 2)).to(norms.scalar_type()));
   }
   divided_over_->reduce(distributed::Reduction::sum, norms);

@@ -54,7 +54,7 @@ class Gradients {
   void add(const std::vector<at::Tensor>& gradients) const;
 
  private:
-  at::Tensor scale_and_check_own(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm);
+  at::Tensor scale_and_check_local(const at::Tensor& factor, NonFiniteFlag& flag, bool with_norm);
   void scale(const at::Tensor& factor);
   at::Tensor norm_over_ranks() const;
   at::Tensor compute_magnitudes() const;

@@ -254,7 +254,7 @@ void TrainStep::join_without_batch(const plugins::StepContext& context, bool is_
     pending_buffers_ = training_.group->start_broadcast(buffers_);
     start_sums();
   }
-  groups_.add_nothing([&] { join_backward(batch_tensors.outputs); });
+  groups_.join([&] { join_backward(batch_tensors.outputs); });
   if (batch_norm_) batch_norm_->set_borrowed(false);
   if (training_.parameter_shards) training_.parameter_shards->end_backward_pass();
 }

@@ -80,7 +80,7 @@ void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t 
   }
 }
 
-void LossGroups::add_nothing(const std::function<void()>& join) {
+void LossGroups::join(const std::function<void()>& join) {
   if (!keeps_separate()) return join();
   if (groups_.empty()) groups_ = make_groups({}, 0);
   for (Group& group : groups_) with_gradients_of(group, join);

@@ -49,7 +49,7 @@ class LossGroups {
   void add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward,
            const std::function<void()>& join);
   // Calls `join` as add() would for a batch without items.
-  void add_nothing(const std::function<void()>& join);
+  void join(const std::function<void()>& join);
 
   // After the step's last batch: sets the parameters' gradients to the sum over all groups. Returns the factor that
   // they must still be multiplied by, [] float32; undefined: none.

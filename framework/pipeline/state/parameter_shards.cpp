@@ -220,11 +220,11 @@ void ParameterShards::divide() {
   }
   observer_.reset();
   if (total == kept_bytes + outside_bytes)
-    throw Error(ErrorKind::configuration,
-                "distributed.shard: is \"parameters\", but " + model_.component().describe() +
-                    (numbers_.empty() ? " declares no segments" : " uses no parameter in one segment only") +
-                    "; expected a model that runs its layers as segments (tenon/checkpointing.h), whose weights are "
-                    "gathered one after another: set shard = \"gradients\"");
+    throw Error(
+        ErrorKind::configuration,
+        "distributed.shard: is \"parameters\", but " + model_.component().describe() +
+            (numbers_.empty() ? " declares no segments" : " uses no parameter in one segment only") +
+            "; expected a model that runs its layers as segments (tenon/checkpointing.h): set shard = \"gradients\"");
   group_.require_equal("the segments of the model", description);
   support::log_debug("rank " + std::to_string(group_.rank()) + " divides " +
                      support::print_bytes(static_cast<uint64_t>(total)) + " of weights in " +

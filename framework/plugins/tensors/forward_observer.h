@@ -24,8 +24,8 @@ class ForwardObserver {
   // [train] In place of a forward, on a rank that has no batch for it.
   virtual void join_pass() = 0;
 
-  // [train] Before a segment computes its outputs, and after it. `kind`: the table of its functions. Returns its number,
-  // which is that of the segment with the same position among those of its kind in other passes.
+  // [train] Before a segment computes its outputs, and after it. `kind`: the table of its functions. Returns its
+  // number, which is that of the segment with the same position among those of its kind in other passes.
   virtual size_t start_forward(const void* kind) = 0;
   virtual void end_forward(size_t segment) = 0;
 

@@ -182,7 +182,7 @@ class Boundary final : public torch::autograd::Node {
 
 bool needs_gradient(const at::Tensor& tensor) { return tensor.defined() && tensor.requires_grad(); }
 
-// Returns the tensors behind the boundary. LibTorch runs the nodes of a graph in the reverse order of their creation,
+// Returns the tensors after the boundary. LibTorch runs the nodes of a graph in the reverse order of their creation,
 // so all nodes of a segment run between those of its boundaries.
 variable_list pass_boundary(ForwardObserver& observer, size_t segment, Boundary::Side side,
                             const variable_list& tensors) {
