@@ -178,7 +178,7 @@ TEST_CASE("an unused parameter is named with divided gradients, unless find_unus
 }
 
 TEST_CASE("a gradient that backward computes twice is refused, because the first one is already sent") {
-  // Runs a second backward over the weight, as plugins can do in a gradient function of their own.
+  // Runs a second backward over the weight, as plugins can do in a gradient function.
   struct Nested : torch::autograd::Function<Nested> {
     static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input,
                               const at::Tensor& weight) {

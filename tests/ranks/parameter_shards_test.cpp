@@ -34,7 +34,7 @@ const std::string kVit = "model={use=\"vit\",params={image_size=8,patch_size=4,w
 const std::string kResnet = "model={use=\"resnet\",params={depth=18,width=4,stem=\"cifar\"}}";
 const std::string kCheckpointing = "train.activation_checkpointing=true";
 
-// The share of the weights whose memory this rank has, at the end of each step.
+// The share of the weights that this rank has in memory, at the end of each step.
 class HeldWeights final : public Observer {
  public:
   explicit HeldWeights(const Training& training) : training_(training) {}
@@ -122,7 +122,7 @@ TEST_CASE("divided weights give the same bits as whole ones") {
              {{kVit, kAdamw, "train.precision=\"bf16\""}, {kSegmented, kMuon, kCheckpointing, "train.accumulate=2"}});
 }
 
-TEST_CASE("models whose evaluation runs no segments gather all weights for it") {
+TEST_CASE("a model gathers all weights for an evaluation that runs no segments") {
   const std::string exported = "model={use=\"exported\",params={path=\"" TENON_SOURCE_DIR
                                "/tests/parity/reference/exported/residual.pt2\",outputs=[\"logits\"]}}";
   check_same(2, {{exported, kAdamw, "train.accumulate=2", "data.batch_size=8"},
