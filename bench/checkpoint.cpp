@@ -3,21 +3,23 @@
 //
 //   build/release/bin/benchmark_checkpoint FOLDER [ROUNDS]
 //
-// Prints the seconds for writing (with digests, fsync and the renames), for verifying, and for verifying and loading in
-// one pass. The files are in the page cache. Build with -DTENON_BENCHMARKS=ON. docs/benchmarks/checkpoints.md has the
-// results. bench/checkpoint.py is the Python counterpart.
+// Prints the seconds for writing (with digests, fsync and the renames), for verifying, and for verifying and loading.
+// The files are in the page cache. Build with -DTENON_BENCHMARKS=ON. docs/benchmarks/checkpoints.md has the results.
+// bench/checkpoint.py is the Python counterpart.
 #include <tenon/abi.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
-#include "framework/artifacts/checkpoint/copy_safetensors.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 
 namespace {
 
@@ -44,14 +46,15 @@ struct Weights {
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-// Loads a checkpoint like a resumed run: into allocated memory, while computing the digests.
+// Loads a checkpoint like a resumed run: verifies the digests, then copies the tensors out of the mapped files.
 void load(const std::filesystem::path& checkpoint, Weights& model, Weights& training) {
-  verify_checkpoint(checkpoint, [&](const std::filesystem::path& file) {
-    Weights& weights = file.filename() == kModelFile ? model : training;
-    size_t next = 0;  // all tensors have one dtype, so the file keeps the order in which they were passed
-    return copy_safetensors(
-        file, [&](const TensorView&) { return reinterpret_cast<std::byte*>(weights.data[next++].data()); });
-  });
+  verify_checkpoint(checkpoint);
+  for (const char* name : {kModelFile, kTrainingFile}) {
+    Weights& weights = std::string_view(name) == kModelFile ? model : training;
+    const SafetensorsFile file(checkpoint / name);
+    for (size_t i = 0; i < weights.data.size(); ++i)
+      std::memcpy(weights.data[i].data(), file.tensors()[i].data, file.tensors()[i].bytes);
+  }
 }
 
 }  // namespace

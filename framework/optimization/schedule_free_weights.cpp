@@ -8,9 +8,14 @@
 namespace tenon::optimization {
 
 ScheduleFreeWeights::ScheduleFreeWeights(const Optimizer& optimizer, Gather gather)
-    : optimizer_(optimizer), gather_(std::move(gather)) {
+    : ScheduleFreeWeights(optimizer, std::vector<bool>(optimizer.parameters().size(), true)) {
+  gather_ = std::move(gather);
+}
+
+ScheduleFreeWeights::ScheduleFreeWeights(const Optimizer& optimizer, const std::vector<bool>& is_owned)
+    : optimizer_(optimizer) {
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
-    if (optimizer.parameter_rates()[i].frozen_epochs == ParameterRates::kAlwaysFrozen) continue;
+    if (!is_owned[i] || optimizer.parameter_rates()[i].frozen_epochs == ParameterRates::kAlwaysFrozen) continue;
     parameters_.push_back(i);
     weights_.push_back(optimizer.parameters()[i].tensor.detach());
   }

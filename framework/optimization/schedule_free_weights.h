@@ -22,6 +22,8 @@ class ScheduleFreeWeights final : public EvaluationWeights {
 
   // REQUIRES: the optimizer outlives this. `gather`: empty if this process updates all parameters.
   explicit ScheduleFreeWeights(const Optimizer& optimizer, Gather gather = {});
+  // Only for some parameters, which this process updates. `is_owned`: one element per parameter.
+  ScheduleFreeWeights(const Optimizer& optimizer, const std::vector<bool>& is_owned);
 
   void update() override { ++count_; }
   bool needs_all_processes() const override { return gather_ != nullptr; }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/checkpoint/compare_tensors.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
@@ -42,20 +44,21 @@ struct DifferentTensor {
 
 // One side of a comparison.
 struct Side {
-  std::optional<SafetensorsFile> file;  // none: the checkpoint has no such file
+  std::vector<std::unique_ptr<SafetensorsFile>> files = {};  // empty: the checkpoint has no such file
   // The frozen parameters that the checkpoint leaves out, without values, and their digests.
   std::vector<TensorView> excluded = {};
   std::map<std::string, std::string> digests = {};
 
   std::vector<const TensorView*> tensors() const {
     std::vector<const TensorView*> all;
-    if (file)
+    for (const auto& file : files)
       for (const TensorView& tensor : file->tensors()) all.push_back(&tensor);
     for (const TensorView& tensor : excluded) all.push_back(&tensor);
     return all;
   }
   const TensorView* find(const std::string& name) const {
-    if (const TensorView* const tensor = file ? file->find(name) : nullptr) return tensor;
+    for (const auto& file : files)
+      if (const TensorView* const tensor = file->find(name)) return tensor;
     const auto found = std::ranges::find(excluded, name, &TensorView::name);
     return found == excluded.end() ? nullptr : &*found;
   }
@@ -93,50 +96,62 @@ void compare(ComparedFile& file) {
     if (!file.a.find(b->name)) file.different.push_back({b->name, nullptr, b, {}});
 }
 
-fs::path weights_of(const InspectedFiles& files) {
-  return files.manifest ? files.path / artifacts::kModelFile : files.path;
+using Paths = std::vector<fs::path>;
+
+// The safetensors files of a checkpoint by their content, however many files that has.
+std::map<std::string, Paths> group_files(const InspectedFiles& files) {
+  std::map<std::string, Paths> groups;
+  for (const fs::path& file : files.tensor_files) {
+    const std::string name = file.filename().string(), content = artifacts::name_content(name);
+    groups[content.empty() ? name : content].push_back(file);
+  }
+  return groups;
 }
 
-// Returns name, file of a and file of b. The path is empty if one side has no such file.
-std::vector<std::pair<std::string, std::pair<fs::path, fs::path>>> pair_files(const InspectedFiles& a,
-                                                                              const InspectedFiles& b) {
-  if (!a.manifest || !b.manifest) return {{weights_of(a).filename().string(), {weights_of(a), weights_of(b)}}};
-  std::vector<std::pair<std::string, std::pair<fs::path, fs::path>>> pairs;
-  for (const fs::path& file : a.tensor_files) pairs.push_back({file.filename().string(), {file, {}}});
-  for (const fs::path& file : b.tensor_files) {
-    const std::string name = file.filename().string();
-    const auto same = std::ranges::find(pairs, name, [](const auto& pair) { return pair.first; });
-    if (same != pairs.end())
-      same->second.second = file;
-    else
-      pairs.push_back({name, {{}, file}});
-  }
-  return pairs;
+Paths weights_of(const InspectedFiles& files) {
+  return files.manifest ? group_files(files)[artifacts::kModelFile] : files.tensor_files;
 }
 
 // Verifies the digests first: values of a damaged checkpoint are not compared.
-const fs::path& verified(const fs::path& file) {
-  artifacts::verify_checkpoint_file(file);
-  return file;
-}
-
-Side open_side(const fs::path& path) {
+Side open_side(const Paths& paths) {
   Side side;
-  side.file.emplace(verified(path));
-  for (const artifacts::ExcludedTensor& one : artifacts::find_excluded_tensors(path).tensors) {
-    side.excluded.push_back({one.name, one.dtype, one.shape, nullptr, 0});
-    side.digests.emplace(one.name, one.xxh128);
+  for (const fs::path& path : paths) {
+    artifacts::verify_checkpoint_file(path);
+    side.files.push_back(std::make_unique<SafetensorsFile>(path));
   }
   return side;
 }
 
+// `model`: the path of the weights.
+void add_excluded(Side& side, const fs::path& model) {
+  for (const artifacts::ExcludedTensor& one : artifacts::find_excluded_tensors(model).tensors) {
+    side.excluded.push_back({one.name, one.dtype, one.shape, nullptr, 0});
+    side.digests.emplace(one.name, one.xxh128);
+  }
+}
+
+fs::path model_path_of(const InspectedFiles& files) {
+  return files.manifest ? artifacts::find_model_file(files.path) : files.path;
+}
+
 std::vector<ComparedFile> compare_all(const InspectedFiles& a, const InspectedFiles& b) {
   std::vector<ComparedFile> files;
-  for (const auto& [name, paths] : pair_files(a, b)) {
-    ComparedFile& file = files.emplace_back();
-    file.name = name;
-    if (!paths.first.empty()) file.a = open_side(paths.first);
-    if (!paths.second.empty()) file.b = open_side(paths.second);
+  ComparedFile& model = files.emplace_back();
+  model.name = a.manifest && b.manifest ? artifacts::kModelFile : model_path_of(a).filename().string();
+  model.a = open_side(weights_of(a));
+  model.b = open_side(weights_of(b));
+  add_excluded(model.a, model_path_of(a));
+  add_excluded(model.b, model_path_of(b));
+  if (a.manifest && b.manifest) {
+    std::map<std::string, Paths> groups = group_files(a), others = group_files(b);
+    groups.merge(std::map<std::string, Paths>(others));
+    for (const auto& [name, ignored] : groups) {
+      if (name == artifacts::kModelFile) continue;
+      ComparedFile& file = files.emplace_back();
+      file.name = name;
+      file.a = open_side(group_files(a)[name]);
+      file.b = open_side(others[name]);
+    }
   }
   for (ComparedFile& file : files) compare(file);
   return files;

@@ -1,6 +1,7 @@
 #include "host/training/checkpoint_files.h"
 
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/run_folder/find_run.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/files.h"
@@ -10,7 +11,7 @@ namespace tenon::host {
 InspectedFiles find_files(const std::filesystem::path& path) {
   InspectedFiles files{artifacts::find_inspected(artifacts::find_run(path)), {}, {}};
   if (!support::is_folder(files.path)) {
-    files.tensor_files.push_back(files.path);
+    files.tensor_files = artifacts::list_weight_files(files.path);
     return files;
   }
   files.manifest = artifacts::read_manifest(files.path);

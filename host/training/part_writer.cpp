@@ -5,7 +5,8 @@
 #include <chrono>
 #include <utility>
 
-#include "framework/artifacts/checkpoint/training_parts.h"
+#include "framework/artifacts/checkpoint/checkpoint_parts.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/pipeline/loop/training_state.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/error.h"
@@ -14,8 +15,15 @@
 
 namespace tenon::host {
 
-PartWriter::PartWriter(std::filesystem::path checkpoints, int64_t rank, bool asynchronous)
-    : checkpoints_(std::move(checkpoints)), rank_(rank), asynchronous_(asynchronous), tensors_(!asynchronous) {
+PartWriter::PartWriter(std::filesystem::path checkpoints, int64_t rank, int64_t ranks, bool has_model,
+                       bool asynchronous)
+    : checkpoints_(std::move(checkpoints)),
+      rank_(rank),
+      ranks_(ranks),
+      has_model_(has_model),
+      asynchronous_(asynchronous),
+      training_(/*shares=*/!asynchronous),
+      model_(/*shares=*/!asynchronous) {
   if (support::is_folder(checkpoints_)) return;
   throw support::Error(support::ErrorKind::configuration,
                        "distributed.shard: every process writes its part of a checkpoint to " + checkpoints_.string() +
@@ -28,18 +36,32 @@ PartWriter::~PartWriter() {
   if (writing_.valid()) writing_.wait();
 }
 
-void PartWriter::save(int64_t step, const pipeline::SavedState& saved) {
+void PartWriter::save(int64_t step, std::span<const plugins::NamedTensor> model, const pipeline::SavedState& saved) {
   finish();
-  views_.clear();
-  for (const optimization::NamedTensor& one : saved.tensors_under(pipeline::kOptimizerPrefix)) {
-    const std::string name = pipeline::kOptimizerPrefix + one.name;
-    views_.push_back(pipeline::view_of(name, tensors_.add(name, one.tensor)));
-  }
-  tensors_.submit();
-  const auto write = [this, part = artifacts::TrainingPart{step, saves_++, rank_}] {
+  training_views_.clear();
+  model_views_.clear();
+  const auto add_training = [&](const std::string& prefix) {
+    for (const optimization::NamedTensor& one : saved.tensors_under(prefix)) {
+      const std::string name = prefix + one.name;
+      training_views_.push_back(pipeline::view_of(name, training_.add(name, one.tensor)));
+    }
+  };
+  add_training(pipeline::kOptimizerPrefix);
+  if (has_model_) add_training(pipeline::kWeightsPrefix);
+  if (has_model_)
+    for (const plugins::NamedTensor& named : model)
+      model_views_.push_back(pipeline::view_of(named.name, model_.add(named.name, named.tensor)));
+  training_.submit();
+  model_.submit();
+  const auto write = [this, step, number = saves_++] {
     const support::TimelineScope scope("write checkpoint");
-    tensors_.wait();
-    artifacts::write_training_part(checkpoints_, part, views_);
+    training_.wait();
+    model_.wait();
+    const auto write_part = [&](const std::string& name, const std::vector<artifacts::TensorView>& views) {
+      artifacts::write_checkpoint_part(checkpoints_, {step, number, rank_, name}, views);
+    };
+    if (has_model_) write_part(artifacts::name_model_part(rank_, ranks_), model_views_);
+    write_part(artifacts::name_training_part(rank_), training_views_);
   };
   if (asynchronous_)
     writing_ = std::async(std::launch::async, write);

@@ -67,8 +67,8 @@ std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& 
 SilentRecorder::SilentRecorder(std::filesystem::path folder, const pipeline::Training& training)
     : folder_(std::move(folder)) {
   if (training.shards)
-    parts_.emplace(artifacts::RunFolder{folder_}.checkpoints(), training.group->rank(),
-                   training.plan->checkpoint.asynchronous);
+    parts_.emplace(artifacts::RunFolder{folder_}.checkpoints(), training.group->rank(), training.group->size(),
+                   training.parameter_shards != nullptr, training.plan->checkpoint.asynchronous);
 }
 
 pipeline::BestCheckpoint SilentRecorder::read_best_checkpoint() { return host::read_best_checkpoint(folder_); }

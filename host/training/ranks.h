@@ -23,7 +23,7 @@ std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& 
 // operations with other ranks.
 [[noreturn]] void end_rank(distributed::ProcessGroup& group, const std::exception& error);
 
-// The recorder of all ranks except rank 0, which writes all files but the parts of the optimizer's state.
+// The recorder of all ranks except rank 0, which writes all files but the other ranks' parts of checkpoints.
 class SilentRecorder final : public pipeline::Recorder {
  public:
   // Throws Error(configuration) if the optimizer's state is divided and this machine does not have the run folder.
@@ -33,9 +33,9 @@ class SilentRecorder final : public pipeline::Recorder {
               const std::vector<std::pair<std::string, double>>&) override {
     if (parts_) parts_->check();
   }
-  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor>,
+  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
                        const pipeline::SavedState& saved) override {
-    if (parts_ && !saved.numbers.empty()) parts_->save(state.step, saved);
+    if (parts_ && !saved.numbers.empty()) parts_->save(state.step, tensors, saved);
   }
   pipeline::BestCheckpoint read_best_checkpoint() override;
   // Waits for the part that is being written. Throws Error(checkpoint) if the write failed.

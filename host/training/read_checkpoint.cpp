@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
-#include "framework/artifacts/checkpoint/copy_safetensors.h"
-#include "framework/artifacts/checkpoint/training_parts.h"
+#include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/error.h"
 
 namespace tenon::host {
@@ -19,7 +19,7 @@ artifacts::ReadCheckpointFile CheckpointReader::reading() {
   return [this](const std::filesystem::path& file) {
     const std::string name = file.filename().string();
     const bool has_tensors =
-        name == artifacts::kModelFile || name == artifacts::kTrainingFile || artifacts::is_training_part(name);
+        artifacts::is_model_file(name) || name == artifacts::kTrainingFile || artifacts::is_training_part(name);
     return has_tensors ? read(file, place_of(file)) : artifacts::read_checkpoint_digest(file);
   };
 }
@@ -36,33 +36,22 @@ CheckpointReader::Tensors& CheckpointReader::place_of(const std::filesystem::pat
 std::string CheckpointReader::read(const std::filesystem::path& file, Tensors& read) {
   read = {};
   try {
-    return artifacts::copy_safetensors(file, [&read](const artifacts::TensorView& stored) {
-      at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
-      read.tensors.push_back({stored.name, tensor});
-      return static_cast<std::byte*>(tensor.mutable_data_ptr());
-    });
+    read.tensors = pipeline::map_tensors(std::make_shared<const artifacts::SafetensorsFile>(file));
   } catch (const support::Error&) {
     read.failure = std::current_exception();
-    return artifacts::read_checkpoint_digest(file);
   }
+  return artifacts::read_checkpoint_digest(file);
 }
 
-std::vector<optimization::NamedTensor> CheckpointReader::take(const std::vector<std::string>& names) {
+std::vector<optimization::NamedTensor> CheckpointReader::take(bool of_model) {
   std::vector<optimization::NamedTensor> taken;
-  for (const std::string& name : names) {
-    Tensors& file = files_[name];
+  for (auto& [name, file] : files_) {
+    if (artifacts::is_model_file(name) != of_model) continue;
     if (file.failure) std::rethrow_exception(file.failure);
     std::ranges::move(file.tensors, std::back_inserter(taken));
     file.tensors.clear();
   }
   return taken;
-}
-
-std::vector<optimization::NamedTensor> CheckpointReader::take_training() {
-  std::vector<std::string> names;
-  for (const auto& [name, file] : files_)
-    if (name != artifacts::kModelFile) names.push_back(name);
-  return take(names);
 }
 
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) {

@@ -1,4 +1,4 @@
-// Reads the tensors of a checkpoint into memory.
+// Reads the tensors of a checkpoint.
 #pragma once
 
 #include <exception>
@@ -14,7 +14,8 @@
 
 namespace tenon::host {
 
-// Reads the tensors of a checkpoint during its verification, so that each file is read only once.
+// Maps the files of a checkpoint into memory during its verification. What is not used of a file takes no memory: a
+// process reads only its part of a state that is divided over processes.
 class CheckpointReader {
  public:
   // Returns the callback for artifacts::verify_checkpoint(). The reader must outlive that call.
@@ -22,9 +23,9 @@ class CheckpointReader {
 
   // Return the tensors of the last checkpoint read. Throw Error(checkpoint) if a file matches its digest but cannot be
   // parsed.
-  std::vector<optimization::NamedTensor> take_model() { return take({artifacts::kModelFile}); }
-  // Of all ranks that wrote it.
-  std::vector<optimization::NamedTensor> take_training();
+  // Of all ranks that wrote them.
+  std::vector<optimization::NamedTensor> take_model() { return take(/*of_model=*/true); }
+  std::vector<optimization::NamedTensor> take_training() { return take(/*of_model=*/false); }
 
  private:
   struct Tensors {
@@ -33,7 +34,7 @@ class CheckpointReader {
   };
   Tensors& place_of(const std::filesystem::path& file);
   static std::string read(const std::filesystem::path& file, Tensors& tensors);
-  std::vector<optimization::NamedTensor> take(const std::vector<std::string>& names);
+  std::vector<optimization::NamedTensor> take(bool of_model);
 
   std::mutex mutex_;                      // guards the map while files are read
   std::filesystem::path folder_;          // of the checkpoint

@@ -43,17 +43,19 @@ namespace {
 // `observers`: the observers of this process. They are called before the callbacks of the plan.
 pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
                                          std::vector<pipeline::Observer*> observers,
-                                         const std::optional<Resumption>& resumption, const TrainOptions& options,
+                                         std::optional<Resumption>& resumption, const TrainOptions& options,
                                          const plugins::RunDescription* description) {
   const pipeline::ModelTensors tensors(training.model);
-  const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks, &tensors, description);
+  // Divided weights are not shown: each rank has only some of them.
+  const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks,
+                                                   training.parameter_shards ? nullptr : &tensors, description);
   for (const auto& callback : callbacks) observers.push_back(callback.get());
   std::optional<TraceObserver> trace;
   if (options.first_traced_step > 0)
     observers.push_back(&trace.emplace(options.first_traced_step, options.last_traced_step, training.device));
   observers.insert(observers.end(), options.observers.begin(), options.observers.end());
   return pipeline::train(training, observers, recorder, {stop_signal(), save_signal()},
-                         resumption ? &resumption->checkpoint : nullptr);
+                         resumption ? std::optional(std::move(resumption->checkpoint)) : std::nullopt);
 }
 
 // Errors here are only logged, for example on a full disk: the error that ended the run must be reported.
@@ -76,7 +78,8 @@ bool has_best_weights(const pipeline::Training& training, const pipeline::RunRep
 }
 
 // Errors are only logged, because no result depends on these samples. A run that a signal stopped skips them.
-void add_samples(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder& recorder) {
+// `recorder`: null on a rank that only takes part, because the weights are divided over the ranks.
+void add_samples(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder* recorder) {
   constexpr size_t kKept = 6;  // number of best and of worst samples
   const config::RunPlan& plan = *training.plan;
   if (plan.log.samples == 0 || training.validation.empty() || report.signal != 0) return;
@@ -84,26 +87,35 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
   context.step = report.state.step;
   context.epoch = report.state.epoch;
   context.seed = plan.run.seed;
+  context.observer = training.parameter_shards.get();
+  // All ranks must run the same passes, so a signal to one of them must not end them.
+  const auto should_continue = [&] { return training.parameter_shards || stop_signal() == 0; };
   try {
-    const pipeline::SampleScores scores = pipeline::score_samples(
-        training, *training.validation.front(), context, {plan.log.samples, kKept}, [] { return stop_signal() == 0; });
-    recorder.add_samples(scores, has_best_weights(training, report) ? report.best->step : report.state.step,
-                         reporting::find_normalisations(plan, training.validation.front()->feed.dataset()));
+    const pipeline::SampleScores scores = pipeline::score_samples(training, *training.validation.front(), context,
+                                                                  {plan.log.samples, kKept}, should_continue);
+    if (recorder)
+      recorder->add_samples(scores, has_best_weights(training, report) ? report.best->step : report.state.step,
+                            reporting::find_normalisations(plan, training.validation.front()->feed.dataset()));
   } catch (const std::exception& error) {
     support::log_warning(std::string("the report has no samples: ") + error.what());
   }
 }
 
-// Runs the work of rank 0 after the last step, with the weights for evaluation. All ranks call it, because these
-// weights may be divided over them.
-void finish_work(pipeline::Training& training, const pipeline::RunReport& report, const std::function<void()>& work) {
+// The work after the last step, with the weights for evaluation. All ranks call it, because these weights may be
+// divided over them. `recorder`: null on ranks other than 0.
+void finish_work(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder* recorder) {
   const bool has_best = has_best_weights(training, report);
   const optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.average.get());
+  const auto work = [&] {
+    if (recorder) recorder->finish_checkpoint();
+    if (recorder && !training.parameter_shards) add_samples(training, report, recorder);
+  };
   training.group ? training.group->rank0_first(work) : work();
+  if (training.parameter_shards) add_samples(training, report, recorder);
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, reporting::RunOutput& output,
-                     const std::optional<Resumption>& resumption, const TrainOptions& options,
+                     std::optional<Resumption>& resumption, const TrainOptions& options,
                      const plugins::RunDescription* description) {
   const auto recorded = [&] {
     return reporting::RecordedRun{recorder.folder(), recorder.lines(), recorder.last_checkpoint()};
@@ -118,10 +130,7 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, report
     if (training.plan->log.histograms.unit != config::Period::Unit::never) observers.push_back(&histograms);
     const pipeline::RunReport report =
         train_with_observers(training, recorder, std::move(observers), resumption, options, description);
-    finish_work(training, report, [&] {
-      recorder.finish_checkpoint();
-      add_samples(training, report, recorder);
-    });
+    finish_work(training, report, &recorder);
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
     recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
@@ -163,12 +172,12 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
 }
 
 // Trains on a rank other than 0, without output.
-int train_silently(pipeline::Training& training, const std::optional<Resumption>& resumption,
-                   const TrainOptions& options, const plugins::RunDescription* description) {
+int train_silently(pipeline::Training& training, std::optional<Resumption>& resumption, const TrainOptions& options,
+                   const plugins::RunDescription* description) {
   SilentRecorder recorder(training.group->broadcast_string("run folder", ""), training);
   const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, options, description);
   recorder.finish_checkpoint();
-  finish_work(training, report, [] {});  // rank 0 writes its last checkpoint and evaluates samples
+  finish_work(training, report, nullptr);  // rank 0 writes its last checkpoint and evaluates samples
   return report.signal != 0 ? 128 + report.signal : 0;
 }
 
@@ -181,7 +190,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
              distributed::ProcessGroup* group) {
   // --check is one process, whatever the number that the run would have.
   const int64_t processes = group ? group->size() : options.is_check ? opened.plan.distributed.processes : 1;
-  const std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, processes, group);
+  std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, processes, group);
   config::RunPlan plan = resumption ? resumption->plan : opened.plan;
   if (resumption) {
     // Without frozen parameters the checkpoint has all weights, and the file of the initial ones may be missing.

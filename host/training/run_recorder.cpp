@@ -140,7 +140,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
       losses_(name_losses(plan)),
       class_names_(training.train->feed.class_names()),
       model_sizes_(pipeline::list_model_sizes(training.plan->model, training.model.component())),
-      writers_(training.shards ? training.group->size() : 1),
+      parts_{.ranks = training.shards ? training.group->size() : 1, .has_model = training.parameter_shards != nullptr},
       checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
                    plan.checkpoint.asynchronous,
                    resumed_from && resumed_from->is_newest ? resumed_from->folder : std::filesystem::path()) {
@@ -236,7 +236,8 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
   contents.model_sizes = model_sizes_;
   contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
   if (!contents.state.empty()) {
-    contents.parts = {.ranks = writers_, .number = saves_++};
+    contents.parts = parts_;
+    ++parts_.number;
     contents.state[kHistoryLines] = static_cast<double>(history_.lines());
     if (events_) contents.state[kEventRecords] = static_cast<double>(events_->records());
   }

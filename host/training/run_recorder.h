@@ -86,8 +86,7 @@ class RunRecorder final : public pipeline::Recorder {
   artifacts::ModelSizes model_sizes_;
   pipeline::FrozenParameters frozen_;  // that checkpoints leave out
   bool has_png_plots_ = false;
-  int64_t writers_;    // number of ranks that write the training state
-  int64_t saves_ = 0;  // checkpoints with a training state
+  artifacts::AwaitedParts parts_;  // of the next checkpoint with a training state
   CheckpointWriter checkpoints_;
   std::future<artifacts::RunRecord> start_;  // the record with the state of git
 };

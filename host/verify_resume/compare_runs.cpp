@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/checkpoint/compare_tensors.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/artifacts/checkpoint/training_parts.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/pipeline/state/stage_times.h"
 #include "framework/plugins/calls/ports.h"
@@ -81,14 +81,12 @@ std::string describe_difference(const TensorView& a, const TensorView& b) {
          reporting::print_count(*difference.max_ulps) + " ulps)";
 }
 
-// The tensors of a file of a checkpoint. The training state includes the parts that other ranks wrote.
+// The tensors of the model or of the training state, in all files of a checkpoint.
 class StoredTensors {
  public:
   StoredTensors(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name) {
-    add(checkpoint / name);
-    if (name != artifacts::kTrainingFile) return;
     for (const artifacts::CheckpointFile& file : manifest.files)
-      if (artifacts::is_training_part(file.name)) add(checkpoint / file.name);
+      if (artifacts::name_content(file.name) == name) add(checkpoint / file.name);
   }
 
   const std::vector<const TensorView*>& all() const { return all_; }

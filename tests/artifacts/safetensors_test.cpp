@@ -12,7 +12,6 @@
 #include <random>
 
 #include "file_size_limit.h"
-#include "framework/artifacts/checkpoint/copy_safetensors.h"
 #include "framework/support/xxh128.h"
 #include "scratch.h"
 
@@ -68,30 +67,6 @@ TEST_CASE("every dtype and shape is read back unchanged, in the same order") {
   const SafetensorsFile file(scratch / "a");
   check_equal(file.tensors(), tensors.views);
   CHECK(file.metadata().empty());
-}
-
-TEST_CASE("a file is copied to memory and its digest computed in one pass") {
-  const Scratch scratch;
-  Tensors tensors;
-  for (const int32_t dtype : kTypes)
-    for (const std::vector<int64_t>& shape : {std::vector<int64_t>{}, {0}, {3, 5}, {300'000}})
-      tensors.add("t" + std::to_string(tensors.views.size()), dtype, shape);
-  const auto file = scratch / "a.safetensors";
-  const std::string written = write_safetensors(file, tensors.views, {{"format", "pt"}}, ErrorKind::checkpoint);
-  CHECK(written == support::read_xxh128(file));
-  std::map<std::string, std::vector<std::byte>> read;
-  const std::string digest = copy_safetensors(file, [&read](const TensorView& tensor) {
-    REQUIRE(!read.contains(tensor.name));
-    return (read[tensor.name] = std::vector<std::byte>(tensor.bytes)).data();
-  });
-  CHECK(digest == written);
-  REQUIRE(read.size() == tensors.views.size());
-  for (const TensorView& tensor : tensors.views) {
-    const bool is_same = std::ranges::equal(read.at(tensor.name), std::span(tensor.data, tensor.bytes));
-    CHECK(is_same);
-  }
-  std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).seekp(200'000).put('\x55');
-  CHECK(copy_safetensors(file, [&read](const TensorView& tensor) { return read.at(tensor.name).data(); }) != written);
 }
 
 TEST_CASE("names of any length and script and the metadata are read back unchanged") {

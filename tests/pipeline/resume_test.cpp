@@ -209,7 +209,7 @@ TEST_CASE("a signal at any event changes neither the weights nor the history of 
     CAPTURE(event);
     BuiltRun stopped(make_setup(one)), resumed(make_setup(one));
     Interrupting interrupting(event);
-    train(*stopped.training, {&interrupting}, stopped.recorder, {interrupting.signal, stopped.save_signal}, nullptr);
+    train(*stopped.training, {&interrupting}, stopped.recorder, {interrupting.signal, stopped.save_signal});
     // One that ended, perhaps without its last validation, is resumed as well.
     REQUIRE(stopped.recorder.checkpoints.size() > 0);
     resumed.train({}, 0, &stopped.recorder.checkpoints.back());

@@ -117,7 +117,8 @@ RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal, c
   std::vector<Observer*> all = observers;
   for (const auto& callback : callbacks) all.push_back(callback.get());
   const std::atomic<int> stop_signal{signal};
-  return pipeline::train(*training, all, recorder, {stop_signal, save_signal}, resumed);
+  return pipeline::train(*training, all, recorder, {stop_signal, save_signal},
+                         resumed ? std::optional(*resumed) : std::nullopt);
 }
 
 std::string refusal_of(const Setup& setup) {

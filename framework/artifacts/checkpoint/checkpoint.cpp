@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
+#include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/artifacts/checkpoint/training_parts.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/files/file_error.h"
@@ -45,6 +45,21 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
                         "a checkpoint of " + support::print_bytes(needed) + " does not fit into " +
                             support::print_bytes(free) + " of free space",
                         ENOSPC);
+}
+
+// The index of the files of the model that are in the folder.
+std::string index_model(const fs::path& folder, const std::vector<CheckpointFile>& files) {
+  WeightMap map;
+  uint64_t bytes = 0;
+  for (const CheckpointFile& file : files) {
+    if (!is_model_file(file.name)) continue;
+    const SafetensorsFile part(folder / file.name);
+    for (const TensorView& tensor : part.tensors()) {
+      map[tensor.name] = file.name;
+      bytes += tensor.bytes;
+    }
+  }
+  return print_model_index(map, bytes);
 }
 
 }  // namespace
@@ -107,12 +122,18 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
                               .state = contents.state,
                               .class_names = contents.class_names,
                               .excluded = contents.excluded};
-  const auto write_tensors = [&](const char* file, std::span<const TensorView> tensors, const Metadata& metadata) {
+  const auto write_tensors = [&](const std::string& file, std::span<const TensorView> tensors,
+                                 const Metadata& metadata) {
     const fs::path path = folder.temporary() / file;
     std::string digest = write_safetensors(path, tensors, metadata, kOfCheckpoints, SyncedBy::containing_folder);
     manifest.files.push_back({file, support::read_file_size(path, kOfCheckpoints), std::move(digest)});
   };
-  write_tensors(kModelFile, contents.model, make_weights_metadata(contents.class_names, contents.model_sizes));
+  const Metadata metadata = make_weights_metadata(contents.class_names, contents.model_sizes);
+  const auto parts =
+      contents.parts.has_model ? std::vector{contents.model} : divide_model(contents.model, contents.most_model_bytes);
+  const auto count = contents.parts.has_model ? contents.parts.ranks : static_cast<int64_t>(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i)
+    write_tensors(count == 1 ? kModelFile : name_model_part(static_cast<int64_t>(i), count), parts[i], metadata);
   if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training, make_weights_metadata());
   const auto write_text = [&folder](const std::string& file, const std::string& text) {
     write_file_durably(folder.temporary() / file, text, kOfCheckpoints, SyncedBy::containing_folder);
@@ -121,9 +142,19 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     write_text(file, text);
     manifest.files.push_back({file, text.size(), support::xxh128(text)});
   }
-  for (int64_t rank = 1; rank < contents.parts.ranks; ++rank)
-    manifest.files.push_back(take_training_part(folder_, {contents.step, contents.parts.number, rank},
-                                                folder.temporary(), *contents.parts.is_abandoned));
+  const auto take_part = [&](int64_t rank, const std::string& file) {
+    manifest.files.push_back(take_checkpoint_part(folder_, {contents.step, contents.parts.number, rank, file},
+                                                  folder.temporary(), *contents.parts.is_abandoned));
+  };
+  for (int64_t rank = 1; rank < contents.parts.ranks; ++rank) {
+    if (contents.parts.has_model) take_part(rank, name_model_part(rank, count));
+    take_part(rank, name_training_part(rank));
+  }
+  if (count > 1) {
+    const std::string index = index_model(folder.temporary(), manifest.files);
+    write_text(kModelIndex, index);
+    manifest.files.push_back({kModelIndex, index.size(), support::xxh128(index)});
+  }
   const std::string text = print_checkpoint_manifest(manifest);
   write_text(kManifestFile, text);
   write_text(kManifestDigestFile, print_manifest_digest(text));

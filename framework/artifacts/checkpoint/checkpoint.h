@@ -1,8 +1,9 @@
-// Checkpoints of a run. A folder such as checkpoints/step-00000120/ contains model.safetensors, training.safetensors
-// (the training state without the weights, needed to resume), training.rank1.safetensors and so on (the optimizer's
-// state of the other ranks, if it is divided over them), text files of the run (plan.toml, origin.json), manifest.json
-// and manifest.xxh128. The latter is the output of `xxhsum` for the manifest, so that damage to the manifest is
-// detected. The links `latest` and `best` point to checkpoints.
+// Checkpoints of a run. A folder such as checkpoints/step-00000120/ contains model.safetensors, or several files with
+// an index (see model_files.h) if the model is large or divided over the ranks, training.safetensors (the training
+// state without the weights, needed to resume), training.rank1.safetensors and so on (the optimizer's state of the
+// other ranks, if it is divided over them), text files of the run (plan.toml, origin.json), manifest.json and
+// manifest.xxh128. The latter is the output of `xxhsum` for the manifest, so that damage to the manifest is detected.
+// The links `latest` and `best` point to checkpoints.
 //
 // A folder with such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
 #pragma once
@@ -19,27 +20,30 @@
 
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/config/values/class_names.h"
 
 namespace tenon::artifacts {
 
-inline constexpr const char* kModelFile = "model.safetensors";
 inline constexpr const char* kTrainingFile = "training.safetensors";
 
-// The ranks from 1 to `ranks` - 1 write parts of the training state, see training_parts.h.
+// The ranks from 1 to `ranks` - 1 write parts of the training state, and of the model if `has_model`, see
+// checkpoint_parts.h.
 struct AwaitedParts {
   int64_t ranks = 1;
   int64_t number = 0;                               // number of earlier checkpoints
   const std::atomic<bool>* is_abandoned = nullptr;  // set to true: no more parts are expected
+  bool has_model = false;
 };
 
 struct CheckpointContents {
   int64_t epoch;
   int64_t step;
-  MetricValues metrics;               // the latest metrics
-  std::span<const TensorView> model;  // parameters and buffers, with PyTorch's names, in the model's order
+  MetricValues metrics;  // the latest metrics
+  // Parameters and buffers, with PyTorch's names, in the model's order. Those of this process, if parts.has_model.
+  std::span<const TensorView> model;
   // The training state. If both are empty, the checkpoint contains only weights, and a run cannot resume from it.
   std::span<const TensorView> training = {};
   std::map<std::string, double> state = {};
@@ -48,6 +52,7 @@ struct CheckpointContents {
   ModelSizes model_sizes = {};                    // in the metadata of model.safetensors
   std::vector<ExcludedTensor> excluded = {};      // frozen parameters that `model` lacks
   AwaitedParts parts = {};
+  uint64_t most_model_bytes = kMostModelBytes;  // of a file of the model
 };
 
 // Which checkpoints to keep.

@@ -5,9 +5,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
-#include "framework/artifacts/checkpoint/training_parts.h"
 #include "framework/support/error.h"
 
 namespace tenon::artifacts {
@@ -150,7 +151,9 @@ std::string print_numbers(const Numbers& numbers) {
 }  // namespace
 
 std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
-  const bool has_parts = std::ranges::any_of(manifest.files, is_training_part, &CheckpointFile::name);
+  const bool has_parts = std::ranges::any_of(manifest.files, [](const CheckpointFile& file) {
+    return is_training_part(file.name) || file.name == kModelIndex;
+  });
   const int64_t version = has_parts ? kFormatVersionWithParts : kFormatVersion;
   std::string text = "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": " + std::to_string(version) +
                      ",\n  \"epoch\": " + std::to_string(manifest.epoch) +

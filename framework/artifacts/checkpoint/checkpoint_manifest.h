@@ -19,7 +19,7 @@ struct CheckpointFile {
   std::string xxh128;  // 32 lower-case hexadecimal digits
 };
 
-// A frozen parameter that is not in model.safetensors: it has the model's initial value.
+// A frozen parameter that is not in the files of the model: it has the model's initial value.
 struct ExcludedTensor {
   std::string name;
   int32_t dtype;  // TENON_FLOAT32, ...

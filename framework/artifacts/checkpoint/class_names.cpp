@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/support/error.h"
 
 namespace tenon::artifacts {
@@ -41,7 +42,7 @@ Metadata make_weights_metadata(const config::ClassNames& names, const ModelSizes
 
 config::ClassNames read_class_names(const std::filesystem::path& file) {
   try {
-    const SafetensorsFile opened(file);
+    const SafetensorsFile opened(list_weight_files(file).front());
     const auto found = opened.metadata().find(kClassNames);
     return found == opened.metadata().end() ? config::ClassNames{} : parse_class_names(found->second);
   } catch (const support::Error&) {

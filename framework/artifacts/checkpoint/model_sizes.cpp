@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/support/error.h"
 
@@ -13,7 +14,7 @@ std::string print_model_sizes(const ModelSizes& sizes) { return json(sizes).dump
 
 ModelSizes read_model_sizes(const std::filesystem::path& file) {
   try {
-    const SafetensorsFile opened(file);
+    const SafetensorsFile opened(list_weight_files(file).front());
     const auto found = opened.metadata().find(kModelSizes);
     if (found == opened.metadata().end()) return {};
     const json object = json::parse(found->second, nullptr, /*allow_exceptions=*/false);

@@ -102,7 +102,7 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheck
     const fs::path file = checkpoint / expected.name;
     const bool is_one_of_few = digests.size() < 8;
     digests.push_back(std::async(is_one_of_few ? std::launch::async : std::launch::deferred, read, file));
-    has_model |= expected.name == kModelFile;
+    has_model |= expected.name == kModelFile || expected.name == kModelIndex;
   }
   for (size_t i = 0; i < digests.size(); ++i) {
     check_digest(checkpoint / manifest.files[i].name, digests[i].get(), manifest.files[i]);
@@ -115,15 +115,19 @@ void verify_checkpoint_file(const fs::path& file) {
   const fs::path target = follow_links(file);
   const std::optional<CheckpointManifest> manifest = find_manifest(target);
   if (!manifest) return;
-  const auto expected = std::ranges::find(manifest->files, target.filename().string(), &CheckpointFile::name);
-  if (expected == manifest->files.end()) return;
-  check_size(target, *expected);
-  check_digest(target, read_checkpoint_digest(target), *expected);
+  const auto verify = [&](const fs::path& listed) {
+    const auto expected = std::ranges::find(manifest->files, listed.filename().string(), &CheckpointFile::name);
+    if (expected == manifest->files.end()) return false;
+    check_size(listed, *expected);
+    check_digest(listed, read_checkpoint_digest(listed), *expected);
+    return true;
+  };
+  if (verify(target) && target.filename() == kModelIndex) std::ranges::for_each(list_weight_files(target), verify);
 }
 
 ExcludedTensors find_excluded_tensors(const fs::path& file) {
   const fs::path target = follow_links(file);
-  if (target.filename() != kModelFile) return {};
+  if (target.filename() != kModelFile && target.filename() != kModelIndex) return {};
   std::optional<CheckpointManifest> manifest = find_manifest(target);
   if (!manifest) return {};
   return {target.parent_path() / kManifestFile, std::move(manifest->excluded)};

@@ -28,7 +28,7 @@ FoundWeights open_checkpoint(const fs::path& folder) {
   std::error_code error;
   fs::path checkpoint = fs::canonical(folder, error);  // `latest` is a link
   if (error) checkpoint = folder;
-  return {checkpoint / kModelFile, checkpoint, manifest.epoch, manifest.step};
+  return {find_model_file(checkpoint), checkpoint, manifest.epoch, manifest.step};
 }
 
 FoundWeights find_linked(const std::string& link, const fs::path& output_dir, const std::string& name) {

@@ -14,6 +14,8 @@
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/build/memory_format.h"
+#include "framework/pipeline/device/tensor_storage.h"
+#include "framework/pipeline/state/divided_weights.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/threads/require_threads.h"
 #include "framework/pipeline/threads/spin_limiter.h"
@@ -84,6 +86,17 @@ void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
   at::globalContext().setDeterministicFillUninitializedMemory(run.deterministic == Determinism::on);
 }
 
+// The shape, strides and dtype of a tensor that another rank has.
+at::Tensor make_meta(const at::Tensor& tensor) {
+  return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options().device(at::kMeta));
+}
+
+at::Tensor make_without_storage(const at::Tensor& meta, const c10::Device& device) {
+  const at::Tensor tensor = at::empty_strided(meta.sizes(), meta.strides(), meta.options().device(device));
+  free_storage(tensor);
+  return tensor;
+}
+
 // The tensor objects stay the same for all holders; only their memory changes.
 void convert(const std::vector<plugins::NamedTensor>& tensors, config::Precision precision, config::MemoryFormat format,
              const c10::Device& device) {
@@ -91,16 +104,22 @@ void convert(const std::vector<plugins::NamedTensor>& tensors, config::Precision
   const bool is_channels_last = format == config::MemoryFormat::channels_last;
   for (const plugins::NamedTensor& named : tensors) {
     at::Tensor tensor = named.tensor;
-    at::Tensor converted = tensor.detach().to(device);
+    const bool is_here = has_storage(tensor);
+    at::Tensor converted = is_here ? tensor.detach() : make_meta(tensor);
+    if (is_here) converted = converted.to(device);
     if (is_bf16 && converted.is_floating_point()) converted = converted.to(at::kBFloat16);
     if (is_channels_last && converted.dim() == 4) converted = converted.contiguous(at::MemoryFormat::ChannelsLast);
+    if (!is_here) converted = make_without_storage(converted, device);
     if (!converted.is_same(tensor)) tensor.set_data(converted);
   }
 }
 
+// `divided_over`: the ranks that divide the weights; null: each rank has all weights.
 plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const c10::Device& device,
-                           int64_t rank) {
+                           int64_t rank, distributed::ProcessGroup* divided_over) {
   plugins::Model model = build_initial_model(plan, catalogue);
+  // Before any memory of the device is used.
+  if (divided_over) divide_weights(model, plan.model, *divided_over);
   convert(model.tensors(), plan.train.precision, choose_memory_format(plan.train, model.tensors(), device), device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
   // ranks; so far all ranks used the same seed.
@@ -191,7 +210,9 @@ Evaluation build_components(const config::RunPlan& given, const plugins::Catalog
   const auto completed = std::make_shared<const config::RunPlan>(
       complete_sizes(given, catalogue, trains, !group || group->rank() == 0, opened));
   const config::RunPlan& plan = *completed;
-  Evaluation evaluation{completed, build_model(plan, catalogue, device, group ? group->rank() : 0)};
+  const bool divides = trains && plan.distributed.shard == config::Shard::parameters;
+  Evaluation evaluation{completed,
+                        build_model(plan, catalogue, device, group ? group->rank() : 0, divides ? group : nullptr)};
   evaluation.opened = std::move(opened);
   evaluation.device = device;
   evaluation.precision = plan.train.precision;

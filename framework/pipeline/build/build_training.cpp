@@ -8,6 +8,8 @@
 #include "framework/pipeline/build/monitored_metrics.h"
 #include "framework/pipeline/build/total_steps.h"
 #include "framework/pipeline/build/training.h"
+#include "framework/pipeline/device/tensor_storage.h"
+#include "framework/pipeline/state/divided_weights.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -20,20 +22,9 @@ using support::ErrorKind;
 
 namespace {
 
-// A tensor with several names is listed under the first one.
-std::vector<optimization::NamedTensor> select_tensors(const plugins::Model& model, bool only_trainable) {
-  std::vector<optimization::NamedTensor> selected;
-  for (const plugins::NamedTensor& named : model.tensors()) {
-    const bool is_taken = std::any_of(selected.begin(), selected.end(),
-                                      [&](const auto& taken) { return taken.tensor.is_same(named.tensor); });
-    if ((named.trainable || !only_trainable) && !is_taken) selected.push_back({named.name, named.tensor});
-  }
-  return selected;
-}
-
 std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& plan, const plugins::Model& model) {
   // Tied weights are one parameter and are updated once.
-  std::vector<optimization::NamedTensor> parameters = select_tensors(model, /*only_trainable=*/true);
+  std::vector<optimization::NamedTensor> parameters = list_tensors(model, /*only_trainable=*/true);
   if (parameters.empty())
     throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() +
                                        " has no trainable parameters; expected at least one: declare parameters "
@@ -119,8 +110,6 @@ void check_divisible(const config::RunPlan& plan) {
   if (plan.log.histograms.unit != config::Period::Unit::never)
     refuse("log.histograms, for which rank 0 needs all gradients", "log.histograms = \"never\"");
   if (!divides_weights) return;
-  if (plan.train.average || std::holds_alternative<config::ScheduleFreeAdamWPlan>(plan.optimizer.rule))
-    refuse("averaged weights", "shard = \"gradients\", or no [train.average] and another optimizer");
   if (plan.distributed.find_unused_parameters)
     refuse("find_unused_parameters", "shard = \"gradients\", or a model that uses all parameters in each step");
   if (plan.data.on_error == config::OnError::skip)
@@ -134,12 +123,15 @@ std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunP
                                                               const optimization::Optimizer& optimizer,
                                                               OptimizerShards* shards) {
   if (std::holds_alternative<config::ScheduleFreeAdamWPlan>(plan.optimizer.rule)) {
+    if (plan.distributed.shard == config::Shard::parameters && shards)
+      return std::make_unique<optimization::ScheduleFreeWeights>(optimizer, shards->owned());
     optimization::ScheduleFreeWeights::Gather gather;
     if (shards) gather = [shards](const auto& tensors, const auto& parameters) { shards->gather(tensors, parameters); };
     return std::make_unique<optimization::ScheduleFreeWeights>(optimizer, std::move(gather));
   }
   if (!plan.train.average) return nullptr;
-  std::vector<optimization::NamedTensor> tensors = select_tensors(model, /*only_trainable=*/false);
+  std::vector<optimization::NamedTensor> tensors = list_tensors(model, /*only_trainable=*/false);
+  std::erase_if(tensors, [](const auto& named) { return !has_storage(named.tensor); });
   for (const plugins::NamedTensor& frozen : list_frozen_parameters(model, optimizer))
     std::erase_if(tensors, [&](const auto& named) { return named.tensor.is_same(frozen.tensor); });
   return std::make_unique<optimization::WeightAverage>(*plan.train.average, tensors);
@@ -199,6 +191,9 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   if (group) check_divisible(plan);
   if (group && plan.distributed.shard != config::Shard::none)
     training.shards = std::make_unique<OptimizerShards>(*group, plan.distributed, *training.optimizer);
+  if (group && plan.distributed.shard == config::Shard::parameters)
+    training.parameter_shards =
+        std::make_unique<ParameterShards>(*group, *training.shards, training.model, training.optimizer->parameters());
   training.average = make_average(plan, training.model, *training.optimizer, training.shards.get());
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric()) {
@@ -209,11 +204,6 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   refuse_test_metric(training, plan.checkpoint.monitor, plan.checkpoint.monitor_place + ": checkpoint.monitor");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
-}
-
-void Training::divide_weights() {
-  if (group && plan->distributed.shard == config::Shard::parameters)
-    parameter_shards = std::make_unique<ParameterShards>(*group, *shards, model, optimizer->parameters());
 }
 
 }  // namespace tenon::pipeline

@@ -66,9 +66,10 @@ struct Training : Evaluation {
   // between two passes.
   void use_data_of_epoch(int64_t epoch);
 
-  // Lets the next passes in training divide the weights, with distributed.shard = "parameters". Call it when the
-  // training has its final address.
-  void divide_weights();
+  // The tensors of the model that this rank writes to a checkpoint. All, if each rank has all weights.
+  std::vector<plugins::NamedTensor> stored_tensors() const {
+    return parameter_shards ? parameter_shards->select_stored(model.tensors()) : model.tensors();
+  }
 
   // Whether steps with non-finite values are skipped.
   bool may_skip_steps() const { return scaler || plan->train.non_finite == config::NonFinite::skip; }

@@ -8,18 +8,17 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "framework/artifacts/checkpoint/archive_sums.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
-#include "framework/support/read_file.h"
 
 namespace tenon::pipeline {
 
@@ -32,10 +31,6 @@ using support::ErrorKind;
 
 namespace {
 
-constexpr const char* kIndexEnding = ".safetensors.index.json";
-constexpr const char* kIndexName = "model.safetensors.index.json";
-constexpr const char* kModelName = "model.safetensors";
-constexpr size_t kMostIndexBytes = size_t{64} << 20;
 constexpr const char* kHowToConvert =
     "; expected safetensors, or a state_dict of PyTorch 1.6 or later: torch.save(torch.load(FILE, weights_only=True), "
     "FILE)";
@@ -63,30 +58,9 @@ bool is_pickle(const std::string& start, uint64_t file_bytes) {
 
 // The contents of a folder of Hugging Face.
 fs::path find_in_folder(const fs::path& folder) {
-  for (const char* name : {kIndexName, kModelName})
-    if (support::is_file(folder / name)) return folder / name;
-  refuse(folder, std::string("is a folder without ") + kIndexName + " and without " + kModelName +
-                     "; expected one of them, or a file of weights");
-}
-
-// The name of the file for each tensor.
-std::map<std::string, std::string> read_weight_map(const fs::path& index) {
-  using nlohmann::json;
-  const std::string text =
-      support::read_file(index, {ErrorKind::checkpoint, "an index of safetensors files", kMostIndexBytes});
-  const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const auto refuse_form = [&] {
-    refuse(index, "is not an index of safetensors files; expected JSON with \"weight_map\": {tensor: file}");
-  };
-  if (!document.is_object() || !document.contains("weight_map") || !document["weight_map"].is_object()) refuse_form();
-  std::map<std::string, std::string> files;
-  for (const auto& [tensor, file] : document["weight_map"].items()) {
-    if (!file.is_string()) refuse_form();
-    files[tensor] = file.get<std::string>();
-    if (fs::path(files[tensor]).filename() != files[tensor] || files[tensor] == "..")
-      refuse(index, "names the file " + artifacts::quote_name(files[tensor]) + "; expected a name without folders");
-  }
-  return files;
+  if (const fs::path file = artifacts::find_model_file(folder); support::is_file(file)) return file;
+  refuse(folder, std::string("is a folder without ") + artifacts::kModelIndex + " and without " +
+                     artifacts::kModelFile + "; expected one of them, or a file of weights");
 }
 
 // The elements of one tensor in row-major order.
@@ -165,7 +139,7 @@ void check_kind(Records& reader, const fs::path& file) {
 WeightsFile::WeightsFile(const fs::path& path) {
   const fs::path file = support::is_folder(path) ? find_in_folder(path) : path;
   const std::string start = read_start(file);
-  if (file.string().ends_with(kIndexEnding)) {
+  if (file.string().ends_with(artifacts::kIndexSuffix)) {
     open_index(file);
   } else if (start.starts_with("PK\x03\x04")) {
     open_archive(file);
@@ -178,12 +152,10 @@ WeightsFile::WeightsFile(const fs::path& path) {
 }
 
 void WeightsFile::open_index(const fs::path& index) {
-  const std::map<std::string, std::string> map = read_weight_map(index);
-  std::set<std::string> names;
-  for (const auto& [tensor, file] : map) names.insert(file);
+  const artifacts::WeightMap map = artifacts::read_model_index(index);
   std::set<std::string> found;
-  for (const std::string& name : names) {
-    const fs::path file = index.parent_path() / name;
+  for (const fs::path& file : artifacts::list_weight_files(index)) {
+    const std::string name = file.filename().string();
     files_.push_back(std::make_unique<artifacts::SafetensorsFile>(file));
     for (const TensorView& tensor : files_.back()->tensors()) {
       const auto listed = map.find(tensor.name);

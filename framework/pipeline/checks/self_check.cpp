@@ -54,8 +54,10 @@ void check_precision(Training& training) {
   const torch::NoGradGuard no_grad;
   const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
-  const plugins::StepContext context{false, 0, 0, 0, 1, training.plan->run.seed};
+  plugins::StepContext context{false, 0, 0, 0, 1, training.plan->run.seed};
+  context.observer = training.parameter_shards.get();
   const data::Batch* batch = find_first_batch(training);
+  if (!batch && context.observer) batch = training.train->feed.borrow();  // all ranks must run the model
   if (!batch) return;
   const LossSums low = compute(training, *batch, context);
   config::Precision& precision = training.precision;

@@ -27,6 +27,8 @@ bool can_free_storage(const at::Tensor& tensor) {
          storage.nbytes() == tensor.nbytes();
 }
 
+bool has_storage(const at::Tensor& tensor) { return tensor.numel() == 0 || tensor.storage().nbytes() > 0; }
+
 void free_storage(const at::Tensor& tensor) { exchange(tensor, allocator_of(tensor).allocate(0), 0); }
 
 void StoragePool::allocate(const at::Tensor& tensor) {

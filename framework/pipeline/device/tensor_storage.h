@@ -13,6 +13,9 @@ namespace tenon::pipeline {
 // Whether the tensor is the only content of memory that can be freed.
 bool can_free_storage(const at::Tensor& tensor);
 
+// Whether the elements have memory.
+bool has_storage(const at::Tensor& tensor);
+
 // REQUIRES: can_free_storage() was true. Nothing may read the elements until new memory is allocated.
 void free_storage(const at::Tensor& tensor);
 

@@ -63,7 +63,6 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics,
   Readback readback = make_readback(evaluation);
   metrics.reset();
 
-  if (context.observer) context.observer->start_evaluation();
   int64_t done = 0, passes = 0;
   bool is_whole = true;
   // Epoch 0: every evaluation uses the same samples, so that metrics are comparable.
@@ -76,9 +75,13 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics,
     is_whole = after_batch(++done);
   }
   // The other ranks wait for this one in each batch.
-  if (context.observer) {
-    for (; passes < data.feed.batches(); ++passes) context.observer->join_pass();
-    context.observer->end_evaluation();
+  for (; context.observer && passes < data.feed.batches(); ++passes) {
+    if (!context.observer->needs_pass()) {
+      context.observer->join_pass();
+      continue;
+    }
+    BatchTensors borrowed = data.to_batch_tensors(*data.feed.borrow(), /*training=*/false);
+    run_model(evaluation, data, borrowed, context);
   }
   readback.drain();
   int64_t skipped = data.feed.skipped();

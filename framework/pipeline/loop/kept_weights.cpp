@@ -2,10 +2,12 @@
 
 #include <torch/types.h>
 
+#include "framework/pipeline/state/divided_weights.h"
+
 namespace tenon::pipeline {
 
 KeptWeights::KeptWeights(const plugins::Model& model) {
-  for (const plugins::NamedTensor& named : model.tensors()) {
+  for (const plugins::NamedTensor& named : select_present(model.tensors())) {
     const at::Tensor copy =
         named.tensor.detach().to(at::kCPU, named.tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
     tensors_.emplace_back(named.tensor, copy);

@@ -51,13 +51,14 @@ NamedMetrics join(const std::vector<NamedMetrics>& lines) {
 class Loop {
  public:
   Loop(Training& training, const std::vector<Observer*>& observers, Recorder& recorder, const SignalRequests& signals,
-       const Checkpoint* resumed)
+       std::optional<Checkpoint> resumed)
       : training_(training),
         observers_(observers),
         dispatcher_(observers, training.times = StageTimes()),
         step_times_(training.times),
         recorder_(recorder),
-        resumed_(resumed),
+        is_resumed_(resumed.has_value()),
+        resumed_(std::move(resumed)),
         loop_(training),
         requests_(training.group, signals),
         step_(
@@ -79,17 +80,15 @@ class Loop {
       reset_peak_memory(training_.device);
       dispatch(Event::run_start);
       if (resumed_) load_state(*resumed_);
-      training_.divide_weights();
+      resumed_.reset();
       check_ranks(training_);
-      if (resumed_ || !training_.plan->model.weights.empty()) dispatch(Event::checkpoint_loaded);
-      if (resumed_)
+      if (is_resumed_ || !training_.plan->model.weights.empty()) dispatch(Event::checkpoint_loaded);
+      if (is_resumed_)
         should_continue();
       else
         begin();
       while (!is_over()) run_epoch();
       finish();
-      // What follows the training uses the weights in other ways.
-      if (training_.parameter_shards) training_.parameter_shards->hold_all();
       if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
       if (!training_.test.empty() && report_.signal == 0) test();
       const NamedMetrics tested = report_.test ? report_.test->metrics : NamedMetrics();
@@ -416,8 +415,8 @@ class Loop {
     const InStage stage(training_.times, Stage::checkpoint);
     requests_.take(Request::save);
     drain();
-    const WholeWeights whole(training_.parameter_shards.get());
-    const std::string bad = find_non_finite(training_.model.tensors(), /*only_trainable=*/true);
+    // A rank that finds one reports it, and the next collective of the others throws its message.
+    const std::string bad = find_non_finite(training_.stored_tensors(), /*only_trainable=*/true);
     if (!bad.empty())
       throw support::Error(support::ErrorKind::non_finite,
                            training_.plan->model.place + ": " + bad + " holds NaN or infinity after step " +
@@ -433,7 +432,7 @@ class Loop {
     {
       const SavedState saved = save_state();
       AveragedWeights averaged(training_.average.get());
-      recorder_.save_checkpoint(state_, training_.model.tensors(), saved);
+      recorder_.save_checkpoint(state_, training_.stored_tensors(), saved);
       if (training_.group) training_.group->barrier_without_limit();  // disks may be slow
       averaged.restore();
     }
@@ -526,7 +525,7 @@ class Loop {
   // divided over the ranks, which cannot communicate any more.
   void save_after_failure() noexcept {
     if (phase_ == Phase::updating || loop_.checkpoints.has_saved(state_.step) || state_.step == 0) return;
-    if (training_.parameter_shards && training_.parameter_shards->is_divided()) return;
+    if (training_.parameter_shards) return;
     try {
       const bool is_between_steps = phase_ == Phase::reading_between_steps;
       if (is_between_steps) drain();
@@ -681,7 +680,8 @@ class Loop {
   EventDispatcher dispatcher_;
   StepTimes step_times_;
   Recorder& recorder_;
-  const Checkpoint* resumed_;  // null: a new run
+  bool is_resumed_;
+  std::optional<Checkpoint> resumed_;  // until it is loaded
   LoopState loop_;
   RunState& state_ = loop_.run;
   Requests requests_;
@@ -699,9 +699,9 @@ class Loop {
 }  // namespace
 
 RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
-                const SignalRequests& signals, const Checkpoint* resumed) {
+                const SignalRequests& signals, std::optional<Checkpoint> resumed) {
   try {
-    return Loop(training, observers, recorder, signals, resumed).run();
+    return Loop(training, observers, recorder, signals, std::move(resumed)).run();
   } catch (...) {
     if (training.group && training.group->lost()) throw support::Error(*training.group->lost());
     throw;

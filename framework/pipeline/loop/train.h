@@ -46,10 +46,10 @@ struct Checkpoint {
 // data once at the end, with the best weights; observers see only the values, at run_end. Rethrows the exceptions of
 // components after dispatching run_exception and run_teardown.
 //
-// `resumed`: the checkpoint to resume from, or null. `training` must be built from the same plan. On a CPU with
-// run.deterministic, the result is bitwise equal to that of an uninterrupted run. Throws Error(checkpoint) for a
-// checkpoint that does not match.
+// `resumed`: the checkpoint to resume from, or none. It is released before the first step. `training` must be built
+// from the same plan. On a CPU with run.deterministic, the result is bitwise equal to that of an uninterrupted run.
+// Throws Error(checkpoint) for a checkpoint that does not match.
 RunReport train(Training& training, const std::vector<Observer*>& observers, Recorder& recorder,
-                const SignalRequests& signals, const Checkpoint* resumed = nullptr);
+                const SignalRequests& signals, std::optional<Checkpoint> resumed = std::nullopt);
 
 }  // namespace tenon::pipeline

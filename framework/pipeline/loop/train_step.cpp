@@ -87,7 +87,7 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
   if (training.plan->distributed.synchronize_batch_norm)
     batch_norm_ = std::make_unique<distributed::SynchronizedBatchNorm>(*training.group);
   for (const plugins::NamedTensor& named : training.model.tensors())
-    if (!named.trainable) buffers_.push_back(named.tensor);
+    if (!named.trainable && !named.is_frozen_parameter) buffers_.push_back(named.tensor);
 }
 
 void TrainStep::start_epoch() {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/support/error.h"
@@ -22,7 +23,8 @@ at::Generator generator_of(const c10::Device& device) { return at::globalContext
 
 std::string name_of_rank(int64_t rank) { return "rank" + std::to_string(rank) + "."; }
 
-// Copies `stored` into the tensors of the same names. Throws if the names differ: then it is another model.
+// Copies `stored` into the tensors of the same names, except into those that only other ranks have. Throws if
+// the names differ: then it is another model.
 void copy_into(const std::vector<optimization::NamedTensor>& tensors,
                const std::vector<optimization::NamedTensor>& stored) {
   const at::NoGradGuard no_grad;
@@ -37,10 +39,19 @@ void copy_into(const std::vector<optimization::NamedTensor>& tensors,
     if (found == by_name.end()) refuse(one.name, "is missing");
     if (found->second.sizes() != one.tensor.sizes() || found->second.scalar_type() != one.tensor.scalar_type())
       refuse(one.name, "has another shape or dtype than the model's");
-    at::Tensor(one.tensor).copy_(found->second);
+    if (has_storage(one.tensor)) at::Tensor(one.tensor).copy_(found->second);
     by_name.erase(found);
   }
   if (!by_name.empty()) refuse(by_name.begin()->first, "is not a tensor of the model");
+}
+
+// Whether the state of this rank has the weight of training.
+bool is_stored(const Training& training, const std::string& name) {
+  if (!training.parameter_shards) return true;
+  const auto& parameters = training.optimizer->parameters();
+  const auto found = std::ranges::find(parameters, name, &optimization::NamedTensor::name);
+  if (found == parameters.end()) return training.group->rank() == 0;
+  return training.shards->owned()[static_cast<size_t>(found - parameters.begin())];
 }
 
 std::vector<optimization::NamedTensor> tensors_of(const plugins::Model& model) {
@@ -71,7 +82,7 @@ void save_training(const Training& training, const RankState& given, SavedState&
     saved.numbers["average.count"] = static_cast<double>(training.average->count());
     if (training.average->count() > 0)
       for (const optimization::NamedTensor& one : training.average->put_by())
-        saved.tensors["weights." + one.name] = one.tensor;
+        if (is_stored(training, one.name)) saved.tensors[kWeightsPrefix + one.name] = one.tensor;
   }
   saved.numbers[kChannelsLast] = training.memory_format == config::MemoryFormat::channels_last;
   RankState states = given;
@@ -98,8 +109,10 @@ RankState load_training(Training& training, const std::vector<optimization::Name
     optimization::EvaluationWeights::InPlace averaged(training.average.get());
     put_weights(training.model, training.plan->model, model, excluded);
     if (training.average && training.average->count() > 0) {
-      const std::vector<optimization::NamedTensor> stored = saved.tensors_under("weights.");
+      const std::vector<optimization::NamedTensor> stored = saved.tensors_under(kWeightsPrefix);
       std::vector<optimization::NamedTensor> tensors = training.average->put_by();
+      for (const optimization::NamedTensor& one : training.optimizer->parameters())
+        if (!has_storage(one.tensor)) tensors.push_back(one);
       // The first versions averaged frozen parameters too.
       for (const plugins::NamedTensor& frozen : list_frozen_parameters(training.model, *training.optimizer))
         if (std::ranges::find(stored, frozen.name, &optimization::NamedTensor::name) != stored.end())

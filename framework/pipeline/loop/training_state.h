@@ -13,13 +13,15 @@ namespace tenon::pipeline {
 
 // The prefix of the names of the optimizer's state.
 inline const std::string kOptimizerPrefix = "optimizer.";
+// The prefix of the names of the weights of training, if a checkpoint's model has averaged ones.
+inline const std::string kWeightsPrefix = "weights.";
 
 // The state of a single rank, as bytes by name.
 using RankState = std::map<std::string, std::string>;
 
 // Saves everything but the model's tensors. The tensors of `saved` are those of the training itself, not copies. With
 // several ranks all call it, each with its state under the same names, and rank 0 receives everything except the
-// optimizer's state of other ranks, see OptimizerShards.
+// optimizer's state and the weights of other ranks, see OptimizerShards and ParameterShards.
 //
 // If there is an average, the checkpoint's model contains the averaged weights, and the training weights are stored
 // here as `weights.<name>`.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "framework/distributed/collectives/assign_owners.h"
+#include "framework/pipeline/state/divided_weights.h"
 #include "framework/support/log.h"
 #include "framework/support/print_bytes.h"
 
@@ -12,23 +13,22 @@ namespace tenon::pipeline {
 
 OptimizerShards::OptimizerShards(distributed::ProcessGroup& group, const config::DistributedSection& plan,
                                  optimization::Optimizer& optimizer)
-    : optimizer_(optimizer), owned_(group, plan), divides_gradients_(plan.shard != config::Shard::optimizer) {
+    : optimizer_(optimizer), tensors_(group, plan), divides_gradients_(plan.shard != config::Shard::optimizer) {
   std::vector<int64_t> bytes;
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
     const bool is_frozen = optimizer.parameter_rates()[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen;
-    const bool counts = !is_frozen || plan.shard == config::Shard::parameters;  // others only have a state to divide
-    bytes.push_back(!counts ? 0 : static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes()));
+    bytes.push_back(is_frozen ? 0 : static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes()));
   }
-  owners_ = distributed::assign_owners(bytes, group.size());
-  std::vector<bool> is_owned;
+  owners_ = plan.shard == config::Shard::parameters ? assign_weights(optimizer.parameters(), group.size())
+                                                    : distributed::assign_owners(bytes, group.size());
   int64_t count = 0, total = 0;
   for (size_t i = 0; i < owners_.size(); ++i) {
-    is_owned.push_back(owners_[i] == group.rank());
-    if (!is_owned.back()) continue;
+    is_owned_.push_back(owners_[i] == group.rank());
+    if (!is_owned_.back()) continue;
     ++count;
-    total += bytes[i];
+    total += static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes());
   }
-  optimizer.update_only(std::move(is_owned));
+  optimizer.update_only(is_owned_);
   support::log_debug("rank " + std::to_string(group.rank()) + " updates " + std::to_string(count) + " of " +
                      std::to_string(owners_.size()) + " parameters (" +
                      support::print_bytes(static_cast<uint64_t>(total)) + ")");
@@ -49,7 +49,7 @@ void OptimizerShards::gather_weights() {
 void OptimizerShards::gather(const std::vector<at::Tensor>& tensors, const std::vector<size_t>& parameters) {
   std::vector<int64_t> owners;
   for (const size_t parameter : parameters) owners.push_back(owners_[parameter]);
-  owned_.gather(tensors, owners);
+  tensors_.gather(tensors, owners);
 }
 
 }  // namespace tenon::pipeline

@@ -26,6 +26,8 @@ class OptimizerShards {
   bool divides_gradients() const { return divides_gradients_; }
   // The rank of each parameter of the optimizer.
   const std::vector<int64_t>& owners() const { return owners_; }
+  // Whether this rank updates it, of each parameter.
+  const std::vector<bool>& owned() const { return is_owned_; }
 
   // A collective. Copies the trainable weights from the ranks that updated them to the others. Call it after each step.
   void gather_weights();
@@ -35,9 +37,10 @@ class OptimizerShards {
 
  private:
   const optimization::Optimizer& optimizer_;
-  distributed::OwnedTensors owned_;
+  distributed::OwnedTensors tensors_;
   bool divides_gradients_;
   std::vector<int64_t> owners_;  // the rank of each parameter
+  std::vector<bool> is_owned_;
 };
 
 }  // namespace tenon::pipeline

@@ -2,7 +2,9 @@
 // (Rajbhandari et al., arXiv:1910.02054), or FSDP (Zhao et al., arXiv:2304.11277).
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>
@@ -23,27 +25,27 @@ namespace tenon::pipeline {
 // forward and in backward, and the memory of those of other ranks is freed after it. Weights that no segment or several
 // of them use are gathered for the whole pass.
 //
-// The first forward in training finds the weights that each segment uses, by watching its operators. Until it ends, all
-// ranks have all weights. From then on, all functions but is_divided() and end_backward_pass() are collectives: the
-// ranks must run the same passes, and each pass the same segments.
+// The first pass in training and the first one in evaluation find the weights that each segment uses, by watching its
+// operators: a weight is gathered before the first operator that has it as an input.
+//
+// All functions but end_backward_pass(), needs_pass() and may_use() are collectives: the ranks must run the same
+// passes, and each pass the same segments.
 class ParameterShards final : public plugins::ForwardObserver {
  public:
-  // `shards` and `model` must outlive this object.
+  // For a model after divide_weights(). `parameters`: those of the optimizer. `group`, `shards` and `parameters` must
+  // outlive this object.
   ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards, const plugins::Model& model,
                   const std::vector<optimization::NamedTensor>& parameters);
   ~ParameterShards() override;
   ParameterShards(const ParameterShards&) = delete;
   ParameterShards& operator=(const ParameterShards&) = delete;
 
-  // Throws Error(configuration) after the first pass if the model has no segment with weights that only it uses.
-  // Throws Error(plugin) if a pass has other segments than the first one.
+  // Throws Error(configuration) after the first pass in training if the model has no segment with weights that only it
+  // uses. Throws Error(plugin) if a pass has other segments than the first one.
   void start_pass(bool trains) override;
   void end_pass(bool trains) override;
+  bool needs_pass() const override { return !of_evaluation().is_known; }
   void join_pass() override;
-  // The first evaluation with divided weights gathers all of them, to find out whether it runs the same segments as
-  // training. If it does not, as for graphs of torch.export, so do all others.
-  void start_evaluation() override;
-  void end_evaluation() override;
   // After the last backward of a training pass.
   void end_backward_pass();
 
@@ -53,67 +55,49 @@ class ParameterShards final : public plugins::ForwardObserver {
   void end_backward(size_t segment) override;
   bool may_use(size_t segment, const at::Tensor& tensor) const override;
 
-  // Whether a rank lacks weights between two passes.
-  bool is_divided() const { return state_ == State::divided; }
-
-  // Gathers all weights if they are divided, and frees them again. In between, passes change nothing.
-  void hold_all();
-  void free_all();
+  // Selects the tensors that this rank writes to a checkpoint: the parameters that it owns, and all other tensors on
+  // rank 0.
+  std::vector<plugins::NamedTensor> select_stored(const std::vector<plugins::NamedTensor>& tensors) const;
+  bool owns(size_t parameter) const { return shards_.owners()[parameter] == group_.rank(); }
 
  private:
   class Observer;
-  // Weights that are gathered together. The first unit has those that are used outside of segments, or in several.
-  struct Unit {
-    std::vector<size_t> parameters;
-    bool is_gathered = true;
+  using Unit = std::vector<size_t>;  // parameters that are gathered together
+
+  // What a pass uses.
+  struct Layout {
+    bool is_known = false;
+    std::map<std::pair<const void*, size_t>, size_t> numbers;  // of segments, by kind and position
+    std::vector<Unit> units;      // first that of weights outside of segments, or in several
+    std::vector<size_t> unit_of;  // of each parameter
+    size_t with_weights = 0;      // number of segments that have weights
   };
+  const Layout& of_training() const { return layouts_[1]; }
+  const Layout& of_evaluation() const { return layouts_[0]; }
 
-  // Undivided until the first training pass has found the units. Held: all ranks have all weights for some time.
-  enum class State { undivided, divided, held };
-  // How evaluations gather the weights.
-  enum class Evaluations { unknown, by_segment, whole };
-
-  size_t count_segments_with_weights() const;
-  void divide();
+  void learn(Layout& layout);
+  void require_segments(const Layout& layout) const;
   [[noreturn]] void refuse_segments(const std::string& what) const;
-  void gather(size_t unit);
-  void free(size_t unit);
-  void free_at_once(size_t unit);
-  bool owns(size_t parameter) const;
+  void use(size_t parameter);
+  void rethrow_failure() const;
+  void gather(const Unit& unit);
+  void free(const Unit& unit);
+  void free_all();
 
   distributed::ProcessGroup& group_;
   OptimizerShards& shards_;
-  const plugins::Model& model_;
+  std::string model_;  // for messages
   const std::vector<optimization::NamedTensor>& parameters_;
   std::unordered_map<const void*, size_t> index_of_;  // by TensorImpl
-  std::unique_ptr<Observer> observer_;                // during the first pass
-  State state_ = State::undivided;
-  std::vector<Unit> units_;                                   // one more than there are segments
-  std::vector<size_t> unit_of_;                               // of each parameter; kKept: all ranks keep it
-  std::map<std::pair<const void*, size_t>, size_t> numbers_;  // of segments, by kind and position
-  std::unordered_map<const void*, size_t> started_;           // segments of the current pass, by kind
-  size_t gathered_ = 0;                                       // segments of the current pass that have weights
-  Evaluations evaluations_ = Evaluations::unknown;
-  bool holds_evaluation_ = false;  // all weights are gathered for the current evaluation
-  bool is_other_ = false;          // a pass of the current evaluation has other segments than training
+  std::vector<bool> is_freed_;                        // whether this rank frees the parameter after use
+  std::vector<bool> is_gathered_;                     // whether all ranks have the parameter
+  std::array<Layout, 2> layouts_;                     // of passes in evaluation and in training
+  std::unique_ptr<Observer> observer_;                // during a pass with an unknown layout
+  std::exception_ptr failure_;                        // of use()
+  Layout* layout_ = nullptr;                          // of the current or last pass
+  std::unordered_map<const void*, size_t> started_;   // segments of the current pass, by kind
+  size_t gathered_ = 0;                               // segments of the current pass that have weights
   StoragePool pool_;
-};
-
-// Gathers all weights while it lives.
-class WholeWeights {
- public:
-  // null: all ranks have all weights.
-  explicit WholeWeights(ParameterShards* shards) : shards_(shards && shards->is_divided() ? shards : nullptr) {
-    if (shards_) shards_->hold_all();
-  }
-  ~WholeWeights() {
-    if (shards_) shards_->free_all();
-  }
-  WholeWeights(const WholeWeights&) = delete;
-  WholeWeights& operator=(const WholeWeights&) = delete;
-
- private:
-  ParameterShards* shards_;
 };
 
 }  // namespace tenon::pipeline

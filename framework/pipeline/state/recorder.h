@@ -37,9 +37,9 @@ class Recorder {
   // The checkpoint with the best value of the monitored metric. Waits for pending writes; with several ranks, rank 0
   // finishes them before the other ranks call this. Throws Error(checkpoint).
   virtual BestCheckpoint read_best_checkpoint() = 0;
-  // Writes a complete checkpoint of the current model and of the state that resuming needs. `saved` is empty if that
+  // Writes a complete checkpoint of the model's tensors and of the state that resuming needs. `saved` is empty if that
   // state is unavailable; then only the weights are usable. With several ranks all call it at the same time, and the
-  // optimizer's state in `saved` may be only that of this rank. Throws Error(checkpoint).
+  // tensors and the optimizer's state in `saved` may be only those of this rank. Throws Error(checkpoint).
   virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
                                const SavedState& saved) = 0;
 };

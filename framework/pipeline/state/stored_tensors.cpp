@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include <cstdint>
 #include <cstring>
 
 #include "framework/plugins/tensors/tensor_handles.h"
@@ -17,6 +18,20 @@ at::Tensor copy_stored(const artifacts::TensorView& stored) {
   at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
   if (stored.bytes > 0) std::memcpy(tensor.mutable_data_ptr(), stored.data, stored.bytes);
   return tensor;
+}
+
+std::vector<optimization::NamedTensor> map_tensors(std::shared_ptr<const artifacts::SafetensorsFile> file) {
+  std::vector<optimization::NamedTensor> tensors;
+  for (const artifacts::TensorView& stored : file->tensors()) {
+    const at::ScalarType type = plugins::to_scalar_type(stored.dtype);
+    const bool is_aligned = reinterpret_cast<uintptr_t>(stored.data) % c10::elementSize(type) == 0;
+    tensors.push_back({stored.name, stored.bytes == 0 || !is_aligned
+                                        ? copy_stored(stored)
+                                        : at::from_blob(
+                                              const_cast<std::byte*>(stored.data), stored.shape, [file](void*) {},
+                                              at::TensorOptions(type))});
+  }
+  return tensors;
 }
 
 at::Tensor to_byte_tensor(std::string_view bytes) {

@@ -17,12 +17,10 @@ class ForwardObserver {
   virtual void start_pass(bool trains) = 0;
   virtual void end_pass(bool trains) = 0;
 
-  // [train] Before the first forward of an evaluation, and after the last one.
-  virtual void start_evaluation() = 0;
-  virtual void end_evaluation() = 0;
-
-  // [train] In place of a forward, on a rank that has no batch for it.
+  // [train] In place of a forward in evaluation, on a rank that has no batch for it. Not if needs_pass(): then this
+  // rank must run the model on any batch.
   virtual void join_pass() = 0;
+  virtual bool needs_pass() const = 0;
 
   // [train] Before a segment computes its outputs, and after it. `kind`: the table of its functions. Returns its
   // number, which is that of the segment with the same position among those of its kind in other passes.

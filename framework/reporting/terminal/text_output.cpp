@@ -162,11 +162,11 @@ void print_closing(const pipeline::RunReport& report, const pipeline::Training& 
       parts.push_back(print_metric(name, value));
   print_parts(parts, "  ");
   print_costs(report, training);
-  print_path("weights in", recorded.last_checkpoint / artifacts::kModelFile, recorded.folder);
+  print_path("weights in", artifacts::find_model_file(recorded.last_checkpoint), recorded.folder);
   if (report.best)
     print_path("best " + print_metric(training.monitor->metric, report.best->value) + ", after step " +
                    std::to_string(report.best->step) + ", in",
-               artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest / artifacts::kModelFile,
+               artifacts::find_model_file(artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest),
                recorded.folder);
   if (report.test) print_test(*report.test);
   if (report.signal != 0) print_continuation(recorded.folder);

@@ -72,8 +72,8 @@ class EventLog final : public Observer {
 };
 
 // Trains with the signals of the event log.
-RunReport train_logged(BuiltRun& run, EventLog& log, const Checkpoint* resumed = nullptr) {
-  return train(*run.training, {&log}, run.recorder, {log.signal, run.save_signal}, resumed);
+RunReport train_logged(BuiltRun& run, EventLog& log, std::optional<Checkpoint> resumed = std::nullopt) {
+  return train(*run.training, {&log}, run.recorder, {log.signal, run.save_signal}, std::move(resumed));
 }
 
 }  // namespace

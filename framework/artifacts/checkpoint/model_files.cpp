@@ -1,0 +1,93 @@
+#include "framework/artifacts/checkpoint/model_files.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "framework/support/error.h"
+#include "framework/support/files.h"
+#include "framework/support/read_file.h"
+
+namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr size_t kMostIndexBytes = size_t{64} << 20;
+constexpr std::string_view kModelPartPrefix = "model-";
+constexpr std::string_view kModelPartSuffix = ".safetensors";
+
+[[noreturn]] void refuse_index(const fs::path& index, const std::string& what) {
+  throw support::Error(support::ErrorKind::checkpoint, index.string() + ": " + what);
+}
+
+}  // namespace
+
+std::string name_model_part(int64_t part, int64_t parts) {
+  char name[64];
+  std::snprintf(name, sizeof name, "model-%05lld-of-%05lld.safetensors", static_cast<long long>(part + 1),
+                static_cast<long long>(parts));
+  return name;
+}
+
+bool is_model_file(std::string_view name) {
+  return name == kModelFile || (name.starts_with(kModelPartPrefix) && name.ends_with(kModelPartSuffix));
+}
+
+fs::path find_model_file(const fs::path& folder) {
+  return support::is_file(folder / kModelIndex) ? folder / kModelIndex : folder / kModelFile;
+}
+
+std::vector<std::span<const TensorView>> divide_model(std::span<const TensorView> tensors, uint64_t most_bytes) {
+  std::vector<std::span<const TensorView>> parts;
+  size_t first = 0;
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (i > first && bytes + tensors[i].bytes > most_bytes) {
+      parts.push_back(tensors.subspan(first, i - first));
+      first = i;
+      bytes = 0;
+    }
+    bytes += tensors[i].bytes;
+  }
+  parts.push_back(tensors.subspan(first));
+  return parts;
+}
+
+std::string print_model_index(const WeightMap& files, uint64_t total_bytes) {
+  return nlohmann::json{{"metadata", {{"total_size", total_bytes}}}, {"weight_map", files}}.dump(2) + "\n";
+}
+
+WeightMap read_model_index(const fs::path& index) {
+  using nlohmann::json;
+  const std::string text =
+      support::read_file(index, {support::ErrorKind::checkpoint, "an index of safetensors files", kMostIndexBytes});
+  const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
+  const auto refuse_form = [&] {
+    refuse_index(index, "is not an index of safetensors files; expected JSON with \"weight_map\": {tensor: file}");
+  };
+  if (!document.is_object() || !document.contains("weight_map") || !document["weight_map"].is_object()) refuse_form();
+  WeightMap files;
+  for (const auto& [tensor, file] : document["weight_map"].items()) {
+    if (!file.is_string()) refuse_form();
+    files[tensor] = file.get<std::string>();
+    if (fs::path(files[tensor]).filename() != files[tensor] || files[tensor] == "..")
+      refuse_index(index, "names the file " + quote_name(files[tensor]) + "; expected a name without folders");
+  }
+  return files;
+}
+
+std::vector<fs::path> list_weight_files(const fs::path& file) {
+  if (support::is_folder(file)) return list_weight_files(find_model_file(file));
+  if (!file.string().ends_with(kIndexSuffix)) return {file};
+  std::set<std::string> names;
+  for (const auto& [tensor, name] : read_model_index(file)) names.insert(name);
+  std::vector<fs::path> files;
+  if (names.empty()) refuse_index(file, "lists no tensors; expected at least one");
+  for (const std::string& name : names) files.push_back(file.parent_path() / name);
+  return files;
+}
+
+}  // namespace tenon::artifacts
