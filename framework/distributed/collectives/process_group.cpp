@@ -106,7 +106,14 @@ at::Tensor checksum(const at::Tensor& tensor) {
     case 2: bits = bits.view(at::kShort); break;
     default: bits = bits.scalar_type() == at::kBool ? bits.to(at::kByte) : bits.view(at::kByte); break;
   }
-  return bits.sum(at::kLong);
+  if (!bits.is_non_overlapping_and_dense()) return bits.sum(at::kLong);
+  // LibTorch first converts what it sums to int64, so it gets a part at a time. The order does not matter.
+  constexpr int64_t kPart = 1 << 20;
+  bits = bits.as_strided({bits.numel()}, {1});
+  at::Tensor sum = bits.narrow(0, 0, std::min(kPart, bits.numel())).sum(at::kLong);
+  for (int64_t start = kPart; start < bits.numel(); start += kPart)
+    sum += bits.narrow(0, start, std::min(kPart, bits.numel() - start)).sum(at::kLong);
+  return sum;
 }
 
 // Returns whether the store has the key within the time. Throws the store's exception if it cannot be reached.

@@ -8,6 +8,9 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <new>
 
 namespace tenon::pipeline {
 
@@ -42,8 +45,26 @@ static_assert(size_class_of(bytes_of(20)) == 20 && size_class_of(bytes_of(20) + 
 // Precedes the elements of a tensor.
 struct alignas(kAlignment) Header {
   Header* next;  // while the block is kept
+  void* allocated;
   uint32_t size_class;
 };
+
+// Aligns by hand. posix_memalign() of glibc asks for more than it returns, so it never reuses a freed block for a
+// tensor of the same size, and blocks of large tensors that come and go would make the heap grow.
+Header* allocate_memory(size_t bytes) {
+  const size_t most = std::numeric_limits<size_t>::max() - sizeof(Header) - kAlignment;
+  void* const allocated = bytes <= most ? std::malloc(sizeof(Header) + kAlignment + bytes) : nullptr;
+  if (!allocated) {
+    c10::free_cpu(c10::alloc_cpu(bytes));  // throws LibTorch's error
+    throw std::bad_alloc();
+  }
+  const auto address = reinterpret_cast<uintptr_t>(allocated);
+  auto* const block = reinterpret_cast<Header*>((address + kAlignment - 1) / kAlignment * kAlignment);
+  block->allocated = allocated;
+  return block;
+}
+
+void free_memory(Header* block) { std::free(block->allocated); }
 
 // The kept blocks of a thread. Its destructor runs before the thread's last tensors are freed.
 class KeptBlocks {
@@ -55,7 +76,7 @@ class KeptBlocks {
     for (Header* first : first_)
       while (Header* const block = first) {
         first = block->next;
-        c10::free_cpu(block);
+        free_memory(block);
       }
     first_ = {};
   }
@@ -91,7 +112,7 @@ void free_block(void* elements) {
   if (!elements) return;
   c10::profiledCPUMemoryReporter().Delete(elements);
   Header* const block = static_cast<Header*>(elements) - 1;
-  if (block->size_class == kNotKept || !kept.keep(block)) c10::free_cpu(block);
+  if (block->size_class == kNotKept || !kept.keep(block)) free_memory(block);
 }
 
 Header* allocate_block(size_t bytes) {
@@ -100,7 +121,7 @@ Header* allocate_block(size_t bytes) {
     if (Header* const block = kept.take(size_class)) return block;
     bytes = bytes_of(size_class);
   }
-  auto* const block = static_cast<Header*>(c10::alloc_cpu(sizeof(Header) + bytes));
+  Header* const block = allocate_memory(bytes);
   block->size_class = size_class;
   return block;
 }

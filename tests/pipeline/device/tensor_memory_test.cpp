@@ -2,6 +2,7 @@
 
 #include <c10/core/Allocator.h>
 #include <c10/util/ThreadLocalDebugInfo.h>
+#include <malloc.h>
 
 #include <cstdint>
 #include <memory>
@@ -82,4 +83,20 @@ TEST_CASE("memory can be taken and given back without a tensor") {
   void* const memory = allocator->raw_allocate(1000);
   allocator->raw_deallocate(memory);
   CHECK(make(250).data_ptr() == memory);
+}
+
+TEST_CASE("large tensors that come and go between others do not make the heap grow") {
+  reuse_tensor_memory();
+  // As in the host. glibc would map large blocks, which it frees one by one.
+  REQUIRE(mallopt(M_MMAP_THRESHOLD, 1 << 28) == 1);
+  std::vector<at::Tensor> others;
+  const auto make_both = [&others] {
+    const at::Tensor large = make(1'000'000);
+    others.push_back(make(50'000));
+  };
+  make_both();
+  const size_t before = mallinfo2().arena;
+  for (int i = 0; i < 50; ++i) make_both();
+  // The others take 10 MB. The large ones would take 200 MB.
+  CHECK(mallinfo2().arena - before < 20'000'000);
 }
