@@ -28,7 +28,7 @@ RUN_FILE = """
 threads = 1
 [model]
 use = "gpt"
-weights = "initial.pth"
+weights = "initial.safetensors"
 params = {{ context = {context}, layers = {layers}, heads = {heads}, width = {width} }}
 [data]
 batch_size = {batch_size}
@@ -103,7 +103,17 @@ def work(rank, kind, world):
 
 if __name__ == "__main__":
     if sys.argv[2] == "initial":
-        torch.save(make().state_dict(), "initial.pth")
+        tensors = make().state_dict()
+        header, place = {}, 0
+        for name, tensor in tensors.items():
+            header[name] = {"dtype": "F32", "shape": list(tensor.shape), "data_offsets": [place, place + tensor.nbytes]}
+            place += tensor.nbytes
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        with open("initial.safetensors", "wb") as file:
+            file.write(len(text).to_bytes(8, "little") + text)
+            for tensor in tensors.values():
+                file.write(tensor.contiguous().numpy().tobytes())
     else:
         mp.spawn(work, args=(sys.argv[2], arguments["world"]), nprocs=arguments["world"])
 """

@@ -46,7 +46,7 @@ plugins::Catalogue open_plugins() {
   plugins::install_libtorch();
   const fs::path built = tenon::build_folder();
   std::vector<fs::path> directories{built / "plugins"};
-  for (const char* fixture : {"counting", "event_recorder", "log_values", "miscaptured", "noise", "poisoned",
+  for (const char* fixture : {"counting", "doubles", "event_recorder", "log_values", "miscaptured", "noise", "poisoned",
                               "reporting", "segmented", "sentences", "stopping", "torn", "two_parts", "undeclared"})
     directories.push_back(built / "tests/fixtures/plugins" / fixture);
   return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());

@@ -158,6 +158,13 @@ TEST_CASE("divided weights give the same bits as whole ones") {
                  {kSegmented, kMuon, kCheckpointing, "train.accumulate=2"}});
 }
 
+TEST_CASE("frozen weights are divided, too") {
+  const std::string group = "optimizer={use=\"adamw\",lr=0.01,group=[{match=[\"*mlp*\",\"class_token\"],";
+  check_same(2, {{kVit, group + "frozen=true}]}"},
+                 {kVit, group + "frozen_epochs=1}]}", "train.accumulate=2"},
+                 {kVit, group + "frozen=true}]}", kCheckpointing, "train.average={use=\"ema\",decay=0.9}"}});
+}
+
 TEST_CASE("an evaluation may run other segments than training") {
   const std::string exported = "model={use=\"exported\",params={path=\"" TENON_SOURCE_DIR
                                "/tests/parity/reference/exported/residual.pt2\",outputs=[\"logits\"]}}";

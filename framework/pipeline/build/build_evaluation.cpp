@@ -119,7 +119,7 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
                            int64_t rank, distributed::ProcessGroup* divided_over) {
   plugins::Model model = build_initial_model(plan, catalogue);
   // Before any memory of the device is used.
-  if (divided_over) divide_weights(model, plan.model, *divided_over);
+  if (divided_over) divide_weights(model, plan, *divided_over);
   convert(model.tensors(), plan.train.precision, choose_memory_format(plan.train, model.tensors(), device), device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
   // ranks; so far all ranks used the same seed.

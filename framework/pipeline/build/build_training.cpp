@@ -189,11 +189,14 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   training.test = std::move(test);
   training.frozen_statistics = FrozenStatistics::make(plan.optimizer, training.model, *training.optimizer);
   if (group) check_divisible(plan);
-  if (group && plan.distributed.shard != config::Shard::none)
-    training.shards = std::make_unique<OptimizerShards>(*group, plan.distributed, *training.optimizer);
-  if (group && plan.distributed.shard == config::Shard::parameters)
+  if (group && plan.distributed.shard == config::Shard::parameters) {
+    DividedWeights divided = assign_weights(training.model, plan, group->size());
+    training.shards = std::make_unique<OptimizerShards>(*group, plan.distributed, *training.optimizer, &divided);
     training.parameter_shards =
-        std::make_unique<ParameterShards>(*group, *training.shards, training.model, training.optimizer->parameters());
+        std::make_unique<ParameterShards>(*group, *training.shards, training.model, std::move(divided));
+  } else if (group && plan.distributed.shard != config::Shard::none) {
+    training.shards = std::make_unique<OptimizerShards>(*group, plan.distributed, *training.optimizer, nullptr);
+  }
   training.average = make_average(plan, training.model, *training.optimizer, training.shards.get());
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric()) {

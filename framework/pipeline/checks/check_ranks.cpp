@@ -10,7 +10,8 @@ void check_ranks(const Training& training) {
   if (!training.group) return;
   std::vector<plugins::NamedTensor> tensors = training.model.tensors();
   // Divided weights have been compared before.
-  if (training.parameter_shards) std::erase_if(tensors, [](const auto& named) { return named.trainable; });
+  if (training.parameter_shards)
+    std::erase_if(tensors, [](const auto& named) { return named.trainable || named.is_frozen_parameter; });
   require_equal_weights(tensors, training.model, training.plan->model, *training.group);
 }
 

@@ -49,7 +49,7 @@ struct alignas(kAlignment) Header {
   uint32_t size_class;
 };
 
-// Aligns by hand. posix_memalign() of glibc asks for more than it returns, so it never reuses a freed block for a
+// Aligns by hand. posix_memalign() of glibc needs more than it returns, so it never reuses a freed block for a
 // tensor of the same size, and blocks of large tensors that come and go would make the heap grow.
 Header* allocate_memory(size_t bytes) {
   const size_t most = std::numeric_limits<size_t>::max() - sizeof(Header) - kAlignment;

@@ -54,6 +54,17 @@ bool is_stored(const Training& training, const std::string& name) {
   return training.shards->owned()[static_cast<size_t>(found - parameters.begin())];
 }
 
+// The weights that only other ranks average.
+std::vector<optimization::NamedTensor> list_averaged_elsewhere(const Training& training) {
+  std::vector<optimization::NamedTensor> weights;
+  const optimization::Optimizer& optimizer = *training.optimizer;
+  for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
+    const bool is_frozen = optimizer.parameter_rates()[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen;
+    if (!is_frozen && !has_storage(optimizer.parameters()[i].tensor)) weights.push_back(optimizer.parameters()[i]);
+  }
+  return weights;
+}
+
 std::vector<optimization::NamedTensor> tensors_of(const plugins::Model& model) {
   std::vector<optimization::NamedTensor> tensors;
   for (const plugins::NamedTensor& named : model.tensors()) tensors.push_back({named.name, named.tensor});
@@ -111,8 +122,7 @@ RankState load_training(Training& training, const std::vector<optimization::Name
     if (training.average && training.average->count() > 0) {
       const std::vector<optimization::NamedTensor> stored = saved.tensors_under(kWeightsPrefix);
       std::vector<optimization::NamedTensor> tensors = training.average->put_by();
-      for (const optimization::NamedTensor& one : training.optimizer->parameters())
-        if (!has_storage(one.tensor)) tensors.push_back(one);
+      for (const optimization::NamedTensor& one : list_averaged_elsewhere(training)) tensors.push_back(one);
       // The first versions averaged frozen parameters too.
       for (const plugins::NamedTensor& frozen : list_frozen_parameters(training.model, *training.optimizer))
         if (std::ranges::find(stored, frozen.name, &optimization::NamedTensor::name) != stored.end())

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "framework/distributed/collectives/assign_owners.h"
+#include "framework/optimization/parameter_rates.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/support/error.h"
 
@@ -19,11 +20,42 @@ std::vector<optimization::NamedTensor> list_tensors(const plugins::Model& model,
   return listed;
 }
 
-// Counts elements, because conversions to the precision of the run change the bytes.
-std::vector<int64_t> assign_weights(const std::vector<optimization::NamedTensor>& parameters, int64_t ranks) {
-  std::vector<int64_t> elements;
-  for (const optimization::NamedTensor& named : parameters) elements.push_back(named.tensor.numel());
-  return distributed::assign_owners(elements, ranks);
+std::vector<int64_t> DividedWeights::owners_of(const std::vector<optimization::NamedTensor>& given) const {
+  std::unordered_map<const c10::TensorImpl*, int64_t> owner_of;
+  for (size_t i = 0; i < tensors.size(); ++i) owner_of[tensors[i].tensor.unsafeGetTensorImpl()] = owners[i];
+  std::vector<int64_t> found;
+  for (const optimization::NamedTensor& named : given) {
+    const auto owner = owner_of.find(named.tensor.unsafeGetTensorImpl());
+    found.push_back(owner == owner_of.end() ? 0 : owner->second);
+  }
+  return found;
+}
+
+DividedWeights assign_weights(const plugins::Model& model, const config::RunPlan& plan, int64_t ranks) {
+  // A frozen parameter takes 4 bytes, and another one 16 with a gradient and the states of AdamW. Elements are counted,
+  // because conversions to the precision of the run change the bytes.
+  constexpr int64_t kTrained = 4, kFrozen = 1;
+  DividedWeights divided;
+  std::vector<int64_t> sizes;
+  const auto add = [&](const std::string& name, const at::Tensor& tensor, bool is_frozen) {
+    if (is_frozen && plan.checkpoint.exclude_frozen_parameters) return;
+    divided.tensors.push_back({name, tensor});
+    sizes.push_back(tensor.numel() * (is_frozen ? kFrozen : kTrained));
+  };
+  const std::vector<optimization::NamedTensor> trainable = list_tensors(model, /*only_trainable=*/true);
+  std::vector<optimization::ParameterShape> shapes;
+  for (const optimization::NamedTensor& named : trainable) shapes.push_back({named.name, named.tensor.dim()});
+  if (shapes.empty()) return divided;
+  const auto rates = optimization::assign_rates(plan.optimizer, shapes);
+  for (size_t i = 0; i < trainable.size(); ++i)
+    add(trainable[i].name, trainable[i].tensor, rates[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen);
+  for (const plugins::NamedTensor& named : model.tensors()) {
+    const bool is_added = std::ranges::any_of(
+        divided.tensors, [&](const optimization::NamedTensor& other) { return other.tensor.is_same(named.tensor); });
+    if (named.is_frozen_parameter && !is_added) add(named.name, named.tensor, /*is_frozen=*/true);
+  }
+  divided.owners = distributed::assign_owners(sizes, ranks);
+  return divided;
 }
 
 void require_equal_weights(const std::vector<plugins::NamedTensor>& tensors, const plugins::Model& model,
@@ -39,17 +71,16 @@ void require_equal_weights(const std::vector<plugins::NamedTensor>& tensors, con
           "has the same seed on all ranks, and update them only from the gradients");
 }
 
-void divide_weights(const plugins::Model& model, const config::ModelSection& plan, distributed::ProcessGroup& group) {
-  require_equal_weights(model.tensors(), model, plan, group);
+void divide_weights(const plugins::Model& model, const config::RunPlan& plan, distributed::ProcessGroup& group) {
+  require_equal_weights(model.tensors(), model, plan.model, group);
   std::unordered_map<const void*, size_t> users_of_memory;
-  const std::vector<optimization::NamedTensor> all = list_tensors(model, /*only_trainable=*/false);
-  for (const optimization::NamedTensor& named : all) ++users_of_memory[named.tensor.storage().unsafeGetStorageImpl()];
-  const std::vector<optimization::NamedTensor> parameters = list_tensors(model, /*only_trainable=*/true);
-  const std::vector<int64_t> owners = assign_weights(parameters, group.size());
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const at::Tensor& tensor = parameters[i].tensor;
+  for (const optimization::NamedTensor& named : list_tensors(model, /*only_trainable=*/false))
+    ++users_of_memory[named.tensor.storage().unsafeGetStorageImpl()];
+  const DividedWeights divided = assign_weights(model, plan, group.size());
+  for (size_t i = 0; i < divided.tensors.size(); ++i) {
+    const at::Tensor& tensor = divided.tensors[i].tensor;
     const bool is_alone = users_of_memory[tensor.storage().unsafeGetStorageImpl()] == 1;
-    if (owners[i] != group.rank() && is_alone && can_free_storage(tensor)) free_storage(tensor);
+    if (divided.owners[i] != group.rank() && is_alone && can_free_storage(tensor)) free_storage(tensor);
   }
 }
 

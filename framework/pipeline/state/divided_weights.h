@@ -14,18 +14,29 @@ namespace tenon::pipeline {
 // Lists the trainable tensors, or all. A tensor with several names is listed under the first one.
 std::vector<optimization::NamedTensor> list_tensors(const plugins::Model& model, bool only_trainable);
 
-// Returns the rank that has each parameter. Depends only on the shapes.
-std::vector<int64_t> assign_weights(const std::vector<optimization::NamedTensor>& parameters, int64_t ranks);
+// The parameters of a model that are divided over the ranks, frozen ones included.
+struct DividedWeights {
+  std::vector<optimization::NamedTensor> tensors;
+  std::vector<int64_t> owners;  // the rank that has each tensor
+
+  // The owner of each of these tensors. Rank 0 owns those that are not divided.
+  std::vector<int64_t> owners_of(const std::vector<optimization::NamedTensor>& tensors) const;
+};
+
+// Divides the parameters of a model, so that the ranks need about the same memory. Frozen parameters that checkpoints
+// leave out stay on all ranks, which compare them with their initial values. The result is the same on all ranks.
+// Throws Error(configuration) as optimization::assign_rates() does.
+DividedWeights assign_weights(const plugins::Model& model, const config::RunPlan& plan, int64_t ranks);
 
 // A collective. Compares tensors of the model bit by bit between the ranks. Throws Error(plugin) on all ranks, naming
 // the first one that differs.
 void require_equal_weights(const std::vector<plugins::NamedTensor>& tensors, const plugins::Model& model,
                            const config::ModelSection& plan, distributed::ProcessGroup& group);
 
-// A collective, for a new model on the CPU. Frees the memory of the trainable tensors that other ranks have. A tensor
-// that shares its memory with another one stays on all ranks. Throws Error(plugin) if the weights are not the same on
-// all ranks.
-void divide_weights(const plugins::Model& model, const config::ModelSection& plan, distributed::ProcessGroup& group);
+// A collective, for a new model on the CPU. Frees the memory of the tensors that other ranks have. A tensor that shares
+// its memory with another one stays on all ranks. Throws Error(plugin) if the weights are not the same on all ranks,
+// and as assign_weights() does.
+void divide_weights(const plugins::Model& model, const config::RunPlan& plan, distributed::ProcessGroup& group);
 
 // Removes the tensors that only other ranks have.
 std::vector<plugins::NamedTensor> select_present(const std::vector<plugins::NamedTensor>& tensors);

@@ -5,22 +5,20 @@
 #include <string>
 
 #include "framework/distributed/collectives/assign_owners.h"
-#include "framework/pipeline/state/divided_weights.h"
 #include "framework/support/log.h"
 #include "framework/support/print_bytes.h"
 
 namespace tenon::pipeline {
 
 OptimizerShards::OptimizerShards(distributed::ProcessGroup& group, const config::DistributedSection& plan,
-                                 optimization::Optimizer& optimizer)
+                                 optimization::Optimizer& optimizer, const DividedWeights* divided)
     : optimizer_(optimizer), tensors_(group, plan), divides_gradients_(plan.shard != config::Shard::optimizer) {
   std::vector<int64_t> bytes;
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
     const bool is_frozen = optimizer.parameter_rates()[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen;
     bytes.push_back(is_frozen ? 0 : static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes()));
   }
-  owners_ = plan.shard == config::Shard::parameters ? assign_weights(optimizer.parameters(), group.size())
-                                                    : distributed::assign_owners(bytes, group.size());
+  owners_ = divided ? divided->owners_of(optimizer.parameters()) : distributed::assign_owners(bytes, group.size());
   int64_t count = 0, total = 0;
   for (size_t i = 0; i < owners_.size(); ++i) {
     is_owned_.push_back(owners_[i] == group.rank());
@@ -49,7 +47,7 @@ void OptimizerShards::gather_weights() {
 void OptimizerShards::gather(const std::vector<at::Tensor>& tensors, const std::vector<size_t>& parameters) {
   std::vector<int64_t> owners;
   for (const size_t parameter : parameters) owners.push_back(owners_[parameter]);
-  tensors_.gather(tensors, owners);
+  gather_from(tensors, owners);
 }
 
 }  // namespace tenon::pipeline

@@ -11,6 +11,7 @@
 #include "framework/distributed/collectives/owned_tensors.h"
 #include "framework/distributed/collectives/process_group.h"
 #include "framework/optimization/optimizer.h"
+#include "framework/pipeline/state/divided_weights.h"
 
 namespace tenon::pipeline {
 
@@ -18,10 +19,11 @@ namespace tenon::pipeline {
 // divides_gradients() only this rank has the parameter's gradient when backward has ended.
 class OptimizerShards {
  public:
-  // A collective. Restricts the optimizer to the parameters of this rank. `group` and `optimizer` must outlive this
-  // object.
+  // A collective. Restricts the optimizer to the parameters of this rank. `divided`: the owners of the weights; null:
+  // all ranks have all weights, and those that are updated get owners with about the same number of bytes. `group` and
+  // `optimizer` must outlive this object.
   OptimizerShards(distributed::ProcessGroup& group, const config::DistributedSection& plan,
-                  optimization::Optimizer& optimizer);
+                  optimization::Optimizer& optimizer, const DividedWeights* divided);
 
   bool divides_gradients() const { return divides_gradients_; }
   // The rank of each parameter of the optimizer.
@@ -34,6 +36,10 @@ class OptimizerShards {
 
   // A collective. As gather_weights(), for other tensors. `parameters`: the indices of their parameters.
   void gather(const std::vector<at::Tensor>& tensors, const std::vector<size_t>& parameters);
+  // A collective. `owners`: the rank of each tensor.
+  void gather_from(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
+    tensors_.gather(tensors, owners);
+  }
 
  private:
   const optimization::Optimizer& optimizer_;

@@ -99,16 +99,16 @@ class ParameterShards::Observer {
 thread_local ParameterShards::Observer* ParameterShards::Observer::current_ = nullptr;
 
 ParameterShards::ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards, const plugins::Model& model,
-                                 const std::vector<optimization::NamedTensor>& parameters)
+                                 DividedWeights weights)
     : group_(group),
       shards_(shards),
       model_(model.component().describe()),
-      parameters_(parameters),
-      is_freed_(parameters.size()),
-      is_gathered_(parameters.size(), false) {
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    index_of_[parameters_[i].tensor.unsafeGetTensorImpl()] = i;
-    is_freed_[i] = !has_storage(parameters_[i].tensor);
+      weights_(std::move(weights)),
+      is_freed_(weights_.tensors.size()),
+      is_gathered_(weights_.tensors.size(), false) {
+  for (size_t i = 0; i < weights_.tensors.size(); ++i) {
+    index_of_[weights_.tensors[i].tensor.unsafeGetTensorImpl()] = i;
+    is_freed_[i] = !has_storage(weights_.tensors[i].tensor);
   }
 }
 
@@ -121,7 +121,7 @@ void ParameterShards::start_pass(bool trains) {
   if (layout_->is_known)
     gather(layout_->units[kOutside]);
   else
-    observer_ = std::make_unique<Observer>(parameters_, [this](size_t parameter) { use(parameter); });
+    observer_ = std::make_unique<Observer>(weights_.tensors, [this](size_t parameter) { use(parameter); });
 }
 
 void ParameterShards::end_pass(bool trains) {
@@ -142,11 +142,11 @@ void ParameterShards::use(size_t parameter) {
   if (is_gathered_[parameter]) return;
   try {
     if (failure_) std::rethrow_exception(failure_);
-    group_.require_equal("the weights that the model uses", parameters_[parameter].name);
+    group_.require_equal("the weights that the model uses", weights_.tensors[parameter].name);
     gather({parameter});
   } catch (...) {
     failure_ = std::current_exception();
-    const at::Tensor& tensor = parameters_[parameter].tensor;
+    const at::Tensor& tensor = weights_.tensors[parameter].tensor;
     if (!has_storage(tensor)) pool_.allocate(tensor);
   }
 }
@@ -182,7 +182,7 @@ void ParameterShards::end_forward(size_t segment) {
   rethrow_failure();
   observer_->set_unit(kOutside);
   Unit used;
-  for (size_t i = 0; i < parameters_.size(); ++i)
+  for (size_t i = 0; i < weights_.tensors.size(); ++i)
     if (observer_->unit_of(i) == segment + 1) used.push_back(i);
   free(used);
 }
@@ -215,7 +215,7 @@ std::vector<plugins::NamedTensor> ParameterShards::select_stored(
   std::vector<plugins::NamedTensor> stored = tensors;
   std::erase_if(stored, [this](const plugins::NamedTensor& named) {
     const auto found = index_of_.find(named.tensor.unsafeGetTensorImpl());
-    return found == index_of_.end() ? group_.rank() != 0 : !owns(found->second);
+    return found == index_of_.end() ? group_.rank() != 0 : weights_.owners[found->second] != group_.rank();
   });
   return stored;
 }
@@ -225,14 +225,14 @@ void ParameterShards::learn(Layout& layout) {
   std::vector<int64_t> bytes_of(layout.units.size(), 0);
   int64_t total = 0;
   std::string description;
-  for (size_t i = 0; i < parameters_.size(); ++i) {
+  for (size_t i = 0; i < weights_.tensors.size(); ++i) {
     const size_t unit = observer_->unit_of(i);
     layout.unit_of.push_back(unit);
     layout.units[unit].push_back(i);
-    const auto bytes = static_cast<int64_t>(parameters_[i].tensor.nbytes());
+    const auto bytes = static_cast<int64_t>(weights_.tensors[i].tensor.nbytes());
     bytes_of[unit] += bytes;
     total += bytes;
-    description += parameters_[i].name + " " + std::to_string(unit) + "\n";
+    description += weights_.tensors[i].name + " " + std::to_string(unit) + "\n";
   }
   layout.with_weights = static_cast<size_t>(std::ranges::count_if(layout.units.begin() + 1, layout.units.end(),
                                                                   [](const Unit& unit) { return !unit.empty(); }));
@@ -259,29 +259,29 @@ void ParameterShards::require_segments(const Layout& layout) const {
 
 void ParameterShards::gather(const Unit& unit) {
   std::vector<at::Tensor> tensors;
-  std::vector<size_t> gathered;
+  std::vector<int64_t> owners;
   for (const size_t parameter : unit) {
     if (is_gathered_[parameter]) continue;
     is_gathered_[parameter] = true;
-    const at::Tensor& tensor = parameters_[parameter].tensor;
+    const at::Tensor& tensor = weights_.tensors[parameter].tensor;
     if (is_freed_[parameter]) pool_.allocate(tensor);
     // With a separate version counter: for autograd, the weights that it has saved do not change.
     tensors.push_back(tensor.variable_data());
-    gathered.push_back(parameter);
+    owners.push_back(weights_.owners[parameter]);
   }
-  if (!tensors.empty()) shards_.gather(tensors, gathered);
+  if (!tensors.empty()) shards_.gather_from(tensors, owners);
 }
 
 void ParameterShards::free(const Unit& unit) {
   for (const size_t parameter : unit) {
     if (!is_gathered_[parameter]) continue;
     is_gathered_[parameter] = false;
-    if (is_freed_[parameter]) pool_.free(parameters_[parameter].tensor);
+    if (is_freed_[parameter]) pool_.free(weights_.tensors[parameter].tensor);
   }
 }
 
 void ParameterShards::free_all() {
-  for (size_t i = 0; i < parameters_.size(); ++i) free({i});
+  for (size_t i = 0; i < weights_.tensors.size(); ++i) free({i});
 }
 
 }  // namespace tenon::pipeline

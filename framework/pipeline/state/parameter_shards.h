@@ -32,10 +32,9 @@ namespace tenon::pipeline {
 // passes, and each pass the same segments.
 class ParameterShards final : public plugins::ForwardObserver {
  public:
-  // For a model after divide_weights(). `parameters`: those of the optimizer. `group`, `shards` and `parameters` must
-  // outlive this object.
+  // For a model after divide_weights(). `weights`: of assign_weights(). `group` and `shards` must outlive this object.
   ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards, const plugins::Model& model,
-                  const std::vector<optimization::NamedTensor>& parameters);
+                  DividedWeights weights);
   ~ParameterShards() override;
   ParameterShards(const ParameterShards&) = delete;
   ParameterShards& operator=(const ParameterShards&) = delete;
@@ -55,10 +54,9 @@ class ParameterShards final : public plugins::ForwardObserver {
   void end_backward(size_t segment) override;
   bool may_use(size_t segment, const at::Tensor& tensor) const override;
 
-  // Selects the tensors that this rank writes to a checkpoint: the parameters that it owns, and all other tensors on
+  // Selects the tensors that this rank writes to a checkpoint: the weights that it owns, and what is not divided on
   // rank 0.
   std::vector<plugins::NamedTensor> select_stored(const std::vector<plugins::NamedTensor>& tensors) const;
-  bool owns(size_t parameter) const { return shards_.owners()[parameter] == group_.rank(); }
 
  private:
   class Observer;
@@ -87,7 +85,7 @@ class ParameterShards final : public plugins::ForwardObserver {
   distributed::ProcessGroup& group_;
   OptimizerShards& shards_;
   std::string model_;  // for messages
-  const std::vector<optimization::NamedTensor>& parameters_;
+  DividedWeights weights_;
   std::unordered_map<const void*, size_t> index_of_;  // by TensorImpl
   std::vector<bool> is_freed_;                        // whether this rank frees the parameter after use
   std::vector<bool> is_gathered_;                     // whether all ranks have the parameter
