@@ -1,5 +1,9 @@
 #include "framework/distributed/collectives/gradient_reducer.h"
 
+#include <c10/core/Allocator.h>
+#include <c10/util/ThreadLocalDebugInfo.h>
+
+#include <memory>
 #include <sstream>
 
 #include "tests/doctest_with_torch.h"
@@ -49,6 +53,16 @@ std::vector<std::string> in_ranks(int64_t size, const tenon::config::Distributed
     return text;
   });
 }
+
+// The bytes of the tensors that this thread has allocated.
+class AllocatedMemory final : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void*, int64_t size, size_t, size_t, c10::Device) override {
+    bytes += std::max<int64_t>(size, 0);
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+  int64_t bytes = 0;
+};
 
 at::Tensor input_of(int64_t rank) { return at::arange(4, at::kFloat) * 0.1 + static_cast<double>(rank); }
 
@@ -118,6 +132,18 @@ TEST_CASE("gradients of a backward without expect_backward stay on the rank unti
     return compare_with_sum(reduced, 2, 1e-6);
   });
   CHECK(texts == all(2, "equal"));
+}
+
+TEST_CASE("a checkpoint with the buckets needs no memory for gradients") {
+  const auto texts = in_ranks(2, {}, [](Reduced& reduced) {
+    reduced.step(input_of(reduced.group.rank()));
+    reduced.reducer.prepare_forward();
+    const auto memory = std::make_shared<AllocatedMemory>();
+    const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
+    const size_t buckets = reduced.reducer.buckets().size();
+    return std::to_string(buckets) + " bucket, " + std::to_string(memory->bytes) + " bytes";
+  });
+  for (const std::string& text : texts) CHECK(text == "1 bucket, 0 bytes");
 }
 
 TEST_CASE("an unused parameter is named, unless find_unused_parameters is set") {

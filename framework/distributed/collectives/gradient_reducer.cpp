@@ -132,7 +132,8 @@ Reducer::Buckets GradientReducer::buckets() {
   std::unordered_map<const c10::TensorImpl*, size_t> indices;
   for (size_t i = 0; i < parameters_.size(); ++i) indices[parameters_[i].unsafeGetTensorImpl()] = i;
   Buckets buckets;
-  for (const c10d::GradBucket& bucket : reducer_->get_grad_buckets()) {
+  // By default c10d would return new zeros of the size of all gradients.
+  for (const c10d::GradBucket& bucket : reducer_->get_grad_buckets(/*return_zero_tensors=*/false)) {
     std::vector<size_t>& members = buckets.emplace_back();
     for (const at::Tensor& parameter : bucket.getParameters())
       members.push_back(indices.at(parameter.unsafeGetTensorImpl()));
