@@ -44,6 +44,9 @@ class GradientReducer::SumHook final : public c10d::CppCommHookInterface<Process
     return futures_.back();
   }
 
+  // Releases the sums of a backward. They share memory with the buckets, which are rebuilt after the first step.
+  void release() { futures_.clear(); }
+
   // Returns the reason why a sum failed. The exception from backward may name an unrelated function.
   std::optional<std::string> failure() const {
     for (const auto& future : futures_)
@@ -158,6 +161,7 @@ void GradientReducer::finish_backward(const std::exception* error) {
       if (!parameters_[i].grad().defined()) unused += (unused.empty() ? "" : ", ") + names_[i];
     refuse_unused(unused);
   }
+  hook_->release();
 }
 
 // The number of gradients of each parameter is known only after the first backward.

@@ -117,9 +117,7 @@ void convert(const std::vector<plugins::NamedTensor>& tensors, config::Precision
 // `divided_over`: the ranks that divide the weights; null: each rank has all weights.
 plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const c10::Device& device,
                            int64_t rank, distributed::ProcessGroup* divided_over) {
-  plugins::Model model = build_initial_model(plan, catalogue);
-  // Before any memory of the device is used.
-  if (divided_over) divide_weights(model, plan, *divided_over);
+  plugins::Model model = build_initial_model(plan, catalogue, divided_over);
   convert(model.tensors(), plan.train.precision, choose_memory_format(plan.train, model.tensors(), device), device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
   // ranks; so far all ranks used the same seed.
@@ -177,13 +175,16 @@ config::RunPlan complete_sizes(config::RunPlan plan, const plugins::Catalogue& c
 
 }  // namespace
 
-plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+                                   distributed::ProcessGroup* divided_over) {
   // Seed before create, because a native model initialises its tensors in its constructor. The tensors are created on
   // the CPU, so that a seed gives the same weights on any device.
   torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
   plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
   model.build();
   check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
+  // Before weights are read, or any memory of a device is used.
+  if (divided_over) divide_weights(model, plan, *divided_over);
   std::vector<plugins::NamedTensor> tensors = model.tensors();
   tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
   config::ModelSection built = plan.model;  // without the weights that are not loaded yet

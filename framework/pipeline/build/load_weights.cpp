@@ -13,6 +13,7 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/match_weights.h"
 #include "framework/pipeline/build/weights_file.h"
+#include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/plugins/tensors/tensor_handles.h"
@@ -301,10 +302,11 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
 
   const at::NoGradGuard no_grad;
   for (const WeightMatch& one : matched.matches)
-    if (one.status == WeightStatus::loaded) tensors[one.expected].tensor.copy_(copy_stored(*one.stored));
+    if (one.status == WeightStatus::loaded && has_storage(tensors[one.expected].tensor))
+      tensors[one.expected].tensor.copy_(copy_stored(*one.stored));
   // A complete checkpoint of a run in bfloat16 would have rounded them.
   for (const KeptTensor& one : kept)
-    if (one.tensor.scalar_type() != one.dtype) one.tensor.copy_(one.tensor.to(one.dtype));
+    if (one.tensor.scalar_type() != one.dtype && has_storage(one.tensor)) one.tensor.copy_(one.tensor.to(one.dtype));
   if (!kept.empty())
     support::log_info(path.string() + ": leaves out " + std::to_string(kept.size()) +
                       " frozen parameters, which equal the initial weights of the model");
