@@ -124,6 +124,38 @@ void check_fault(const Fault& fault, int processes, int number) {
   CHECK(count_processes("\"" + name + "\"") == 0);  // fault-1 is not fault-10
 }
 
+// Kills a rank of a run with divided weights after this time in training, while it computes or is in a collective.
+void check_kill_at(double seconds, int rank, int processes) {
+  CAPTURE(seconds);
+  CAPTURE(rank);
+  CAPTURE(processes);
+  const fs::path file = write_file(tenon::test_folder() / "killed.toml", kRunFile);
+  write_file(tenon::test_folder() / "kill.sh",
+             "\"$@\" > output.txt & host=$!\n"
+             "until grep -q step output.txt; do sleep 0.02; done\n"
+             "sleep " +
+                 std::to_string(seconds) +
+                 "\n"
+                 "kill -KILL $(pgrep -P $host | sed -n " +
+                 std::to_string(rank + 1) + "p)\nwait $host\n");
+  const Outcome outcome = run_host(
+      {"--config",     file.string(),
+       "--processes",  std::to_string(processes),
+       "--log-format", "json",
+       "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
+       "--set",        "run.name=\"killed-any-time\"",
+       "--set",        "callback=[]",
+       "--set",        "distributed={shard=\"parameters\",timeout_s=4}",
+       "--set",        "train.steps=1000000",
+       "--set",        "log.every=\"1 step\"",
+       "--set",        "model={use=\"vit\",params={image_size=8,patch_size=4,width=12,depth=2,heads=3,mlp_width=20}}"},
+      "timeout -s KILL 60 bash kill.sh");
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 6);
+  CHECK(outcome.errors.find("rank " + std::to_string(rank) + " was ended by SIGKILL") != std::string::npos);
+  CHECK(count_processes("\"killed-any-time\"") == 0);
+}
+
 // `server`: "agent" or "rank0", which serves the store.
 std::string as_torchrun(const std::string& server) {
   return "timeout -s KILL 60 " TENON_SOURCE_DIR "/tests/recovery/run_as_torchrun.sh " TENON_BINARY_DIR
@@ -137,6 +169,11 @@ TEST_CASE("a killed process ends the run and is named") {
   check_fault({1, "kill", "step"}, 2, 1);
   check_fault({0, "kill", "evaluate"}, 3, 2);
   check_fault({1, "kill", "open"}, 2, 3);
+}
+
+TEST_CASE("a process that is killed at any time ends a run with divided weights and is named") {
+  check_kill_at(0.1, 1, 2);
+  check_kill_at(0.73, 0, 3);
 }
 
 TEST_CASE("a process that throws ends the run and is named") {
@@ -341,5 +378,6 @@ TEST_CASE("any process may fail in any way at any place" * doctest::test_suite("
     check_fault({rank, pick({"kill", "abort", "exit", "throw", "hang", "stop"}),
                  pick({"open", "start", "step", "evaluate", "save"})},
                 processes, 100 + i);
+    check_kill_at(std::uniform_real_distribution<>(0, 2)(random), rank, processes);
   }
 }
