@@ -45,6 +45,12 @@ Bytes make_safetensors(const std::string& header, const Bytes& data) {
   return file;
 }
 
+std::string repeat(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
 OpenedDataset open(const fs::path& path, const Texts& fields = {}) {
   return OpenedDataset(kPlugin, {{"path", path.string()}, {"fields", fields}});
 }
@@ -123,6 +129,10 @@ TEST_CASE("an unsupported .npy file is refused with a hint") {
   CHECK(complaint("a.npy", make_npy(header("<f4", "(4611686018427387904, 4)"), kSix)).find("holds 24 bytes") == 0);
   CHECK(complaint("a.npy", make_npy(header("<f4", "()"), bytes_of<float>({1}))).find("is a single number") == 0);
   CHECK(complaint("a.npy", make_npy(header("<f4", "(0, 3)"), {})).find("holds no sample") == 0);
+  CHECK(complaint("a.npy", make_npy(header("<f4", "(3, 0, 2)"), {})) ==
+        "has the shape (3, 0, 2), so its rows hold no element; list the other arrays in the parameter \"fields\"");
+  CHECK(complaint("a.npy", make_npy(header("<f4", '(' + repeat("1,", 65) + ')'), bytes_of<float>({1}))) ==
+        "has 65 dimensions; expected at most 64");
   CHECK(complaint("a.npy", {'P', 'K', 3, 4}).find("does not begin like a .npy file") == 0);
   for (const char* text : {"{'descr': '<f4', 'shape': (2, 3), }", "{'descr': [('a', '<f4')], 'shape': (6,), }",
                            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, -3), }", "", "{"}) {
@@ -201,6 +211,37 @@ TEST_CASE("a safetensors file with overlapping, missing or repeated tensors is r
         "its header has \"dtype\" twice; expected each key once");
   CHECK(of(R"("x":{"dtype":"F32","shape":[6],"data_offsets":[0,24],"more":1})").find("tensor \"x\": its entry") == 0);
   CHECK(of(R"("x":[[[[[[1]]]]]])").find("has no readable header") == 0);
+}
+
+TEST_CASE("a safetensors header that is not of the format is refused") {
+  const std::string tensor = R"("x":{"dtype":"F32","shape":[6],"data_offsets":[0,24]})";
+  const auto of = [&](const std::string& header) { return complaint("a.safetensors", make_safetensors(header, kSix)); };
+  // An object in an object of an object of the header.
+  CHECK(of(R"({"__metadata__":{"a":{"b":{"c":1}}},)" + tensor + '}').find("has no readable header") == 0);
+  CHECK(of(R"({"x":{"dtype":{"a":{}}}})").find("has no readable header") == 0);
+  CHECK(of(R"({"__metadata__":{"a":1},)" + tensor + '}').find("its __metadata__ is not an object of strings") == 0);
+  CHECK(of(R"({"__metadata__":[],)" + tensor + '}').find("its __metadata__ is not an object of strings") == 0);
+  CHECK(of('{' + tensor + "}" + std::string(1, '\0') + " more").find("has no readable header") == 0);
+  CHECK(of(" {" + tensor + '}').find("has no readable header") == 0);
+  CHECK(of(R"({"x":{"dtype":"F32","shape":[6],"data_offsets":[0,24,24]}})").find("tensor \"x\": its entry") == 0);
+  CHECK(of(R"({"x":{"dtype":"F32","shape":[6],"data_offsets":[-0,24]}})").find("tensor \"x\": its shape") == 0);
+  CHECK(of(R"({"x":{"dtype":"F32","shape":[)" + repeat("1,", 64) + R"(6],"data_offsets":[0,24]}})")
+            .find("has no readable header") == 0);
+  const std::string name(1000, 'x');
+  CHECK(of("{\"" + name + "\":3}").find("tensor \"" + name.substr(0, 100) + "...\": its entry") == 0);
+  CHECK(of(R"({"":{"dtype":"F32","shape":[6],"data_offsets":[0,24]}})") ==
+        "tensor \"\": has no name; list the other arrays in the parameter \"fields\"");
+}
+
+TEST_CASE("arrays are refused that the host would refuse as fields") {
+  const fs::path folder = make_empty_folder("many_arrays");
+  for (int i = 0; i < 65; ++i)
+    write_file(folder / (std::to_string(i) + ".npy"), make_npy(header("<f4", "(2, 3)"), kSix));
+  CHECK(refusal(folder) ==
+        folder.string() + ": has 65 arrays; expected at most 64; list some of them in the parameter \"fields\"");
+  CHECK(refusal(folder, {"1", "2", "1"}) ==
+        folder.string() + ": the parameter \"fields\" names \"1\" twice; expected each array once");
+  CHECK(open(folder, {"2", "1"}).describe_fields() == Texts{"2 float32 3", "1 float32 3"});
 }
 
 TEST_CASE("a file of arrays that was shortened while it is in use is reported with its sizes") {

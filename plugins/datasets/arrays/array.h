@@ -10,6 +10,8 @@
 
 namespace arrays {
 
+inline constexpr size_t kMostDimensions = 64;  // of an array; the limit of the host for the fields of a sample
+
 struct Array {
   std::string name;
   int32_t dtype;               // TENON_FLOAT32, ...

@@ -15,7 +15,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostShown = 100;  // characters of a name in a message
+// Shortens a name or another text of the file for a message.
+std::string shorten(const std::string& text) {
+  constexpr size_t kMostShown = 100;  // bytes
+  return text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...";
+}
 
 struct Type {
   std::string_view name;
@@ -39,7 +43,7 @@ const Type& find_type(const json& entry, const std::string& place) {
   for (const Type& type : kTypes) {
     if (name == std::string(type.name)) return type;
   }
-  throw tenon::DataError(place + ": its dtype is " + name.dump() +
+  throw tenon::DataError(place + ": its dtype is " + shorten(name.dump()) +
                          "; expected F64, F32, F16, BF16, I64, I32, I16, I8, U8 or BOOL");
 }
 
@@ -59,24 +63,36 @@ size_t bytes_of(const std::vector<int64_t>& shape, size_t element, size_t most) 
   return bytes;
 }
 
-// Returns null for a text that is no JSON, or is nested deeper than the format. Throws tenon::DataError for a key that
-// occurs twice, of which the parser would drop one.
+// Returns null for a text that is no JSON object, or is nested deeper than the format, or has a list of more than
+// kMostDimensions numbers. Throws tenon::DataError for a key that occurs twice, of which the parser would drop one.
 json parse_header(std::span<const uint8_t> text, const std::string& path) {
   constexpr int kDeepest = 3;  // the numbers in a list of a tensor
+  // The parser treats a zero byte as the end of the text and would ignore the rest.
+  if (text.empty() || text.front() != '{' || std::find(text.begin(), text.end(), 0) != text.end()) return json();
   std::vector<std::set<std::string>> keys(kDeepest + 1);
-  bool is_too_deep = false;
+  size_t numbers = 0;  // of the list
+  bool is_refused = false;
   const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
-    is_too_deep = is_too_deep || depth > kDeepest;
-    if (is_too_deep) return false;
-    if (event == json::parse_event_t::object_start) keys[static_cast<size_t>(depth) + 1].clear();
+    // The start of an object is reported with the depth outside it, its keys with the depth inside.
+    const bool is_object = event == json::parse_event_t::object_start;
+    if (depth + (is_object ? 1 : 0) > kDeepest) is_refused = true;
+    if (event == json::parse_event_t::array_start) numbers = 0;
+    if (event == json::parse_event_t::value && ++numbers > kMostDimensions && depth == kDeepest) is_refused = true;
+    if (is_refused) return false;
+    if (is_object) keys[static_cast<size_t>(depth) + 1].clear();
     if (event != json::parse_event_t::key) return true;
     const auto name = parsed.get<std::string>();
     if (keys[static_cast<size_t>(depth)].insert(name).second) return true;
-    throw tenon::DataError(path + ": its header has \"" + name.substr(0, kMostShown) + "\" twice; expected each " +
+    throw tenon::DataError(path + ": its header has \"" + shorten(name) + "\" twice; expected each " +
                            (depth == 1 ? "tensor" : "key") + " once");
   };
   json header = json::parse(text.begin(), text.end(), check, false);
-  return is_too_deep ? json() : header;
+  return is_refused ? json() : header;
+}
+
+bool is_metadata(const json& entry) {
+  const auto is_text = [](const json& value) { return value.is_string(); };
+  return entry.is_object() && std::all_of(entry.begin(), entry.end(), is_text);
 }
 
 // `data` is the offset of the data in the file, and `size` its size.
@@ -86,8 +102,10 @@ Array read_entry(const std::string& name, const json& entry, uint64_t data, uint
     for (const char* key : {"shape", "data_offsets"}) {
       for (const json& number : entry.at(key)) {
         if (!number.is_number_integer()) throw json::other_error::create(0, "a fraction", &number);
+        if (!number.is_number_unsigned()) throw std::out_of_range(key);
       }
     }
+    if (entry.at("data_offsets").size() != 2) throw json::other_error::create(0, "not two offsets", &entry);
     const Type& type = find_type(entry, place);
     const auto shape = entry.at("shape").get<std::vector<int64_t>>();
     const auto offsets = entry.at("data_offsets").get<std::array<uint64_t, 2>>();
@@ -146,8 +164,11 @@ std::vector<Array> read_safetensors(const plugins::RegularFile& file) {
   const uint64_t data = kLength + length;
   std::vector<Array> arrays;
   for (const auto& [name, entry] : header.items()) {
-    if (name == "__metadata__") continue;
-    arrays.push_back(read_entry(name, entry, data, file.size() - data, path + ": tensor \"" + name + '"'));
+    if (name == "__metadata__") {
+      if (is_metadata(entry)) continue;
+      throw tenon::DataError(path + ": its __metadata__ is not an object of strings; save the file again");
+    }
+    arrays.push_back(read_entry(name, entry, data, file.size() - data, path + ": tensor \"" + shorten(name) + '"'));
   }
   if (arrays.empty()) throw tenon::DataError(path + ": holds no tensor");
   check_cover(arrays, data, file.size(), path);

@@ -1,0 +1,151 @@
+#include "plugins/datasets/arrays/array_files.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include <tenon/plugin.h>
+#include <tenon/error.hpp>
+
+#include "plugins/datasets/shared/list_folder.h"
+#include "plugins/datasets/shared/npy.h"
+
+namespace arrays {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "elements are copied from little-endian files without conversion");
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMostFields = 64;  // the limit of the host
+
+std::vector<std::string> list_npy_files(const fs::path& folder) {
+  std::vector<std::string> files;
+  datasets::visit_folder(folder, "a folder of .npy files", [&](const fs::directory_entry& entry) {
+    const bool is_hidden = entry.path().filename().native().front() == '.';
+    if (!is_hidden && entry.path().extension() == ".npy") files.push_back(entry.path().native());
+  });
+  std::sort(files.begin(), files.end());
+  if (files.empty()) throw tenon::DataError(folder.native() + ": holds no .npy file; expected one for each field");
+  return files;
+}
+
+std::vector<std::string> list_files(const std::string& path) {
+  return datasets::is_folder(path) ? list_npy_files(path) : std::vector<std::string>{path};
+}
+
+Array read_npy(const plugins::RegularFile& file, const std::vector<uint8_t>& start) {
+  const std::string& path = file.path();
+  const uint64_t offset = datasets::npy_data_offset(start, file.size(), path);
+  datasets::NpyHeader header = datasets::read_npy_header(file.read(0, offset), file.size(), path);
+  return {fs::path(path).stem().native(), header.dtype, std::move(header.shape), offset, file.size() - offset, path};
+}
+
+// Reads the headers of one file: an array, or several of a safetensors file.
+std::vector<Array> read_arrays(const plugins::RegularFile& file) {
+  file.check_size(UINT64_MAX);
+  const std::vector<uint8_t> start = file.read(0, std::min(file.size(), datasets::kNpyStart));
+  if (datasets::is_npy(start) || fs::path(file.path()).extension() == ".npy") return {read_npy(file, start)};
+  return read_safetensors(file);
+}
+
+// Returns the arrays that `names` lists, in that order, or all of them if `names` is empty.
+std::vector<Array> select(std::vector<Array> arrays, const std::vector<std::string>& names, const std::string& path) {
+  if (names.empty()) return arrays;
+  std::vector<Array> selected;
+  for (const std::string& name : names) {
+    const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const Array& a) { return a.name == name; });
+    if (found == arrays.end()) {
+      std::string known;
+      for (const Array& array : arrays) known += (known.empty() ? "\"" : ", \"") + array.name + '"';
+      throw tenon::DataError(path + ": holds no array \"" + name +
+                             "\", which the parameter \"fields\" names; available: " + known);
+    }
+    selected.push_back(*found);
+  }
+  return selected;
+}
+
+std::string print_shape(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return '(' + text + ')';
+}
+
+void check_samples(const Array& array, const Array& first) {
+  if (array.shape.empty()) throw tenon::DataError(array.place + ": is a single number; expected a row for each sample");
+  if (array.shape.size() > kMostDimensions) {
+    throw tenon::DataError(array.place + ": has " + std::to_string(array.shape.size()) +
+                           " dimensions; expected at most " + std::to_string(kMostDimensions));
+  }
+  if (array.shape.front() == 0) throw tenon::DataError(array.place + ": holds no sample; expected one or more");
+  if (array.shape.front() != first.shape.front()) {
+    throw tenon::DataError(array.place + ": holds " + std::to_string(array.shape.front()) + " samples; expected " +
+                           std::to_string(first.shape.front()) + ", as " + first.place +
+                           " has; list the arrays that belong together in the parameter \"fields\"");
+  }
+  if (std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end()) {
+    throw tenon::DataError(array.place + ": has the shape " + print_shape(array.shape) +
+                           ", so its rows hold no element; list the other arrays in the parameter \"fields\"");
+  }
+}
+
+void check_fields(const std::vector<Array>& arrays, const std::string& path) {
+  if (arrays.size() > kMostFields) {
+    throw tenon::DataError(path + ": has " + std::to_string(arrays.size()) + " arrays; expected at most " +
+                           std::to_string(kMostFields) + "; list some of them in the parameter \"fields\"");
+  }
+  std::set<std::string> names;
+  for (const Array& array : arrays) {
+    if (array.name.empty()) {
+      throw tenon::DataError(array.place + ": has no name; list the other arrays in the parameter \"fields\"");
+    }
+    if (!names.insert(array.name).second) {
+      throw tenon::DataError(path + ": the parameter \"fields\" names \"" + array.name +
+                             "\" twice; expected each array once");
+    }
+    check_samples(array, arrays.front());
+  }
+}
+
+// An array of this size stays in memory: each read of a file costs a system call, which is most of the time for a
+// label.
+constexpr uint64_t kMostInMemory = uint64_t{16} << 20;  // bytes
+
+}  // namespace
+
+ArrayFiles::ArrayFiles(const std::string& path, const std::vector<std::string>& names) {
+  std::vector<Array> found;
+  for (const std::string& file : list_files(path)) {
+    files_.emplace_back(file, "a .npy or safetensors file");
+    for (Array& array : read_arrays(files_.back())) {
+      array.file = files_.size() - 1;
+      found.push_back(std::move(array));
+    }
+  }
+  arrays_ = select(std::move(found), names, path);
+  check_fields(arrays_, path);
+  for (const Array& array : arrays_) {
+    const bool fits = array.bytes <= kMostInMemory;
+    elements_.push_back(fits ? files_[array.file].read(array.offset, array.bytes) : std::vector<uint8_t>());
+  }
+}
+
+void ArrayFiles::read_row(size_t array, int64_t row, uint8_t* bytes) const {
+  const Array& from = arrays_[array];
+  const uint64_t count = row_bytes(array);
+  const uint64_t offset = static_cast<uint64_t>(row) * count;
+  if (elements_[array].empty()) {
+    files_[from.file].read(from.offset + offset, {bytes, count});
+  } else {
+    std::memcpy(bytes, elements_[array].data() + offset, count);
+  }
+  // A bool has no other byte values than 0 and 1.
+  if (from.dtype == TENON_BOOL) std::transform(bytes, bytes + count, bytes, [](uint8_t truth) { return truth != 0; });
+}
+
+}  // namespace arrays

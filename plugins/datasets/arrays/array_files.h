@@ -1,0 +1,34 @@
+// Arrays of .npy and safetensors files that have the same number of rows. The files are untrusted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugins/datasets/arrays/array.h"
+#include "plugins/regular_file.h"
+
+namespace arrays {
+
+class ArrayFiles {
+ public:
+  // `path` is a safetensors file, a .npy file or a folder of .npy files. `names` selects arrays, in this order; empty:
+  // all. Throws tenon::DataError naming the file if it cannot be read, or if its arrays cannot be the fields of
+  // samples: they have the same number of rows, at least 1, and no extent is 0.
+  ArrayFiles(const std::string& path, const std::vector<std::string>& names);
+
+  const std::vector<Array>& arrays() const { return arrays_; }
+  int64_t rows() const { return arrays_.front().shape.front(); }
+  uint64_t row_bytes(size_t array) const { return arrays_[array].bytes / static_cast<uint64_t>(rows()); }
+
+  // Writes row_bytes(array) bytes. Any thread may call it. Throws tenon::DataError if the file was shortened.
+  void read_row(size_t array, int64_t row, uint8_t* bytes) const;
+
+ private:
+  std::vector<plugins::RegularFile> files_;
+  std::vector<Array> arrays_;
+  std::vector<std::vector<uint8_t>> elements_;  // of the arrays that stay in memory; empty for the others
+};
+
+}  // namespace arrays
