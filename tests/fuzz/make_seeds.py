@@ -184,6 +184,26 @@ def make_arrays():
             "records": write_array(numpy.zeros(2, dtype=[("a", "<i4"), ("b", "S3")]))}
 
 
+def make_safetensors(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def make_array_files():
+    tensor = {"dtype": "F32", "shape": [2, 1], "data_offsets": [0, 8]}
+    return {"matrix.npy": write_array(numpy.arange(6, dtype="<f4").reshape(3, 2)),
+            "truth.npy": write_array(numpy.array([True, False]))[:-2] + b"\2\0",
+            "no_element.npy": write_array(numpy.zeros((3, 0), dtype="u1")),
+            "two.safetensors": make_safetensors(
+                {"__metadata__": {"a": "b"}, "y": {"dtype": "BOOL", "shape": [2], "data_offsets": [8, 10]}, "x": tensor},
+                bytes(8) + b"\2\1"),
+            "nested.safetensors": make_safetensors({"__metadata__": {"a": {"b": {"c": 1}}}, "x": tensor}, bytes(8)),
+            "three_offsets.safetensors": make_safetensors({"x": tensor | {"data_offsets": [0, 8, 8]}}, bytes(8)),
+            "zero_byte.safetensors": make_safetensors(json.dumps({"x": tensor}).encode() + b"\0 more", bytes(8)),
+            "negative_zero.safetensors": make_safetensors({"x": tensor}, bytes(8)).replace(b"[0, ", b"[-0,"),
+            "no_name.safetensors": make_safetensors({"": tensor}, bytes(8))}
+
+
 def make_idx(shape, choice):
     return bytes([choice, 0, 0, 8, len(shape)]) + struct.pack(f">{len(shape)}I", *shape) + bytes(int(numpy.prod(shape)))
 
@@ -281,7 +301,7 @@ def make_history():
 
 
 def main():
-    seeds = {"run_file": RUN_FILES, "parameter_schema": SCHEMAS, "escaped_text": TEXTS, "csv": CSVS, "npy": make_arrays(), "tar": make_tars(), "image_window": make_images(),
+    seeds = {"arrays": make_array_files(), "run_file": RUN_FILES, "parameter_schema": SCHEMAS, "escaped_text": TEXTS, "csv": CSVS, "npy": make_arrays(), "tar": make_tars(), "image_window": make_images(),
              "elf_image": make_libraries(), "history": make_history(),
              "idx": {"labels": make_idx([3], 0), "images": make_idx([2, 3, 2], 2), "matrix": make_idx([2, 2], 1),
                      "cut": make_idx([4, 4], 1)[:-3]},
