@@ -93,12 +93,23 @@ TEST_CASE("a manifest without files and metrics is printed as JSON") {
   CHECK(back.metrics.empty());
 }
 
+// It took a quarter of an hour.
+TEST_CASE("a manifest of very many objects is read in time proportional to its size") {
+  std::string objects = "{}";
+  for (int i = 1; i < 1'000'000; ++i) objects += ",{}";
+  CHECK(contains(refuse("{" + kHead + ", " + kCounters + R"(, "files": [)" + objects + "]}"), "has no name"));
+}
+
 TEST_CASE("an invalid manifest is refused with the reason") {
   CHECK(contains(refuse(""), "m.json: is not JSON"));
   CHECK(contains(refuse("[]"), "m.json: has no format"));
   CHECK(contains(refuse("{}"), "m.json: has no format"));
   CHECK(contains(refuse(std::string(100'000, '[')), "nests deeper"));
   CHECK(contains(refuse(R"({"format": "a", "format": "b"})"), "has the key \"format\" twice"));
+  CHECK(contains(refuse(R"({"files": [{"name": "a", "name": "b"}]})"), "has the key \"name\" twice"));
+  CHECK(contains(refuse(R"([{"a": 1}, {"a": 2}])"), "has no format"));
+  CHECK(contains(refuse(R"({"a": [[[[1]]]]})"), "nests deeper"));
+  CHECK(contains(refuse("{}" + std::string(1, '\0') + "{}"), "is not JSON: it has a zero byte at byte 3"));
   CHECK(contains(refuse(R"({"format": "zip"})"), "format is \"zip\"; expected \"tenon-checkpoint\""));
   CHECK(contains(refuse(R"({"format": 1})"), "expected string"));
   CHECK(

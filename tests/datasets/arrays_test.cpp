@@ -233,6 +233,18 @@ TEST_CASE("a safetensors header that is not of the format is refused") {
         "tensor \"\": has no name; list the other arrays in the parameter \"fields\"");
 }
 
+// It took minutes.
+TEST_CASE("a safetensors file of very many tensors is read in time proportional to its size") {
+  std::string entries;
+  for (int i = 0; i < 100'000; ++i)
+    entries += (i == 0 ? "\"" : ",\"") + std::to_string(i) + R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" +
+               std::to_string(i) + ',' + std::to_string(i + 1) + "]}";
+  const fs::path path = make_empty_folder("many_tensors") / "a.safetensors";
+  write_file(path, make_safetensors('{' + entries + '}', Bytes(100'000, 7)));
+  CHECK(refusal(path).find("has 100000 arrays; expected at most 64") != std::string::npos);
+  CHECK(open(path, {"99999"}).bytes(0, "99999") == Bytes{7});
+}
+
 TEST_CASE("arrays are refused that the host would refuse as fields") {
   const fs::path folder = make_empty_folder("many_arrays");
   for (int i = 0; i < 65; ++i)

@@ -279,6 +279,20 @@ TEST_CASE("a server that is away gets everything when it is back") {
   check_complete(server, 5);
 }
 
+TEST_CASE("an answer that nests deeply or has very many keys is not taken for a run") {
+  FakeTrackingServer server;
+  LoggedRun run;
+  run.add_run(1);
+  server.experiments["digits"] = "7";
+  const size_t deep = 1'000'000;
+  std::string keys;
+  for (size_t i = 0; keys.size() < 3'000'000; ++i) keys += "\"" + std::to_string(i) + "\":1,";
+  server.fail_next({{Kind::status, 200, "{\"experiment\":" + std::string(deep, '[') + std::string(deep, ']') + '}'},
+                    {Kind::status, 200, '{' + keys + "\"experiment\":1}"}});
+  CHECK(run.send(server));
+  check_complete(server, 1);
+}
+
 TEST_CASE("a sender that hangs in a request ends when its time is over") {
   FakeTrackingServer server;
   server.fail_next({{Kind::hangs}});

@@ -133,6 +133,13 @@ TEST_CASE("unknown keys of a later host are ignored, and a later format counts a
   CHECK(!parse_note("plugin.so", note.dump()));
 }
 
+// It took minutes.
+TEST_CASE("a note with very many keys is read in time proportional to its size") {
+  std::string keys;
+  for (size_t i = 0; keys.size() < tenon::plugins::kLargestNote - 100; ++i) keys += "\"" + std::to_string(i) + "\":{},";
+  CHECK(refusal_of('{' + keys + "\"format\":0}").find("format is not a number above 0") != std::string::npos);
+}
+
 TEST_CASE("a damaged or hostile note is refused with the file, the location and a solution") {
   const std::string deep(100000, '[');
   const std::pair<std::string, const char*> wrong_texts[] = {

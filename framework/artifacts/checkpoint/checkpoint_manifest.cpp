@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <stdexcept>
+#include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/support/error.h"
+#include "framework/support/json_depth.h"
 
 namespace tenon::artifacts {
 
@@ -26,19 +29,51 @@ constexpr int kDeepest = 4;
   throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
 }
 
-Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
-  std::vector<std::set<std::string>> keys;  // keys of the open objects
-  const auto limit_depth = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kDeepest) refuse(file, "nests deeper than a manifest can");
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second) {
-      refuse(file, "has the key " + quote_name(value.get<std::string>()) + " twice");
-    }
+// Finds a key that an object has twice. Json would keep the last one.
+class RepeatedKey final : public nlohmann::json_sax<Json> {
+ public:
+  const std::optional<std::string>& found() const { return found_; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_array(size_t) override { return true; }
+  bool end_array() override { return true; }
+  bool parse_error(size_t, const std::string&, const Json::exception&) override { return false; }
+
+  bool start_object(size_t) override {
+    keys_.emplace_back();
     return true;
-  };
+  }
+  bool key(string_t& key) override {
+    if (keys_.back().insert(key).second) return true;
+    found_ = key;
+    return false;
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> keys_;  // of the open objects
+  std::optional<std::string> found_;
+};
+
+Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
+  if (support::is_nested_deeper(text, kDeepest)) refuse(file, "nests deeper than a manifest can");
+  // The parser treats a zero byte as the end of the text and would ignore the rest.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
+    refuse(file, "is not JSON: it has a zero byte at byte " + std::to_string(zero + 1));
   try {
-    return Json::parse(text.begin(), text.end(), limit_depth);
+    RepeatedKey repeated;
+    Json::sax_parse(text.begin(), text.end(), &repeated);
+    if (repeated.found()) refuse(file, "has the key " + quote_name(*repeated.found()) + " twice");
+    return Json::parse(text.begin(), text.end());
   } catch (const Json::exception& error) {
     refuse(file, std::string("is not JSON: ") + error.what());
   }

@@ -7,6 +7,7 @@
 #include "framework/plugins/loading/elf_note.h"
 #include "framework/plugins/loading/plugin_texts.h"
 #include "framework/support/error.h"
+#include "framework/support/json_depth.h"
 
 namespace tenon::plugins {
 
@@ -15,7 +16,9 @@ using config::ComponentKind;
 using config::ComponentSchema;
 using config::ParamSchema;
 using config::ParamType;
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::ordered_json;  // prints the keys in this order
+// Reads notes. Adding a key to an object of ordered_json visits all its keys.
+using NoteJson = nlohmann::json;
 using support::Error;
 using support::ErrorKind;
 
@@ -79,19 +82,19 @@ Json to_json(const PluginDescription& plugin) {
   throw std::invalid_argument(place + " " + found);
 }
 
-const Json& take(const Json& table, const char* key, const std::string& place) {
+const NoteJson& take(const NoteJson& table, const char* key, const std::string& place) {
   const auto found = table.find(key);
   if (found == table.end()) refuse_note(place + key, "is missing");
   return *found;
 }
 
-const Json& take_list(const Json& table, const char* key, const std::string& place) {
-  const Json& list = take(table, key, place);
+const NoteJson& take_list(const NoteJson& table, const char* key, const std::string& place) {
+  const NoteJson& list = take(table, key, place);
   if (!list.is_array()) refuse_note(place + key, "is not a list");
   return list;
 }
 
-std::string check_text(const Json& value, const std::string& place) {
+std::string check_text(const NoteJson& value, const std::string& place) {
   if (!value.is_string()) refuse_note(place, "is not a string");
   const auto& text = value.get_ref<const std::string&>();
   if (text.size() > kMaxTextLength) refuse_note(place, "has " + std::to_string(text.size()) + " bytes");
@@ -99,43 +102,43 @@ std::string check_text(const Json& value, const std::string& place) {
   return text;
 }
 
-std::string take_text(const Json& table, const char* key, const std::string& place) {
+std::string take_text(const NoteJson& table, const char* key, const std::string& place) {
   return check_text(take(table, key, place), place + key);
 }
 
-std::vector<std::string> take_texts(const Json& table, const char* key, const std::string& place) {
+std::vector<std::string> take_texts(const NoteJson& table, const char* key, const std::string& place) {
   std::vector<std::string> texts;
-  for (const Json& text : take_list(table, key, place)) texts.push_back(check_text(text, place + key));
+  for (const NoteJson& text : take_list(table, key, place)) texts.push_back(check_text(text, place + key));
   return texts;
 }
 
-std::string take_id(const Json& table, const std::string& place) {
+std::string take_id(const NoteJson& table, const std::string& place) {
   const std::string id = take_text(table, "id", place);
   if (!is_id(id)) refuse_note(place + "id", "is \"" + id + "\", which is not a valid id");
   return id;
 }
 
-uint32_t take_abi(const Json& table, const char* key) {
-  const Json& value = take(table, key, "");
+uint32_t take_abi(const NoteJson& table, const char* key) {
+  const NoteJson& value = take(table, key, "");
   if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX) refuse_note(key, "is not an ABI version");
   return value.get<uint32_t>();
 }
 
-ComponentKind take_kind(const Json& table, const std::string& place) {
+ComponentKind take_kind(const NoteJson& table, const std::string& place) {
   const std::string name = take_text(table, "kind", place);
   for (const ComponentKind kind : kKinds)
     if (name == config::to_string(kind)) return kind;
   refuse_note(place + "kind", "is \"" + name + "\", which this host does not know");
 }
 
-ParamType take_type(const Json& table, const std::string& place) {
+ParamType take_type(const NoteJson& table, const std::string& place) {
   const std::string name = take_text(table, "type", place);
   for (const auto& [known, type] : kTypes)
     if (name == known) return type;
   refuse_note(place + "type", "is \"" + name + "\", which this host does not know");
 }
 
-ParamSchema to_param(const Json& table, const std::string& place) {
+ParamSchema to_param(const NoteJson& table, const std::string& place) {
   if (!table.is_object()) refuse_note(place, "is not an object");
   const std::string inside = place + ".";
   const std::string name = take_text(table, "name", inside);
@@ -151,12 +154,12 @@ ParamSchema to_param(const Json& table, const std::string& place) {
   }
 }
 
-ComponentSchema to_component(const Json& table, const std::string& place) {
+ComponentSchema to_component(const NoteJson& table, const std::string& place) {
   if (!table.is_object()) refuse_note(place, "is not an object");
   const std::string inside = place + ".";
   ComponentSchema component{take_kind(table, inside), take_id(table, inside), take_text(table, "doc", inside), {}};
   std::set<std::string> names;
-  for (const Json& param : take_list(table, "parameters", inside)) {
+  for (const NoteJson& param : take_list(table, "parameters", inside)) {
     const std::string where = inside + "parameters[" + std::to_string(component.params.size()) + "]";
     component.params.push_back(to_param(param, where));
     if (!names.insert(component.params.back().name).second) refuse_note(where + ".name", "occurs twice");
@@ -164,9 +167,9 @@ ComponentSchema to_component(const Json& table, const std::string& place) {
   return component;
 }
 
-std::optional<PluginDescription> to_description(const Json& note) {
+std::optional<PluginDescription> to_description(const NoteJson& note) {
   if (!note.is_object()) refuse_note("it", "is not an object");
-  const Json& format = take(note, "format", "");
+  const NoteJson& format = take(note, "format", "");
   if (!format.is_number_unsigned() || format.get<uint64_t>() == 0) refuse_note("format", "is not a number above 0");
   if (format.get<uint64_t>() > kFormat) return std::nullopt;
   PluginDescription plugin;
@@ -179,7 +182,7 @@ std::optional<PluginDescription> to_description(const Json& note) {
   plugin.abi_min = take_abi(note, "abi_min");
   plugin.abi_max = take_abi(note, "abi_max");
   std::set<config::ComponentName> seen;
-  for (const Json& component : take_list(note, "components", "")) {
+  for (const NoteJson& component : take_list(note, "components", "")) {
     const std::string place = "components[" + std::to_string(plugin.components.size()) + "]";
     plugin.components.push_back(to_component(component, place));
     if (!seen.insert({plugin.components.back().kind, plugin.components.back().id}).second)
@@ -193,14 +196,10 @@ std::optional<PluginDescription> parse(const std::string& note) {
   if (note.size() > kLargestNote)
     throw std::invalid_argument("it has " + std::to_string(note.size()) + " bytes; expected at most " +
                                 std::to_string(kLargestNote) + " bytes");
-  // Called before an element is read, so that a deeply nested note costs nothing.
-  const auto limit_depth = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > kDeepest) throw std::invalid_argument("it nests deeper than a description does");
-    return true;
-  };
+  if (support::is_nested_deeper(note, kDeepest)) throw std::invalid_argument("it nests deeper than a description does");
   try {
-    return to_description(Json::parse(note, limit_depth));
-  } catch (const Json::exception& error) {
+    return to_description(NoteJson::parse(note));
+  } catch (const NoteJson::exception& error) {
     throw std::invalid_argument(std::string("it is not JSON: ") + error.what());
   }
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "plugins/json_depth.h"
+
 namespace mlflow {
 
 namespace {
@@ -17,13 +19,20 @@ std::string show(std::string text) {
   return text.size() > kShown ? text.substr(0, kShown) + "..." : text;
 }
 
-std::string text_of(const Json& json, const char* key) {
+// Returns a discarded value for text that is not JSON of a tracking server. Its answers nest a few levels deep.
+Answer parse_answer(const std::string& body) {
+  constexpr int kMostLevels = 50;
+  if (plugins::is_nested_deeper(body, kMostLevels)) return Answer(Answer::value_t::discarded);
+  return Answer::parse(body, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string text_of(const Answer& json, const char* key) {
   const auto found = json.is_object() ? json.find(key) : json.end();
   return found != json.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // Throws unless the answer is a success.
-void check_status(const HttpResponse& response, const Json& json) {
+void check_status(const HttpResponse& response, const Answer& json) {
   const long status = response.status;
   if (status >= 200 && status < 300) return;
   const std::string reason = "HTTP status " + std::to_string(status);
@@ -36,8 +45,8 @@ void check_status(const HttpResponse& response, const Json& json) {
   throw Refused(status, text_of(json, "error_code"), text);
 }
 
-OpenedRun read_run(const Json& answer, const Json& run) {
-  const Json info = run.is_object() ? run.value("info", Json()) : Json();
+OpenedRun read_run(const Answer& answer, const Answer& run) {
+  const Answer info = run.is_object() ? run.value("info", Answer()) : Answer();
   OpenedRun opened{text_of(info, "experiment_id"), text_of(info, "run_id"), text_of(info, "artifact_uri")};
   if (opened.run_id.empty()) throw Unavailable("the answer has no run: " + show(answer.dump()));
   return opened;
@@ -45,11 +54,11 @@ OpenedRun read_run(const Json& answer, const Json& run) {
 
 }  // namespace
 
-Json TrackingClient::call(const std::string& path, const std::optional<Json>& body) {
+Answer TrackingClient::call(const std::string& path, const std::optional<Json>& body) {
   // Invalid UTF-8 in a name is replaced, not an error.
   const HttpResponse response = http_.request(
       kApi + path, body ? std::optional(body->dump(-1, ' ', false, Json::error_handler_t::replace)) : std::nullopt);
-  Json json = Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  Answer json = parse_answer(response.body);
   check_status(response, json);
   if (!json.is_object()) throw Unavailable("the answer is not JSON of a tracking server: " + show(response.body));
   return json;
@@ -59,8 +68,8 @@ std::string TrackingClient::find_experiment(const RunStart& start) {
   if (!start.experiment_id.empty()) return start.experiment_id;
   const std::string query = "experiments/get-by-name?experiment_name=" + encode_for_uri(start.experiment);
   const auto find = [&] {
-    const Json answer = call(query, std::nullopt);
-    const Json experiment = answer.value("experiment", Json());
+    const Answer answer = call(query, std::nullopt);
+    const Answer experiment = answer.value("experiment", Answer());
     if (text_of(experiment, "lifecycle_stage") == "deleted")
       throw Refused(400, "INVALID_STATE",
                     "the experiment \"" + start.experiment +
@@ -76,7 +85,7 @@ std::string TrackingClient::find_experiment(const RunStart& start) {
     if (refused.code() != "RESOURCE_DOES_NOT_EXIST") throw;
   }
   try {
-    const Json answer = call("experiments/create", Json{{"name", start.experiment}});
+    const Answer answer = call("experiments/create", Json{{"name", start.experiment}});
     const std::string id = text_of(answer, "experiment_id");
     if (id.empty()) throw Unavailable("the answer has no experiment: " + show(answer.dump()));
     return id;
@@ -88,10 +97,10 @@ std::string TrackingClient::find_experiment(const RunStart& start) {
 
 OpenedRun TrackingClient::open_run(const RunStart& start) {
   const std::string experiment_id = find_experiment(start);
-  const Json found = call("runs/search", Json{{"experiment_ids", {experiment_id}},
-                                              {"filter", std::string("tags.`") + kRunTag + "` = '" + start.id + "'"},
-                                              {"max_results", 1}});
-  const Json runs = found.value("runs", Json::array());
+  const Answer found = call("runs/search", Json{{"experiment_ids", {experiment_id}},
+                                                {"filter", std::string("tags.`") + kRunTag + "` = '" + start.id + "'"},
+                                                {"max_results", 1}});
+  const Answer runs = found.value("runs", Answer::array());
   if (runs.is_array() && !runs.empty()) return read_run(found, runs.front());
 
   Json tags = {{{"key", kRunTag}, {"value", start.id}}, {{"key", "mlflow.runName"}, {"value", start.name}}};
@@ -100,12 +109,12 @@ OpenedRun TrackingClient::open_run(const RunStart& start) {
     tags.push_back({{"key", tag.key}, {"value", tag.value}});
     if (tag.key == "mlflow.user") user = tag.value;
   }
-  const Json created = call("runs/create", Json{{"experiment_id", experiment_id},
-                                                {"user_id", user},
-                                                {"run_name", start.name},
-                                                {"start_time", start.time_ms},
-                                                {"tags", tags}});
-  return read_run(created, created.value("run", Json()));
+  const Answer created = call("runs/create", Json{{"experiment_id", experiment_id},
+                                                  {"user_id", user},
+                                                  {"run_name", start.name},
+                                                  {"start_time", start.time_ms},
+                                                  {"tags", tags}});
+  return read_run(created, created.value("run", Answer()));
 }
 
 void TrackingClient::log_batch(const std::string& run_id, const Json& entries) {
@@ -130,7 +139,7 @@ void TrackingClient::put_artifact(const std::string& artifact_uri, const std::st
   const std::string whole = artifact_uri.substr(kArtifactScheme.size()) + "/" + path;
   const HttpResponse response =
       http_.put_file("/api/2.0/mlflow-artifacts/artifacts/" + encode_for_uri(whole, "/"), file);
-  check_status(response, Json::parse(response.body, nullptr, /*allow_exceptions=*/false));
+  check_status(response, parse_answer(response.body));
 }
 
 }  // namespace mlflow

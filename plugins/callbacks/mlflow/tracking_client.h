@@ -13,6 +13,8 @@
 namespace mlflow {
 
 using Json = nlohmann::ordered_json;
+// Of the server. Adding a key to an object of ordered_json visits all its keys.
+using Answer = nlohmann::json;
 
 // The server has answered, and would give the same answer again.
 class Refused : public std::runtime_error {
@@ -71,7 +73,7 @@ class TrackingClient {
 
  private:
   std::string find_experiment(const RunStart& start);
-  Json call(const std::string& path, const std::optional<Json>& body);
+  Answer call(const std::string& path, const std::optional<Json>& body);
 
   Http http_;
 };

@@ -63,31 +63,66 @@ size_t bytes_of(const std::vector<int64_t>& shape, size_t element, size_t most) 
   return bytes;
 }
 
+// Checks the form of a header before it is parsed, in time proportional to its size: with a callback, the parser would
+// visit all earlier tensors at the end of each one.
+class HeaderForm final : public nlohmann::json_sax<json> {
+ public:
+  explicit HeaderForm(const std::string& path) : path_(path) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return add_number(); }
+  bool number_unsigned(number_unsigned_t) override { return add_number(); }
+  bool number_float(number_float_t, const string_t&) override { return add_number(); }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return false; }
+  bool parse_error(size_t, const std::string&, const json::exception&) override { return false; }
+
+  bool start_object(size_t) override {
+    keys_.emplace_back();
+    return open();
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    --depth_;
+    return true;
+  }
+  bool start_array(size_t) override {
+    numbers_ = 0;
+    return open();
+  }
+  bool end_array() override {
+    --depth_;
+    return true;
+  }
+  // Throws tenon::DataError for a key that occurs twice, of which the parser would drop one.
+  bool key(string_t& key) override {
+    if (keys_.back().insert(key).second) return true;
+    throw tenon::DataError(path_ + ": its header has \"" + shorten(key) + "\" twice; expected each " +
+                           (depth_ == 1 ? "tensor" : "key") + " once");
+  }
+
+ private:
+  bool open() {
+    constexpr int kDeepest = 3;  // a list of a tensor
+    return ++depth_ <= kDeepest;
+  }
+  bool add_number() { return ++numbers_ <= kMostDimensions; }
+
+  const std::string& path_;
+  int depth_ = 0;
+  size_t numbers_ = 0;                       // of the list
+  std::vector<std::set<std::string>> keys_;  // of the open objects
+};
+
 // Returns null for a text that is no JSON object, or is nested deeper than the format, or has a list of more than
-// kMostDimensions numbers. Throws tenon::DataError for a key that occurs twice, of which the parser would drop one.
+// kMostDimensions numbers.
 json parse_header(std::span<const uint8_t> text, const std::string& path) {
-  constexpr int kDeepest = 3;  // the numbers in a list of a tensor
   // The parser treats a zero byte as the end of the text and would ignore the rest.
   if (text.empty() || text.front() != '{' || std::find(text.begin(), text.end(), 0) != text.end()) return json();
-  std::vector<std::set<std::string>> keys(kDeepest + 1);
-  size_t numbers = 0;  // of the list
-  bool is_refused = false;
-  const auto check = [&](int depth, json::parse_event_t event, json& parsed) {
-    // The start of an object is reported with the depth outside it, its keys with the depth inside.
-    const bool is_object = event == json::parse_event_t::object_start;
-    if (depth + (is_object ? 1 : 0) > kDeepest) is_refused = true;
-    if (event == json::parse_event_t::array_start) numbers = 0;
-    if (event == json::parse_event_t::value && ++numbers > kMostDimensions && depth == kDeepest) is_refused = true;
-    if (is_refused) return false;
-    if (is_object) keys[static_cast<size_t>(depth) + 1].clear();
-    if (event != json::parse_event_t::key) return true;
-    const auto name = parsed.get<std::string>();
-    if (keys[static_cast<size_t>(depth)].insert(name).second) return true;
-    throw tenon::DataError(path + ": its header has \"" + shorten(name) + "\" twice; expected each " +
-                           (depth == 1 ? "tensor" : "key") + " once");
-  };
-  json header = json::parse(text.begin(), text.end(), check, false);
-  return is_refused ? json() : header;
+  HeaderForm form(path);
+  if (!json::sax_parse(text.begin(), text.end(), &form)) return json();
+  return json::parse(text.begin(), text.end(), nullptr, false);
 }
 
 bool is_metadata(const json& entry) {

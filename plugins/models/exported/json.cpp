@@ -3,6 +3,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "plugins/json_depth.h"
+
 namespace exported {
 namespace {
 
@@ -13,27 +15,11 @@ constexpr int kMostLevels = 200;
   throw std::invalid_argument("found " + shorten(found) + "; expected " + expected);
 }
 
-// Functions that visit a value call themselves. A callback of nlohmann's parser could limit the depth, too, but the
-// parser then visits all earlier elements of a list at the end of each element.
-void check_depth(std::string_view text) {
-  int depth = 0;
-  bool is_in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') is_in_string = !is_in_string;
-    if (is_in_string && c == '\\') ++i;
-    if (is_in_string) continue;
-    if (c == '[' || c == '{') ++depth;
-    if (c == ']' || c == '}') --depth;
-    if (depth > kMostLevels)
-      throw std::invalid_argument("nests more than " + std::to_string(kMostLevels) + " levels deep");
-  }
-}
-
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  check_depth(text);
+  if (plugins::is_nested_deeper(text, kMostLevels))
+    throw std::invalid_argument("nests more than " + std::to_string(kMostLevels) + " levels deep");
   try {
     return Json::parse(text);
   } catch (const Json::exception& error) {

@@ -15,9 +15,9 @@ using namespace tenon::fuzz;
 using tenon::artifacts::SafetensorsFile;
 using tenon::artifacts::TensorView;
 
-// What our reader refuses and the package accepts.
-constexpr const char* kStricter[] = {"; expected F64, F32", "of type BOOL is", "twice", "more than",
-                                     "has the unknown key"};
+// What our reader refuses and the package accepts. The format requires { as the first byte of the header.
+constexpr const char* kStricter[] = {"; expected F64, F32", "of type BOOL is",     "twice",
+                                     "more than",           "has the unknown key", "does not start with {"};
 
 std::string encode_base64(std::span<const std::byte> bytes) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
