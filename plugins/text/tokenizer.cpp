@@ -2,20 +2,27 @@
 
 #include <sentencepiece_processor.h>
 #include <climits>
+#include <exception>
 
 #include <tenon/error.hpp>
 
 #include "plugins/regular_file.h"
+#include "plugins/text/check_tokenizer_model.h"
 
 namespace text {
 
 Tokenizer::Tokenizer(const std::string& model, const std::string& place)
     : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-  const auto status = processor_->LoadFromSerializedProto(model);
-  if (!status.ok() || processor_->GetPieceSize() < 1) {
-    throw tenon::DataError(place + ": is not a SentencePiece model" + (status.ok() ? "" : ": " + status.ToString()) +
-                           "; expected a file that spm_train wrote");
+  check_tokenizer_model(model, place);
+  std::string reason;
+  try {
+    const auto status = processor_->LoadFromSerializedProto(model);
+    if (status.ok() && processor_->GetPieceSize() > 0) return;
+    if (!status.ok()) reason = ": " + status.ToString();
+  } catch (const std::exception& error) {  // such as too many pieces for the trie
+    reason = std::string(": ") + error.what();
   }
+  throw tenon::DataError(place + ": is not a SentencePiece model" + reason + "; expected a file that spm_train wrote");
 }
 
 Tokenizer::~Tokenizer() = default;

@@ -2,7 +2,8 @@
 """Writes the seeds of the fuzz targets that other programs can write: make_seeds.py SEEDS
 
 NumPy writes .npy, Pillow .jpg and .png, tarfile .tar, the C compiler and objcopy shared libraries. The seeds of `exported`
-come from make_seeds_of_exported.py, and those of `safetensors` from the package.
+come from make_seeds_of_exported.py, those of `tokenizer` from make_seeds_of_tokenizer.py, and those of `safetensors` from
+the package.
 """
 import io
 import json
