@@ -139,7 +139,25 @@ TEST_CASE("other files of PyTorch are refused with what to do") {
   CHECK(has(refusal_of(kReferences / "script.pth"), "is a TorchScript model; expected weights"));
   CHECK(has(refusal_of(kReferences / "no_tensors.pth"),
             "has a dictionary without tensors, with the keys \"epoch\", \"weights\"; expected a state_dict"));
-  CHECK(has(refusal_of(write("zip.pth", "PK\x03\x04nothing")), "cannot be read as an archive of torch.save"));
+  CHECK(has(refusal_of(write("zip.pth", "PK\x03\x04nothing")), "the directory of the archive is damaged"));
+}
+
+TEST_CASE("an archive that would fill the memory is refused") {
+  const std::string whole = read(kReferences / "plain.pth");
+  const std::string entry = "PK\x01\x02", huge = "\x01\x01\x01\x04";  // 64 MiB and more
+  const size_t first = whole.find(entry);
+  std::string bytes = whole;
+  bytes.replace(first + 24, huge.size(), huge);
+  CHECK(has(refusal_of(write("compressed.pth", bytes)),
+            "compressed.pth: the records of the archive have more than 67108864 bytes together; expected a file of "
+            "torch.save, which is not compressed"));
+  // LibTorch reads the directory of the last signature, also where the length of the comment is wrong.
+  std::string two = whole + bytes.substr(first, bytes.find("PK\x06\x06") - first);
+  two += bytes.substr(bytes.rfind("PK\x05\x06")) + "x";
+  const auto offset = static_cast<uint32_t>(whole.size());
+  std::memcpy(two.data() + two.size() - 1 - 22 + 16, &offset, sizeof offset);
+  CHECK(
+      has(refusal_of(write("two_directories.pth", two)), "two_directories.pth: the records of the archive have more"));
 }
 
 TEST_CASE("a mutated file is refused or has the same tensors") {

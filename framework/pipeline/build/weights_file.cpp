@@ -97,7 +97,7 @@ auto read_zip(const fs::path& file, const Read& read) {
 // The records of an archive, compared with their checksums.
 class Records {
  public:
-  explicit Records(const fs::path& file) : file_(file), reader_(file.string()), sums_(read_sums(file)) {}
+  explicit Records(const fs::path& file) : file_(file), sums_(read_sums(file)), reader_(file.string()) {}
 
   bool has(const std::string& name) { return reader_.hasRecord(name); }
 
@@ -123,8 +123,8 @@ class Records {
   }
 
   const fs::path& file_;
-  PyTorchStreamReader reader_;
   std::map<std::string, uint32_t> sums_;
+  PyTorchStreamReader reader_;  // decompresses a record when it opens the file, after the check of the sizes
 };
 
 void check_kind(Records& reader, const fs::path& file) {
