@@ -230,7 +230,7 @@ TEST_CASE("a safetensors header that is not of the format is refused") {
   const std::string name(1000, 'x');
   CHECK(of("{\"" + name + "\":3}").find("tensor \"" + name.substr(0, 100) + "...\": its entry") == 0);
   CHECK(of(R"({"":{"dtype":"F32","shape":[6],"data_offsets":[0,24]}})") ==
-        "tensor \"\": has no name; list the other arrays in the parameter \"fields\"");
+        "one of the arrays has no name; list some of them in the parameter \"fields\"");
 }
 
 // It took minutes.

@@ -301,6 +301,14 @@ TEST_CASE("nulls, unsuitable values and different files are refused with file, r
   check_complaint("refused/empty_text.parquet", "empty_text.parquet: row 1: the column \"x\" is empty",
                   {{"labels", Texts{"x"}}});
   check_complaint("refused/large_number.parquet", "large_number.parquet: row 1: the column \"x\": the number 1");
+  const std::string advice = "; list columns in the parameter \"columns\", or numbers together in \"features\"";
+  check_complaint("refused/many_columns.parquet",
+                  "refused/many_columns.parquet: has 65 columns; expected at most 64" + advice);
+  CHECK(complaint(kFiles / "refused/many_columns.parquet", {{"columns", Texts{"x0", "x64"}}}).empty());
+  check_complaint("refused/no_name.parquet", "refused/no_name.parquet: one of the columns has no name" + advice);
+  CHECK(complaint(kFiles / "refused/no_elements.parquet", {}).empty());
+  check_complaint("refused/no_elements.parquet", "cannot be read; expected lists with elements",
+                  {{"columns", Texts{"x"}}});
   check_complaint("refused/other_schema",
                   "refused/other_schema/b.parquet: the column \"x\" has the type double; "
                   "expected int64, as in refused/other_schema/a.parquet");

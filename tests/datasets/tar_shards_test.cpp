@@ -203,6 +203,20 @@ TEST_CASE("samples that are incomplete or contradict each other are refused with
   check_complaint(WrittenTar().add("0.png", png).add("0.jpg", png), "it would be named \"image\", like another field");
 }
 
+TEST_CASE("members are refused that the host would refuse as fields") {
+  const std::string advice = "; list some of them in the parameter \"fields\"";
+  WrittenTar many;
+  for (int i = 0; i < 65; ++i) many.add("0.x" + std::to_string(i) + ".cls", "1");
+  CHECK(complaint(many) == "has 65 kinds of members that become fields; expected at most 64" + advice);
+  CHECK(complaint(many, {{"fields", Texts{"x0.cls", "x64.cls"}}}).empty());
+  CHECK(complaint(WrittenTar().add("0..cls", "1").add("0.a.cls", "1")) ==
+        "one of the kinds of members that become fields has no name" + advice);
+  std::string shape;
+  for (int i = 0; i < 65; ++i) shape += "1,";
+  check_complaint(WrittenTar().add("0.npy", make_npy("|u1", '(' + shape + ')', {1})),
+                  "has 65 dimensions; expected at most 64");
+}
+
 TEST_CASE("invalid entries of fields are refused") {
   const WrittenTar tar = WrittenTar().add("0.cls", "1");
   for (const std::string wrong : {"=jpg", "txt", "json", "json:", "a=", "jpg;npy", "cls:key", "a=jpg;"}) {

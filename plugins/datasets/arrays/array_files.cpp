@@ -10,6 +10,7 @@
 #include <tenon/plugin.h>
 #include <tenon/error.hpp>
 
+#include "plugins/datasets/shared/check_fields.h"
 #include "plugins/datasets/shared/list_folder.h"
 #include "plugins/datasets/shared/npy.h"
 
@@ -20,8 +21,6 @@ static_assert(std::endian::native == std::endian::little,
               "elements are copied from little-endian files without conversion");
 
 namespace fs = std::filesystem;
-
-constexpr size_t kMostFields = 64;  // the limit of the host
 
 std::vector<std::string> list_npy_files(const fs::path& folder) {
   std::vector<std::string> files;
@@ -94,17 +93,13 @@ void check_samples(const Array& array, const Array& first) {
   }
 }
 
-void check_fields(const std::vector<Array>& arrays, const std::string& path) {
-  if (arrays.size() > kMostFields) {
-    throw tenon::DataError(path + ": has " + std::to_string(arrays.size()) + " arrays; expected at most " +
-                           std::to_string(kMostFields) + "; list some of them in the parameter \"fields\"");
-  }
-  std::set<std::string> names;
+void check_arrays(const std::vector<Array>& arrays, const std::string& path) {
+  std::vector<std::string> names;
+  for (const Array& array : arrays) names.push_back(array.name);
+  datasets::check_fields(names, path, "arrays", "list some of them in the parameter \"fields\"");
+  std::set<std::string> known;
   for (const Array& array : arrays) {
-    if (array.name.empty()) {
-      throw tenon::DataError(array.place + ": has no name; list the other arrays in the parameter \"fields\"");
-    }
-    if (!names.insert(array.name).second) {
+    if (!known.insert(array.name).second) {
       throw tenon::DataError(path + ": the parameter \"fields\" names \"" + array.name +
                              "\" twice; expected each array once");
     }
@@ -128,7 +123,7 @@ ArrayFiles::ArrayFiles(const std::string& path, const std::vector<std::string>& 
     }
   }
   arrays_ = select(std::move(found), names, path);
-  check_fields(arrays_, path);
+  check_arrays(arrays_, path);
   for (const Array& array : arrays_) {
     const bool fits = array.bytes <= kMostInMemory;
     elements_.push_back(fits ? files_[array.file].read(array.offset, array.bytes) : std::vector<uint8_t>());

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "plugins/datasets/shared/check_fields.h"
 #include "plugins/images/transforms/suggest_name.h"
 
 namespace parquet_dataset {
@@ -66,9 +67,14 @@ ChosenColumns::ChosenColumns(const ParquetFile& file, const std::map<std::string
   for (const std::string& name : labels) add_label(name, classes);
   for (const std::string& name : params.texts("text")) add_text(name);
   for (const char* parameter : {"features", "targets"}) add_stack(parameter, params.texts(parameter));
-  if (!fields_.empty()) return;
-  throw tenon::DataError(file.path() + ": no column becomes a field" + left_out_ +
-                         "; list texts in the parameter \"labels\" or \"text\"");
+  if (fields_.empty()) {
+    throw tenon::DataError(file.path() + ": no column becomes a field" + left_out_ +
+                           "; list texts in the parameter \"labels\" or \"text\"");
+  }
+  std::vector<std::string> names;
+  for (const ChosenField& field : fields_) names.push_back(field.name);
+  datasets::check_fields(names, file.path(), "columns",
+                         "list columns in the parameter \"columns\", or numbers together in \"features\"");
 }
 
 const Column& ChosenColumns::find(const std::string& name, const char* parameter) const {
@@ -113,6 +119,9 @@ void ChosenColumns::add_column(const std::string& name, const char* parameter) {
   if (column.kind == Kind::other) {
     refuse_type(file_, column, parameter,
                 "images (bytes), integers up to int64, floats, bools, or lists of them; leave it out, or convert it");
+  }
+  if (column.kind == Kind::list && column.length == 0) {
+    refuse_type(file_, column, parameter, "lists with elements; leave it out: name the others in \"columns\"");
   }
   const auto kind = column.kind == Kind::bytes ? ChosenField::Kind::image : ChosenField::Kind::numbers;
   add_field({name, kind, {take(column, parameter)}, classes_of(column)});
@@ -167,7 +176,8 @@ void ChosenColumns::add_default_columns(const tenon::Params& params) {
     // Sounds are bytes, too.
     const bool is_other_file =
         column.kind == Kind::bytes && feature != features_.end() && feature->second.type != "Image";
-    if (column.kind != Kind::text && column.kind != Kind::other && !is_other_file) {
+    const bool is_empty = column.kind == Kind::list && column.length == 0;
+    if (column.kind != Kind::text && column.kind != Kind::other && !is_other_file && !is_empty) {
       add_column(column.name, "columns");
     } else {
       left_out_ += (left_out_.empty() ? "; left out: " : ", ") + describe(column);

@@ -45,6 +45,11 @@ void ImageColumn::add(const TarMember& member, uint8_t alternative) {
 void ArrayColumn::add(TarReader& reader, const TarMember& member, uint8_t alternative, const std::string& place) {
   const uint64_t offset = datasets::npy_data_offset(reader.peek(member, datasets::kNpyStart), member.size, place);
   const datasets::NpyHeader header = datasets::read_npy_header(reader.peek(member, offset), member.size, place);
+  constexpr size_t kMostDimensions = 64;  // the limit of the host
+  if (header.shape.size() > kMostDimensions) {
+    throw tenon::DataError(place + ": has " + std::to_string(header.shape.size()) + " dimensions; expected at most " +
+                           std::to_string(kMostDimensions));
+  }
   if (stored_.empty()) {
     dtype_ = header.dtype;
     first_ = header.shape;

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "plugins/datasets/shared/check_fields.h"
+
 namespace tar_shards {
 namespace {
 
@@ -67,6 +69,10 @@ void ShardIndex::add_fields(const std::vector<std::string>& texts, const std::ve
     if (field.kind == ShardField::Kind::label) column = LabelColumn(field, classes);
     fields_.push_back({std::move(field), std::move(column)});
   }
+  std::vector<std::string> names;
+  for (const Field& field : fields_) names.push_back(field.field.name);
+  datasets::check_fields(names, shards_.front().path(), "kinds of members that become fields",
+                         "list some of them in the parameter \"fields\"");
   if (!fields_.empty()) return;
   std::string found;
   for (const std::string& extension : there) found += (found.empty() ? "." : ", .") + extension;
