@@ -12,10 +12,10 @@ namespace text {
 namespace {
 
 // Numbers of fields in sentencepiece_model.proto.
-constexpr uint64_t kPieces = 1, kNormalizer = 3, kDenormalizer = 5;  // of ModelProto
-constexpr uint64_t kPiece = 1, kType = 3;                            // of SentencePiece
-constexpr uint64_t kCharsmap = 2;                                    // of NormalizerSpec
-constexpr uint64_t kUserDefined = 4;                                 // a type of SentencePiece
+constexpr uint32_t kPieces = 1, kNormalizer = 3, kDenormalizer = 5;  // of ModelProto
+constexpr uint32_t kPiece = 1, kType = 3;                            // of SentencePiece
+constexpr uint32_t kCharsmap = 2;                                    // of NormalizerSpec
+constexpr uint32_t kUserDefined = 4;                                 // a type of SentencePiece
 
 // Arrays of these sizes are on the stack of SentencePiece, which reads all matches of a text from them.
 constexpr int kMostReplacements = 32;  // Normalizer::kMaxTrieResultsSize
@@ -33,7 +33,7 @@ class Fields {
   // Returns false at the end.
   bool next() {
     if (rest_.empty()) return false;
-    const uint64_t tag = read_varint();
+    const auto tag = static_cast<uint32_t>(read_varint());  // Protocol Buffers keeps 32 bits
     number_ = tag >> 3;
     text_ = {};
     value_ = 0;
@@ -47,7 +47,7 @@ class Fields {
     return true;
   }
 
-  uint64_t number() const { return number_; }
+  uint32_t number() const { return number_; }
   uint64_t value() const { return value_; }
   std::string_view text() const { return text_; }
 
@@ -73,7 +73,8 @@ class Fields {
 
   std::string_view rest_;
   const std::string& place_;
-  uint64_t number_ = 0, value_ = 0;
+  uint32_t number_ = 0;
+  uint64_t value_ = 0;
   std::string_view text_;
 };
 
@@ -163,9 +164,10 @@ void check_tokenizer_model(std::string_view model, const std::string& place) {
       bool is_symbol = false;
       for (Fields inner(fields.text(), place); inner.next();) {
         if (inner.number() == kPiece) piece = inner.text();
-        if (inner.number() == kType && inner.value() == kUserDefined) is_symbol = true;
+        if (inner.number() == kType && static_cast<uint32_t>(inner.value()) == kUserDefined) is_symbol = true;
       }
-      if (is_symbol) symbols.push_back(piece);
+      // The library finds symbols up to the first zero byte.
+      if (is_symbol) symbols.push_back(piece.substr(0, piece.find('\0')));
     } else if (fields.number() == kNormalizer || fields.number() == kDenormalizer) {
       for (Fields inner(fields.text(), place); inner.next();)
         if (inner.number() == kCharsmap) check_charsmap(inner.text(), place);

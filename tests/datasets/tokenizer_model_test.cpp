@@ -75,10 +75,14 @@ Units make_trie(uint32_t place, uint32_t next) {
   return units;
 }
 
+// A user-defined symbol; `type`: 4, encoded.
+std::string symbol(const std::string& text, const std::string& type = "\x04") {
+  return field(1, field(1, text) + '\x15' + bytes_of(-1.0f) + '\x18' + type);
+}
+
 std::string symbols(int count) {
   std::string pieces;
-  for (int i = 1; i <= count; ++i)
-    pieces += field(1, field(1, std::string(static_cast<size_t>(i), '~')) + '\x15' + bytes_of(-1.0f) + "\x18\x04");
+  for (int i = 1; i <= count; ++i) pieces += symbol(std::string(static_cast<size_t>(i), '~'));
   return pieces;
 }
 
@@ -127,6 +131,9 @@ TEST_CASE("a model with more matches than the library has room for is refused") 
   CHECK(refusal(trained() + symbols(65)) ==
         "a.model: is not a SentencePiece model: more than 64 of its user-defined symbols begin with each other; "
         "expected a file that spm_train wrote");
+  const std::string longest(65, '~');
+  CHECK_FALSE(refusal(trained() + symbols(64) + symbol(longest + std::string("\0x", 2))).empty());
+  CHECK_FALSE(refusal(trained() + symbols(64) + symbol(longest, encode_varint(uint64_t{1} << 32 | 4))).empty());
 }
 
 TEST_CASE("a model with fields that are cut short is refused") {

@@ -166,6 +166,7 @@ CSVS = {
     "semicolons": ";x;y\n1,5;2\n",
     "byte_order_mark": ",\ufeffx,y\n1,2",
     "open_quote": ',x\n"1',
+    "reason_in_header": "0text after the closing quote,text after the closing quote\n1,2\n",
     "carriage_return": ",x\n1\r2\n3\r",
 }
 
