@@ -260,6 +260,10 @@ def make_images():
               "rotated.png": make_image("PNG", (5, 3), "RGB", exif=exif),
               "header.webp": make_image("WEBP", (8, 6), "RGB", quality=10),
               "header.tiff": make_image("TIFF", (6, 4), "RGB"),
+              "lzw.tiff": make_image("TIFF", (6, 4), "RGB", compression="tiff_lzw"),
+              "deflate.tiff": make_image("TIFF", (6, 4), "L", compression="tiff_adobe_deflate"),
+              "pack_bits.tiff": make_image("TIFF", (6, 4), "RGBA", compression="packbits"),
+              "jpeg.tiff": make_image("TIFF", (16, 16), "RGB", compression="jpeg"),
               "header.bmp": make_image("BMP", (5, 4), "RGB"),
               "header.ppm": make_image("PPM", (5, 4), "RGB")}
     return {name: head + bytes([index % 2]) + data for index, (name, data) in enumerate(images.items())}

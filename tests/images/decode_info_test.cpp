@@ -116,6 +116,21 @@ TEST_CASE("more pixels than allowed are refused before memory is allocated") {
   CHECK(refusal(text("P6\n2000000 10\n255\n")).find("a.jpg: has 2000000 x 10 pixels; expected at most 1048576") == 0);
 }
 
+TEST_CASE("tiles that have far more pixels than allowed together are refused") {
+  // Tags with one 32-bit number: 100 x 1 pixels of grey in tiles of 1 x 16.
+  const std::vector<std::pair<uint16_t, uint32_t>> tags = {{256, 100}, {257, 1}, {258, 8},  {259, 1}, {262, 1},
+                                                           {277, 1},   {322, 1}, {323, 16}, {324, 8}, {325, 16}};
+  File file = {'I', 'I', 42, 0, 8, 0, 0, 0, static_cast<uint8_t>(tags.size()), 0};
+  for (const auto& [tag, number] : tags) {
+    for (const uint32_t value : {tag | 4u << 16, 1u, number})
+      for (int byte = 0; byte < 4; ++byte) file.push_back(static_cast<uint8_t>(value >> 8 * byte));
+  }
+  file.resize(file.size() + 4 + 1600);
+  CHECK(refusal(file, {400}) == "");
+  CHECK(refusal(file, {399}) ==
+        "a.jpg: its 100 tiles of 16 pixels have more than 4 times 399 pixels together; convert it");
+}
+
 TEST_CASE("an image of no size is refused") {
   CHECK(refusal(with_frame_byte(with_frame_byte(photo(), 4, 0), 5, 0)).find("a size of 40 x 0 pixels") !=
         std::string::npos);

@@ -13,12 +13,24 @@ void check_parts(const TiffTags& tags, const ByteReader& bytes, uint16_t offsets
   }
 }
 
-// A decoder allocates memory for a whole tile, even for a small image.
-void check_tile(const TiffTags& tags, const Limits& limits) {
-  const uint64_t pixels = uint64_t{tags.get(tiff_tag::kTileWidth, 0)} * tags.get(tiff_tag::kTileHeight, 0);
-  if (pixels > static_cast<uint64_t>(limits.max_pixels)) {
+// A decoder allocates memory for a whole tile, even for a small image, and decodes whole tiles. They may store the same
+// bytes, so a small file could keep it busy for hours.
+void check_tiles(const TiffTags& tags, cv::Size size, const Limits& limits) {
+  constexpr uint64_t kMostFill = 4;  // times the limit of pixels, for images of a few rows or columns
+  const auto most = static_cast<uint64_t>(limits.max_pixels);
+  const uint64_t width = tags.get(tiff_tag::kTileWidth, 0), height = tags.get(tiff_tag::kTileHeight, 0);
+  const uint64_t pixels = width * height;
+  if (pixels > most) {
     throw DamagedHeader("its tiles have " + std::to_string(pixels) + " pixels; expected at most " +
-                        std::to_string(limits.max_pixels) + "; convert it");
+                        std::to_string(most) + "; convert it");
+  }
+  if (pixels == 0) return;
+  const auto divide_up = [](int side, uint64_t tile) { return (static_cast<uint64_t>(side) + tile - 1) / tile; };
+  const uint64_t tiles = divide_up(size.width, width) * divide_up(size.height, height);
+  if (tiles / kMostFill > most / pixels) {
+    throw DamagedHeader("its " + std::to_string(tiles) + " tiles of " + std::to_string(pixels) +
+                        " pixels have more than " + std::to_string(kMostFill) + " times " + std::to_string(most) +
+                        " pixels together; convert it");
   }
 }
 
@@ -101,7 +113,7 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   check_compression(tags);
   check_colours(tags, channels, bits);
   if (bits == 16) check_deep(tags, channels);
-  check_tile(tags, limits);
+  check_tiles(tags, size, limits);
   check_parts(tags, bytes, tiff_tag::kStripOffsets, tiff_tag::kStripByteCounts);
   check_parts(tags, bytes, tiff_tag::kTileOffsets, tiff_tag::kTileByteCounts);
   const uint32_t orientation = tags.get(tiff_tag::kOrientation, 1);

@@ -1,13 +1,17 @@
 // Decodes arbitrary bytes as an image, and a window of it. The first bytes choose the window and the size that is
 // needed. A wrong file is refused with tenon::DataError. A window at full size has the pixels of the whole image. Only
-// JPEG and PNG are decoded, because OpenCV's decoders of the other formats are not compiled for fuzzing.
+// JPEG and PNG are decoded, because OpenCV's decoders of the other formats are not compiled for fuzzing. The data of
+// TIFF, BMP and PNM are checked as before decoding.
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include <tenon/error.hpp>
 
 #include "plugins/images/decode/decode_image.h"
+#include "plugins/images/decode/headers.h"
+#include "plugins/images/decode/tiff_data.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {
@@ -56,6 +60,18 @@ void decode(Bytes file, const ImageInfo& info, const cv::Rect& window, Scaling s
   if (part.eighths == 8) require(are_equal(part.image, whole(window)));
 }
 
+void check_data_of_others(Bytes file, const ImageInfo& info) {
+  try {
+    if (info.format == Format::bmp) check_bmp_data(file, info);
+    if (info.format == Format::pnm) check_pnm_data(file);
+    if (info.format != Format::tiff) return;
+    check_tiff_data(file);
+    std::vector<uint8_t> copy;
+    require(without_alpha(file, copy).size() == file.size());
+  } catch (const DamagedHeader&) {
+  }
+}
+
 }  // namespace
 
 TENON_FUZZ_TARGET(image_window) {
@@ -68,7 +84,7 @@ TENON_FUZZ_TARGET(image_window) {
     const ImageInfo info = read_image_info(choices.rest(), "fuzzed", kLimits);
     require(info.size.width > 0 && info.size.height > 0 &&
             int64_t{info.size.width} * info.size.height <= kLimits.max_pixels);
-    if (info.format != Format::jpeg && info.format != Format::png) return;
+    if (info.format != Format::jpeg && info.format != Format::png) return check_data_of_others(choices.rest(), info);
     decode(choices.rest(), info, choose_window(of_window, info.size), scaling);
   } catch (const tenon::DataError&) {
   }
