@@ -18,7 +18,7 @@
 #include "framework/plugins/calls/ports.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/xxh128.h"
+#include "framework/support/digests/xxh128.h"
 #include "host/command_line/command.h"
 #include "host/training/checkpoint_files.h"
 

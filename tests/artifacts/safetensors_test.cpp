@@ -12,7 +12,7 @@
 #include <random>
 
 #include "file_size_limit.h"
-#include "framework/support/xxh128.h"
+#include "framework/support/digests/xxh128.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -8,7 +8,7 @@
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/support/sha256.h"
+#include "framework/support/digests/sha256.h"
 #include "tests/bundled/rounding.h"
 #include "tests/bundled/scattered_numbers.h"
 #include "tests/doctest_with_torch.h"

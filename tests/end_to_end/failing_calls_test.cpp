@@ -1,7 +1,7 @@
 // System calls that fail or are interrupted, injected by strace.
 #include <doctest/doctest.h>
 
-#include "framework/support/sha256.h"
+#include "framework/support/digests/sha256.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

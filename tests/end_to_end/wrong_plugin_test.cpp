@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "framework/support/sha256.h"
+#include "framework/support/digests/sha256.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;

@@ -10,7 +10,7 @@
 #include <tenon/abi.h>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/sha256.h"
+#include "framework/support/digests/sha256.h"
 
 namespace tenon::golden {
 

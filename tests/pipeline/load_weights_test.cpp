@@ -10,8 +10,8 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/digests/xxh128.h"
 #include "framework/support/error.h"
-#include "framework/support/xxh128.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "framework/support/sha256.h"
+#include "framework/support/digests/sha256.h"
 #include "tests/plugins/fixture_plugins.h"
 
 namespace fs = std::filesystem;

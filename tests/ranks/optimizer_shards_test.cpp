@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "framework/support/sha256.h"
+#include "framework/support/digests/sha256.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"

@@ -1,4 +1,4 @@
-#include "framework/support/sha256.h"
+#include "framework/support/digests/sha256.h"
 
 #include <doctest/doctest.h>
 

@@ -20,9 +20,9 @@
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/files/file_error.h"
 #include "framework/support/check.h"
+#include "framework/support/digests/xxh128.h"
 #include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
-#include "framework/support/xxh128.h"
 
 namespace tenon::artifacts {
 

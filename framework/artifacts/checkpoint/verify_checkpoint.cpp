@@ -7,9 +7,9 @@
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
+#include "framework/support/digests/xxh128.h"
 #include "framework/support/error.h"
 #include "framework/support/read_file.h"
-#include "framework/support/xxh128.h"
 
 namespace tenon::artifacts {
 

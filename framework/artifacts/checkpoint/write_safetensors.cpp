@@ -4,7 +4,7 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/checkpoint/safetensors_layout.h"
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/support/xxh128.h"
+#include "framework/support/digests/xxh128.h"
 
 namespace tenon::artifacts {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "framework/support/crc32c.h"
+#include "framework/support/digests/crc32c.h"
 
 namespace tenon::artifacts {
 

@@ -23,9 +23,9 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
+#include "framework/support/digests/sha256.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
-#include "framework/support/sha256.h"
 
 namespace tenon::distributed {
 

@@ -11,9 +11,9 @@
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/plugins/calls/component.h"
 #include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/digests/xxh128.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
-#include "framework/support/xxh128.h"
 
 namespace tenon::pipeline {
 

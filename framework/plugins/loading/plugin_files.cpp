@@ -9,10 +9,10 @@
 
 #include "framework/plugins/loading/inspect_library.h"
 #include "framework/plugins/loading/plugin_note.h"
+#include "framework/support/digests/sha256.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/nearest_path.h"
-#include "framework/support/sha256.h"
 
 namespace tenon::plugins {
 

@@ -1,4 +1,4 @@
-#include "framework/support/xxh128.h"
+#include "framework/support/digests/xxh128.h"
 
 #include <unistd.h>
 #include <xxhash.h>

@@ -1,4 +1,4 @@
-#include "framework/support/crc32c.h"
+#include "framework/support/digests/crc32c.h"
 
 #include <array>
 
