@@ -152,6 +152,7 @@ TEST_CASE("divided weights give the same bits as whole ones") {
                  {kVit, kMuon, "train.accumulate=3", "train.clip_norm=0.5"},
                  {kVit, kAdamw, kCheckpointing, "train.precision=\"bf16\""},
                  {kResnet, kMuon, "train.memory_format=\"channels_last\"", "train.precision=\"fp16\""},
+                 {kResnet, kAdamw, "train.memory_format=\"channels_last\"", "train.precision=\"bf16_true\""},
                  {kVit, "optimizer={use=\"schedule_free_adamw\",lr=0.01}"}});
   check_same(3, {{kVit, kAdamw, "train.precision=\"bf16\"", "train.average={use=\"ema\",decay=0.9}"},
                  {kResnet, kAdamw, "train.average={use=\"swa\",every=\"3 steps\"}"},
