@@ -81,10 +81,10 @@ class OwnerReducer::Transfer {
   }
 
  private:
-  // Gradients with the same owner and dtype, one after another.
+  // The gradients of one dtype.
   struct Message {
-    std::vector<size_t> members;
-    at::Tensor packed;
+    std::vector<size_t> owned;  // members of the bucket that this rank owns
+    at::Tensor received;        // [ranks, elements of the owned members]
     ProcessGroup::Pending pending;
   };
 
@@ -108,27 +108,41 @@ class OwnerReducer::Transfer {
     shared_ = reducer_.shared_->start(sent_, std::move(owners));
   }
 
+  // Each rank sends its gradients to their owners alone. A reduction on one rank would send up to twice as many bytes.
   void start_messages() {
-    std::map<std::pair<int64_t, at::ScalarType>, std::vector<size_t>> groups;
-    for (size_t i = 0; i < bucket_.size(); ++i) groups[{owner(i), sent_[i].scalar_type()}].push_back(i);
-    for (auto& [key, members] : groups) {
+    std::map<at::ScalarType, std::vector<size_t>> by_dtype;
+    for (size_t i = 0; i < bucket_.size(); ++i) by_dtype[sent_[i].scalar_type()].push_back(i);
+    const int64_t ranks = reducer_.group_.size();
+    for (auto& [dtype, members] : by_dtype) {
+      std::ranges::stable_sort(members, {}, [this](size_t member) { return owner(member); });
+      std::vector<int64_t> elements(static_cast<size_t>(ranks), 0);  // of each owner
       std::vector<at::Tensor> flat;
-      for (const size_t member : members) flat.push_back(sent_[member].reshape({-1}));
+      Message& message = messages_.emplace_back();
+      for (const size_t member : members) {
+        flat.push_back(sent_[member].reshape({-1}));
+        elements[static_cast<size_t>(owner(member))] += sent_[member].numel();
+        if (is_owned(member)) message.owned.push_back(member);
+      }
       const at::Tensor packed = at::cat(flat);
-      if (key.first != reducer_.group_.rank())
-        for (const size_t member : members) sent_[member].reset();
-      messages_.push_back({std::move(members), packed, reducer_.group_.start_sum_on(key.first, packed)});
+      for (const size_t member : members)
+        if (!is_owned(member)) sent_[member].reset();
+      const int64_t owned = elements[static_cast<size_t>(reducer_.group_.rank())];
+      message.received = at::empty({ranks, owned}, packed.options());
+      message.pending = reducer_.group_.start_exchange(packed, std::move(elements), message.received.view({-1}),
+                                                       std::vector<int64_t>(static_cast<size_t>(ranks), owned));
     }
   }
 
+  // Adds in the order of the ranks.
   void finish(Message& message) {
     message.pending.wait();
-    if (!is_owned(message.members.front())) return;
+    const at::Tensor sum = message.received[0];
+    for (int64_t rank = 1; rank < reducer_.group_.size(); ++rank) sum.add_(message.received[rank]);
     int64_t place = 0;
-    for (const size_t member : message.members) {
-      at::Tensor& sum = sent_[member];
-      sum.copy_(message.packed.narrow(0, place, sum.numel()).view(sum.sizes()));
-      place += sum.numel();
+    for (const size_t member : message.owned) {
+      at::Tensor& gradient = sent_[member];
+      gradient.copy_(sum.narrow(0, place, gradient.numel()).view(gradient.sizes()));
+      place += gradient.numel();
     }
   }
 

@@ -229,13 +229,12 @@ ProcessGroup::Pending ProcessGroup::start_reduce(Reduction reduction, at::Tensor
 
 void ProcessGroup::reduce(Reduction reduction, at::Tensor tensor) { start_reduce(reduction, std::move(tensor)).wait(); }
 
-ProcessGroup::Pending ProcessGroup::start_sum_on(int64_t owner, at::Tensor tensor) {
-  std::vector<at::Tensor> tensors{tensor};
-  c10d::ReduceOptions options;
-  options.rootRank = owner;
+ProcessGroup::Pending ProcessGroup::start_exchange(at::Tensor input, std::vector<int64_t> sent, at::Tensor output,
+                                                   std::vector<int64_t> received) {
   c10::intrusive_ptr<c10d::Work> work;
-  wait_for_all([&] { work = parts_->group->reduce(tensors, options); });
-  return Pending([this, work, tensor = std::move(tensor)] { wait_for_all([&work] { work->wait(); }); });
+  wait_for_all([&] { work = parts_->group->alltoall_base(output, input, received, sent); });
+  return Pending(
+      [this, work, input = std::move(input), output = std::move(output)] { wait_for_all([&work] { work->wait(); }); });
 }
 
 ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor>& tensors, int64_t from) {

@@ -70,9 +70,10 @@ class ProcessGroup {
   // Reduce the tensor over all ranks, in place.
   Pending start_reduce(Reduction reduction, at::Tensor tensor);
   void reduce(Reduction reduction, at::Tensor tensor);
-  // Sums a contiguous tensor over the ranks. wait() returns when `tensor` of rank `owner` has the sum; those of the
-  // others are undefined.
-  Pending start_sum_on(int64_t owner, at::Tensor tensor);
+  // Sends a part of `input` to each rank, in the order of the ranks. wait() returns when `output` has the parts that
+  // the ranks have sent to this one, in their order. Both tensors are contiguous. `sent` and `received`: the number of
+  // elements of each part.
+  Pending start_exchange(at::Tensor input, std::vector<int64_t> sent, at::Tensor output, std::vector<int64_t> received);
   // Sends the current values of one rank in one message. wait() copies them into the tensors of the other ranks.
   Pending start_broadcast(const std::vector<at::Tensor>& tensors, int64_t from = 0);
   // Concatenates [n_r, ...] of each rank r to [sum of n_r, ...], in the order of the ranks.
