@@ -165,6 +165,11 @@ TEST_CASE("a tensor with sizes that do not fit its record is refused before memo
                 "the layout 1 is not supported");
 }
 
+TEST_CASE("a tensor of type BOOL with other bytes than 0 and 1 is refused") {
+  constexpr int kBool = 12;  // of the schema
+  check_refused(change_weight([&](json& weight) { weight["tensor_meta"]["dtype"] = kBool; }), "of type BOOL is ");
+}
+
 TEST_CASE("records outside of their folder, and pickles, are refused") {
   for (const char* name : {"/etc/passwd", "../constants/tensor_0", "", "."})
     check_refused(change_weight([&](json& weight) { weight["path_name"] = name; }), "expected a name such as weight_0");

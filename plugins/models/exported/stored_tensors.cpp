@@ -72,7 +72,16 @@ void check_count(const Geometry& geometry, uint64_t stored) {
   }
 }
 
+// Reading any other byte as a C++ bool is undefined behaviour.
+void check_booleans(const std::vector<char>& bytes) {
+  const auto wrong = std::ranges::find_if(bytes, [](char byte) { return byte != 0 && byte != 1; });
+  if (wrong == bytes.end()) return;
+  throw std::invalid_argument("element " + std::to_string(wrong - bytes.begin()) + " of type BOOL is " +
+                              std::to_string(static_cast<unsigned char>(*wrong)) + "; expected 0 or 1");
+}
+
 at::Tensor make_tensor(const Geometry& geometry, const std::vector<char>& bytes) {
+  if (geometry.dtype == c10::kBool) check_booleans(bytes);
   const uint64_t stored = bytes.size() / c10::elementSize(geometry.dtype);
   const uint64_t reach = count_reach(geometry);
   if (reach > stored)
