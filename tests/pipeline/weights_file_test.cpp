@@ -1,6 +1,8 @@
 // Files of torch.save and safetensors in several files. tests/parity/make_state_dicts.py wrote the references.
 #include "framework/pipeline/build/weights_file.h"
 
+#include <caffe2/serialize/inline_container.h>
+
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -30,6 +32,26 @@ std::string read(const fs::path& file) {
 fs::path write(const std::string& name, const std::string& bytes) {
   const fs::path file = tenon::test_folder() / name;
   std::ofstream(file, std::ios::binary) << bytes;
+  return file;
+}
+
+// The records of an archive by their names, without those that the writer adds.
+std::map<std::string, std::string> read_records(const fs::path& file) {
+  std::map<std::string, std::string> records;
+  caffe2::serialize::PyTorchStreamReader reader(file.string());
+  for (const std::string& name : reader.getAllRecords()) {
+    if (name.starts_with(".data/") || name == "byteorder" || name == "version") continue;
+    const auto [data, bytes] = reader.getRecord(name);
+    records[name].assign(static_cast<const char*>(data.get()), bytes);
+  }
+  return records;
+}
+
+fs::path write_records(const std::string& name, const std::map<std::string, std::string>& records) {
+  const fs::path file = tenon::test_folder() / name;
+  caffe2::serialize::PyTorchStreamWriter writer(file.string());
+  for (const auto& [record, bytes] : records) writer.writeRecord(record, bytes.data(), bytes.size());
+  writer.writeEndOfFile();
   return file;
 }
 
@@ -158,6 +180,32 @@ TEST_CASE("an archive that would fill the memory is refused") {
   std::memcpy(two.data() + two.size() - 1 - 22 + 16, &offset, sizeof offset);
   CHECK(
       has(refusal_of(write("two_directories.pth", two)), "two_directories.pth: the records of the archive have more"));
+}
+
+TEST_CASE("a tensor of type BOOL with other bytes than 0 and 1 is refused") {
+  std::map<std::string, std::string> records = read_records(kReferences / "plain.pth");
+  std::string& truths = records.at("data/6");
+  REQUIRE(truths == std::string("\1\0\1", 3));
+  CHECK(refusal_of(write_records("truths.pth", records)) == "accepted");
+  truths[1] = 2;
+  CHECK(has(refusal_of(write_records("other_bytes.pth", records)),
+            "other_bytes.pth: the element 1 of the tensor \"mask\" of type BOOL is 2; expected 0 or 1"));
+}
+
+TEST_CASE("tensors with far more bytes than the file are refused before memory is allocated") {
+  const auto text = [](const std::string& value) {
+    return 'X' + std::string(1, static_cast<char>(value.size())) + std::string(3, '\0') + value;
+  };
+  const std::string elements("J\0\0\0\x08", 5);  // 2^27 of 4 bytes
+  const std::string dictionary = "ccollections\nOrderedDict\n)R";
+  std::string pickle = "\x80\x02" + dictionary + '(';
+  for (const char* name : {"a", "b", "c"}) {
+    pickle += text(name) + "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" +
+              text("0") + text("cpu") + elements + "tQK" + std::string(1, '\0') + '(' + elements + "t(K\1t\x89" +
+              dictionary + "tR";
+  }
+  const fs::path file = write_records("shared.pth", {{"data.pkl", pickle + "u."}, {"data/0", "abcd"}});
+  CHECK(has(refusal_of(file), "shared.pth: has tensors with more than 16 times the bytes of the file"));
 }
 
 TEST_CASE("a mutated file is refused or has the same tensors") {

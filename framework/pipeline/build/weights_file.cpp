@@ -63,6 +63,29 @@ fs::path find_in_folder(const fs::path& folder) {
                      artifacts::kModelFile + "; expected one of them, or a file of weights");
 }
 
+// Tensors that share a storage are copied. A pickle of a few megabytes could name a hundred thousand of them.
+void check_total(const std::vector<PickledTensor>& tensors, const fs::path& file) {
+  constexpr uint64_t kMostTimes = 16, kSmallest = uint64_t{64} << 20;
+  const uint64_t file_bytes = support::read_file_size(file, ErrorKind::checkpoint);
+  uint64_t left = kMostTimes * std::max(file_bytes, kSmallest);
+  for (const PickledTensor& tensor : tensors) {
+    const uint64_t bytes = artifacts::count_bytes(tensor.shape, plugins::dtype_bytes(tensor.dtype)).value_or(0);
+    if (bytes > left)
+      refuse(file, "has tensors with more than " + std::to_string(kMostTimes) +
+                       " times the bytes of the file; expected a state_dict of torch.save; the file may be damaged");
+    left -= bytes;
+  }
+}
+
+// Reading any other byte as a C++ bool is undefined behaviour.
+void check_booleans(const PickledTensor& tensor, const std::vector<std::byte>& elements, const fs::path& file) {
+  const auto wrong = std::ranges::find_if(elements, [](std::byte value) { return value > std::byte{1}; });
+  if (wrong == elements.end()) return;
+  refuse(file, "the element " + std::to_string(wrong - elements.begin()) + " of the tensor " +
+                   artifacts::quote_name(tensor.name) + " of type BOOL is " +
+                   std::to_string(std::to_integer<int>(*wrong)) + "; expected 0 or 1");
+}
+
 // The elements of one tensor in row-major order.
 void copy_elements(const PickledTensor& tensor, const std::byte* storage, size_t element, std::byte* out) {
   std::vector<int64_t> at(tensor.shape.size(), 0);
@@ -185,6 +208,7 @@ void WeightsFile::open_archive(const fs::path& file) {
     const artifacts::PickledStateDict parsed =
         artifacts::parse_state_dict({static_cast<const char*>(pickle.get()), pickle_bytes}, file.string());
     if (!parsed.key.empty()) support::log_info(file.string() + ": the weights are at \"" + parsed.key + "\"");
+    check_total(parsed.tensors, file);
     std::map<std::string, std::pair<at::DataPtr, size_t>> storages;
     for (const PickledTensor& tensor : parsed.tensors) {
       const uint64_t element = plugins::dtype_bytes(tensor.dtype);
@@ -205,6 +229,7 @@ void WeightsFile::open_archive(const fs::path& file) {
       std::vector<std::byte>& copy = copies_.emplace_back(bytes);
       if (bytes > 0)
         copy_elements(tensor, static_cast<const std::byte*>(storage->second.first.get()), element, copy.data());
+      if (tensor.dtype == TENON_BOOL) check_booleans(tensor, copy, file);
       tensors_.push_back({tensor.name, tensor.dtype, tensor.shape, copy.data(), bytes});
     }
     return 0;
