@@ -2,8 +2,8 @@
 
     python bench/traffic.py [--processes 2,3,4,8] [--build build/release]
 
-Trains a GPT of 7 M parameters over gloo's sockets in a separate network namespace, whose loopback device counts bytes.
-The bytes of a step are the difference between runs of 12 and of 4 steps, so those of the start are not included. Prints
+Trains a GPT of 7 M parameters over gloo's sockets in a separate network namespace. Its loopback device counts bytes. The
+bytes of a step are the difference between runs of 12 and of 4 steps, so those of the start are not included. Prints
 the bytes for each parameter, process and step next to the formula of docs/reference/scaling.md. Needs `unshare` and `ip`.
 """
 
