@@ -105,6 +105,11 @@ TEST_CASE("a path without weights is suggested in the way that works") {
   CHECK(suggestion((output / "digit").string()) == "did you mean " + digits + "?");
   CHECK(suggestion((run / "checkpoints/step-7").string()) ==
         "did you mean " + (run / "checkpoints/step-00000007").string() + "?");
+  // A model in several files.
+  const fs::path checkpoint = run / "checkpoints/step-00000007";
+  fs::rename(checkpoint / kModelFile, checkpoint / name_model_part(0, 1));
+  std::ofstream(checkpoint / kModelIndex) << print_model_index({{"w", name_model_part(0, 1)}}, 4);
+  CHECK(suggestion((checkpoint / kModelFile).string()) == "did you mean " + (checkpoint / kModelIndex).string() + "?");
 }
 
 TEST_CASE("without weights the error states what was expected") {

@@ -40,6 +40,12 @@ fs::path find_model_file(const fs::path& folder) {
   return support::is_file(folder / kModelIndex) ? folder / kModelIndex : folder / kModelFile;
 }
 
+std::optional<fs::path> find_index_instead(const fs::path& file) {
+  const fs::path index = file.parent_path() / kModelIndex;
+  const bool has_index = file.filename() == kModelFile && !support::path_exists(file) && support::is_file(index);
+  return has_index ? std::optional(index) : std::nullopt;
+}
+
 std::vector<std::span<const TensorView>> divide_model(std::span<const TensorView> tensors, uint64_t most_bytes) {
   std::vector<std::span<const TensorView>> parts;
   size_t first = 0;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,9 @@ bool is_model_file(std::string_view name);
 
 // Returns model.safetensors, or the index if the folder has one.
 std::filesystem::path find_model_file(const std::filesystem::path& folder);
+
+// Returns the index if `file` is a model.safetensors that does not exist, in a folder with an index.
+std::optional<std::filesystem::path> find_index_instead(const std::filesystem::path& file);
 
 // Divides tensors in their order, so that a part has at most `most_bytes` or one tensor. Returns at least one part.
 std::vector<std::span<const TensorView>> divide_model(std::span<const TensorView> tensors, uint64_t most_bytes);

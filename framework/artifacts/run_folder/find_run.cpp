@@ -7,6 +7,7 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
@@ -58,6 +59,7 @@ fs::path find_run(const fs::path& path) {
 
 std::string suggest_checkpoint(const fs::path& path, const std::vector<std::string>& words,
                                const fs::path& output_dir) {
+  if (const auto index = find_index_instead(path)) return did_you_mean(*index);
   if (support::is_file(path)) return is_checkpoint(path.parent_path()) ? did_you_mean(path.parent_path()) : "";
   if (support::is_folder(path)) {
     // Of a folder of folders of runs, such as runs, the first one that has runs.

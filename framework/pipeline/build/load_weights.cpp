@@ -12,6 +12,7 @@
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/match_weights.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/pipeline/build/weights_file.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
@@ -20,6 +21,7 @@
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
+#include "framework/support/nearest_name.h"
 #include "framework/support/nearest_path.h"
 
 namespace tenon::pipeline {
@@ -275,11 +277,13 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
 }  // namespace
 
 void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> tensors, const WeightsRequest& request) {
+  const auto index = artifacts::find_index_instead(path);
   if (!support::path_exists(path))
-    throw support::Error(support::ErrorKind::checkpoint,
-                         path.string() + ": " + support::describe_path(path) +
-                             "; expected the file of model.weights: safetensors, or a state_dict of torch.save" +
-                             support::suggest_path(path, support::path_exists));
+    throw support::Error(
+        support::ErrorKind::checkpoint,
+        path.string() + ": " + support::describe_path(path) +
+            "; expected the file of model.weights: safetensors, or a state_dict of torch.save" +
+            (index ? support::did_you_mean(index->string()) : support::suggest_path(path, support::path_exists)));
   artifacts::verify_checkpoint_file(path);
   const WeightsFile file(path);
   std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());
