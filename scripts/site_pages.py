@@ -1,9 +1,10 @@
 """Collects the pages of the documentation site: python3 scripts/site_pages.py REPOSITORY FOLDER
 
-Copies the Markdown files of the repository's root and of docs/, and docs/site, into FOLDER, under the same paths, and follows their
-relative links. A linked source becomes a page with its content in syntax colours, a linked folder a page that lists its
-files, and any other file, such as a picture, is copied. Links are changed accordingly. A picture NAME_light.png gets
-NAME_dark.png for the dark colours.
+Copies the Markdown files of the repository's root and of docs/, and docs/site, into FOLDER, under the same paths, and
+follows their relative links. A linked source becomes a page with its content in syntax colours, a linked folder a page
+that lists its files, and any other file, such as a picture, is copied. Links are changed accordingly. A link with the name
+of a page's file as its text, such as resume.md, gets the page's title. A picture NAME_light.png gets NAME_dark.png for
+the dark colours. Lists of dtypes in tables may be broken after a slash.
 """
 
 import os
@@ -18,7 +19,9 @@ LANGUAGES = {
     ".txt": "text", ".yml": "yaml"}
 NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
 LIGHT_PICTURE = re.compile(r"(!\[[^\]]*\]\()([^)#\s]+)_light\.png\)")
-LINK = re.compile(r"(\]\()([^)#\s]+)(#[^)]*)?(\))")
+FILE_NAME = re.compile(r"\[[a-z_0-9]+\.md$")
+DTYPES = re.compile(r"(?<=float16)/|(?<=float32)/")
+LINK = re.compile(r"((?<=\[)[a-z0-9_]+\.md)?(\]\()([^)#\s]+)(#[^)]*)?(\))")
 
 
 class Pages:
@@ -70,19 +73,26 @@ class Pages:
         """Returns the text with links to the pages of sources and folders. Fenced blocks stay as they are."""
 
         def change(match: re.Match) -> str:
-            target = match[2]
+            target = match[3]
             if re.match(r"[a-z]+:", target):
                 return match[0]
             path = Path(os.path.normpath(page.parent / target))
             if not (self.repository / path).exists():
                 return match[0]  # mkdocs reports it
-            return match[1] + os.path.relpath(self.add(path), page.parent) + (match[3] or "") + match[4]
+            name = match[1]
+            if name == path.name:
+                name = title_of(self.repository / path)
+            return (name or "") + match[2] + os.path.relpath(self.add(path), page.parent) + (match[4] or "") + match[5]
 
         lines, is_inside = [], False
         for line in text.split("\n"):
             if line.startswith("```"):
                 is_inside = not is_inside
-            lines.append(line if is_inside else self.add_dark_pictures(page, LINK.sub(change, line)))
+            if not is_inside:
+                line = self.add_dark_pictures(page, LINK.sub(change, line))
+                if line.startswith("|"):
+                    line = DTYPES.sub("/<wbr>", line)
+            lines.append(line)
         return "\n".join(lines)
 
     def add_dark_pictures(self, page: Path, line: str) -> str:
@@ -101,6 +111,12 @@ class Pages:
         target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+
+
+def title_of(page: Path) -> str:
+    """Returns the first heading of the page, or its file name."""
+    with page.open(encoding="utf-8") as opened:
+        return next((line[2:].strip() for line in opened if line.startswith("# ")), page.name)
 
 
 def search_rank(page: Path) -> str:

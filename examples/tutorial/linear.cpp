@@ -31,4 +31,5 @@ class Linear final : public torch::nn::Module {
 
 }  // namespace
 
-TENON_PLUGIN("linear", "1.0.0", "MIT", "A linear layer.", tenon::torch_model<Linear>("linear", "one linear layer"))
+TENON_PLUGIN("linear", "1.0.0", "MIT", "A linear layer.",
+             tenon::torch_model<Linear>("linear", "one linear layer"))

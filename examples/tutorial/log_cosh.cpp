@@ -4,8 +4,9 @@
 
 namespace {
 
-// cosh(d) overflows although its logarithm is small, and autograd would differentiate through the overflow. The value
-// is therefore computed as |d| + log(1 + exp(-2|d|)) - log(2), and the derivative is explicit.
+// cosh(d) overflows although its logarithm is small, and autograd would differentiate through the
+// overflow. The value is therefore computed as |d| + log(1 + exp(-2|d|)) - log(2), and the
+// derivative is explicit.
 struct LogCoshFunction {
   static constexpr size_t outputs = 1;
   static constexpr size_t saved = 1;
@@ -26,12 +27,14 @@ struct LogCoshFunction {
 class LogCosh final {
  public:
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT), tenon::input("target", "N,...S", TENON_ANY_FLOAT)};
+    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT),
+            tenon::input("target", "N,...S", TENON_ANY_FLOAT)};
   }
 
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     const tenon::Tensor difference = inputs["prediction"] - inputs["target"];
-    return {mean(tenon::apply(function_, {difference})[0]), static_cast<double>(difference.numel())};
+    return {mean(tenon::apply(function_, {difference})[0]),
+            static_cast<double>(difference.numel())};
   }
 
  private:

@@ -18,7 +18,8 @@ class LogValues final {
     if (run.rank() != 0) return;  // all ranks have the same values
     file_.open(path_, std::ios::app);
     file_.precision(17);  // without rounding
-    for (const auto& [key, value] : tenon::read_settings(run)) file_ << "setting " << key << " = " << value << '\n';
+    for (const auto& [key, value] : tenon::read_settings(run))
+      file_ << "setting " << key << " = " << value << '\n';
   }
   void on_log(const tenon::Run& run) { write("log", run); }
   void on_validation_end(const tenon::Run& run) { write("validation", run); }
@@ -30,7 +31,8 @@ class LogValues final {
     if (run.rank() != 0) return;
     for (const tenon::RunValue& logged : tenon::read_values(run))
       file_ << event << ' ' << run.step() << ' ' << logged.name << ' ' << logged.value << '\n';
-    if (!file_.flush()) throw tenon::Error(path_ + " cannot be written; expected enough space and the permission");
+    if (!file_.flush())
+      throw tenon::Error(path_ + " cannot be written; expected enough space and the permission");
   }
 
   std::string path_;
@@ -40,4 +42,5 @@ class LogValues final {
 }  // namespace
 
 TENON_PLUGIN("log_values", "1.0.0", "MIT", "Writes the values of a run to a file.",
-             tenon::callback<LogValues>("log_values", "writes the settings and values of the run to a file"))
+             tenon::callback<LogValues>("log_values",
+                                        "writes the settings and values of the run to a file"))

@@ -8,10 +8,11 @@ namespace {
 class MedianError final {
  public:
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT), tenon::input("target", "N,...S", TENON_ANY_FLOAT)};
+    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT),
+            tenon::input("target", "N,...S", TENON_ANY_FLOAT)};
   }
-  // The host collects the rows of all batches and ranks. If sums are enough, a state such as {"correct", TENON_INT64}
-  // is cheaper, as in accuracy.
+  // The host collects the rows of all batches and ranks. If sums are enough, a state such as
+  // {"correct", TENON_INT64} is cheaper, as in accuracy.
   std::vector<tenon::State> states() const { return {tenon::rows("errors", TENON_FLOAT32)}; }
   std::vector<tenon::MetricValue> values() const {
     return {tenon::lower_is_better("median_error", "median of |prediction - target|")};

@@ -22,7 +22,8 @@ static tenon_status length(void* self, int64_t* length) {
 TENON_FIELDS(fields, TENON_FIELD("x", TENON_FLOAT32, "position, 0 to 1", 1),
              TENON_FIELD("y", TENON_FLOAT32, "height", 1))
 
-static tenon_status get(void* self, void* worker, const tenon_sample* sample, const tenon_sink* sink) {
+static tenon_status get(void* self, void* worker, const tenon_sample* sample,
+                        const tenon_sink* sink) {
   const struct ramp* const ramp = self;
   const int64_t shape[] = {1};
   void *x, *y;
@@ -44,5 +45,6 @@ static const tenon_dataset table = {.size = sizeof table,
 
 TENON_C_PLUGIN("ramp", "1.0.0", "MIT", "A line, in C.",
                TENON_COMPONENT_WITH(TENON_DATASET, "ramp", "points on a line", table,
-                                    TENON_INT_PARAM("samples", "64", "[1, inf)", "number of points"),
+                                    TENON_INT_PARAM("samples", "64", "[1, inf)",
+                                                    "number of points"),
                                     TENON_FLOAT_PARAM("slope", "2.0", "", "slope of the line")))

@@ -1,4 +1,5 @@
-// A callback that requests a checkpoint whenever a metric reaches its best value so far, even across a restart.
+// A callback that requests a checkpoint whenever a metric reaches its best value so far, even
+// across a restart.
 #include <cmath>
 #include <limits>
 #include <tenon/plugin.hpp>
@@ -8,7 +9,8 @@ namespace {
 class SaveBest final {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("monitor", "validation/loss").doc("name of the metric in the history; lower is better")};
+    return {tenon::param("monitor", "validation/loss")
+                .doc("name of the metric in the history; lower is better")};
   }
   explicit SaveBest(const tenon::Params& params) : metric_(params.text("monitor")) {}
 
@@ -38,5 +40,5 @@ class SaveBest final {
 }  // namespace
 
 TENON_PLUGIN("save_best", "1.0.0", "MIT", "Saves the best weights.",
-             tenon::callback<SaveBest>("save_best",
-                                       "saves a checkpoint whenever a metric reaches its best value so far"))
+             tenon::callback<SaveBest>(
+                 "save_best", "saves a checkpoint whenever a metric reaches its best value so far"))

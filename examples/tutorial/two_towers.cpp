@@ -33,8 +33,10 @@ class TwoTowers final {
   explicit TwoTowers(const tenon::Params& params) : width_(params.integer("width")) {}
 
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("left", "N,2", TENON_ANY_FLOAT), tenon::input("right", "N,2", TENON_ANY_FLOAT),
-            tenon::output("distance", "N,1", TENON_ANY_FLOAT), tenon::output("logits", "N,2", TENON_ANY_FLOAT)};
+    return {tenon::input("left", "N,2", TENON_ANY_FLOAT),
+            tenon::input("right", "N,2", TENON_ANY_FLOAT),
+            tenon::output("distance", "N,1", TENON_ANY_FLOAT),
+            tenon::output("logits", "N,2", TENON_ANY_FLOAT)};
   }
 
   void build(const tenon::Builder& builder) {
@@ -46,7 +48,8 @@ class TwoTowers final {
 
   // Depends only on its arguments: the weights are those of the frame.
   std::vector<tenon::Tensor> forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
-    const tenon::Tensor both = tenon::cat({relu(left_(inputs["left"])), relu(right_(inputs["right"]))}, 1);
+    const tenon::Tensor both =
+        tenon::cat({relu(left_(inputs["left"])), relu(right_(inputs["right"]))}, 1);
     return {distance_(both), logits_(both)};
   }
 
@@ -58,11 +61,14 @@ class TwoTowers final {
 class MeanSquare final {
  public:
   std::vector<tenon::Port> ports() const {
-    // ...S: the same further dimensions on both sides, so that nothing is broadcast unintentionally.
-    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT), tenon::input("target", "N,...S", TENON_ANY_FLOAT)};
+    // ...S: the same further dimensions on both sides, so that nothing is broadcast
+    // unintentionally.
+    return {tenon::input("prediction", "N,...S", TENON_ANY_FLOAT),
+            tenon::input("target", "N,...S", TENON_ANY_FLOAT)};
   }
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
-    return {mse_loss(inputs["prediction"], inputs["target"]), static_cast<double>(inputs["target"].numel())};
+    return {mse_loss(inputs["prediction"], inputs["target"]),
+            static_cast<double>(inputs["target"].numel())};
   }
 };
 
@@ -70,5 +76,6 @@ class MeanSquare final {
 
 TENON_PLUGIN("two_towers", "1.0.0", "MIT", "Two inputs, two outputs.",
              tenon::dataset<Pairs>("point_pairs", "two points, their distance and order"),
-             tenon::model<TwoTowers>("two_towers", "a linear layer per input, and two heads over both"),
+             tenon::model<TwoTowers>("two_towers",
+                                     "a linear layer per input, and two heads over both"),
              tenon::loss<MeanSquare>("mean_square", "mean squared error"))
