@@ -93,7 +93,7 @@ TEST_CASE("a manifest without files and metrics is printed as JSON") {
   CHECK(back.metrics.empty());
 }
 
-// It took a quarter of an hour.
+// The time grew with the square of the size.
 TEST_CASE("a manifest of very many objects is read in time proportional to its size") {
   std::string objects = "{}";
   for (int i = 1; i < 1'000'000; ++i) objects += ",{}";

@@ -133,7 +133,7 @@ TEST_CASE("unknown keys of a later host are ignored, and a later format counts a
   CHECK(!parse_note("plugin.so", note.dump()));
 }
 
-// It took minutes.
+// The time grew with the square of the size.
 TEST_CASE("a note with very many keys is read in time proportional to its size") {
   std::string keys;
   for (size_t i = 0; keys.size() < tenon::plugins::kLargestNote - 100; ++i) keys += "\"" + std::to_string(i) + "\":{},";
