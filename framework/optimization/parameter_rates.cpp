@@ -136,7 +136,7 @@ std::string describe_rates(const std::vector<ParameterShape>& parameters, const 
     const ParameterRates& rate = rates[i];
     if (i > 0) text << '\n';
     text << parameters[i].name << ": ";
-    if (rate.frozen_epochs == ParameterRates::kAlwaysFrozen) {
+    if (rate.is_always_frozen()) {
       text << "frozen";
       continue;
     }

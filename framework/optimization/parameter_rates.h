@@ -25,6 +25,7 @@ struct ParameterRates {
   bool freezes_batch_norm = false;  // while frozen, the batch norm that it belongs to runs in evaluation mode
 
   bool is_frozen(int64_t epoch) const { return epoch <= frozen_epochs; }
+  bool is_always_frozen() const { return frozen_epochs == kAlwaysFrozen; }
 };
 
 // In the order of the parameters. Throws Error(configuration) naming the location for a pattern that matches no name,

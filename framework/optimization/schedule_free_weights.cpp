@@ -15,7 +15,7 @@ ScheduleFreeWeights::ScheduleFreeWeights(const Optimizer& optimizer, Gather gath
 ScheduleFreeWeights::ScheduleFreeWeights(const Optimizer& optimizer, const std::vector<bool>& is_owned)
     : optimizer_(optimizer) {
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
-    if (!is_owned[i] || optimizer.parameter_rates()[i].frozen_epochs == ParameterRates::kAlwaysFrozen) continue;
+    if (!is_owned[i] || optimizer.parameter_rates()[i].is_always_frozen()) continue;
     parameters_.push_back(i);
     weights_.push_back(optimizer.parameters()[i].tensor.detach());
   }

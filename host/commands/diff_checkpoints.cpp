@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -108,10 +109,6 @@ std::map<std::string, Paths> group_files(const InspectedFiles& files) {
   return groups;
 }
 
-Paths weights_of(const InspectedFiles& files) {
-  return files.manifest ? group_files(files)[artifacts::kModelFile] : files.tensor_files;
-}
-
 // Verifies the digests first: values of a damaged checkpoint are not compared.
 Side open_side(const Paths& paths) {
   Side side;
@@ -134,24 +131,27 @@ fs::path model_path_of(const InspectedFiles& files) {
   return files.manifest ? artifacts::find_model_file(files.path) : files.path;
 }
 
+// For two checkpoints all files, otherwise only the weights.
 std::vector<ComparedFile> compare_all(const InspectedFiles& a, const InspectedFiles& b) {
+  const bool compares_all = a.manifest && b.manifest;
+  std::map<std::string, Paths> of_a = group_files(a), of_b = group_files(b);
   std::vector<ComparedFile> files;
   ComparedFile& model = files.emplace_back();
-  model.name = a.manifest && b.manifest ? artifacts::kModelFile : model_path_of(a).filename().string();
-  model.a = open_side(weights_of(a));
-  model.b = open_side(weights_of(b));
+  model.name = compares_all ? artifacts::kModelFile : model_path_of(a).filename().string();
+  model.a = open_side(a.manifest ? of_a[artifacts::kModelFile] : a.tensor_files);
+  model.b = open_side(b.manifest ? of_b[artifacts::kModelFile] : b.tensor_files);
   add_excluded(model.a, model_path_of(a));
   add_excluded(model.b, model_path_of(b));
-  if (a.manifest && b.manifest) {
-    std::map<std::string, Paths> groups = group_files(a), others = group_files(b);
-    groups.merge(std::map<std::string, Paths>(others));
-    for (const auto& [name, ignored] : groups) {
-      if (name == artifacts::kModelFile) continue;
-      ComparedFile& file = files.emplace_back();
-      file.name = name;
-      file.a = open_side(group_files(a)[name]);
-      file.b = open_side(others[name]);
-    }
+  std::set<std::string> others;
+  if (compares_all)
+    for (const auto* groups : {&of_a, &of_b})
+      for (const auto& [name, paths] : *groups)
+        if (name != artifacts::kModelFile) others.insert(name);
+  for (const std::string& name : others) {
+    ComparedFile& file = files.emplace_back();
+    file.name = name;
+    file.a = open_side(of_a[name]);
+    file.b = open_side(of_b[name]);
   }
   for (ComparedFile& file : files) compare(file);
   return files;

@@ -18,8 +18,7 @@ namespace tenon::host {
 artifacts::ReadCheckpointFile CheckpointReader::reading() {
   return [this](const std::filesystem::path& file) {
     const std::string name = file.filename().string();
-    const bool has_tensors =
-        artifacts::is_model_file(name) || name == artifacts::kTrainingFile || artifacts::is_training_part(name);
+    const bool has_tensors = !artifacts::name_content(name).empty();
     return has_tensors ? read(file, place_of(file)) : artifacts::read_checkpoint_digest(file);
   };
 }

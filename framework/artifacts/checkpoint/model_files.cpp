@@ -1,9 +1,7 @@
 #include "framework/artifacts/checkpoint/model_files.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "framework/support/error.h"
 #include "framework/support/files.h"
@@ -82,16 +80,21 @@ WeightMap read_model_index(const fs::path& index) {
     if (fs::path(files[tensor]).filename() != files[tensor] || files[tensor] == "..")
       refuse_index(index, "names the file " + quote_name(files[tensor]) + "; expected a name without folders");
   }
+  if (files.empty()) refuse_index(index, "lists no tensors; expected at least one");
   return files;
+}
+
+std::set<std::string> list_names(const WeightMap& files) {
+  std::set<std::string> names;
+  for (const auto& [tensor, name] : files) names.insert(name);
+  return names;
 }
 
 std::vector<fs::path> list_weight_files(const fs::path& file) {
   if (support::is_folder(file)) return list_weight_files(find_model_file(file));
   if (!file.string().ends_with(kIndexSuffix)) return {file};
-  std::set<std::string> names;
-  for (const auto& [tensor, name] : read_model_index(file)) names.insert(name);
+  const std::set<std::string> names = list_names(read_model_index(file));
   std::vector<fs::path> files;
-  if (names.empty()) refuse_index(file, "lists no tensors; expected at least one");
   for (const std::string& name : names) files.push_back(file.parent_path() / name);
   return files;
 }

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,11 +42,14 @@ using WeightMap = std::map<std::string, std::string>;
 
 std::string print_model_index(const WeightMap& files, uint64_t total_bytes);
 
-// Throws Error(checkpoint) if the file is not such an index, or names a file with a folder.
+// Throws Error(checkpoint) if the file is not such an index, lists no tensors, or names a file with a folder.
 WeightMap read_model_index(const std::filesystem::path& index);
 
+// Returns the names of the files, sorted.
+std::set<std::string> list_names(const WeightMap& files);
+
 // Returns the safetensors files of an index, sorted by name, or the file itself if it is not an index. A folder stands
-// for its find_model_file(). Throws Error(checkpoint) as read_model_index() does, or if the index lists no tensors.
+// for its find_model_file(). Throws Error(checkpoint) as read_model_index() does.
 std::vector<std::filesystem::path> list_weight_files(const std::filesystem::path& file);
 
 }  // namespace tenon::artifacts

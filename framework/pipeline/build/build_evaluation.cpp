@@ -104,12 +104,10 @@ void convert(const std::vector<plugins::NamedTensor>& tensors, config::Precision
   const bool is_channels_last = format == config::MemoryFormat::channels_last;
   for (const plugins::NamedTensor& named : tensors) {
     at::Tensor tensor = named.tensor;
-    const bool is_here = has_storage(tensor);
-    at::Tensor converted = is_here ? tensor.detach() : make_meta(tensor);
-    if (is_here) converted = converted.to(device);
+    at::Tensor converted = has_storage(tensor) ? tensor.detach().to(device) : make_meta(tensor);
     if (is_bf16 && converted.is_floating_point()) converted = converted.to(at::kBFloat16);
     if (is_channels_last && converted.dim() == 4) converted = converted.contiguous(at::MemoryFormat::ChannelsLast);
-    if (!is_here) converted = make_without_storage(converted, device);
+    if (converted.is_meta()) converted = make_without_storage(converted, device);
     if (!converted.is_same(tensor)) tensor.set_data(converted);
   }
 }

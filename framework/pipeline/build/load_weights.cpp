@@ -277,13 +277,14 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
 }  // namespace
 
 void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> tensors, const WeightsRequest& request) {
-  const auto index = artifacts::find_index_instead(path);
-  if (!support::path_exists(path))
+  if (!support::path_exists(path)) {
+    const auto index = artifacts::find_index_instead(path);
     throw support::Error(
         support::ErrorKind::checkpoint,
         path.string() + ": " + support::describe_path(path) +
             "; expected the file of model.weights: safetensors, or a state_dict of torch.save" +
             (index ? support::did_you_mean(index->string()) : support::suggest_path(path, support::path_exists)));
+  }
   artifacts::verify_checkpoint_file(path);
   const WeightsFile file(path);
   std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());

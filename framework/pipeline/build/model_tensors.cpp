@@ -2,19 +2,12 @@
 
 #include <torch/types.h>
 
-#include <algorithm>
-
+#include "framework/pipeline/state/divided_weights.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 
 namespace tenon::pipeline {
 
-ModelTensors::ModelTensors(const plugins::Model& model) {
-  for (const plugins::NamedTensor& named : model.tensors()) {
-    const bool is_taken =
-        std::ranges::any_of(tensors_, [&](const auto& taken) { return taken.tensor.is_same(named.tensor); });
-    if (named.trainable && !is_taken) tensors_.push_back(named);
-  }
-}
+ModelTensors::ModelTensors(const plugins::Model& model) : tensors_(list_tensors(model, /*only_trainable=*/true)) {}
 
 tenon_tensor* ModelTensors::value(size_t index) const { return plugins::to_handle(tensors_[index].tensor); }
 

@@ -6,6 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/optimization/optimizer.h"
 #include "framework/plugins/calls/trained_tensors.h"
 #include "framework/plugins/components/model.h"
 
@@ -22,7 +23,7 @@ class ModelTensors final : public plugins::TrainedTensors {
   tenon_tensor* gradient(size_t index) const override;
 
  private:
-  std::vector<plugins::NamedTensor> tensors_;
+  std::vector<optimization::NamedTensor> tensors_;
 };
 
 }  // namespace tenon::pipeline

@@ -177,8 +177,8 @@ WeightsFile::WeightsFile(const fs::path& path) {
 void WeightsFile::open_index(const fs::path& index) {
   const artifacts::WeightMap map = artifacts::read_model_index(index);
   std::set<std::string> found;
-  for (const fs::path& file : artifacts::list_weight_files(index)) {
-    const std::string name = file.filename().string();
+  for (const std::string& name : artifacts::list_names(map)) {
+    const fs::path file = index.parent_path() / name;
     files_.push_back(std::make_unique<artifacts::SafetensorsFile>(file));
     for (const TensorView& tensor : files_.back()->tensors()) {
       const auto listed = map.find(tensor.name);

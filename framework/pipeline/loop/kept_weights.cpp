@@ -2,12 +2,13 @@
 
 #include <torch/types.h>
 
-#include "framework/pipeline/state/divided_weights.h"
+#include "framework/pipeline/device/tensor_storage.h"
 
 namespace tenon::pipeline {
 
 KeptWeights::KeptWeights(const plugins::Model& model) {
-  for (const plugins::NamedTensor& named : select_present(model.tensors())) {
+  for (const plugins::NamedTensor& named : model.tensors()) {
+    if (!has_storage(named.tensor)) continue;  // only other ranks have it
     const at::Tensor copy =
         named.tensor.detach().to(at::kCPU, named.tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
     tensors_.emplace_back(named.tensor, copy);

@@ -4,6 +4,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <set>
 
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
@@ -45,21 +46,12 @@ void copy_into(const std::vector<optimization::NamedTensor>& tensors,
   if (!by_name.empty()) refuse(by_name.begin()->first, "is not a tensor of the model");
 }
 
-// Whether the state of this rank has the weight of training.
-bool is_stored(const Training& training, const std::string& name) {
-  if (!training.parameter_shards) return true;
-  const auto& parameters = training.optimizer->parameters();
-  const auto found = std::ranges::find(parameters, name, &optimization::NamedTensor::name);
-  if (found == parameters.end()) return training.group->rank() == 0;
-  return training.shards->owned()[static_cast<size_t>(found - parameters.begin())];
-}
-
 // The weights that only other ranks average.
 std::vector<optimization::NamedTensor> list_averaged_elsewhere(const Training& training) {
   std::vector<optimization::NamedTensor> weights;
   const optimization::Optimizer& optimizer = *training.optimizer;
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
-    const bool is_frozen = optimizer.parameter_rates()[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen;
+    const bool is_frozen = optimizer.parameter_rates()[i].is_always_frozen();
     if (!is_frozen && !has_storage(optimizer.parameters()[i].tensor)) weights.push_back(optimizer.parameters()[i]);
   }
   return weights;
@@ -91,9 +83,12 @@ void save_training(const Training& training, const RankState& given, SavedState&
     for (const auto& [name, tensor] : training.scaler->state()) saved.tensors["loss_scaler." + name] = tensor;
   if (training.average) {
     saved.numbers["average.count"] = static_cast<double>(training.average->count());
-    if (training.average->count() > 0)
+    if (training.average->count() > 0) {
+      std::set<std::string> stored;
+      for (const plugins::NamedTensor& named : training.stored_tensors()) stored.insert(named.name);
       for (const optimization::NamedTensor& one : training.average->put_by())
-        if (is_stored(training, one.name)) saved.tensors[kWeightsPrefix + one.name] = one.tensor;
+        if (stored.contains(one.name)) saved.tensors[kWeightsPrefix + one.name] = one.tensor;
+    }
   }
   saved.numbers[kChannelsLast] = training.memory_format == config::MemoryFormat::channels_last;
   RankState states = given;

@@ -48,7 +48,7 @@ DividedWeights assign_weights(const plugins::Model& model, const config::RunPlan
   if (shapes.empty()) return divided;
   const auto rates = optimization::assign_rates(plan.optimizer, shapes);
   for (size_t i = 0; i < trainable.size(); ++i)
-    add(trainable[i].name, trainable[i].tensor, rates[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen);
+    add(trainable[i].name, trainable[i].tensor, rates[i].is_always_frozen());
   for (const plugins::NamedTensor& named : model.tensors()) {
     const bool is_added = std::ranges::any_of(
         divided.tensors, [&](const optimization::NamedTensor& other) { return other.tensor.is_same(named.tensor); });
@@ -82,12 +82,6 @@ void divide_weights(const plugins::Model& model, const config::RunPlan& plan, di
     const bool is_alone = users_of_memory[tensor.storage().unsafeGetStorageImpl()] == 1;
     if (divided.owners[i] != group.rank() && is_alone && can_free_storage(tensor)) free_storage(tensor);
   }
-}
-
-std::vector<plugins::NamedTensor> select_present(const std::vector<plugins::NamedTensor>& tensors) {
-  std::vector<plugins::NamedTensor> present = tensors;
-  std::erase_if(present, [](const plugins::NamedTensor& named) { return !has_storage(named.tensor); });
-  return present;
 }
 
 }  // namespace tenon::pipeline

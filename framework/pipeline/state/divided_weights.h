@@ -38,7 +38,4 @@ void require_equal_weights(const std::vector<plugins::NamedTensor>& tensors, con
 // and as assign_weights() does.
 void divide_weights(const plugins::Model& model, const config::RunPlan& plan, distributed::ProcessGroup& group);
 
-// Removes the tensors that only other ranks have.
-std::vector<plugins::NamedTensor> select_present(const std::vector<plugins::NamedTensor>& tensors);
-
 }  // namespace tenon::pipeline

@@ -40,7 +40,7 @@ std::string describe_type(int32_t dtype, const std::vector<int64_t>& shape) {
 std::vector<NamedTensor> list_frozen_parameters(const plugins::Model& model, const optimization::Optimizer& optimizer) {
   std::unordered_set<const c10::TensorImpl*> trained, frozen;
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
-    const bool is_frozen = optimizer.parameter_rates()[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen;
+    const bool is_frozen = optimizer.parameter_rates()[i].is_always_frozen();
     (is_frozen ? frozen : trained).insert(optimizer.parameters()[i].tensor.unsafeGetTensorImpl());
   }
   for (const NamedTensor& named : model.tensors())

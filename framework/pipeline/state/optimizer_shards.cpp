@@ -10,15 +10,24 @@
 
 namespace tenon::pipeline {
 
+namespace {
+
+// Divides the parameters that are updated, so that the ranks have about the same number of bytes.
+std::vector<int64_t> assign_updated(const optimization::Optimizer& optimizer, int64_t ranks) {
+  std::vector<int64_t> bytes;
+  for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
+    const bool is_frozen = optimizer.parameter_rates()[i].is_always_frozen();
+    bytes.push_back(is_frozen ? 0 : static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes()));
+  }
+  return distributed::assign_owners(bytes, ranks);
+}
+
+}  // namespace
+
 OptimizerShards::OptimizerShards(distributed::ProcessGroup& group, const config::DistributedSection& plan,
                                  optimization::Optimizer& optimizer, const DividedWeights* divided)
     : optimizer_(optimizer), tensors_(group, plan), divides_gradients_(plan.shard != config::Shard::optimizer) {
-  std::vector<int64_t> bytes;
-  for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
-    const bool is_frozen = optimizer.parameter_rates()[i].frozen_epochs == optimization::ParameterRates::kAlwaysFrozen;
-    bytes.push_back(is_frozen ? 0 : static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes()));
-  }
-  owners_ = divided ? divided->owners_of(optimizer.parameters()) : distributed::assign_owners(bytes, group.size());
+  owners_ = divided ? divided->owners_of(optimizer.parameters()) : assign_updated(optimizer, group.size());
   int64_t count = 0, total = 0;
   for (size_t i = 0; i < owners_.size(); ++i) {
     is_owned_.push_back(owners_[i] == group.rank());
