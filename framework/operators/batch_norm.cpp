@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "framework/operators/channel_kernels.h"
+#include "framework/operators/convolution_backward.h"
 #include "framework/operators/for_each_part.h"
 
 namespace tenon::operators {
@@ -332,6 +333,9 @@ TORCH_LIBRARY_IMPL(aten, AutogradCPU, library) {
   library.impl("batch_norm", TORCH_FN(batch_norm));
   library.impl("relu_", TORCH_FN(relu_in_place));
 }
+
+// Registered here, in a file that every program links.
+TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("convolution_backward", TORCH_FN(convolution_backward)); }
 
 TORCH_LIBRARY_IMPL(aten, AutogradCUDA, library) { library.impl("batch_norm", TORCH_FN(batch_norm)); }
 

@@ -1,0 +1,22 @@
+// LibTorch's operator convolution_backward, replaced in this process for the CPU, because a kernel of oneDNN is faulty.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <tuple>
+
+#include <ATen/core/Tensor.h>
+
+namespace tenon::operators {
+
+// The arguments and results are those of LibTorch's operator.
+//
+// For 1 x 1 convolutions with a stride, images in channels_last and fewer channels than a vector register has floats,
+// the gradient of the weights is computed with stride 1 from every stride-th pixel. oneDNN's kernel would copy these
+// pixels to a buffer that is too small, and write beyond its end (https://github.com/uxlfoundation/oneDNN/issues/6035).
+std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
+    const at::Tensor& output_gradient, const at::Tensor& input, const at::Tensor& weight,
+    at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
+    bool transposed, at::IntArrayRef output_padding, int64_t groups, std::array<bool, 3> output_mask);
+
+}  // namespace tenon::operators
