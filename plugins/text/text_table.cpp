@@ -87,8 +87,8 @@ std::vector<tenon::Param> TableFormat::schema() {
               .doc("column names of a tsv without a header; empty: the first line is the header")};
 }
 
-TableFormat::TableFormat(const tenon::Params& params)
-    : name_(params.text("format")), columns_(params.texts("columns")) {
+TableFormat::TableFormat(std::string name, std::vector<std::string> columns)
+    : name_(std::move(name)), columns_(std::move(columns)) {
   if (!columns_.empty() && name_ != "tsv") {
     throw tenon::Error(TENON_INVALID_ARGUMENT, "columns = [" + quoted_list(columns_) + "] with format = \"" + name_ +
                                                    "\"; only a tsv can be without a header; remove columns");

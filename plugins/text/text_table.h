@@ -16,8 +16,10 @@ class TableFormat {
   // The parameters `format` and `columns`.
   static std::vector<tenon::Param> schema();
 
-  // Throws tenon::Error for column names with a format that does not support them.
-  explicit TableFormat(const tenon::Params& params);
+  // Throw tenon::Error for column names with a format that does not support them. `name`: one of the choices of
+  // `format`.
+  explicit TableFormat(const tenon::Params& params) : TableFormat(params.text("format"), params.texts("columns")) {}
+  TableFormat(std::string name, std::vector<std::string> columns);
 
   bool is_csv() const { return name_ == "csv"; }
   bool is_json_lines() const { return name_ == "json_lines"; }

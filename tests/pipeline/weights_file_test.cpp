@@ -245,7 +245,8 @@ TEST_CASE("an index names the file of each tensor") {
             "does not list the tensor \"c\""));
   CHECK(has(refusal_of(write_index(R"({"c": "model-2.safetensors", "e": "model-2.safetensors"})")),
             "lists the tensor \"e\" in model-2.safetensors, which lacks it"));
-  CHECK(has(refusal_of(write_index(R"({"c": "../model-2.safetensors"})")), "expected a name without folders"));
+  for (const char* const name : {"../model-2.safetensors", "", ".", ".."})
+    CHECK(has(refusal_of(write_index(std::string(R"({"c": ")") + name + "\"}")), "expected a name without folders"));
   CHECK(has(refusal_of(write_index(R"({"c": "model-3.safetensors"})")), "model-3.safetensors"));
   CHECK(has(refusal_of(write_index("[1]")), "is not an index of safetensors files"));
   fs::remove(index);

@@ -77,8 +77,9 @@ WeightMap read_model_index(const fs::path& index) {
   for (const auto& [tensor, file] : document["weight_map"].items()) {
     if (!file.is_string()) refuse_form();
     files[tensor] = file.get<std::string>();
-    if (fs::path(files[tensor]).filename() != files[tensor] || files[tensor] == "..")
-      refuse_index(index, "names the file " + quote_name(files[tensor]) + "; expected a name without folders");
+    const std::string& name = files[tensor];
+    if (name.empty() || name == "." || name == ".." || fs::path(name).filename() != name)
+      refuse_index(index, "names the file " + quote_name(name) + "; expected a name without folders");
   }
   if (files.empty()) refuse_index(index, "lists no tensors; expected at least one");
   return files;
