@@ -15,7 +15,7 @@ Evaluation build_components(const config::RunPlan& plan, const plugins::Catalogu
 
 // Creates the model with its initial weights: from the seed, then model.weights, then the checkpoint of the plan. The
 // tensors are on the CPU, in the model's dtypes. `divided_over`: the ranks that divide the weights, see
-// divide_weights(); null: this process has all weights.
+// build_divided(); null: this process has all weights.
 plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                                    distributed::ProcessGroup* divided_over = nullptr);
 

@@ -10,12 +10,12 @@
 #include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/config/file/usable_cores.h"
 #include "framework/pipeline/build/build_components.h"
+#include "framework/pipeline/build/build_divided.h"
 #include "framework/pipeline/build/check_storable.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/build/memory_format.h"
 #include "framework/pipeline/device/tensor_storage.h"
-#include "framework/pipeline/state/divided_weights.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/threads/require_threads.h"
 #include "framework/pipeline/threads/spin_limiter.h"
@@ -177,12 +177,16 @@ plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::C
                                    distributed::ProcessGroup* divided_over) {
   // Seed before create, because a native model initialises its tensors in its constructor. The tensors are created on
   // the CPU, so that a seed gives the same weights on any device.
-  torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
-  plugins::Model model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
-  model.build();
-  check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
-  // Before weights are read, or any memory of a device is used.
-  if (divided_over) divide_weights(model, plan, *divided_over);
+  const auto create = [&] {
+    torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
+    return plugins::Model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
+  };
+  // Divided before weights are read, or any memory of a device is used.
+  plugins::Model model = divided_over ? build_divided(create, plan, *divided_over) : create();
+  if (!divided_over) {
+    model.build();
+    check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
+  }
   std::vector<plugins::NamedTensor> tensors = model.tensors();
   tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
   config::ModelSection built = plan.model;  // without the weights that are not loaded yet

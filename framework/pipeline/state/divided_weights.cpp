@@ -5,7 +5,6 @@
 
 #include "framework/distributed/collectives/assign_owners.h"
 #include "framework/optimization/parameter_rates.h"
-#include "framework/pipeline/device/tensor_storage.h"
 #include "framework/support/error.h"
 
 namespace tenon::pipeline {
@@ -69,19 +68,6 @@ void require_equal_weights(const std::vector<plugins::NamedTensor>& tensors, con
       plan.place + ": " + model.component().describe() + ": " + tensors[*unequal].name +
           " is not the same on all ranks; expected equal weights: initialise them with LibTorch's generator, which "
           "has the same seed on all ranks, and update them only from the gradients");
-}
-
-void divide_weights(const plugins::Model& model, const config::RunPlan& plan, distributed::ProcessGroup& group) {
-  require_equal_weights(model.tensors(), model, plan.model, group);
-  std::unordered_map<const void*, size_t> users_of_memory;
-  for (const optimization::NamedTensor& named : list_tensors(model, /*only_trainable=*/false))
-    ++users_of_memory[named.tensor.storage().unsafeGetStorageImpl()];
-  const DividedWeights divided = assign_weights(model, plan, group.size());
-  for (size_t i = 0; i < divided.tensors.size(); ++i) {
-    const at::Tensor& tensor = divided.tensors[i].tensor;
-    const bool is_alone = users_of_memory[tensor.storage().unsafeGetStorageImpl()] == 1;
-    if (divided.owners[i] != group.rank() && is_alone && can_free_storage(tensor)) free_storage(tensor);
-  }
 }
 
 }  // namespace tenon::pipeline

@@ -33,9 +33,4 @@ DividedWeights assign_weights(const plugins::Model& model, const config::RunPlan
 void require_equal_weights(const std::vector<plugins::NamedTensor>& tensors, const plugins::Model& model,
                            const config::ModelSection& plan, distributed::ProcessGroup& group);
 
-// A collective, for a new model on the CPU. Frees the memory of the tensors that other ranks have. A tensor that shares
-// its memory with another one stays on all ranks. Throws Error(plugin) if the weights are not the same on all ranks,
-// and as assign_weights() does.
-void divide_weights(const plugins::Model& model, const config::RunPlan& plan, distributed::ProcessGroup& group);
-
 }  // namespace tenon::pipeline

@@ -57,7 +57,9 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const 
 // The target of tenon_builder.context during build().
 struct Model::Builder {
   std::vector<NamedTensor>& tensors;
-  std::set<std::string> names;
+  c10::Device device;
+  AfterDeclaration after_declaration = {};
+  std::set<std::string> names = {};
 
   tenon_status add(std::string name, at::Tensor tensor, uint32_t flags, uint64_t* index) {
     if (name.empty() || !names.insert(name).second)
@@ -80,9 +82,11 @@ struct Model::Builder {
       return fail(TENON_INVALID_ARGUMENT, "declare " + name + ": the tensor " + *fault);
     try {
       const at::IntArrayRef shape(declaration->shape, declaration->ndim);
-      at::Tensor tensor = at::empty(shape, to_scalar_type(declaration->dtype));
+      Builder& state = *static_cast<Builder*>(builder->context);
+      at::Tensor tensor = at::empty(shape, at::TensorOptions(state.device).dtype(to_scalar_type(declaration->dtype)));
       initialise(tensor, *declaration, name);
-      return static_cast<Builder*>(builder->context)->add(name, std::move(tensor), declaration->flags, index);
+      if (state.after_declaration) state.after_declaration(name, tensor);
+      return state.add(name, std::move(tensor), declaration->flags, index);
     } catch (const c10::Error& error) {
       return fail(TENON_INVALID_ARGUMENT, "declare " + name + ": " + error.what_without_backtrace());
     } catch (const std::exception& error) {
@@ -106,8 +110,17 @@ Model::Model(const Component& component, const config::ComponentPlan& plan)
   read_decoding();
 }
 
-void Model::build() {
-  Builder state{tensors_, {}};
+void Model::build(const AfterDeclaration& after_declaration) {
+  Builder state{tensors_, at::kCPU, after_declaration};
+  build_with(state);
+}
+
+void Model::build_without_memory() {
+  Builder state{tensors_, at::kMeta};
+  build_with(state);
+}
+
+void Model::build_with(Builder& state) {
   const tenon_builder builder{sizeof(tenon_builder), &state, Builder::declare, Builder::adopt};
   instance_.call([&](const tenon_model& table) { return table.build(instance_.self(), &builder); }, "build");
   for (const NamedTensor& named : tensors_) {

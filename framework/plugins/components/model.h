@@ -1,6 +1,7 @@
 // A model of a plugin.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,11 @@ class Model {
   Model(const Component& component, const config::ComponentPlan& plan);
 
   // Allocates and initialises the tensors with LibTorch's default generator, so seed it first. Throws Error(plugin).
-  void build();
+  // `after_declaration`: called for each tensor that the host has initialised, and may free its memory.
+  using AfterDeclaration = std::function<void(const std::string& name, const at::Tensor& tensor)>;
+  void build(const AfterDeclaration& after_declaration = {});
+  // As build(), but tensors that the host would initialise have neither memory nor values: their device is "meta".
+  void build_without_memory();
 
   const Component& component() const { return instance_.component(); }
   const std::vector<Port>& inputs() const { return ports_.inputs; }
@@ -56,6 +61,7 @@ class Model {
 
  private:
   struct Builder;
+  void build_with(Builder& state);
   void read_decoding();
   void read_tied_tensors();
   void read_frozen_parameters();
