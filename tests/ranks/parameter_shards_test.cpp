@@ -1,6 +1,9 @@
 // A run with its weights divided over the ranks computes the same bits as one in which every rank has all weights.
+#include <ATen/record_function.h>
 #include <torch/types.h>
 
+#include <map>
+#include <memory>
 #include <sstream>
 
 #include "framework/support/digests/sha256.h"
@@ -56,6 +59,58 @@ class HeldWeights final : public Observer {
  private:
   const Training& training_;
 };
+
+// The peak memory of tensors in this thread.
+class PeakMemory final : public c10::MemoryReportingInfoBase {
+ public:
+  void reportMemoryUsage(void*, int64_t allocated, size_t, size_t, c10::Device) override {
+    now_ += allocated;
+    peak = std::max(peak, now_);
+  }
+  bool memoryProfilingEnabled() const override { return true; }
+  int64_t peak = 0;
+
+ private:
+  int64_t now_ = 0;
+};
+
+// The operators of the last step on this thread: gathers that are completed, those that are started, convolutions, and
+// their backward.
+class OperatorLog final : public Observer {
+ public:
+  OperatorLog() {
+    current_ = this;
+    handle_ = at::addThreadLocalCallback(
+        at::RecordFunctionCallback([](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
+          current_->note(function.name());
+          return nullptr;
+        }).scopes({at::RecordScope::FUNCTION}));
+  }
+  ~OperatorLog() override { at::removeCallback(handle_); }
+  OperatorLog(const OperatorLog&) = delete;
+  OperatorLog& operator=(const OperatorLog&) = delete;
+  bool subscribes(Event event) const override { return event == Event::step_start || event == Event::step_end; }
+  void on_event(Event event, const RunState&, CallbackRequests&) override {
+    is_in_step_ = event == Event::step_start;
+    if (is_in_step_) operators.clear();
+  }
+  std::string operators;
+
+ private:
+  void note(const std::string& name) {
+    static const std::map<std::string, std::string> kNames{{"tenon::all_gather", "gather "},
+                                                           {"tenon::start_all_gather", "start "},
+                                                           {"aten::convolution", "conv "},
+                                                           {"aten::convolution_backward", "back "}};
+    const auto found = kNames.find(name);
+    if (is_in_step_ && found != kNames.end()) operators += found->second;
+  }
+  static thread_local OperatorLog* current_;
+  bool is_in_step_ = false;
+  at::CallbackHandle handle_;
+};
+
+thread_local OperatorLog* OperatorLog::current_ = nullptr;
 
 // All metrics with all digits, and after a tab the bits of all checkpoints.
 std::string describe(const BuiltRun& run) {
@@ -178,6 +233,31 @@ TEST_CASE("divided weights give the same bits if they are sent by sockets") {
                  {kSegmented, kAdamw, kCheckpointing, "distributed={backend=\"gloo\",bucket_mib=0.001}"}});
 }
 
+TEST_CASE("messages with the weights of the next segment are sent while a segment runs") {
+  const auto last_step = [](const std::string& backend) {
+    return run_ranks(2, [&](const World& world) {
+      ProcessGroup group(world, {}, nullptr);
+      Setup setup{{"run.deterministic=true", "data.workers=0", "train={steps=3}", "checkpoint.every=\"never\"",
+                   "distributed={shard=\"parameters\",backend=\"" + backend + "\"}", kSegmented},
+                  ""};
+      BuiltRun run(setup, &group);
+      OperatorLog log;
+      run.train({&log});
+      group.barrier();
+      return log.operators;
+    });
+  };
+  // The classifier is gathered for the whole pass. Four segments have two convolutions each.
+  for (const std::string& operators : last_step("auto"))
+    CHECK(operators ==
+          "gather gather conv conv gather conv conv gather conv conv gather conv conv "
+          "gather back back gather back back gather back back gather back back ");
+  for (const std::string& operators : last_step("gloo"))
+    CHECK(operators ==
+          "gather start start conv conv start conv conv start conv conv conv conv start "
+          "start back back start back back start back back back back ");
+}
+
 TEST_CASE("ranks without a batch take part in passes with divided weights") {
   // 13 samples in batches of 12: the last batch of an epoch has one sample. 2 validation samples for three ranks.
   const Overrides few{"data.train.subset=\"0.94%\"", "data.validation.subset=\"0.6%\"", "data.batch_size=4",
@@ -185,6 +265,25 @@ TEST_CASE("ranks without a batch take part in passes with divided weights") {
   std::vector<Overrides> setups{{kVit, kAdamw}, {kVit, kAdamw, kCheckpointing, "train.accumulate=2"}};
   for (Overrides& setup : setups) setup.insert(setup.end(), few.begin(), few.end());
   check_same(3, setups);
+}
+
+TEST_CASE("a rank never has the initial weights of all ranks") {
+  const auto texts = run_ranks(4, [&](const World& world) {
+    ProcessGroup group(world, {}, nullptr);
+    const auto memory = std::make_shared<PeakMemory>();
+    const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
+    const BuiltRun run({{"model={use=\"vit\",params={image_size=8,patch_size=4,width=60,depth=6,heads=3}}",
+                         "distributed.shard=\"parameters\"", "data.workers=0"},
+                        ""},
+                       &group);
+    int64_t total = 0;
+    for (const auto& named : run.training->optimizer->parameters())
+      total += static_cast<int64_t>(named.tensor.nbytes());
+    group.barrier();
+    const bool is_share = memory->peak > total / 5 && memory->peak < total / 2;
+    return is_share ? "" : std::to_string(memory->peak) + " of " + std::to_string(total) + " bytes";
+  });
+  for (const std::string& text : texts) CHECK(text == "");
 }
 
 TEST_CASE("divided weights need a model with segments") {

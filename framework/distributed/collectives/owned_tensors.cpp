@@ -112,6 +112,11 @@ OwnedTensors::OwnedTensors(ProcessGroup& group, const config::DistributedSection
 
 OwnedTensors::~OwnedTensors() = default;
 
+void OwnedTensors::Pending::wait() {
+  for (ProcessGroup::Pending& message : messages_) message.wait();
+  messages_.clear();
+}
+
 void OwnedTensors::gather(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
   TENON_CHECK(tensors.size() == owners.size(), tensors.size() << " tensors, " << owners.size() << " owners");
   RECORD_FUNCTION("tenon::all_gather", std::vector<c10::IValue>());  // shown in timelines
@@ -119,6 +124,17 @@ void OwnedTensors::gather(const std::vector<at::Tensor>& tensors, const std::vec
     gather_shared(tensors, owners);
   else
     broadcast(tensors, owners);
+}
+
+OwnedTensors::Pending OwnedTensors::start_gather(const std::vector<at::Tensor>& tensors,
+                                                 const std::vector<int64_t>& owners) {
+  TENON_CHECK(can_overlap(), "shared memory");
+  RECORD_FUNCTION("tenon::start_all_gather", std::vector<c10::IValue>());
+  Pending pending;
+  for_each_message(tensors, owners, [&](const std::vector<at::Tensor>& message, int64_t owner) {
+    pending.messages_.push_back(group_.start_broadcast(message, owner));
+  });
+  return pending;
 }
 
 void OwnedTensors::gather_shared(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
@@ -136,12 +152,17 @@ void OwnedTensors::gather_shared(const std::vector<at::Tensor>& tensors, const s
 // Two messages are under way at a time, which limits the memory of the packed tensors.
 void OwnedTensors::broadcast(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
   ProcessGroup::Pending previous;
-  const auto send = [&](std::vector<at::Tensor>& message, int64_t owner) {
+  for_each_message(tensors, owners, [&](const std::vector<at::Tensor>& message, int64_t owner) {
     ProcessGroup::Pending pending = group_.start_broadcast(message, owner);
     previous.wait();
     previous = std::move(pending);
-    message.clear();
-  };
+  });
+  previous.wait();
+}
+
+void OwnedTensors::for_each_message(
+    const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners,
+    const std::function<void(const std::vector<at::Tensor>& message, int64_t owner)>& send) const {
   for (int64_t owner = 0; owner < group_.size(); ++owner) {
     std::vector<at::Tensor> message;
     size_t bytes = 0;
@@ -151,11 +172,11 @@ void OwnedTensors::broadcast(const std::vector<at::Tensor>& tensors, const std::
       bytes += tensors[i].nbytes();
       if (bytes < message_bytes_) continue;
       send(message, owner);
+      message.clear();
       bytes = 0;
     }
     if (!message.empty()) send(message, owner);
   }
-  previous.wait();
 }
 
 }  // namespace tenon::distributed

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -27,9 +28,28 @@ class OwnedTensors {
   // and strides are those of the owner. `owners`: the rank of each tensor. Throws Error(rank_lost).
   void gather(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners);
 
+  // Messages that are under way.
+  class Pending {
+   public:
+    void wait();  // blocks until the tensors have their values
+
+   private:
+    friend class OwnedTensors;
+    std::vector<ProcessGroup::Pending> messages_;
+  };
+
+  // Whether start_gather() returns before the tensors have arrived. In shared memory this thread copies them.
+  bool can_overlap() const { return !pages_; }
+  // A collective. As gather(), but nothing may read the tensors before wait(). Sends all of them at once, which needs
+  // memory for their bytes. REQUIRES: can_overlap().
+  Pending start_gather(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners);
+
  private:
   void gather_shared(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners);
   void broadcast(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners);
+  // Calls send() with the tensors of each message, in the same order on all ranks.
+  void for_each_message(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners,
+                        const std::function<void(const std::vector<at::Tensor>& message, int64_t owner)>& send) const;
 
   ProcessGroup& group_;
   size_t message_bytes_;

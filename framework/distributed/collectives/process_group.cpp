@@ -244,8 +244,12 @@ ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor
   std::vector<at::Tensor> ordered = tensors;
   std::ranges::stable_sort(ordered, std::greater(), [](const at::Tensor& tensor) { return tensor.element_size(); });
   std::vector<at::Tensor> bytes;
-  for (const at::Tensor& tensor : ordered) bytes.push_back(tensor.detach().reshape({-1}).view(at::kByte));
-  const at::Tensor packed = at::cat(bytes);
+  int64_t total = 0;
+  for (const at::Tensor& tensor : ordered) {
+    if (rank() == from) bytes.push_back(tensor.detach().reshape({-1}).view(at::kByte));
+    total += static_cast<int64_t>(tensor.nbytes());
+  }
+  const at::Tensor packed = rank() == from ? at::cat(bytes) : at::empty({total}, ordered[0].options().dtype(at::kByte));
   std::vector<at::Tensor> message{packed};
   c10::intrusive_ptr<c10d::Work> work;
   c10d::BroadcastOptions options;

@@ -56,7 +56,7 @@ void OptimizerShards::gather_weights() {
 void OptimizerShards::gather(const std::vector<at::Tensor>& tensors, const std::vector<size_t>& parameters) {
   std::vector<int64_t> owners;
   for (const size_t parameter : parameters) owners.push_back(owners_[parameter]);
-  gather_from(tensors, owners);
+  tensors_.gather(tensors, owners);
 }
 
 }  // namespace tenon::pipeline

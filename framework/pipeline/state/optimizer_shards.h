@@ -36,10 +36,8 @@ class OptimizerShards {
 
   // A collective. As gather_weights(), for other tensors. `parameters`: the indices of their parameters.
   void gather(const std::vector<at::Tensor>& tensors, const std::vector<size_t>& parameters);
-  // A collective. `owners`: the rank of each tensor.
-  void gather_from(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
-    tensors_.gather(tensors, owners);
-  }
+  // For tensors with other owners.
+  distributed::OwnedTensors& tensors() { return tensors_; }
 
  private:
   const optimization::Optimizer& optimizer_;

@@ -118,10 +118,12 @@ void ParameterShards::start_pass(bool trains) {
   layout_ = &layouts_[trains ? 1 : 0];
   started_.clear();
   gathered_ = 0;
-  if (layout_->is_known)
-    gather(layout_->units[kOutside]);
-  else
+  if (!layout_->is_known) {
     observer_ = std::make_unique<Observer>(weights_.tensors, [this](size_t parameter) { use(parameter); });
+    return;
+  }
+  gather(layout_->units[kOutside]);
+  gather_ahead(*layout_, kOutside, 1);
 }
 
 void ParameterShards::end_pass(bool trains) {
@@ -133,7 +135,10 @@ void ParameterShards::end_pass(bool trains) {
   }
   if (gathered_ != layout_->with_weights)
     refuse_segments(gathered_ < layout_->with_weights ? "fewer segments" : "more segments");
-  if (!trains) free_all();
+  if (trains)
+    gather_ahead(*layout_, layout_->units.size(), -1);
+  else
+    free_all();
 }
 
 // Gathers a weight of which it is not known that the current segment uses it. LibTorch ignores exceptions of observers
@@ -168,6 +173,7 @@ size_t ParameterShards::start_forward(const void* kind) {
   const Unit& unit = layout_->units[segment + 1];
   if (!unit.empty()) ++gathered_;
   gather(unit);
+  gather_ahead(*layout_, segment + 1, 1);
   return segment;
 }
 
@@ -187,7 +193,10 @@ void ParameterShards::end_forward(size_t segment) {
   free(used);
 }
 
-void ParameterShards::start_backward(size_t segment) { gather(of_training().units[segment + 1]); }
+void ParameterShards::start_backward(size_t segment) {
+  gather(of_training().units[segment + 1]);
+  gather_ahead(of_training(), segment + 1, -1);
+}
 
 void ParameterShards::end_backward(size_t segment) { free(of_training().units[segment + 1]); }
 
@@ -257,7 +266,7 @@ void ParameterShards::require_segments(const Layout& layout) const {
           "; expected a model that runs its layers as segments (tenon/checkpointing.h): set shard = \"gradients\"");
 }
 
-void ParameterShards::gather(const Unit& unit) {
+std::pair<std::vector<at::Tensor>, std::vector<int64_t>> ParameterShards::allocate(const Unit& unit) {
   std::vector<at::Tensor> tensors;
   std::vector<int64_t> owners;
   for (const size_t parameter : unit) {
@@ -269,7 +278,25 @@ void ParameterShards::gather(const Unit& unit) {
     tensors.push_back(tensor.variable_data());
     owners.push_back(weights_.owners[parameter]);
   }
-  if (!tensors.empty()) shards_.gather_from(tensors, owners);
+  return {std::move(tensors), std::move(owners)};
+}
+
+void ParameterShards::gather(const Unit& unit) {
+  pending_.wait();
+  const auto [tensors, owners] = allocate(unit);
+  if (!tensors.empty()) shards_.tensors().gather(tensors, owners);
+}
+
+void ParameterShards::gather_ahead(const Layout& layout, size_t unit, ptrdiff_t direction) {
+  if (!shards_.tensors().can_overlap()) return;
+  const auto end = static_cast<ptrdiff_t>(direction > 0 ? layout.units.size() : kOutside);
+  for (auto next = static_cast<ptrdiff_t>(unit) + direction; next != end; next += direction) {
+    const Unit& ahead = layout.units[static_cast<size_t>(next)];
+    if (ahead.empty()) continue;
+    const auto [tensors, owners] = allocate(ahead);
+    if (!tensors.empty()) pending_ = shards_.tensors().start_gather(tensors, owners);
+    return;
+  }
 }
 
 void ParameterShards::free(const Unit& unit) {
@@ -281,6 +308,7 @@ void ParameterShards::free(const Unit& unit) {
 }
 
 void ParameterShards::free_all() {
+  pending_.wait();
   for (size_t i = 0; i < weights_.tensors.size(); ++i) free({i});
 }
 

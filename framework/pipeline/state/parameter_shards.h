@@ -22,8 +22,9 @@
 namespace tenon::pipeline {
 
 // Each rank keeps the weights that it owns. Those of a segment of the model are gathered before the segment runs in
-// forward and in backward, and the memory of those of other ranks is freed after it. Weights that no segment or several
-// of them use are gathered for the whole pass.
+// forward and in backward, and the memory of those of other ranks is freed after it. Where weights are sent as
+// messages, those of the next segment are under way meanwhile. Weights that no segment or several of them use are
+// gathered for the whole pass.
 //
 // The first pass in training and the first one in evaluation find the weights that each segment uses, by watching its
 // operators: a weight is gathered before the first operator that has it as an input.
@@ -32,7 +33,7 @@ namespace tenon::pipeline {
 // passes, and each pass the same segments.
 class ParameterShards final : public plugins::ForwardObserver {
  public:
-  // For a model after divide_weights(). `weights`: of assign_weights(). `group` and `shards` must outlive this object.
+  // For a model of build_divided(). `weights`: of assign_weights(). `group` and `shards` must outlive this object.
   ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards, const plugins::Model& model,
                   DividedWeights weights);
   ~ParameterShards() override;
@@ -78,7 +79,12 @@ class ParameterShards final : public plugins::ForwardObserver {
   [[noreturn]] void refuse_segments(const std::string& what) const;
   void use(size_t parameter);
   void rethrow_failure() const;
+  // The weights of a unit that are not gathered, and their owners.
+  std::pair<std::vector<at::Tensor>, std::vector<int64_t>> allocate(const Unit& unit);
   void gather(const Unit& unit);
+  // Starts gathering the next unit with weights, if messages are sent while this thread computes. `direction`: 1 in
+  // forward, -1 in backward.
+  void gather_ahead(const Layout& layout, size_t unit, ptrdiff_t direction);
   void free(const Unit& unit);
   void free_all();
 
@@ -95,6 +101,7 @@ class ParameterShards final : public plugins::ForwardObserver {
   Layout* layout_ = nullptr;                          // of the current or last pass
   std::unordered_map<const void*, size_t> started_;   // segments of the current pass, by kind
   size_t gathered_ = 0;                               // segments of the current pass that have weights
+  distributed::OwnedTensors::Pending pending_;        // of gather_ahead()
   StoragePool pool_;
 };
 
