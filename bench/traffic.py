@@ -1,15 +1,21 @@
 """Counts the bytes that the processes of a run send in a step, for each value of distributed.shard.
 
     python bench/traffic.py [--processes 2,3,4,8] [--build build/release]
+    python bench/traffic.py --rate 800mbit [--processes 2]
 
 Trains a GPT of 7 M parameters over gloo's sockets in a separate network namespace. Its loopback device counts bytes. The
 bytes of a step are the difference between runs of 12 and of 4 steps, so those of the start are not included. Prints
 the bytes for each parameter, process and step next to the formula of docs/reference/scaling.md. Needs `unshare` and `ip`.
+
+With --rate it prints the median time of a step with divided weights instead, while `tc` limits the loopback device to this
+rate, for four times as many tokens of context and samples.
 """
 
 import argparse
+import json
 import pathlib
 import random
+import statistics
 import subprocess
 import tempfile
 
@@ -46,28 +52,53 @@ FORMULAS = {"none": lambda n: 8 * (n - 1) / n, "optimizer": lambda n: 12 * (n - 
             "gradients": lambda n: 8 * (n - 1) / n, "parameters": lambda n: 12 * (n - 1) / n}
 
 
-def count_bytes(host, folder, processes, shard, steps):
-    command = (f'ip link set lo up && {host} --config run.toml --processes {processes} --set train.steps={steps} '
-               f"""--set 'distributed.shard="{shard}"' --set 'run.output_dir="runs/{shard}"' """
-               f"> output.txt 2>&1 && cat /sys/class/net/lo/statistics/rx_bytes")
-    result = subprocess.run(["unshare", "--net", "--mount", "sh", "-c", f"mount -t sysfs none /sys; {command}"],
-                            cwd=folder, stdout=subprocess.PIPE, text=True)
+def run_in_namespace(host, folder, processes, shard, settings, before="true", after="true"):
+    """Returns what `after` prints."""
+    given = "".join(f" --set '{one}'" for one in settings)
+    command = (f"mount -t sysfs none /sys; ip link set lo up && {before} && "
+               f"{host} --config run.toml --processes {processes} --set 'distributed.shard=\"{shard}\"' "
+               f"--set 'run.output_dir=\"runs/{shard}\"'{given} > output.txt 2>&1 && {after}")
+    result = subprocess.run(["unshare", "--net", "--mount", "sh", "-c", command], cwd=folder, stdout=subprocess.PIPE,
+                            text=True)
     if result.returncode != 0:
         raise SystemExit((folder / "output.txt").read_text())
-    return int(result.stdout)
+    return result.stdout
+
+
+def count_bytes(host, folder, processes, shard, steps):
+    return int(run_in_namespace(host, folder, processes, shard, [f"train.steps={steps}"],
+                                after="cat /sys/class/net/lo/statistics/rx_bytes"))
+
+
+def time_step(host, folder, processes, rate):
+    """Returns the median time of a step in seconds, without the first ones."""
+    limit = f"ip link set lo mtu 9000 && tc qdisc add dev lo root tbf rate {rate} burst 256kb limit 64mb"
+    settings = ["train.steps=14", "model.params.context=128", "data.train.params.context=128", "data.batch_size=4",
+                'log.every="1 step"']
+    run_in_namespace(host, folder, processes, "parameters", settings, before=limit)
+    history = max((folder / "runs").rglob("history.jsonl"), key=lambda path: path.stat().st_mtime)
+    times = [line["train/step_s"] for line in map(json.loads, history.read_text().splitlines())
+             if line.get("event") == "step"]
+    return statistics.median(times[3:])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processes", default="2,3,4,8")
+    parser.add_argument("--rate", help="of the loopback device, as tc takes it: 800mbit")
     parser.add_argument("--build", default=str(ROOT / "build/release"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         generator = random.Random(0)
-        (folder / "text.txt").write_bytes(bytes(generator.randrange(32, 127) for _ in range(32 * 64 + 1)))
+        (folder / "text.txt").write_bytes(bytes(generator.randrange(32, 127) for _ in range(128 * 64 + 1)))
         (folder / "run.toml").write_text(RUN_FILE)
         host = f"{arguments.build}/bin/host"
+        if arguments.rate:
+            for processes in map(int, arguments.processes.split(",")):
+                step = time_step(host, folder, processes, arguments.rate)
+                print(f"{processes} processes, {arguments.rate}: {1000 * step:.0f} ms", flush=True)
+            return
         summary = subprocess.run([host, "profile", "--config", "run.toml", "--repeats", "1"], check=True, cwd=folder,
                                  stdout=subprocess.PIPE, text=True).stdout
         total = next(line.split() for line in summary.splitlines() if line.split()[:1] == ["total"])
