@@ -144,10 +144,14 @@ class Comparison {
     write("comparison.md", reporting::print_markdown(compared_));
     write("comparison.json", print_json(compared_));
     std::vector<reporting::ReadRun> runs;
+    std::vector<std::string> names;
     for (const reporting::ComparedVariant& compared : compared_)
-      for (const reporting::MeasuredRun& run : compared.runs)
-        if (!run.folder.empty()) runs.emplace_back(run.folder);
-    if (!runs.empty()) write("comparison.html", make_report_page(runs));
+      for (const reporting::MeasuredRun& run : compared.runs) {
+        if (run.folder.empty()) continue;
+        runs.emplace_back(run.folder);
+        names.push_back(compared.variant.name);
+      }
+    if (!runs.empty()) write("comparison.html", make_report_page(runs, names));
   }
 
   void say(const std::string& text) const {

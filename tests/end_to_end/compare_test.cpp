@@ -81,6 +81,8 @@ TEST_CASE("the table has mean and standard deviation over seeds, time and memory
   const std::string page = read_file(output / "comparison.html");
   CHECK(contains(page, "<svg"));
   CHECK(contains(page, "model.params.hidden"));  // the value that differs between the runs
+  CHECK(contains(page, "hidden=[8, 4], seed=1, validation</td>"));
+  CHECK_FALSE(contains(page, "hidden=_8_"));
 }
 
 TEST_CASE("several files and values are combined in all ways") {

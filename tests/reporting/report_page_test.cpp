@@ -82,4 +82,35 @@ TEST_CASE("repeated runs have a table with the mean and the deviation of each va
   CHECK_FALSE(contains(make_report_page({runs[0], runs[2]}), "<h2>Mean and standard deviation</h2>"));
 }
 
+// The name of a variant says what varies, even if the plans differ in nothing that affects the metrics.
+TEST_CASE("a comparison names its variants in headings, tables and legends, and not by their folders") {
+  const auto write = [](const std::string& workers, const std::string& seed) {
+    return write_run({.name = "workers_" + workers + "/time-" + seed,
+                      .plan = "[run]\nseed = " + seed + "\n[data]\nworkers = " + workers + "\n",
+                      .record = R"({"start": "2026-11-21T23:59:58+01:00"})",
+                      .history = {write_line("validation", 1, R"("validation/loss": 2)"),
+                                  write_line("validation", 2, R"("validation/loss": 1)")}});
+  };
+  const std::vector<ReadRun> runs{write("1", "0"), write("1", "1"), write("2", "0"), write("2", "1")};
+  const std::string page = make_report_page(runs, {"workers=1", "workers=1", "workers=2", "workers=2"});
+  CHECK(contains(page, "<title>2 variants, 4 runs</title>"));
+  CHECK(contains(page, "<h1>2 variants, 4 runs</h1>"));
+  for (const char* part : {"workers=1, seed=0</td><td><span", "workers=1</td><td class=\"number\">2</td>",
+                           "<th>workers=1</th><th>workers=2</th>", "<td>0, 1</td><td>0, 1</td>",
+                           "workers=2, seed=1, validation</td>", "<summary>workers=2, seed=1</summary>"})
+    CHECK_MESSAGE(contains(page, part), part);
+  CHECK_FALSE(contains(page, "workers_"));
+  CHECK_FALSE(contains(page, "time-"));
+}
+
+TEST_CASE("runs that are no repetitions have a column each in the table of differences") {
+  const auto write = [](const std::string& name, const std::string& value) {
+    return write_run({.name = "digits/" + name,
+                      .plan = "[a]\nb = " + value + "\nc = " + value + "\nd = " + value + "\ne = " + value + "\n",
+                      .history = {write_line("step", 1, R"("train/loss": 1)")}});
+  };
+  CHECK(contains(make_report_page({write("first", "1"), write("second", "2")}),
+                 "<th></th><th>digits, first</th><th>digits, second</th></tr>\n<tr><th>a.b</th><td>1</td><td>2</td>"));
+}
+
 }  // namespace tenon::reporting

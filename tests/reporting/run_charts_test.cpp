@@ -36,7 +36,7 @@ TEST_CASE("the learning rate has a linear axis") {
   const ReadRun run =
       write_run({.history = {write_line("step", 1, R"("train/loss": 1, "train/learning_rate": 1e-6)"),
                              write_line("step", 2, R"("train/loss": 1e-6, "train/learning_rate": 1)")}});
-  const std::vector<Chart> charts = make_charts({run});
+  const std::vector<Chart> charts = make_charts(run);
   CHECK_FALSE(artifacts::is_logarithmic(find_chart(charts, "learning rate")));
   CHECK(artifacts::is_logarithmic(find_chart(charts, "loss")));
 }
@@ -46,7 +46,7 @@ TEST_CASE("the values of classes are in the chart of their mean") {
       R"("validation/iou": 0.5, "validation/iou_0": 0.9, "validation/iou_1": 0.1, "validation/mae": 1, "validation/mae_x": 2)";
   const ReadRun run = write_run({.record = R"({"directions": {"validation/iou": "max", "validation/iou_1": "max"}})",
                                  .history = {write_line("validation", 1, metrics)}});
-  const std::vector<Chart> charts = make_charts({run});
+  const std::vector<Chart> charts = make_charts(run);
   REQUIRE(charts.size() == 3);
   CHECK(list_series(charts[0]) == "iou: validation; iou_0; iou_1;");
   CHECK(charts[0].series[0].best);
@@ -60,7 +60,7 @@ TEST_CASE("of many classes the worst ones are shown") {
   std::string metrics = R"("validation/iou": 0.5)";
   for (int i = 0; i < 20; ++i)
     metrics += ", \"validation/iou_" + std::to_string(i) + "\": " + std::to_string(1 - 0.01 * i);
-  const std::vector<Chart> charts = make_charts({write_run({.history = {write_line("validation", 1, metrics)}})});
+  const std::vector<Chart> charts = make_charts(write_run({.history = {write_line("validation", 1, metrics)}}));
   REQUIRE(charts.size() == 1);
   CHECK(list_series(charts[0]) == "iou: validation; iou_13; iou_14; iou_15; iou_16; iou_17; iou_18; iou_19;");
   CHECK(charts[0].note == "with the 7 worst of 20");
@@ -68,8 +68,8 @@ TEST_CASE("of many classes the worst ones are shown") {
 
 TEST_CASE("the times of the steps are in one chart") {
   const ReadRun run = write_run({.history = {write_line("step", 1, R"("train/step_s": 2, "train/data_wait_s": 1)")}});
-  CHECK(list_series(make_charts({run})[0]) == "milliseconds per step: whole step; waiting for data;");
-  CHECK(make_charts({run})[0].series[0].points[0].y == 2000);
+  CHECK(list_series(make_charts(run)[0]) == "milliseconds per step: whole step; waiting for data;");
+  CHECK(make_charts(run)[0].series[0].points[0].y == 2000);
 }
 
 TEST_CASE("the series of several runs are named by what varies, and a variant has one colour") {
@@ -78,8 +78,8 @@ TEST_CASE("the series of several runs are named by what varies, and a variant ha
                       .plan = "[run]\nseed = " + seed + "\n[optimizer]\nlr = " + lr + "\n",
                       .history = {write_line("validation", 1, R"("validation/loss": 1)")}});
   };
-  const std::vector<Chart> charts =
-      make_charts({write("0.1", "0"), write("0.2", "0"), write("0.1", "1"), write("0.2", "1")});
+  const std::vector<ReadRun> runs{write("0.1", "0"), write("0.2", "0"), write("0.1", "1"), write("0.2", "1")};
+  const std::vector<Chart> charts = make_charts(runs, label_runs(runs));
   REQUIRE(charts.size() == 1);
   CHECK(list_series(charts[0]) ==
         "loss: lr=0.1, seed=0, validation; lr=0.2, seed=0, validation; lr=0.1, seed=1, validation; lr=0.2, seed=1, "

@@ -109,8 +109,7 @@ std::string print_legend(const Chart& chart) {
   return element("div", "class=\"wide\"", element("table", "class=\"legend\"", "\n" + rows + "\n"));
 }
 
-std::string print_charts(const std::vector<ReadRun>& runs) {
-  const std::vector<Chart> charts = make_charts(runs);
+std::string print_charts(const std::vector<Chart>& charts) {
   std::string text;
   for (size_t i = 0; i < std::min(charts.size(), kMaxCharts); ++i) {
     std::string scale = is_logarithmic(charts[i]) ? text_element("span", "class=\"quiet\"", " logarithmic") : "";
@@ -148,21 +147,23 @@ std::string print_test(const ReadRun& run) {
 
 std::string print_one(const ReadRun& run) {
   const std::optional<SavedSamples> samples = read_samples(run.folder().samples());
-  return print_heading(run) + print_findings(run, samples) + print_test(run) + print_charts({run}) +
+  return print_heading(run) + print_findings(run, samples) + print_test(run) + print_charts(make_charts(run)) +
          (samples ? print_samples_section(*samples) : "") + print_details(run);
 }
 
 }  // namespace
 
-std::string make_report_page(const std::vector<ReadRun>& runs) {
-  const std::string title = runs.size() == 1 ? name_of(runs.front()) + ", " + describe_time(runs.front())
-                                             : std::to_string(runs.size()) + " runs";
+std::string make_report_page(const std::vector<ReadRun>& runs, const std::vector<std::string>& variants) {
+  const std::vector<RunLabel> labels = label_runs(runs, variants);
+  const std::string title =
+      runs.size() == 1 ? name_of(runs.front()) + ", " + describe_time(runs.front()) : count_runs(labels);
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n" +
          text_element("title", "", title) + "\n<style>\n" + artifacts::chart_style() + kReportStyle +
          "</style>\n</head>\n<body>\n<main>\n" +
-         (runs.size() == 1 ? print_one(runs.front()) : print_several_runs(runs, print_charts(runs))) +
+         (runs.size() == 1 ? print_one(runs.front())
+                           : print_several_runs(runs, labels, print_charts(make_charts(runs, labels)))) +
          "</main>\n</body>\n</html>\n";
 }
 
@@ -171,7 +172,7 @@ void write_report(const std::filesystem::path& folder, bool has_png_plots) {
   const ReadRun run(folder);
   const std::filesystem::path plots = run.folder().plots();
   support::replace_with_empty_folder(plots, kKind);
-  for (const Chart& chart : make_charts({run}))
+  for (const Chart& chart : make_charts(run))
     std::ofstream(plots / (make_file_name(chart.title) + ".svg"), std::ios::binary) << draw_chart_file(chart);
   if (has_png_plots) write_png_plots(plots);
   artifacts::write_file_durably(run.folder().report_file(), make_report_page({run}), kKind);

@@ -9,8 +9,8 @@
 namespace tenon::reporting {
 
 // Returns HTML with embedded style and curves, without scripts and external references. It supports light and dark
-// mode, wide and narrow screens. REQUIRES: at least one run.
-std::string make_report_page(const std::vector<ReadRun>& runs);
+// mode, wide and narrow screens. `variants`: see label_runs(). REQUIRES: at least one run.
+std::string make_report_page(const std::vector<ReadRun>& runs, const std::vector<std::string>& variants = {});
 
 // Writes report.html into the folder of a run, and its curves into plots/, with PNG files if `has_png_plots`. All files
 // of the run must exist. Throws Error as reading the run and writing files do.

@@ -6,8 +6,6 @@
 #include <set>
 #include <utility>
 
-#include "framework/reporting/report/run_labels.h"
-
 namespace tenon::reporting {
 
 namespace {
@@ -203,9 +201,8 @@ Role separate_times(const std::string& metric) {
   return role.chart == kStepTimes ? Role{std::string(kStepTimes) + ": " + role.part, "train"} : role;
 }
 
-std::vector<Group> make_common_groups(const std::vector<ReadRun>& runs) {
+std::vector<Group> make_common_groups(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
   std::vector<Group> groups;
-  const std::vector<RunLabel> labels = label_runs(runs);
   for (size_t i = 0; i < runs.size(); ++i) {
     std::map<std::string, Points> points = collect_points(runs[i]);
     for (const std::string& metric : runs[i].metrics()) {
@@ -217,6 +214,13 @@ std::vector<Group> make_common_groups(const std::vector<ReadRun>& runs) {
   return groups;
 }
 
+std::vector<Chart> sort_charts(std::vector<Group> groups) {
+  std::ranges::stable_sort(groups, {}, find_rank);
+  std::vector<Chart> charts;
+  for (Group& group : groups) charts.push_back(std::move(group.chart));
+  return charts;
+}
+
 }  // namespace
 
 std::string print_title(std::string metric) {
@@ -225,12 +229,10 @@ std::string print_title(std::string metric) {
   return metric;
 }
 
-std::vector<Chart> make_charts(const std::vector<ReadRun>& runs) {
-  std::vector<Group> groups = runs.size() == 1 ? make_groups(runs.front()) : make_common_groups(runs);
-  std::ranges::stable_sort(groups, {}, find_rank);
-  std::vector<Chart> charts;
-  for (Group& group : groups) charts.push_back(std::move(group.chart));
-  return charts;
+std::vector<Chart> make_charts(const ReadRun& run) { return sort_charts(make_groups(run)); }
+
+std::vector<Chart> make_charts(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+  return sort_charts(make_common_groups(runs, labels));
 }
 
 }  // namespace tenon::reporting

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "framework/artifacts/run_folder/hyperparameters.h"
+#include "framework/support/check.h"
 
 namespace tenon::reporting {
 
@@ -13,8 +14,6 @@ namespace {
 using artifacts::Hyperparameters;
 
 constexpr size_t kMaxValues = 3;
-
-bool is_repetition(const std::string& key) { return key == "run.seed" || key == "data.folds.fold"; }
 
 std::vector<Hyperparameters> read_values(const std::vector<ReadRun>& runs) {
   std::vector<Hyperparameters> values;
@@ -78,15 +77,19 @@ void make_different(const std::vector<ReadRun>& runs, std::vector<RunLabel>& lab
 
 }  // namespace
 
-std::vector<RunLabel> label_runs(const std::vector<ReadRun>& runs) {
+bool is_repetition(const std::string& key) { return key == "run.seed" || key == "data.folds.fold"; }
+
+std::vector<RunLabel> label_runs(const std::vector<ReadRun>& runs, const std::vector<std::string>& variants) {
+  TENON_CHECK(variants.empty() || variants.size() == runs.size(), variants.size() << " names, " << runs.size());
   const std::vector<Hyperparameters> all = read_values(runs);
   std::vector<std::string> varied, repeated;
   for (const std::string& key : find_different(all)) (is_repetition(key) ? repeated : varied).push_back(key);
   std::vector<RunLabel> labels;
   std::map<std::string, size_t> numbers;
   for (size_t i = 0; i < runs.size(); ++i) {
-    const bool has_values = !varied.empty() && varied.size() <= kMaxValues;
+    const bool has_values = variants.empty() && !varied.empty() && varied.size() <= kMaxValues;
     RunLabel label{has_values ? print_values(all[i], varied) : "", print_values(all[i], repeated), 0};
+    if (!variants.empty()) label.variant = variants[i];
     if (label.variant.empty()) label.variant = name_of(runs[i], false);
     label.number = numbers.emplace(label.variant, numbers.size()).first->second;
     labels.push_back(std::move(label));

@@ -17,8 +17,11 @@ struct RunLabel {
   std::string text() const { return repetition.empty() ? variant : variant + ", " + repetition; }
 };
 
-// One label for each run, all different. If the plans differ in more than three values, or in none, the variants are
-// the names of the runs.
-std::vector<RunLabel> label_runs(const std::vector<ReadRun>& runs);
+// Whether runs with other values of the key repeat a variant: it is a seed or the number of a fold.
+bool is_repetition(const std::string& key);
+
+// One label for each run, all different. `variants`: the names of the variants that the runs belong to, or empty.
+// Without them, and if the plans differ in more than three values or in none, the variants are the names of the runs.
+std::vector<RunLabel> label_runs(const std::vector<ReadRun>& runs, const std::vector<std::string>& variants = {});
 
 }  // namespace tenon::reporting

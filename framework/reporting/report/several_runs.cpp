@@ -12,8 +12,8 @@
 #include "framework/reporting/report/findings.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/run_charts.h"
-#include "framework/reporting/report/run_labels.h"
 #include "framework/reporting/runs/print_spread.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::reporting {
 
@@ -98,13 +98,22 @@ std::vector<MeanColumn> list_mean_columns(const std::vector<ReadRun>& runs) {
   return columns;
 }
 
+// The names of the variants by their numbers.
+std::vector<std::string> name_variants(const std::vector<RunLabel>& labels) {
+  std::vector<std::string> names;
+  for (const RunLabel& label : labels) {
+    if (names.size() <= label.number) names.resize(label.number + 1);
+    names[label.number] = label.variant;
+  }
+  return names;
+}
+
 // The mean and the deviation over the runs of each variant, if there are repeated ones.
 std::string print_means(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
-  size_t variants = 0;
-  for (const RunLabel& label : labels) variants = std::max(variants, label.number + 1);
+  const size_t variants = name_variants(labels).size();
   if (variants == runs.size()) return "";
   const std::vector<MeanColumn> columns = list_mean_columns(runs);
-  std::string rows = "<th></th><th class=\"number\">runs</th>";
+  std::string rows = "<th>variant</th><th class=\"number\">runs</th>";
   for (const MeanColumn& column : columns) rows += text_element("th", "class=\"number\"", column.title);
   rows = element("tr", "", rows);
   for (size_t variant = 0; variant < variants; ++variant) {
@@ -135,29 +144,55 @@ std::string print_means(const std::vector<ReadRun>& runs, const std::vector<RunL
                      "\n");
 }
 
-// Prints the values that differ between the plans.
-std::string print_differences(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+std::string join(const std::vector<std::string>& texts) {
+  std::string joined;
+  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
+  return joined;
+}
+
+// Whether the runs of each variant are repetitions: they have the same values apart from seeds and folds.
+bool are_repetitions(const std::vector<Hyperparameters>& all, const std::vector<RunLabel>& labels) {
+  std::vector<std::optional<Hyperparameters>> known(labels.size());  // by the number of the variant
+  for (size_t i = 0; i < all.size(); ++i) {
+    Hyperparameters values = all[i];
+    std::erase_if(values, [](const auto& value) { return is_repetition(value.first); });
+    std::optional<Hyperparameters>& of_variant = known[labels[i].number];
+    if (of_variant && *of_variant != values) return false;
+    of_variant = std::move(values);
+  }
+  return true;
+}
+
+// Prints the values that differ between the plans. Repetitions share the column of their variant.
+std::string print_differences(const std::vector<ReadRun>& runs, std::vector<RunLabel> labels) {
   std::vector<Hyperparameters> all;
   std::set<std::string> keys;
   for (const ReadRun& run : runs) {
     all.push_back(artifacts::find_hyperparameters(run.plan(), run.folder().plan_file().string()));
     for (const auto& [key, value] : all.back()) keys.insert(key);
   }
+  if (!are_repetitions(all, labels))
+    for (size_t i = 0; i < labels.size(); ++i) labels[i] = {labels[i].text(), "", i};
+  const std::vector<std::string> names = name_variants(labels);
   std::string rows;
   for (const std::string& key : keys) {
     std::set<std::string> different;
-    std::string cells = text_element("th", "", key);
-    for (const Hyperparameters& values : all) {
-      const auto found = values.find(key);
-      const std::string value = found == values.end() ? "missing" : artifacts::print_hyperparameter(found->second);
+    std::vector<std::vector<std::string>> columns(names.size());
+    for (size_t i = 0; i < all.size(); ++i) {
+      const auto found = all[i].find(key);
+      const std::string value = found == all[i].end() ? "missing" : artifacts::print_hyperparameter(found->second);
       different.insert(value);
-      cells += text_element("td", "", value);
+      std::vector<std::string>& column = columns[labels[i].number];
+      if (std::ranges::find(column, value) == column.end()) column.push_back(value);
     }
-    if (different.size() > 1) rows += element("tr", "", cells) + "\n";
+    if (different.size() == 1) continue;
+    std::string cells = text_element("th", "", key);
+    for (const std::vector<std::string>& column : columns) cells += text_element("td", "", join(column));
+    rows += element("tr", "", cells) + "\n";
   }
   if (rows.empty()) return section("What differs", text_element("p", "", "Nothing that affects the metrics.") + "\n");
   std::string heads = "<th></th>";
-  for (const RunLabel& label : labels) heads += text_element("th", "", label.text());
+  for (const std::string& name : names) heads += text_element("th", "", name);
   return section(
       "What differs",
       element("div", "class=\"wide\"", element("table", "", "\n" + element("tr", "", heads) + "\n" + rows)) + "\n");
@@ -178,11 +213,15 @@ std::string print_findings_of(const std::vector<ReadRun>& runs, const std::vecto
 
 }  // namespace
 
-std::string print_several_runs(const std::vector<ReadRun>& runs, const std::string& charts) {
-  const std::vector<RunLabel> labels = label_runs(runs);
-  return element("header", "class=\"several\"",
-                 "\n" + text_element("h1", "", std::to_string(runs.size()) + " runs") + "\n") +
-         "\n" + print_runs_table(runs, labels) + print_means(runs, labels) + print_differences(runs, labels) + charts +
+std::string count_runs(const std::vector<RunLabel>& labels) {
+  const auto variants = static_cast<int64_t>(name_variants(labels).size()), runs = static_cast<int64_t>(labels.size());
+  return (variants == runs ? "" : support::print_count(variants, "variant") + ", ") + support::print_count(runs, "run");
+}
+
+std::string print_several_runs(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels,
+                               const std::string& charts) {
+  return element("header", "class=\"several\"", "\n" + text_element("h1", "", count_runs(labels)) + "\n") + "\n" +
+         print_runs_table(runs, labels) + print_means(runs, labels) + print_differences(runs, labels) + charts +
          print_findings_of(runs, labels);
 }
 
