@@ -61,6 +61,45 @@ TEST_CASE("one value that is not finite is in the singular") {
   CHECK(answer(run, "Was everything finite?") == "No: train/loss at step 1 is NaN or infinite.");
 }
 
+TEST_CASE("metrics with one value are in a table, and not in a chart") {
+  const ReadRun run =
+      write_run({.history = {write_line("step", 1, R"("train/loss": 3)"), write_line("step", 2, R"("train/loss": 2)"),
+                             write_line("validation", 2, R"("validation/loss": 1, "validation/accuracy": 0.75)"),
+                             write_line("validation", 2, R"("model_size": 12345)")}});
+  const std::string page = make_report_page({run});
+  CHECK(contains(page, "aria-label=\"loss\""));
+  CHECK_FALSE(contains(page, "aria-label=\"accuracy\""));
+  CHECK_FALSE(contains(page, "aria-label=\"model size\""));
+  CHECK(contains(page, "<h2>Single values</h2>"));
+  CHECK(
+      contains(page, "<td>accuracy</td><td>validation</td><td class=\"number\">0.75</td><td class=\"number\">2</td>"));
+  CHECK(contains(page, "<td>model size</td><td></td><td class=\"number\">12,345</td>"));
+}
+
+TEST_CASE("a run with one value of each metric has no curves, and one with curves only has no table of single values") {
+  const auto make_page = [](const std::vector<std::string>& history) {
+    return make_report_page({write_run({.history = history})});
+  };
+  CHECK_FALSE(contains(make_page({write_line("validation", 1, R"("validation/loss": 1)")}), "<h2>Curves</h2>"));
+  CHECK_FALSE(
+      contains(make_page({write_line("step", 1, R"("train/loss": 1)"), write_line("step", 2, R"("train/loss": 1)")}),
+               "<h2>Single values</h2>"));
+  CHECK(contains(make_page({}), "The history has no metrics yet."));
+}
+
+TEST_CASE("the metrics of the test data are in a table of their own") {
+  const ReadRun run =
+      write_run({.record = R"({"test": {"monitor": "validation/loss", "step": 2}})",
+                 .history = {write_line("step", 1, R"("train/loss": 3)"),
+                             write_line("test", 2, R"("test/accuracy": 0.75, "test/top_5/accuracy": 1)")}});
+  const std::string page = make_report_page({run});
+  CHECK(contains(page,
+                 "<h2>Test</h2>\n<p>Evaluated once, after training. Weights: best, step 2, by validation loss.</p>"));
+  CHECK(contains(page, "<tr><td>accuracy</td><td class=\"number\">0.75</td></tr>"));
+  CHECK(contains(page, "<tr><td>top 5 accuracy</td><td class=\"number\">1</td></tr>"));
+  CHECK_FALSE(contains(page, "test/"));
+}
+
 TEST_CASE("repeated runs have a table with the mean and the deviation of each variant") {
   const auto write = [](const std::string& lr, const std::string& seed, const std::string& loss) {
     return write_run({.name = "digits/" + lr + "-" + seed,

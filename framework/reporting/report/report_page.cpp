@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "framework/artifacts/drawing/line_chart.h"
@@ -109,7 +110,12 @@ std::string print_legend(const Chart& chart) {
   return element("div", "class=\"wide\"", element("table", "class=\"legend\"", "\n" + rows + "\n"));
 }
 
-std::string print_charts(const std::vector<Chart>& charts) {
+// Whether any series has a line, rather than one value.
+bool has_curve(const Chart& chart) {
+  return std::ranges::any_of(chart.series, [](const ChartSeries& one) { return one.points.size() > 1; });
+}
+
+std::string print_curves(const std::vector<Chart>& charts) {
   std::string text;
   for (size_t i = 0; i < std::min(charts.size(), kMaxCharts); ++i) {
     std::string scale = is_logarithmic(charts[i]) ? text_element("span", "class=\"quiet\"", " logarithmic") : "";
@@ -119,7 +125,6 @@ std::string print_charts(const std::vector<Chart>& charts) {
                         draw_chart(charts[i]) + print_legend(charts[i]) + "\n") +
             "\n";
   }
-  if (charts.empty()) return section("Curves", text_element("p", "", "The history has no metrics yet.") + "\n");
   const std::string left_out =
       charts.size() > kMaxCharts
           ? text_element("p", "class=\"quiet\"",
@@ -129,17 +134,49 @@ std::string print_charts(const std::vector<Chart>& charts) {
   return section("Curves", element("div", "class=\"charts\"", "\n" + text) + "\n" + left_out);
 }
 
+// A table of the metrics that have one value each.
+std::string print_single_values(const std::vector<Chart>& charts) {
+  std::string rows =
+      element("tr", "", "<th>metric</th><th>of</th><th class=\"number\">value</th><th class=\"number\">at step</th>");
+  for (const Chart& chart : charts)
+    for (const ChartSeries& series : chart.series) {
+      const artifacts::ChartPoint& point = series.points.front();
+      rows += "\n" + element("tr", "",
+                             text_element("td", "", chart.title) +
+                                 text_element("td", "", series.name == chart.title ? "" : series.name) +
+                                 text_element("td", "class=\"number\"", print_short_number(point.y)) +
+                                 text_element("td", "class=\"number\"", print_short_number(point.x)));
+    }
+  return section("Single values", element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n");
+}
+
+std::string print_charts(std::vector<Chart> charts) {
+  if (charts.empty()) return section("Curves", text_element("p", "", "The history has no metrics yet.") + "\n");
+  const auto single = std::stable_partition(charts.begin(), charts.end(), has_curve);
+  const std::vector<Chart> single_values(single, charts.end());
+  charts.erase(single, charts.end());
+  return (charts.empty() ? "" : print_curves(charts)) +
+         (single_values.empty() ? "" : print_single_values(single_values));
+}
+
+// "accuracy" for test/accuracy.
+std::string print_test_metric(const std::string& name) {
+  constexpr std::string_view kPart = "test/";
+  return print_title(name.starts_with(kPart) ? name.substr(kPart.size()) : name);
+}
+
 // The metrics of the test data, with a sentence about the weights.
 std::string print_test(const ReadRun& run) {
   const std::optional<ReadTest> test = run.test();
   if (!test) return "";
   const std::string weights = test->monitor.empty()
                                   ? "last, step " + std::to_string(test->step)
-                                  : "best, step " + std::to_string(test->step) + ", by " + test->monitor;
+                                  : "best, step " + std::to_string(test->step) + ", by " + print_title(test->monitor);
   std::string rows;
   for (const auto& [name, value] : test->metrics)
     rows += element("tr", "",
-                    text_element("td", "", name) + text_element("td", "class=\"number\"", print_short_number(value))) +
+                    text_element("td", "", print_test_metric(name)) +
+                        text_element("td", "class=\"number\"", print_short_number(value))) +
             "\n";
   return section("Test", text_element("p", "", "Evaluated once, after training. Weights: " + weights + ".") + "\n" +
                              element("table", "", "\n" + rows) + "\n");
