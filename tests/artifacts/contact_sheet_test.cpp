@@ -101,6 +101,8 @@ TEST_CASE("a mask is rendered over a copy of its image") {
   CHECK(pixel(1) != pixel(0));
   CHECK(pixel(2) != pixel(1));
   CHECK(pixel(3) == std::vector<uint8_t>{255, 255, 255});
+  CHECK(count(page, "Colours of masks:") == 1);
+  CHECK(page.find("background:#ffffff\"></span> ignored</span>") != page.npos);
 }
 
 TEST_CASE("fields that are not images are text, and long ones are truncated") {

@@ -3,6 +3,11 @@
 #include <doctest/doctest.h>
 #include <tenon/abi.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
 #include "tests/artifacts/drawn_fields.h"
 
 using namespace tenon::artifacts;
@@ -34,6 +39,60 @@ TEST_CASE("a mask is rendered in the size of its shrunk image") {
   REQUIRE(drawn.samples[0].pictures.size() == 2);
   CHECK(drawn.samples[0].pictures[1].name == "mask");
   CHECK(decode_png(drawn.samples[0].pictures[1].png, 3) == std::vector<uint8_t>(12, 40));
+}
+
+TEST_CASE("a mask is rendered over a grey copy, and the legend has the colours over a medium grey") {
+  // A red, a grey and a white pixel, and two of no class.
+  const std::vector<uint8_t> pixels = {255, 0, 0, 128, 128, 128, 255, 255, 255, 9, 9, 9, 9, 9, 9};
+  const std::vector<int64_t> mask = {0, 1, 1, 255, -1};
+  const RenderedSamples drawn =
+      render_samples({{view("image", TENON_UINT8, {1, 5, 3}, pixels), view("mask", TENON_INT64, {1, 5}, mask)}}, 8,
+                     {{"mask", {"sky", "road"}}});
+  const std::vector<uint8_t> drawn_mask = decode_png(drawn.samples[0].pictures[1].png, 3);
+  const auto pixel = [&](ptrdiff_t i) {
+    return std::vector<uint8_t>(drawn_mask.begin() + 3 * i, drawn_mask.begin() + 3 * i + 3);
+  };
+  CHECK(pixel(0) == std::vector<uint8_t>(3, 76));
+  CHECK(pixel(2) != pixel(1));
+  CHECK(pixel(3) == std::vector<uint8_t>(3, 255));
+  CHECK(pixel(4) == pixel(3));
+  REQUIRE(drawn.mask_colours.size() == 3);
+  char of_pixel[8];
+  std::snprintf(of_pixel, sizeof of_pixel, "#%02x%02x%02x", pixel(1)[0], pixel(1)[1], pixel(1)[2]);
+  CHECK(drawn.mask_colours[0].name == "sky");
+  CHECK(drawn.mask_colours[0].colour == "#808080");
+  CHECK(drawn.mask_colours[1].name == "road");
+  CHECK(drawn.mask_colours[1].colour == of_pixel);
+  CHECK(drawn.mask_colours[2].name == "ignored");
+  CHECK(drawn.mask_colours[2].colour == "#ffffff");
+  CHECK(render_samples({{view("image", TENON_UINT8, {1, 5, 3}, pixels)}}, 8).mask_colours.empty());
+}
+
+// The colours of any two of the first classes differ clearly, over black and over white.
+TEST_CASE("the colours of a class stay the most similar ones over any image") {
+  std::vector<uint8_t> pixels;
+  std::vector<int64_t> mask;
+  constexpr int64_t kClasses = 6;
+  for (int64_t number = 1; number <= kClasses; ++number)
+    for (const uint8_t grey : {0, 255}) {
+      pixels.push_back(grey);
+      mask.push_back(number);
+    }
+  const RenderedSamples drawn = render_samples(
+      {{view("image", TENON_UINT8, {1, 2 * kClasses, 1}, pixels), view("mask", TENON_INT64, {1, 2 * kClasses}, mask)}},
+      32);
+  const std::vector<uint8_t> pixel = decode_png(drawn.samples[0].pictures[1].png, 3);
+  REQUIRE(drawn.mask_colours.size() == kClasses);
+  for (size_t i = 0; i < 2 * kClasses; ++i) {
+    std::vector<int> distances;
+    for (const MaskColour& one : drawn.mask_colours) {
+      int distance = 0;
+      for (size_t c = 0; c < 3; ++c)
+        distance += std::abs(pixel[3 * i + c] - std::stoi(one.colour.substr(1 + 2 * c, 2), nullptr, 16));
+      distances.push_back(distance);
+    }
+    CHECK(static_cast<size_t>(std::ranges::min_element(distances) - distances.begin()) == i / 2);
+  }
 }
 
 TEST_CASE("a normalised image has its true colours") {

@@ -38,6 +38,22 @@ TEST_CASE("texts are shown instead of tokens, in the order of the fields, and no
   CHECK(contains(print_samples_section(saved), "source: Mar &lt;3&gt;"));
 }
 
+TEST_CASE("the legend of masks names the classes by colour, and is kept in samples.json") {
+  const auto mask = at::tensor({0, 1}, at::kLong).view({1, 2});
+  const SavedSamples saved =
+      draw_scores(scores_of({{"image", at::zeros({1, 2, 3}, at::kByte)}, {"mask", mask}, {"predicted mask", mask}}), 1,
+                  {{"mask", {"sky", "a < b"}}});
+  write_samples(saved, test_folder() / "masks");
+  const auto read = read_samples(test_folder() / "masks");
+  REQUIRE(read);
+  REQUIRE(read->mask_colours.size() == 2);
+  const std::string section = print_samples_section(*read);
+  CHECK(contains(section, "background:#808080\"></span> sky</span>"));
+  CHECK(contains(section, "background:" + saved.mask_colours[1].colour + "\"></span> a &lt; b</span>"));
+  CHECK(section.find("Colours of masks:") < section.find("Worst samples"));
+  CHECK_FALSE(contains(print_samples_section(draw_scores(scores_of({{"label", at::tensor(1)}}), 1)), "Colours of"));
+}
+
 TEST_CASE("predicted numbers have a chart against the actual ones, and are kept in samples.json") {
   pipeline::SampleScores scores = scores_of({{"target", at::tensor(1.0)}});
   scores.numbers.push_back(

@@ -36,7 +36,7 @@ std::string make_contact_sheet(const std::string& title, const std::vector<Sheet
   for (const auto& [name, range] : drawn.ranges)
     page << "<p>" << escape_html(name) << ": black is " << range.smallest << ", white is " << range.largest
          << ".</p>\n";
-  page << "<main>\n";
+  page << draw_mask_legend(drawn.mask_colours) << "<main>\n";
   for (size_t i = 0; i < samples.size(); ++i) write_sample(page, samples[i].caption, drawn.samples[i]);
   page << "</main></body></html>\n";
   return page.str();

@@ -16,7 +16,7 @@ struct SheetSample {
 };
 
 // Renders the samples with render_samples() and the names of classes. The page shows the values of black and white for
-// scaled fields.
+// scaled fields, and the colours of the classes in masks.
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,
                                const config::ClassNames& names = {});
 

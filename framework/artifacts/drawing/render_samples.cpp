@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <sstream>
 
@@ -157,21 +159,60 @@ std::array<double, 3> colour_of(double number) {
   return {ramp(5), ramp(3), ramp(1)};
 }
 
+bool is_ignored(double number) { return number < 0 || number > 254; }
+
+// A pixel of a mask over a grey one.
+std::array<uint8_t, 3> blend(double number, double grey) {
+  if (is_ignored(number)) return {255, 255, 255};
+  const double share = number == 0 ? 0 : 0.65;
+  const std::array<double, 3> colour = colour_of(number);
+  const auto mix = [&](size_t c) { return static_cast<uint8_t>(std::lround(grey * (1 - share) + colour[c] * share)); };
+  return {mix(0), mix(1), mix(2)};
+}
+
+// The brightness of a pixel, as ITU-R BT.601 weights the colours.
+double find_grey(const Picture& picture, size_t i) {
+  if (picture.channels == 1) return picture.pixels[i];
+  return 0.299 * picture.pixels[3 * i] + 0.587 * picture.pixels[3 * i + 1] + 0.114 * picture.pixels[3 * i + 2];
+}
+
+// The colours of the image would make those of the classes unreadable.
 Picture draw_mask(const Picture& picture, const TensorView& mask) {
   Picture drawn{picture.height, picture.width, 3, {}};
-  drawn.pixels.resize(static_cast<size_t>(picture.height * picture.width * 3));
+  const size_t count = static_cast<size_t>(picture.height * picture.width);
+  drawn.pixels.reserve(3 * count);
   const ReadValue read = find_reader(mask.dtype);
-  for (size_t i = 0; i < drawn.pixels.size() / 3; ++i) {
-    const double number = read(mask.data, i);
-    const bool is_ignored = number < 0 || number > 254;
-    const std::array<double, 3> colour = is_ignored ? std::array<double, 3>{255, 255, 255} : colour_of(number);
-    for (size_t c = 0; c < 3; ++c) {
-      const double level = picture.channels == 3 ? picture.pixels[3 * i + c] : picture.pixels[i];
-      const double share = number == 0 ? 0 : is_ignored ? 1 : 0.5;
-      drawn.pixels[3 * i + c] = static_cast<uint8_t>(std::lround(level * (1 - share) + colour[c] * share));
-    }
-  }
+  for (size_t i = 0; i < count; ++i)
+    for (const uint8_t level : blend(read(mask.data, i), find_grey(picture, i))) drawn.pixels.push_back(level);
   return drawn;
+}
+
+// The classes of masks: their numbers, -1 for ignored pixels, and their names.
+using MaskClasses = std::set<std::pair<int64_t, std::string>>;
+
+void add_classes(const TensorView& mask, const config::ClassNames& class_names, MaskClasses& classes) {
+  const auto named = class_names.find(mask.name);
+  const std::vector<std::string> names = named == class_names.end() ? std::vector<std::string>() : named->second;
+  const ReadValue read = find_reader(mask.dtype);
+  std::set<int64_t> numbers;
+  for (uint64_t i = 0, count = count_values(mask); i < count; ++i) {
+    const double number = read(mask.data, i);
+    numbers.insert(is_ignored(number) ? -1 : static_cast<int64_t>(number));
+  }
+  for (const int64_t number : numbers) classes.emplace(number, number < 0 ? "ignored" : name_class(names, number));
+}
+
+// The colours over a medium grey. Ignored pixels are the last.
+std::vector<MaskColour> list_colours(const MaskClasses& classes) {
+  std::vector<MaskColour> colours;
+  for (const auto& [number, name] : classes) {
+    const std::array<uint8_t, 3> pixel = blend(static_cast<double>(number), 128);
+    char colour[8];
+    std::snprintf(colour, sizeof colour, "#%02x%02x%02x", pixel[0], pixel[1], pixel[2]);
+    colours.push_back({name, colour});
+  }
+  if (!classes.empty() && classes.begin()->first < 0) std::ranges::rotate(colours, colours.begin() + 1);
+  return colours;
 }
 
 // Averages squares of `factor` x `factor` pixels. Cuts off the remainder on the right and at the bottom.
@@ -231,7 +272,8 @@ std::string print_values(const TensorView& field, const config::ClassNames& clas
 
 // Renders images first, because masks are rendered over the first image.
 RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int64_t longest,
-                           const config::ClassNames& names, const Normalisations& normalisations) {
+                           const config::ClassNames& names, const Normalisations& normalisations,
+                           MaskClasses& mask_classes) {
   RenderedSample drawn;
   std::optional<Picture> first;
   for (const TensorView& field : fields) {
@@ -242,10 +284,12 @@ RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int
   }
   for (const TensorView& field : fields) {
     if (is_image(field)) continue;
-    if (first && is_mask_of(field, *first))
+    if (first && is_mask_of(field, *first)) {
       drawn.pictures.push_back(encode(field.name, fit(draw_mask(*first, field), longest)));
-    else
+      add_classes(field, names, mask_classes);
+    } else {
       drawn.values.emplace_back(field.name, print_values(field, names));
+    }
   }
   return drawn;
 }
@@ -257,9 +301,22 @@ bool is_image(const TensorView& field) { return is_byte_image(field) || is_float
 RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest,
                                const config::ClassNames& names, const Normalisations& normalisations) {
   RenderedSamples drawn{{}, find_ranges(samples, normalisations)};
+  MaskClasses mask_classes;
   for (const SampleFields& fields : samples)
-    drawn.samples.push_back(draw_sample(fields, drawn.ranges, longest, names, normalisations));
+    drawn.samples.push_back(draw_sample(fields, drawn.ranges, longest, names, normalisations, mask_classes));
+  drawn.mask_colours = list_colours(mask_classes);
   return drawn;
+}
+
+std::string draw_mask_legend(const std::vector<MaskColour>& colours) {
+  if (colours.empty()) return "";
+  std::string text = "<p>Colours of masks:";
+  for (const MaskColour& one : colours)
+    text +=
+        " <span style=\"white-space:nowrap;margin-left:.6em\"><span style=\"display:inline-block;width:.9em;"
+        "height:.9em;vertical-align:-.1em;border:1px solid #888;background:" +
+        escape_html(one.colour) + "\"></span> " + escape_html(one.name) + "</span>";
+  return text + "</p>\n";
 }
 
 std::string embed_picture(const RenderedPicture& picture) {

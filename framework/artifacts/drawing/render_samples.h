@@ -42,9 +42,16 @@ struct Normalisation {
 };
 using Normalisations = std::map<std::string, Normalisation>;  // by field
 
+// The colour of a class in the masks.
+struct MaskColour {
+  std::string name;    // or the number of the class; "ignored" for pixels without a class
+  std::string colour;  // "#6699ff"
+};
+
 struct RenderedSamples {
   std::vector<RenderedSample> samples;
-  std::map<std::string, GreyRange> ranges;  // ranges of the scaled fields, by field
+  std::map<std::string, GreyRange> ranges;    // ranges of the scaled fields, by field
+  std::vector<MaskColour> mask_colours = {};  // of the classes that the masks have
 };
 
 // Renders the fields of samples:
@@ -52,8 +59,8 @@ struct RenderedSamples {
 // - Floats [1 or 3, height, width] are an image. If the field is in `normalisations`, it has its true colours.
 //   Otherwise it is scaled so that the smallest value of the field in all samples is black and the largest is white.
 // - Integers [height, width] are a segmentation mask if the sample has an image of that size. The mask is rendered over
-//   a copy of the image: class 0 is transparent, and each other class has a separate colour. Values below 0 or above
-//   254, such as ignored labels, are white.
+//   a grey copy of the image: class 0 is transparent, and each other class has a separate colour. Values below 0 or
+//   above 254, such as ignored labels, are white.
 // - Other fields are text: their first values. Integers of a field in `names` are followed by the names of the classes:
 //   `3 (cat)`.
 // `longest` is the maximum number of pixels of a side. Larger images are shrunk by an integer factor, and each pixel is
@@ -63,6 +70,9 @@ RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t
 
 // Whether the field is an image by the rules above.
 bool is_image(const TensorView& field);
+
+// Returns a legend of the masks as a <p> element, with inline styles: "Colours of masks: ". "" without colours.
+std::string draw_mask_legend(const std::vector<MaskColour>& colours);
 
 // Returns an <img> element with the embedded file. A small image is enlarged by an integer factor, so that its pixels
 // are visible.

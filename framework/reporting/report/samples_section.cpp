@@ -181,6 +181,7 @@ std::string print_samples_section(const SavedSamples& samples) {
   std::string text;
   for (const SavedConfusion& one : samples.classes) text += print_confusion(one);
   text += print_numbers(samples.numbers);
+  text += draw_mask_legend(samples.mask_colours);
   text += print_group("Worst samples", samples.worst) + print_group("Best samples", samples.best);
   const std::string which =
       samples.scored < samples.size ? "the first " + print_count_of(samples.scored) + " of " : "all ";

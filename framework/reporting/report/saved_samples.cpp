@@ -191,6 +191,8 @@ SavedSamples parse(const Json& json, const fs::path& folder) {
   for (const Json& one : json.at("classes")) read.classes.push_back(read_confusion(one));
   if (json.contains("numbers"))
     for (const Json& one : json.at("numbers")) read.numbers.push_back(read_numbers(one));
+  if (json.contains("mask_colours"))
+    for (const Json& one : json.at("mask_colours")) read.mask_colours.push_back({one.at("name"), one.at("colour")});
   return read;
 }
 
@@ -219,6 +221,7 @@ SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, con
          to_confusion(one.counts, named == names.end() ? std::vector<std::string>() : named->second)});
   }
   for (const pipeline::PredictedNumbers& one : scores.numbers) saved.numbers.push_back(to_saved(one));
+  saved.mask_colours = std::move(drawn.mask_colours);
   return saved;
 }
 
@@ -231,6 +234,9 @@ void write_samples(const SavedSamples& samples, const fs::path& folder) {
   for (const SavedConfusion& one : samples.classes) classes.push_back(to_json(one));
   Json numbers = Json::array();
   for (const SavedNumbers& one : samples.numbers) numbers.push_back(to_json(one));
+  Json mask_colours = Json::array();
+  for (const artifacts::MaskColour& one : samples.mask_colours)
+    mask_colours.push_back({{"name", one.name}, {"colour", one.colour}});
   const Json json{{"data", samples.data},
                   {"step", samples.step},
                   {"scored", samples.scored},
@@ -239,7 +245,8 @@ void write_samples(const SavedSamples& samples, const fs::path& folder) {
                   {"best", to_json("best", samples.best)},
                   {"ranges", ranges},
                   {"classes", classes},
-                  {"numbers", numbers}};
+                  {"numbers", numbers},
+                  {"mask_colours", mask_colours}};
   artifacts::write_file_durably(folder / kFile, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
                                 support::ErrorKind::system);
 }

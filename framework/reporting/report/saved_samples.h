@@ -47,6 +47,7 @@ struct SavedSamples {
   std::map<std::string, artifacts::GreyRange> ranges;
   std::vector<SavedConfusion> classes;
   std::vector<SavedNumbers> numbers = {};
+  std::vector<artifacts::MaskColour> mask_colours = {};
 };
 
 // `names`: of the classes, by field. Outputs that predict no field are left out if they have many values.
