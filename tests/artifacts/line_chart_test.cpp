@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -21,6 +23,42 @@ size_t count(const std::string& text, const std::string& part) {
   size_t times = 0;
   for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++times;
   return times;
+}
+
+// Returns the number that follows `before` at or after `from`.
+double read_number(const std::string& text, const std::string& before, size_t from = 0) {
+  const size_t at = text.find(before, from);
+  REQUIRE(at != text.npos);
+  return std::stod(text.substr(at + before.size()));
+}
+
+using Rgb = std::array<double, 3>;  // from 0 to 1
+
+// Returns the value of a variable in the style sheet: "#fff" or "#15181c".
+Rgb read_colour(const std::string& style, const std::string& name, size_t from) {
+  const std::string before = "--" + name + ":#";
+  const size_t begin = style.find(before, from) + before.size();
+  REQUIRE(begin >= before.size());
+  std::string digits = style.substr(begin, style.find(';', begin) - begin);
+  if (digits.size() == 3) digits = {digits[0], digits[0], digits[1], digits[1], digits[2], digits[2]};
+  Rgb colour{};
+  for (size_t c = 0; c < 3; ++c) colour[c] = std::stoi(digits.substr(2 * c, 2), nullptr, 16) / 255.0;
+  return colour;
+}
+
+// The relative luminance of the Web Content Accessibility Guidelines 2.
+double find_luminance(const Rgb& colour) {
+  const auto linear = [](double level) {
+    return level <= 0.03928 ? level / 12.92 : std::pow((level + 0.055) / 1.055, 2.4);
+  };
+  return 0.2126 * linear(colour[0]) + 0.7152 * linear(colour[1]) + 0.0722 * linear(colour[2]);
+}
+
+// The contrast of a line with this opacity to the paper, from 1 to 21.
+double find_contrast(Rgb line, const Rgb& paper, double opacity) {
+  for (size_t c = 0; c < 3; ++c) line[c] = opacity * line[c] + (1 - opacity) * paper[c];
+  const double first = find_luminance(line), second = find_luminance(paper);
+  return (std::max(first, second) + 0.05) / (std::min(first, second) + 0.05);
 }
 
 // Returns the points of the first curve.
@@ -53,6 +91,22 @@ TEST_CASE("short lines have a dot for each point, and longer ones have none") {
   CHECK(count(draw_chart(chart_of(points)), "<circle") == 20);
   points.push_back({20, 0});
   CHECK(count(draw_chart(chart_of(points)), "<circle") == 0);
+}
+
+// The guidelines expect a contrast of 3 for graphics. The faint line, of training, is thinner than the others.
+TEST_CASE("every line is visible on light and on dark paper") {
+  const std::string style = chart_style();
+  const double faint = read_number(style, "opacity:", style.find(".chart .faint{"));
+  for (const size_t scheme : {size_t{0}, style.find("prefers-color-scheme:dark")}) {
+    REQUIRE(scheme != style.npos);
+    const Rgb paper = read_colour(style, "paper", scheme);
+    for (size_t i = 0; i < kChartColours; ++i) {
+      CAPTURE(i);
+      CHECK(find_contrast(read_colour(style, "c" + std::to_string(i), scheme), paper, 1) > 3.5);
+    }
+    CHECK(find_contrast(read_colour(style, "c0", scheme), paper, faint) > 3.5);
+    CHECK(find_contrast(read_colour(style, "faint", scheme), paper, 1) > 4.5);  // text
+  }
 }
 
 TEST_CASE("a series without a line has only dots") {

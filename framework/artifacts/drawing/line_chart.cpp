@@ -291,8 +291,8 @@ std::string rules() {
   std::string text =
       ".chart{font:12px system-ui,sans-serif}.chart .paper{fill:var(--paper)}.chart .heading{fill:var(--ink);"
       "font-size:14px;font-weight:600}.chart .grid{stroke:var(--rule);stroke-width:1}.chart .axis{stroke:var(--faint);"
-      "stroke-width:1}.chart .tick{fill:var(--faint)}.chart .line{fill:none;stroke-width:1.6;stroke-linejoin:round;"
-      "stroke-linecap:round}.chart .dashed{stroke-dasharray:5 4}.chart .faint{stroke-width:1.2;opacity:.5}.chart "
+      "stroke-width:1}.chart .tick{fill:var(--faint)}.chart .line{fill:none;stroke-width:1.8;stroke-linejoin:round;"
+      "stroke-linecap:round}.chart .dashed{stroke-dasharray:5 4}.chart .faint{stroke-width:1.2;opacity:.75}.chart "
       ".ring{fill:none;stroke-width:1.6}.chart "
       ".value,.chart .halo{font-weight:600}.chart .halo{fill:none;stroke:var(--paper);stroke-width:3px}\n";
   for (size_t i = 0; i < kChartColours; ++i) {
