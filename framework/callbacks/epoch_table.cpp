@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "framework/support/print_count.h"
 #include "framework/support/terminal/terminal.h"
 
 namespace tenon::callbacks {
@@ -32,8 +33,9 @@ std::string describe_hidden(const std::vector<std::string>& names, size_t width)
   for (size_t shown = names.size();; --shown) {
     std::string text = start;
     for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
-    const size_t others = names.size() - shown;
-    if (others > 0) text += (shown > 0 ? " and " : "") + std::to_string(others) + (shown > 0 ? " more" : " columns");
+    const auto others = static_cast<int64_t>(names.size() - shown);
+    if (others > 0)
+      text += shown > 0 ? " and " + std::to_string(others) + " more" : support::print_count(others, "column");
     if (text.size() + 1 < width) return text + ")\n";
     if (shown == 0) return "";
   }
@@ -112,7 +114,9 @@ std::string print_line(const EpochRow& row, bool has_colours) {
   std::string line = "epoch " + row.epoch;
   for (const EpochRow::Cell& cell : row.cells) {
     // Speed reads better after the number.
-    std::string text = cell.name == "samples/s" ? cell.text + " " + cell.name : cell.name + " " + cell.text;
+    std::string text = cell.name != "samples/s" ? cell.name + " " + cell.text
+                       : cell.text == "1"       ? "1 sample/s"
+                                                : cell.text + " " + cell.name;
     if (cell.is_best) text += kBest;
     line += "  " + (has_colours && cell.is_best ? support::add_style(text, support::Style::green) : text);
   }

@@ -8,6 +8,7 @@
 
 #include "framework/support/check.h"
 #include "framework/support/error.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::data {
 
@@ -18,8 +19,8 @@ namespace {
 [[noreturn]] void throw_too_large(double slot_bytes, int64_t batch_size, int64_t slots) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
   throw support::Error(support::ErrorKind::configuration,
-                       "data: " + std::to_string(slots) + " batches of " + std::to_string(batch_size) +
-                           " samples take " +
+                       "data: " + std::to_string(slots) + " batches of " + support::print_count(batch_size, "sample") +
+                           " take " +
                            std::to_string(static_cast<int64_t>(slot_bytes * static_cast<double>(slots) / kMebibyte)) +
                            " MiB, which cannot be allocated; expected data.batch_size, data.validation_batch_size and "
                            "data.prefetch to fit into memory; make one of them smaller");

@@ -12,6 +12,7 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::data {
 
@@ -107,9 +108,9 @@ ClassNumbers::ClassNumbers(const plugins::Dataset& dataset, const Numbering& num
     const std::string what = place + ": the " + field.name + " of " + dataset_;
     const auto count = static_cast<int64_t>(known->second.size());
     if (classes.names.empty() && classes.count > count)
-      throw Error(ErrorKind::data, what + " has " + std::to_string(classes.count) + " classes; expected at most the " +
-                                       config::describe_classes(known->second) + " of " + numbering.source +
-                                       ": give the data the same classes");
+      throw Error(ErrorKind::data, what + " has " + support::print_count(classes.count, "class", "classes") +
+                                       "; expected at most the " + config::describe_classes(known->second) + " of " +
+                                       numbering.source + ": give the data the same classes");
     if (classes.names.empty()) continue;
     const std::vector<std::string> unknown = list_missing(classes.names, known->second);
     if (!unknown.empty()) refuse_unknown(what, classes, known->second, numbering.source, unknown);

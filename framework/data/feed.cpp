@@ -8,6 +8,7 @@
 #include "framework/data/folds.h"
 #include "framework/support/error.h"
 #include "framework/support/philox.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::data {
 
@@ -88,16 +89,17 @@ Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& pla
   if (named.part != config::FoldPart::all) options.chosen = choose_fold(dataset, plan, named);
   Sampler sampler(dataset.size(), options, read_traits(dataset, named, options.kind));
   if (sampler.available() > 0 && sampler.size() == 0)
-    throw Error(
-        ErrorKind::configuration,
-        named.place + ": data.drop_last is true, but there are only " + std::to_string(sampler.available()) +
-            " samples; expected at least one batch of data.batch_size = " + std::to_string(plan.data.batch_size) +
-            (share.world > 1 ? " on each of " + std::to_string(share.world) + " processes" : "") +
-            ": lower data.batch_size, or set data.drop_last = false");
+    throw Error(ErrorKind::configuration,
+                named.place + ": data.drop_last is true, but there " +
+                    (sampler.available() == 1 ? "is only " : "are only ") +
+                    support::print_count(sampler.available(), "sample") +
+                    "; expected at least one batch of data.batch_size = " + std::to_string(plan.data.batch_size) +
+                    (share.world > 1 ? " on each of " + std::to_string(share.world) + " processes" : "") +
+                    ": lower data.batch_size, or set data.drop_last = false");
   if (sampler.size() == 0)
     throw Error(ErrorKind::configuration, named.place + ": the subset " + config::to_string(named.subset) + " of " +
-                                              std::to_string(dataset.size()) +
-                                              " samples is empty; expected at least one sample: use a larger subset");
+                                              support::print_count(dataset.size(), "sample") +
+                                              " is empty; expected at least one sample: use a larger subset");
   return sampler;
 }
 

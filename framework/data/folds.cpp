@@ -18,6 +18,7 @@
 #include "framework/data/sampler.h"
 #include "framework/support/check.h"
 #include "framework/support/error.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::data {
 
@@ -245,8 +246,8 @@ std::vector<int64_t> choose_fold(const plugins::Dataset& dataset, const config::
   if (std::ranges::min(sizes) == 0)
     throw Error(ErrorKind::configuration,
                 folds.place + ": data.folds.count is " + std::to_string(folds.count) + ", but " + named.name + " has " +
-                    (keys.groups.empty() ? std::to_string(samples.size()) + " samples"
-                                         : std::to_string(NumberedKeys(keys.groups).distinct) + " groups") +
+                    (keys.groups.empty() ? support::print_count(std::ssize(samples), "sample")
+                                         : support::print_count(NumberedKeys(keys.groups).distinct, "group")) +
                     "; expected at least one in each fold: use fewer folds");
   std::vector<int64_t> chosen;
   for (size_t place = 0; place < samples.size(); ++place)

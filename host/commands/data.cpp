@@ -171,7 +171,8 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
       support::print_count(feed.sampler().size(), "sample").c_str(),
       support::print_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
   for (const Json& field : fields) {
-    const std::string bytes = field["bytes"].is_null() ? "" : std::to_string(field["bytes"].get<int64_t>()) + " bytes";
+    const std::string bytes =
+        field["bytes"].is_null() ? "" : support::print_count(field["bytes"].get<int64_t>(), "byte");
     reporting::write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
                             field["dtype"].get<std::string>().c_str(),
                             print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
@@ -207,7 +208,7 @@ void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
     sheet.add(feed.dataset(), *batch, order, first);
     first += static_cast<size_t>(batch->size) + batch->skipped.size();
   }
-  const std::string title = feed.dataset().name() + ": " + std::to_string(sheet.size()) + " samples of " +
+  const std::string title = feed.dataset().name() + ": " + support::print_count(sheet.size(), "sample") + " of " +
                             feed.dataset().component().schema.id;
   artifacts::write_file_durably(page, sheet.make(title, feed.class_names()), support::ErrorKind::configuration);
 }

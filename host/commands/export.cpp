@@ -23,6 +23,7 @@
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/print_bytes.h"
+#include "framework/support/print_count.h"
 #include "host/command_line/command.h"
 #include "host/training/open_evaluation.h"
 #include "host/training/open_run.h"
@@ -150,10 +151,10 @@ int export_torchscript(const Arguments& arguments, const std::filesystem::path& 
   const std::string traced =
       pipeline::trace_model(evaluation.parts().model, batches.inputs, {{pipeline::kExportMetadata, description}});
   artifacts::write_file_durably(output, traced, kKind);
-  reporting::write_output(
-      "weights %s\n%s: TorchScript, traced on %lld samples of %s; outputs verified against the model\n",
-      evaluation.describe_weights().c_str(), output.c_str(),
-      static_cast<long long>(batches.inputs.front().front().size(0)), data.name().c_str());
+  reporting::write_output("weights %s\n%s: TorchScript, traced on %s of %s; outputs verified against the model\n",
+                          evaluation.describe_weights().c_str(), output.c_str(),
+                          support::print_count(batches.inputs.front().front().size(0), "sample").c_str(),
+                          data.name().c_str());
   return 0;
 }
 

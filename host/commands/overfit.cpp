@@ -8,6 +8,7 @@
 #include "framework/pipeline/tools/overfit.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/log.h"
+#include "framework/support/print_count.h"
 #include "host/command_line/command.h"
 #include "host/training/open_run.h"
 
@@ -83,9 +84,9 @@ int overfit(const Arguments& arguments) {
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   for (const std::string& warning : pipeline::check_computation(training)) support::log_warning(warning);
   const pipeline::OverfitReport report = pipeline::overfit(training, steps, threshold);
-  reporting::write_output("%lld samples: loss %.4g, after %lld steps %.4g; %s the threshold of %.4g\n",
-                          static_cast<long long>(report.samples), report.first_loss,
-                          static_cast<long long>(report.steps), report.last_loss,
+  reporting::write_output("%s: loss %.4g, after %s %.4g; %s the threshold of %.4g\n",
+                          support::print_count(report.samples, "sample").c_str(), report.first_loss,
+                          support::print_count(report.steps, "step").c_str(), report.last_loss,
                           report.is_reached ? "below" : "NOT below", threshold);
   if (report.is_reached) return 0;
   explain(report, opened.plan.optimizer.lr);

@@ -11,6 +11,7 @@
 #include "framework/packing/pack_shards.h"
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/reporting/terminal/write_output.h"
+#include "framework/support/print_count.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
 #include "host/training/open_run.h"
@@ -20,7 +21,8 @@ namespace tenon::host {
 namespace {
 
 void print_shard(const packing::PackedShard& shard) {
-  reporting::write_output("  %s  %lld samples  %.1f MiB\n", shard.name.c_str(), static_cast<long long>(shard.samples),
+  reporting::write_output("  %s  %s  %.1f MiB\n", shard.name.c_str(),
+                          support::print_count(shard.samples, "sample").c_str(),
                           static_cast<double>(shard.bytes) / (1 << 20));
   std::fflush(stdout);
 }

@@ -24,6 +24,7 @@
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 #include "framework/support/nearest_path.h"
+#include "framework/support/print_count.h"
 #include "framework/support/terminal/terminal.h"
 #include "host/command_line/command.h"
 
@@ -121,7 +122,8 @@ void sort_runs(std::vector<reporting::ReadRun>& runs, const std::string& metric)
 std::string print_progress(const reporting::ReadRun& run) {
   const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
   if (epochs > 0) return std::to_string(run.epoch()) + "/" + std::to_string(epochs);
-  return std::to_string(run.step()) + (steps > 0 ? "/" + std::to_string(steps) : "") + " steps";
+  return steps > 0 ? std::to_string(run.step()) + "/" + support::print_count(steps, "step")
+                   : support::print_count(run.step(), "step");
 }
 
 std::string print_metric(const std::optional<reporting::MetricAt>& metric) {

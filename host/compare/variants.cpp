@@ -4,6 +4,7 @@
 #include <map>
 
 #include "framework/support/error.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::host {
 
@@ -73,15 +74,16 @@ std::vector<std::vector<std::string>> combine(const std::vector<std::string>& va
 std::vector<std::vector<std::string>> pair_up(const std::vector<std::string>& varied,
                                               const std::vector<std::string>& paired) {
   if (varied.size() != 1)
-    refuse_variant("--with is given with " + std::to_string(varied.size()) + " times --vary",
+    refuse_variant("--with is given with " + support::print_count(std::ssize(varied), "time") + " --vary",
                    "one --vary, with the values that those of --with belong to");
   std::vector<std::vector<std::string>> variants;
   for (std::string& override : split_varied(varied.front())) variants.push_back({std::move(override)});
   for (const std::string& text : paired) {
     const std::vector<std::string> values = split_varied(text, "--with");
     if (values.size() != variants.size())
-      refuse_variant("--with is \"" + text + "\", with " + std::to_string(values.size()) + " values",
-                     std::to_string(variants.size()) + " values, one for each value of --vary " + varied.front());
+      refuse_variant(
+          "--with is \"" + text + "\", with " + support::print_count(std::ssize(values), "value"),
+          support::print_count(std::ssize(variants), "value") + ", one for each value of --vary " + varied.front());
     for (size_t i = 0; i < values.size(); ++i) variants[i].push_back(values[i]);
   }
   return variants;

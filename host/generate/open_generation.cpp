@@ -8,6 +8,7 @@
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "framework/support/print_count.h"
 #include "host/training/use_weights.h"
 
 namespace tenon::host {
@@ -96,8 +97,9 @@ Generation::Start Generation::read(const std::string& text, const std::string& p
     return {tokens, {tokenizer().begin()}};
   }
   if (decoding.context > 0 && std::ssize(tokens) > decoding.context)
-    throw Error(ErrorKind::configuration, place + ": the prompt has " + std::to_string(tokens.size()) +
-                                              " tokens; expected at most " + std::to_string(decoding.context) +
+    throw Error(ErrorKind::configuration, place + ": the prompt has " +
+                                              support::print_count(std::ssize(tokens), "token") +
+                                              "; expected at most " + std::to_string(decoding.context) +
                                               ", the context of the model; shorten the prompt");
   return {{}, tokens};
 }

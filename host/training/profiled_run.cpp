@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdio>
 
+#include "framework/support/print_count.h"
+
 namespace tenon::host {
 
 void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
@@ -22,7 +24,7 @@ void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
 }
 
 std::string describe_device(const support::ComputeDevice& device) {
-  return device.is_cuda() ? device.name : "the CPU, " + std::to_string(at::get_num_threads()) + " threads";
+  return device.is_cuda() ? device.name : "the CPU, " + support::print_count(at::get_num_threads(), "thread");
 }
 
 std::string print_scaled(double number) {

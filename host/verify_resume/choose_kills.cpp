@@ -5,6 +5,7 @@
 #include <string>
 
 #include "framework/support/error.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::host {
 
@@ -24,9 +25,9 @@ std::vector<KillAt> choose_kills(const std::vector<int64_t>& saved_steps, int64_
   if (steps < count)
     throw support::Error(support::ErrorKind::configuration,
                          "command line: the shortened run ends after step " + std::to_string(last_step) + " and has " +
-                             std::to_string(steps) + " steps after its second checkpoint, for " +
-                             std::to_string(count) +
-                             " kills; expected a step for each: raise --steps, or lower --kills");
+                             support::print_count(steps, "step") + " after its second checkpoint, for " +
+                             support::print_count(count, "kill") +
+                             "; expected a step for each: raise --steps, or lower --kills");
   std::mt19937_64 random(seed);
   std::vector<KillAt> kills;
   for (int64_t i = 0; i < count; ++i) {

@@ -37,10 +37,19 @@ TEST_CASE("the most important columns that fit are shown in their order, and the
         "(too narrow for 2 columns)\n"
         "epoch  validation/accuracy\n"
         "1/2                    0.9\n");
+  CHECK(EpochTable().add({"1/2", {{"validation/accuracy", "0.9", 0}}}, 26) ==
+        "(too narrow for 1 column)\n"
+        "epoch\n"
+        "1/2\n");
   CHECK(table.add(row, 12) ==
         "epoch\n"
         "1/2\n");
   CHECK(table.add(row, 80).starts_with("epoch  train/loss"));
+}
+
+TEST_CASE("a plain line has one sample in the singular") {
+  CHECK(print_line({"1/2", {{"samples/s", "1", 1}}}) == "epoch 1/2  1 sample/s\n");
+  CHECK(print_line({"1/2", {{"samples/s", "0", 1}}}) == "epoch 1/2  0 samples/s\n");
 }
 
 TEST_CASE("a plain line has all metrics") {

@@ -295,6 +295,27 @@ TEST_CASE("a stream that is not a terminal gets whole lines without escape seque
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);
 }
 
+TEST_CASE("one sample per second is in the singular") {
+  setenv("LC_ALL", "C", 1);
+  RunState state = middle_of_training();
+  state.samples_in_epoch = 30;  // in 30 seconds
+  Terminal terminal(100);
+  Progress bar(terminal.stream());
+  send(bar, Event::step_end, state);
+  CHECK(terminal.read_all().find("  1 sample/s  ") != std::string::npos);
+  std::FILE* const file = std::tmpfile();
+  Progress lines(file);
+  send(lines, Event::log, state);
+  send(lines, Event::epoch_end, state);
+  std::rewind(file);
+  std::string text(1000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  CAPTURE(text);
+  CHECK(text.find("train/loss 0.5  1 sample/s\n") != std::string::npos);
+  CHECK(text.find("  1 sample/s  time ") != std::string::npos);
+}
+
 TEST_CASE("metrics of an older validation are not shown for this epoch") {
   Terminal terminal(120);
   Progress progress(terminal.stream());

@@ -17,6 +17,7 @@
 #include "framework/artifacts/drawing/base64.h"
 #include "framework/artifacts/drawing/encode_png.h"
 #include "framework/artifacts/drawing/escape_html.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::artifacts {
 
@@ -257,7 +258,7 @@ std::string print_values(const TensorView& field, const config::ClassNames& clas
   const uint64_t count = count_values(field);
   std::ostringstream text;
   if (!read) {
-    text << count << " values";
+    text << support::print_count(static_cast<int64_t>(count), "value");
     return text.str();
   }
   for (uint64_t i = 0; i < std::min<uint64_t>(count, kMaxValues); ++i) {

@@ -16,6 +16,7 @@
 #include "framework/artifacts/files/quote_for_csv.h"
 #include "framework/support/check.h"
 #include "framework/support/log.h"
+#include "framework/support/print_count.h"
 #include "framework/support/read_file.h"
 #include "framework/support/retry_interrupted.h"
 
@@ -195,8 +196,8 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
   }
   if (history.lines() < lines)
     throw support::Error(support::ErrorKind::checkpoint,
-                         from.string() + ": has " + std::to_string(history.lines()) +
-                             " lines; the checkpoint expects " + std::to_string(lines) +
+                         from.string() + ": has " + support::print_count(history.lines(), "line") +
+                             "; the checkpoint expects " + std::to_string(lines) +
                              " or more: restore the file from a copy, or start a new run with the checkpoint's "
                              "model.safetensors as model.weights");
   if (history.csv_) history.write_csv([&] { rename_file(new_csv, csv); });

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "framework/support/print_count.h"
+
 namespace tenon::distributed {
 
 void OutputBacklog::add(const std::string& lines) {
@@ -41,7 +43,8 @@ void OutputBacklog::write_some() {
 
 void OutputBacklog::report_dropped_lines() {
   if (dropped_lines_ == 0 || is_closed_) return;
-  waiting_ = "(" + std::to_string(dropped_lines_) + " lines were dropped here: the output is too slow)\n";
+  waiting_ = "(" + support::print_count(static_cast<int64_t>(dropped_lines_), "line was", "lines were") +
+             " dropped here: the output is too slow)\n";
   dropped_lines_ = 0;
 }
 

@@ -25,6 +25,7 @@
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "framework/support/philox.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::pipeline {
 
@@ -79,7 +80,7 @@ void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
                 "run.flush_denormal: is true, which this processor does not support; expected false");
   set_operator_threads(run.threads, local_processes);
   limit_spinning(at::get_num_threads());
-  support::log_info("LibTorch operators use " + std::to_string(at::get_num_threads()) + " threads");
+  support::log_info("LibTorch operators use " + support::print_count(at::get_num_threads(), "thread"));
   using config::Determinism;
   at::globalContext().setDeterministicAlgorithms(run.deterministic != Determinism::off,
                                                  /*warn_only=*/run.deterministic == Determinism::warn);

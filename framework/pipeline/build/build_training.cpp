@@ -13,6 +13,7 @@
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::pipeline {
 
@@ -36,8 +37,8 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
 void require_same_size(const data::Feed& later, const data::Feed& first, const std::string& place) {
   if (later.dataset().size() == first.dataset().size()) return;
   throw Error(ErrorKind::configuration, place + ": with these parameters " + later.dataset().component().describe() +
-                                            " has " + std::to_string(later.dataset().size()) + " samples, and " +
-                                            std::to_string(first.dataset().size()) +
+                                            " has " + support::print_count(later.dataset().size(), "sample") +
+                                            ", and " + std::to_string(first.dataset().size()) +
                                             " in the first epoch; expected the same number: change what the samples "
                                             "look like, not which samples there are");
 }
@@ -62,7 +63,7 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
     throw Error(ErrorKind::configuration,
                 evaluation.plan->data.validation.front().place +
                     ": data.folds divides the samples of [data.train] and [data.validation], but the first has " +
-                    std::to_string(train.dataset().size()) + " samples and the second " +
+                    support::print_count(train.dataset().size(), "sample") + " and the second " +
                     std::to_string(validation.dataset().size()) +
                     "; expected the same samples: set like = \"train\" in [data.validation], and only change "
                     "transforms");
@@ -70,8 +71,8 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
   const std::vector<int64_t>& others = validation.sampler().samples();
   if (evaluation.group == nullptr || evaluation.group->rank() == 0)
     support::log_info("fold " + std::to_string(folds->fold) + " of " + std::to_string(folds->count) + ": " +
-                      std::to_string(all.size()) + " samples to train on, " + std::to_string(others.size()) +
-                      " to validate on");
+                      support::print_count(std::ssize(all), "sample") + " to train on, " +
+                      std::to_string(others.size()) + " to validate on");
   all.insert(all.end(), others.begin(), others.end());
   std::ranges::sort(all);
   const data::SamplerOptions subset{.subset = evaluation.plan->data.train.subset,

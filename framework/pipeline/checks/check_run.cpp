@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "framework/pipeline/checks/check_class_counts.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::pipeline {
 
@@ -76,7 +77,7 @@ std::optional<std::string> find_large_batch(const Training& training) {
       sampler.size() < dataset.size() ? " in its subset " + config::to_string(plan.data.train.subset) : "";
   return plan.data.train.place + ": data.batch_size is " + std::to_string(plan.data.batch_size) +
          (processes > 1 ? " in each of " + std::to_string(processes) + " processes" : "") + ", but train has " +
-         std::to_string(sampler.size()) + " samples" + subset +
+         support::print_count(sampler.size(), "sample") + subset +
          ", so each epoch is one short batch; expected at most " + std::to_string(largest) +
          ": set data.batch_size = " + std::to_string(largest);
 }

@@ -17,6 +17,7 @@
 #include "framework/plugins/calls/host_table.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::pipeline {
 
@@ -398,8 +399,9 @@ bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitude
   const bool may_continue = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
                                           (training_.scaler && metrics.loss_scale > 1));
   if (may_continue) return false;
-  const std::string after =
-      may_skip_ ? ", after " + std::to_string(skipped_in_a_row_) + " steps in a row were skipped" : "";
+  const std::string after = may_skip_ ? ", after " + support::print_count(skipped_in_a_row_, "step was skipped",
+                                                                          "steps in a row were skipped")
+                                      : "";
   if (is_loss) {
     const size_t loss = *bad->find_non_finite();
     refuse_loss(training_, loss, bad->mean(loss), step, after);

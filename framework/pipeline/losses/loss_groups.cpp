@@ -5,6 +5,7 @@
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/losses/loss_sums.h"
 #include "framework/support/error.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::pipeline {
 
@@ -174,8 +175,8 @@ void LossGroups::count_items(Group& group, const std::vector<plugins::Loss::Resu
     if (group.losses.size() > 1 && weight != static_cast<double>(samples))
       throw support::Error(support::ErrorKind::plugin,
                            losses_[i].component().describe() + ", forward: the weight is " + std::to_string(weight) +
-                               " for a batch of " + std::to_string(samples) +
-                               " samples, but was the number of samples in the step's first batch; expected it to "
+                               " for a batch of " + support::print_count(samples, "sample") +
+                               ", but was the number of samples in the step's first batch; expected it to "
                                "count the same items in all batches of a step, or to be a tensor");
     if (is_first) group.weight += weight;
   }

@@ -16,6 +16,7 @@
 #include "framework/plugins/calls/ports.h"
 #include "framework/plugins/components/missing_paths.h"
 #include "framework/support/error.h"
+#include "framework/support/print_count.h"
 #include "framework/support/printable.h"
 
 namespace tenon::plugins {
@@ -149,8 +150,8 @@ Dataset::Dataset(const Component& component, const config::NamedDataset& plan) t
     : name_(plan.name), sample_unit_(plan.name + " sample"), instance_(component, plan) {
   instance_.call([&](const tenon_dataset& table) { return table.length(instance_.self(), &size_); }, "length");
   if (size_ <= 0)
-    throw Error(ErrorKind::data, plan.place + ": " + component.describe() + " has " + std::to_string(size_) +
-                                     " samples; expected at least one");
+    throw Error(ErrorKind::data, plan.place + ": " + component.describe() + " has " +
+                                     support::print_count(size_, "sample") + "; expected at least one");
   read_fields();
   read_classes();
   read_preprocessing();
