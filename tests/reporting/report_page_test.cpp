@@ -4,6 +4,7 @@
 
 #include "framework/reporting/report/describe_run.h"
 #include "framework/reporting/report/findings.h"
+#include "framework/reporting/report/html_elements.h"
 #include "tests/reporting/written_run.h"
 
 namespace tenon::reporting {
@@ -98,6 +99,18 @@ TEST_CASE("the metrics of the test data are in a table of their own") {
   CHECK(contains(page, "<tr><td>accuracy</td><td class=\"number\">0.75</td></tr>"));
   CHECK(contains(page, "<tr><td>top 5 accuracy</td><td class=\"number\">1</td></tr>"));
   CHECK_FALSE(contains(page, "test/"));
+}
+
+TEST_CASE("lines may end within long names after dots, slashes and underscores, and nowhere in short words") {
+  CHECK(print_text("model.params.hidden_channels = 8") == "model.<wbr>params.<wbr>hidden_<wbr>channels = 8");
+  CHECK(print_text("a <b> validation/loss 0.25") == "a &lt;b&gt; validation/loss 0.25");
+  CHECK(print_text("  ...plugins.build/.very_long/  ") == "  ...<wbr>plugins.<wbr>build/.<wbr>very_<wbr>long/  ");
+  CHECK(print_text("") == "");
+  const std::string name = "validation/precision_recall_of_the_class";
+  const ReadRun run = write_run(
+      {.record = "{\"monitor\": \"" + name + "\"}", .history = {write_line("step", 1, "\"" + name + "\": \"NaN\"")}});
+  CHECK(
+      contains(make_report_page({run}), "validation/<wbr>precision_<wbr>recall_<wbr>of_<wbr>the_<wbr>class at step 1"));
 }
 
 TEST_CASE("repeated runs have a table with the mean and the deviation of each variant") {

@@ -11,8 +11,13 @@ inline std::string element(const std::string& name, const std::string& attribute
   return "<" + name + (attributes.empty() ? "" : " " + attributes) + ">" + content + "</" + name + ">";
 }
 
+// Escapes text. A line may end within a long name, such as model.params.hidden_channels, after a dot, a slash or an
+// underscore. This does not change the text that a reader copies.
+std::string print_text(const std::string& text);
+
 inline std::string text_element(const std::string& name, const std::string& attributes, const std::string& text) {
-  return element(name, attributes, artifacts::escape_html(text));
+  const bool is_plain = name == "title" || name == "pre";
+  return element(name, attributes, is_plain ? artifacts::escape_html(text) : print_text(text));
 }
 
 inline std::string section(const std::string& heading, const std::string& content, const std::string& attributes = "") {

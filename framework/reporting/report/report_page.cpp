@@ -29,7 +29,6 @@ namespace {
 
 using artifacts::Chart;
 using artifacts::ChartSeries;
-using artifacts::escape_html;
 using artifacts::print_short_number;
 
 constexpr size_t kMaxCharts = 60;  // maximum on a page; history.csv has all metrics
@@ -55,8 +54,8 @@ std::string print_heading(const ReadRun& run) {
   return element("header", "",
                  "\n" + text_element("h1", "", name_of(run)) + "\n" +
                      element("p", "class=\"quiet\"",
-                             print_state(run) + escape_html(", started " + start +
-                                                            (end.empty() ? "" : ", ended " + print_end(start, end)))) +
+                             print_state(run) + print_text(", started " + start +
+                                                           (end.empty() ? "" : ", ended " + print_end(start, end)))) +
                      "\n") +
          "\n" +
          print_facts({{"model", run.model()},
@@ -88,7 +87,7 @@ std::string print_findings(const ReadRun& run, const std::optional<SavedSamples>
     text += text_element("dt", "", finding.question) +
             element("dd", "",
                     text_element("strong", std::string("class=\"") + rating + "\"", finding.answer.substr(0, end)) +
-                        keep_with_unit(escape_html(finding.answer.substr(end)))) +
+                        keep_with_unit(print_text(finding.answer.substr(end)))) +
             "\n";
   }
   return section("Summary", element("dl", "class=\"findings\"", "\n" + text) + "\n");
@@ -100,7 +99,7 @@ std::string print_legend(const Chart& chart) {
                              "<th></th><th class=\"number\">last</th>" +
                                  std::string(has_best ? "<th class=\"number\">best</th><th>at step</th>" : ""));
   for (const ChartSeries& series : chart.series) {
-    std::string cells = element("td", "class=\"name\"", draw_key(series) + escape_html(series.name)) +
+    std::string cells = element("td", "class=\"name\"", draw_key(series) + print_text(series.name)) +
                         text_element("td", "class=\"number\"", print_short_number(series.points.back().y));
     if (has_best)
       cells += text_element("td", "class=\"number\"", series.best ? print_short_number(series.best->y) : "") +
@@ -121,7 +120,7 @@ std::string print_curves(const std::vector<Chart>& charts) {
     std::string scale = is_logarithmic(charts[i]) ? text_element("span", "class=\"quiet\"", " logarithmic") : "";
     if (!charts[i].note.empty()) scale += text_element("span", "class=\"quiet\"", " " + charts[i].note);
     text += element("figure", "",
-                    "\n" + element("figcaption", "", element("h3", "", escape_html(charts[i].title) + scale)) + "\n" +
+                    "\n" + element("figcaption", "", element("h3", "", print_text(charts[i].title) + scale)) + "\n" +
                         draw_chart(charts[i]) + print_legend(charts[i]) + "\n") +
             "\n";
   }

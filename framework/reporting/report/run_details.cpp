@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/drawing/escape_html.h"
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/callbacks/progress.h"
 #include "framework/reporting/report/html_elements.h"
@@ -16,7 +15,6 @@ namespace tenon::reporting {
 
 namespace {
 
-using artifacts::escape_html;
 using Json = nlohmann::ordered_json;
 
 std::string print_stages(const ReadRun& run) {
@@ -35,7 +33,7 @@ std::string print_stages(const ReadRun& run) {
     std::snprintf(percent, sizeof percent, "%.1f %%", 100 * shares.back());
     rows +=
         element("tr", "",
-                element("td", "", artifacts::draw_key(key) + escape_html(one.name)) +
+                element("td", "", artifacts::draw_key(key) + print_text(one.name)) +
                     text_element("td", "class=\"number\"", seconds) + text_element("td", "class=\"number\"", percent)) +
         "\n";
   }

@@ -142,11 +142,9 @@ std::string list_names(const std::vector<artifacts::RenderedPicture>& pictures) 
 std::string print_sample(const SavedSample& sample) {
   std::string pictures, caption = "sample " + std::to_string(sample.index);
   for (const artifacts::RenderedPicture& picture : sample.drawn.pictures) pictures += artifacts::embed_picture(picture);
-  caption =
-      artifacts::escape_html(caption) + "<br>" + artifacts::escape_html("loss " + print_short_number(sample.loss));
-  if (sample.drawn.pictures.size() > 1) caption += "<br>" + artifacts::escape_html(list_names(sample.drawn.pictures));
-  for (const auto& [name, values] : sample.drawn.values)
-    caption += "<br>" + artifacts::escape_html(name + ": " + values);
+  caption = print_text(caption) + "<br>" + print_text("loss " + print_short_number(sample.loss));
+  if (sample.drawn.pictures.size() > 1) caption += "<br>" + print_text(list_names(sample.drawn.pictures));
+  for (const auto& [name, values] : sample.drawn.values) caption += "<br>" + print_text(name + ": " + values);
   // Values need more width than a small picture.
   return element("figure", pictures.empty() ? "class=\"values\"" : "", pictures + element("figcaption", "", caption)) +
          "\n";

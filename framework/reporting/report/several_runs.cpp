@@ -20,7 +20,6 @@ namespace tenon::reporting {
 namespace {
 
 using artifacts::ChartSeries;
-using artifacts::escape_html;
 using artifacts::Hyperparameters;
 
 // Returns the metric that all runs monitor, or "" if they monitor several ones or none.
@@ -53,7 +52,7 @@ std::string print_runs_table(const std::vector<ReadRun>& runs, const std::vector
     rows +=
         "\n" +
         element("tr", "",
-                element("td", "class=\"name\"", draw_key(key) + escape_html(labels[i].text())) +
+                element("td", "class=\"name\"", draw_key(key) + print_text(labels[i].text())) +
                     element("td", "", print_state(run)) + (has_model ? text_element("td", "", run.model()) : "") +
                     text_element("td", "", describe_length(run)) + number(callbacks::format_elapsed(run.seconds())) +
                     text_element("td", "",
@@ -126,7 +125,7 @@ std::string print_means(const std::vector<ReadRun>& runs, const std::vector<RunL
       repeated.push_back(&runs[i]);
       name = labels[i].variant;
     }
-    std::string cells = element("td", "class=\"name\"", draw_key(key) + escape_html(name)) +
+    std::string cells = element("td", "class=\"name\"", draw_key(key) + print_text(name)) +
                         text_element("td", "class=\"number\"", std::to_string(repeated.size()));
     for (const MeanColumn& column : columns) {
       std::vector<double> values;
