@@ -33,6 +33,7 @@ constexpr CallDuration kWorthNaming = 500ms;
 
 CallDuration first_call_report = kFirstCallReport;  // constant once the thread runs
 std::atomic<bool> is_exiting{false};
+std::atomic<bool> has_stopped{false};  // the run that a signal stopped has ended
 std::atomic<int64_t> reporting_rank{0};
 
 // Never destroyed, because its thread runs until the process ends.
@@ -63,7 +64,7 @@ class CallReports {
   }
 
   void report_stop(int signal, CallDuration passed) {
-    if (is_stop_reported_) return;
+    if (is_stop_reported_ || has_stopped) return;
     if (!is_stopping_) {
       is_stopping_ = true;
       return;
@@ -123,6 +124,8 @@ void start_call_reports(std::chrono::milliseconds first_report) {
   }();
   static_cast<void>(is_started);
 }
+
+void report_end_of_stopped_run() { has_stopped = true; }
 
 void report_hanging_exit() { is_exiting = true; }
 

@@ -15,6 +15,9 @@ inline constexpr std::chrono::seconds kFirstCallReport{30};
 // `first_report`.
 void start_call_reports(std::chrono::milliseconds first_report = kFirstCallReport);
 
+// After this call there is no report of the stop signal: the run that it stopped has ended.
+void report_end_of_stopped_run();
+
 // From now on the reports concern exit(): destructors of static objects, and functions of plugins that atexit() calls.
 void report_hanging_exit();
 

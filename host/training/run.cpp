@@ -24,6 +24,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
+#include "host/process/call_reports.h"
 #include "host/process/describe_failure.h"
 #include "host/process/signals.h"
 #include "host/process/standard_streams.h"
@@ -253,26 +254,33 @@ int run_dry(const TrainOptions& options, reporting::RunOutput& output, OpenedRun
   return exit_code;
 }
 
-}  // namespace
-
-int run(const TrainOptions& options, const distributed::World& world) {
+int run_with_output(const TrainOptions& options, const distributed::World& world, reporting::RunOutput& output) {
   OpenedRun opened = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
   if (world.rank == 0)
     for (const std::string& hint : opened.plan.hints) support::log_warning(hint);
   const auto group = join_ranks(world, opened);
-  const std::unique_ptr<reporting::RunOutput> output = make_output(options);
   CheckpointReporter reporter;
   TrainOptions observed = options;
   if (world.reports_checkpoints && world.is_first()) observed.observers.push_back(&reporter);
   try {
-    const int exit_code = options.is_dry_run ? run_dry(observed, *output, opened, world.attempt, group.get())
-                                             : run_plan(observed, *output, opened, world.attempt, group.get());
+    const int exit_code = options.is_dry_run ? run_dry(observed, output, opened, world.attempt, group.get())
+                                             : run_plan(observed, output, opened, world.attempt, group.get());
     if (group) group->barrier();
     return exit_code;
   } catch (const std::exception& error) {
     if (group) end_rank(*group, error);
     throw;
   }
+}
+
+}  // namespace
+
+int run(const TrainOptions& options, const distributed::World& world) {
+  const std::unique_ptr<reporting::RunOutput> output = make_output(options);
+  const int exit_code = run_with_output(options, world, *output);
+  if (exit_code > 128) report_end_of_stopped_run();
+  output->end();
+  return exit_code;
 }
 
 }  // namespace tenon::host

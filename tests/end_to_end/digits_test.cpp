@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -151,6 +152,21 @@ TEST_CASE("a stop request ends the run with a checkpoint and the exit code of th
     CHECK_NOTHROW(tenon::artifacts::verify_checkpoint(run / "checkpoints/latest"));
     check_continuation(outcome.output);
   }
+}
+
+// The terminal shows both streams. Plugins may log while they are destroyed, and the end of the process may take time.
+TEST_CASE("the command that continues an interrupted run is printed last") {
+  const fs::path output = make_empty_folder("interrupted_last");
+  const Outcome outcome =
+      run_host({"--config", kDigits, "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/interrupting", "--set",
+                "callback=[{use=\"interrupting\"}]", "--set", "run.output_dir=\"" + output.string() + "\""},
+               "sh -c 'stdbuf -oL env --default-signal=INT \"$@\" 2>&1' sh");
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 130);
+  CHECK(outcome.output.find("warning: interrupting: was destroyed") != std::string::npos);
+  check_continuation(outcome.output);
+  const size_t last = outcome.output.rfind("Interrupted. ");
+  CHECK(std::count(outcome.output.begin() + static_cast<ptrdiff_t>(last), outcome.output.end(), '\n') == 2);
 }
 
 TEST_CASE("a run continues when the reader of its output ends") {

@@ -35,6 +35,8 @@ class RunOutput {
   virtual void add(const artifacts::HistoryLine&) {}
   virtual void close(const pipeline::RunReport& report, const pipeline::Training& training,
                      const RecordedRun& recorded) = 0;
+  // Called after the objects of the run are destroyed, which may log. Prints what the user should read last.
+  virtual void end() {}
 };
 
 std::unique_ptr<RunOutput> make_no_output();

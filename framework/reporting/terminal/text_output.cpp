@@ -169,7 +169,6 @@ void print_closing(const pipeline::RunReport& report, const pipeline::Training& 
                artifacts::find_model_file(artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest),
                recorded.folder);
   if (report.test) print_test(*report.test);
-  if (report.signal != 0) print_continuation(recorded.folder);
 }
 
 class TextOutput final : public RunOutput {
@@ -187,6 +186,12 @@ class TextOutput final : public RunOutput {
   void close(const pipeline::RunReport& report, const pipeline::Training& training,
              const RecordedRun& recorded) override {
     print_closing(report, training, recorded);
+    if (report.signal != 0) interrupted_ = recorded.folder;
+    std::fflush(stdout);
+  }
+  void end() override {
+    if (!interrupted_.empty()) print_continuation(interrupted_);
+    std::fflush(stdout);
   }
 
  private:
@@ -198,6 +203,7 @@ class TextOutput final : public RunOutput {
   }
 
   callbacks::Progress progress_{stdout};
+  std::filesystem::path interrupted_;  // folder of the run that a signal has stopped
 };
 
 }  // namespace
