@@ -4,7 +4,7 @@ Copies the Markdown files of the repository's root and of docs/, and docs/site, 
 follows their relative links. A linked source becomes a page with its content in syntax colours, a linked folder a page
 that lists its files, and any other file, such as a picture, is copied. Links are changed accordingly. A link with the name
 of a page's file as its text, such as resume.md, gets the page's title. A picture NAME_light.png gets NAME_dark.png for
-the dark colours. Lists of dtypes in tables may be broken after a slash.
+the dark colours. Lists of dtypes in tables may be broken after a slash, and options in a sentence not after their hyphens.
 """
 
 import os
@@ -20,6 +20,8 @@ LANGUAGES = {
 NOT_SEARCHED = "---\nsearch:\n  exclude: true\n---\n"
 LIGHT_PICTURE = re.compile(r"(!\[[^\]]*\]\()([^)#\s]+)_light\.png\)")
 FILE_NAME = re.compile(r"\[[a-z_0-9]+\.md$")
+CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+LONGEST_OPTION = 30  # characters; a longer one might not fit into a line of a phone
 DTYPES = re.compile(r"(?<=float16)/|(?<=float32)/")
 LINK = re.compile(r"((?<=\[)[a-z0-9_]+\.md)?(\]\()([^)#\s]+)(#[^)]*)?(\))")
 
@@ -89,7 +91,7 @@ class Pages:
             if line.startswith("```"):
                 is_inside = not is_inside
             if not is_inside:
-                line = self.add_dark_pictures(page, LINK.sub(change, line))
+                line = keep_options(self.add_dark_pictures(page, LINK.sub(change, line)))
                 if line.startswith("|"):
                     line = DTYPES.sub("/<wbr>", line)
             lines.append(line)
@@ -117,6 +119,26 @@ def title_of(page: Path) -> str:
     """Returns the first heading of the page, or its file name."""
     with page.open(encoding="utf-8") as opened:
         return next((line[2:].strip() for line in opened if line.startswith("# ")), page.name)
+
+
+def keep_options(line: str) -> str:
+    """Encloses options such as --config in code of a sentence, so that the style sheet keeps them on one line."""
+
+    def escape(text: str) -> str:
+        return "".join(letter if letter.isalnum() else f"&#{ord(letter)};" for letter in text)
+
+    def change(match: re.Match) -> str:
+        words = match[1].split(" ")
+        if "\\" in match[1] or not any(map(is_option, words)):
+            return match[0]
+        marked = [f'<span class="option">{escape(word)}</span>' if is_option(word) else escape(word) for word in words]
+        return f"<code>{' '.join(marked)}</code>"
+
+    def is_option(word: str) -> bool:
+        return "-" in word and len(word) <= LONGEST_OPTION
+
+    is_divided = line.count("`") % 2 == 1  # code that begins or ends on another line
+    return line if line.startswith(("#", "|")) or is_divided else CODE.sub(change, line)
 
 
 def search_rank(page: Path) -> str:
