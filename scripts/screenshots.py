@@ -6,8 +6,8 @@
 TASKS.json is a list. Each task writes one PNG file:
     {"page": "report.html", "width": 400, "dark": true, "png": "report-400-dark.png"}
     {"screen": "digits.ansi", "columns": 80, "png": "digits.png"}
-A page may have "height", which cuts the picture off, and "from", a CSS selector of the element that the picture begins
-with. A screen is the text of a terminal with escape sequences, as from `tmux capture-pane -e`.
+A page may have "height", the most pixels of a picture that ends below a chart, a row or a paragraph, and "from", a CSS
+selector of the element that the picture begins with. A screen is the text of a terminal with escape sequences, as from `tmux capture-pane -e`.
 
 Checks every page: it must not scroll sideways, and no text of a chart may leave its chart.
 
@@ -41,6 +41,16 @@ CHECK = """(() => {
   return found;
 })()"""
 
+
+# Returns the lowest place above `limit` that divides no chart, row or paragraph, and is not below a heading.
+CUT = """(limit => {
+  const places = name => [...document.querySelectorAll(name)].map(one => one.getBoundingClientRect())
+    .map(one => [one.top + scrollY, one.bottom + scrollY]);
+  const ends = places('figure, tr, p, li, dd').map(one => one[1]).filter(end => end <= limit);
+  const all = places('figure, tr, p, li, dd, dt, h1, h2, h3');
+  const whole = ends.filter(end => !all.some(one => one[0] < end - 1 && one[1] > end + 1));
+  return whole.length ? Math.max(...whole) : limit;
+})"""
 
 # Waits until styles and animations are at their end and two frames are drawn.
 AT_REST = """(async () => {
@@ -143,8 +153,11 @@ def take_page(browser, task):
     if "from" in task:
         top = browser.evaluate(f"(() => {{ const e = document.querySelector({json.dumps(task['from'])});"
                                " return e ? e.getBoundingClientRect().top + scrollY - 8 : 0 })()")
-    height = browser.evaluate("document.documentElement.scrollHeight") - top
-    browser.capture(task["png"], (0, top, task["width"], min(height, task.get("height", height))))
+    end = browser.evaluate("document.documentElement.scrollHeight")
+    margin = 16
+    if end > top + task.get("height", end):
+        end = browser.evaluate(f"{CUT}({top + task['height'] - margin})") + margin
+    browser.capture(task["png"], (0, top, task["width"], end - top))
     return [f"{task['page']} at {task['width']} px: {one}" for one in found]
 
 

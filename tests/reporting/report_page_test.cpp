@@ -88,7 +88,7 @@ TEST_CASE("a run with one value of each metric has no curves, and one with curve
   CHECK(contains(make_page({}), "The history has no metrics yet."));
 }
 
-TEST_CASE("the metrics of the test data are in a table of their own") {
+TEST_CASE("the metrics of the test data are in a separate table") {
   const ReadRun run =
       write_run({.record = R"({"test": {"monitor": "validation/loss", "step": 2}})",
                  .history = {write_line("step", 1, R"("train/loss": 3)"),

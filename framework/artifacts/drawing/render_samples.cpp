@@ -200,7 +200,8 @@ void add_classes(const TensorView& mask, const config::ClassNames& class_names, 
     const double number = read(mask.data, i);
     numbers.insert(is_ignored(number) ? -1 : static_cast<int64_t>(number));
   }
-  for (const int64_t number : numbers) classes.emplace(number, number < 0 ? "ignored" : name_class(names, number));
+  for (const int64_t number : numbers)
+    classes.emplace(number, number < 0 ? "ignored" : config::name_class(names, number));
 }
 
 // The colours over a medium grey. Ignored pixels are the last.
