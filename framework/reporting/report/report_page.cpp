@@ -138,10 +138,11 @@ std::string print_single_values(const std::vector<Chart>& charts) {
   std::string rows =
       element("tr", "", "<th>metric</th><th>of</th><th class=\"number\">value</th><th class=\"number\">at step</th>");
   for (const Chart& chart : charts)
-    for (const ChartSeries& series : chart.series) {
+    for (size_t i = 0; i < chart.series.size(); ++i) {
+      const ChartSeries& series = chart.series[i];
       const artifacts::ChartPoint& point = series.points.front();
       rows += "\n" + element("tr", "",
-                             text_element("td", "", chart.title) +
+                             text_element("td", "", i == 0 ? chart.title : "") +
                                  text_element("td", "", series.name == chart.title ? "" : series.name) +
                                  text_element("td", "class=\"number\"", print_short_number(point.y)) +
                                  text_element("td", "class=\"number\"", print_short_number(point.x)));

@@ -34,6 +34,7 @@ td.number,th.number{text-align:right}
 td.number,th{white-space:nowrap}
 .legend{font-size:.85rem}
 .chart.key{display:inline-block;width:22px;height:6px;vertical-align:middle;margin-right:.5em}
+.chart.key .line{stroke-width:2}
 .wide{overflow-x:auto}
 pre{margin:0;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere;font:13px/1.5 ui-monospace,monospace;
 background:var(--sheet);padding:.9rem 1rem;border-radius:4px}

@@ -136,7 +136,7 @@ std::string print_means(const std::vector<ReadRun>& runs, const std::vector<RunL
     rows += "\n" + element("tr", "", cells);
   }
   return section("Mean and standard deviation",
-                 element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n" +
+                 element("div", "class=\"wide\"", element("table", "class=\"runs\"", "\n" + rows + "\n")) + "\n" +
                      text_element("p", "class=\"quiet\"",
                                   "Metrics of the best validation of each run, or of the last one if no metric is "
                                   "monitored.") +
