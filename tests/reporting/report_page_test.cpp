@@ -107,10 +107,12 @@ TEST_CASE("lines may end within long names after dots, slashes and underscores, 
   CHECK(print_text("  ...plugins.build/.very_long/  ") == "  ...<wbr>plugins.<wbr>build/.<wbr>very_<wbr>long/  ");
   CHECK(print_text("") == "");
   const std::string name = "validation/precision_recall_of_the_class";
-  const ReadRun run = write_run(
-      {.record = "{\"monitor\": \"" + name + "\"}", .history = {write_line("step", 1, "\"" + name + "\": \"NaN\"")}});
+  const ReadRun run = write_run({.plan = "[run]\nseed = 0\n[model]\nuse = \"a_long_name_of_a_model\"\n",
+                                 .record = "{\"monitor\": \"" + name + "\"}",
+                                 .history = {write_line("step", 1, "\"" + name + "\": \"NaN\"")}});
   CHECK(
       contains(make_report_page({run}), "validation/<wbr>precision_<wbr>recall_<wbr>of_<wbr>the_<wbr>class at step 1"));
+  CHECK(contains(make_report_page({run}), "use = &quot;a_<wbr>long_<wbr>name_<wbr>of_<wbr>a_<wbr>model&quot;"));
 }
 
 TEST_CASE("repeated runs have a table with the mean and the deviation of each variant") {

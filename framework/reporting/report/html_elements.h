@@ -16,8 +16,7 @@ inline std::string element(const std::string& name, const std::string& attribute
 std::string print_text(const std::string& text);
 
 inline std::string text_element(const std::string& name, const std::string& attributes, const std::string& text) {
-  const bool is_plain = name == "title" || name == "pre";
-  return element(name, attributes, is_plain ? artifacts::escape_html(text) : print_text(text));
+  return element(name, attributes, name == "title" ? artifacts::escape_html(text) : print_text(text));
 }
 
 inline std::string section(const std::string& heading, const std::string& content, const std::string& attributes = "") {
