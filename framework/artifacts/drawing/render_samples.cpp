@@ -166,6 +166,7 @@ bool is_ignored(double number) { return number < 0 || number > 254; }
 std::array<uint8_t, 3> blend(double number, double grey) {
   if (is_ignored(number)) return {255, 255, 255};
   const double share = number == 0 ? 0 : 0.65;
+  if (number != 0) grey = 64 + grey / 2;  // so that dark and bright parts of an image change the colour little
   const std::array<double, 3> colour = colour_of(number);
   const auto mix = [&](size_t c) { return static_cast<uint8_t>(std::lround(grey * (1 - share) + colour[c] * share)); };
   return {mix(0), mix(1), mix(2)};
