@@ -42,11 +42,11 @@ CHECK = """(() => {
 })()"""
 
 
-# Returns the lowest place above `limit` that divides no chart, row or paragraph, and is not below a heading.
-CUT = """(limit => {
+# Returns the lowest place between `top` and `limit` that divides no chart, row or paragraph, and is not below a heading.
+CUT = """((top, limit) => {
   const places = name => [...document.querySelectorAll(name)].map(one => one.getBoundingClientRect())
     .map(one => [one.top + scrollY, one.bottom + scrollY]);
-  const ends = places('figure, tr, p, li, dd').map(one => one[1]).filter(end => end <= limit);
+  const ends = places('figure, tr, p, li, dd').map(one => one[1]).filter(end => end > top && end <= limit);
   const all = places('figure, tr, p, li, dd, dt, h1, h2, h3');
   const whole = ends.filter(end => !all.some(one => one[0] < end - 1 && one[1] > end + 1));
   return whole.length ? Math.max(...whole) : limit;
@@ -156,7 +156,7 @@ def take_page(browser, task):
     end = browser.evaluate("document.documentElement.scrollHeight")
     margin = 16
     if end > top + task.get("height", end):
-        end = browser.evaluate(f"{CUT}({top + task['height'] - margin})") + margin
+        end = browser.evaluate(f"{CUT}({top}, {top + task['height'] - margin})") + margin
     browser.capture(task["png"], (0, top, task["width"], end - top))
     return [f"{task['page']} at {task['width']} px: {one}" for one in found]
 

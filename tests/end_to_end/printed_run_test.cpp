@@ -119,7 +119,7 @@ TEST_CASE("a verbose run prints the lines of its log") {
 
 TEST_CASE("--color selects the colours of a file, and of a terminal in spite of NO_COLOR") {
   const fs::path output = make_empty_folder("colours");
-  CHECK(has_escape_sequences(run_digits(output, {"--color", "always", "--limit-batches", "1"}).output));
+  CHECK(has_escape_sequences(run_digits(output, {"--color", "always"}).output));
   CHECK(has_escape_sequences(run_host({"runs", output.string(), "--color=always"}).output));
   CHECK_FALSE(has_escape_sequences(run_host({"runs", output.string(), "--color", "auto"}).output));
   CHECK_FALSE(has_escape_sequences(run_host({"runs", output.string()}).output));
