@@ -38,19 +38,17 @@ std::set<std::string> find_metrics(const std::string& text) {
   return {std::sregex_token_iterator(text.begin(), text.end(), name), std::sregex_token_iterator()};
 }
 
-// The line of the text that begins with `start`.
-std::string find_line(const std::string& text, const std::string& start) {
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);)
-    if (line.starts_with(start)) return line;
-  return "";
-}
-
 std::vector<ordered_json> lines_of(const std::string& text) {
   std::vector<ordered_json> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(ordered_json::parse(line));
   return lines;
+}
+
+// The part of a line from `start` to its end.
+std::string find_line(const std::string& text, const std::string& start) {
+  const size_t begin = text.find(start);
+  return begin == text.npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
 }
 
 }  // namespace
