@@ -279,7 +279,7 @@ int run(const TrainOptions& options, const distributed::World& world) {
   const std::unique_ptr<reporting::RunOutput> output = make_output(options);
   const int exit_code = run_with_output(options, world, *output);
   if (exit_code > 128) report_end_of_stopped_run();
-  output->end();
+  if (!options.is_dry_run) output->end();  // the files of a dry run are gone
   return exit_code;
 }
 

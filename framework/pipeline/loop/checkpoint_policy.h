@@ -25,7 +25,7 @@ class CheckpointPolicy {
   bool is_due(const RunState& state, double time_s) { return due_.now(state, time_s); }
   // Whether the weights are among the best, and no checkpoint has them.
   bool has_unsaved_best() const { return unsaved_best_step_.has_value(); }
-  // Whether a checkpoint has the weights of this step or of a later one.
+  // Whether a checkpoint has the weights and the state of this step or of a later one.
   bool has_saved(int64_t step) const { return last_saved_step_ >= step; }
 
   // The weights of this step were saved. restart(): everything that belongs to the checkpoint is done.
@@ -34,6 +34,8 @@ class CheckpointPolicy {
     unsaved_best_step_.reset();
   }
   void restart(double time_s) { due_.restart(time_s); }
+  // The state has changed since it was saved, in the same step.
+  void set_outdated() { last_saved_step_ = -1; }
 
   // The best value of the monitored metric; none if no metric is monitored or there was no validation.
   std::optional<BestMetrics::Best> best() const {

@@ -151,6 +151,7 @@ class Loop {
     state_.is_epoch_complete |= has_no_rest;
     if (loop_.misses_validation) {
       validate_if(true);
+      if (!loop_.misses_validation) loop_.checkpoints.set_outdated();
       if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
       take_stop();
     }
