@@ -429,7 +429,8 @@ TEST_CASE("a history that is shorter than the checkpoint expects is refused") {
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 5);
     CHECK(outcome.errors.find("error: " + history.string() + ": has " + std::to_string(found) +
-                              " lines; the checkpoint expects " + std::to_string(expected) + " or more") == 0);
+                              (found == 1 ? " line" : " lines") + "; the checkpoint expects " +
+                              std::to_string(expected) + " or more") == 0);
     CHECK(read_file(history) == text);
   }
   write_file(history, whole);
