@@ -1,31 +1,12 @@
 // Activation checkpointing: bitwise equal results with less memory.
-#include <c10/core/Allocator.h>
-#include <c10/util/ThreadLocalDebugInfo.h>
-
-#include <algorithm>
-
 #include "framework/support/error.h"
+#include "tests/allocated_memory.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
 
 namespace {
-
-// The peak memory of tensors in this thread during its lifetime.
-class PeakMemory final : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, int64_t allocated, size_t, size_t, c10::Device) override {
-    now_ += allocated;
-    peak_ = std::max(peak_, now_);
-  }
-  bool memoryProfilingEnabled() const override { return true; }
-  int64_t peak() const { return peak_; }
-
- private:
-  int64_t now_ = 0;
-  int64_t peak_ = 0;
-};
 
 const std::string kSegmented = "model={use=\"segmented\"}";
 
@@ -36,10 +17,10 @@ std::map<std::string, at::Tensor> train(std::vector<std::string> overrides, bool
   overrides.push_back("validation.every=\"never\"");
   overrides.push_back(std::string("train.activation_checkpointing=") + (checkpointing ? "true" : "false"));
   BuiltRun run({overrides, more});
-  const auto memory = std::make_shared<PeakMemory>();
+  const auto memory = std::make_shared<tenon::AllocatedMemory>();
   const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
   run.train();
-  if (peak) *peak = memory->peak();
+  if (peak) *peak = memory->peak;
   return run.recorder.weights;
 }
 

@@ -1,14 +1,12 @@
 #include "framework/distributed/collectives/gradient_reducer.h"
 
-#include <c10/core/Allocator.h>
-#include <c10/util/ThreadLocalDebugInfo.h>
-
 #include <algorithm>
 #include <chrono>
 #include <memory>
 #include <sstream>
 #include <thread>
 
+#include "tests/allocated_memory.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
@@ -56,17 +54,6 @@ std::vector<std::string> in_ranks(int64_t size, const tenon::config::Distributed
     return text;
   });
 }
-
-// The bytes of the tensors that this thread has allocated and not freed, and their peak.
-class AllocatedMemory final : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, int64_t size, size_t, size_t, c10::Device) override {
-    bytes += size;
-    peak = std::max(peak, bytes);
-  }
-  bool memoryProfilingEnabled() const override { return true; }
-  int64_t bytes = 0, peak = 0;
-};
 
 at::Tensor input_of(int64_t rank) { return at::arange(4, at::kFloat) * 0.1 + static_cast<double>(rank); }
 
@@ -142,7 +129,7 @@ TEST_CASE("a checkpoint with the buckets needs no memory for gradients") {
   const auto texts = in_ranks(2, {}, [](Reduced& reduced) {
     reduced.step(input_of(reduced.group.rank()));
     reduced.reducer.prepare_forward();
-    const auto memory = std::make_shared<AllocatedMemory>();
+    const auto memory = std::make_shared<tenon::AllocatedMemory>();
     const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
     const size_t buckets = reduced.reducer.buckets().size();
     return std::to_string(buckets) + " bucket, " + std::to_string(memory->peak) + " bytes";

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "framework/support/digests/sha256.h"
+#include "tests/allocated_memory.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"
@@ -58,20 +59,6 @@ class HeldWeights final : public Observer {
 
  private:
   const Training& training_;
-};
-
-// The peak memory of tensors in this thread.
-class PeakMemory final : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, int64_t allocated, size_t, size_t, c10::Device) override {
-    now_ += allocated;
-    peak = std::max(peak, now_);
-  }
-  bool memoryProfilingEnabled() const override { return true; }
-  int64_t peak = 0;
-
- private:
-  int64_t now_ = 0;
 };
 
 // The operators of the last step on this thread: gathers that are completed, those that are started, convolutions, and
@@ -270,7 +257,7 @@ TEST_CASE("ranks without a batch take part in passes with divided weights") {
 TEST_CASE("a rank never has the initial weights of all ranks") {
   const auto texts = run_ranks(4, [&](const World& world) {
     ProcessGroup group(world, {}, nullptr);
-    const auto memory = std::make_shared<PeakMemory>();
+    const auto memory = std::make_shared<tenon::AllocatedMemory>();
     const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
     const BuiltRun run({{"model={use=\"vit\",params={image_size=8,patch_size=4,width=60,depth=6,heads=3}}",
                          "distributed.shard=\"parameters\"", "data.workers=0"},

@@ -1,7 +1,5 @@
 #include "framework/pipeline/device/tensor_memory.h"
 
-#include <c10/core/Allocator.h>
-#include <c10/util/ThreadLocalDebugInfo.h>
 #include <malloc.h>
 
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/allocated_memory.h"
 #include "tests/doctest_with_torch.h"
 
 using tenon::pipeline::reuse_tensor_memory;
@@ -17,14 +16,6 @@ using tenon::pipeline::reuse_tensor_memory;
 namespace {
 
 at::Tensor make(int64_t floats) { return at::empty({floats}, at::kFloat); }
-
-// The bytes of the tensors that exist, as profilers see them.
-class CountedMemory final : public c10::MemoryReportingInfoBase {
- public:
-  void reportMemoryUsage(void*, int64_t size, size_t, size_t, c10::Device) override { bytes += size; }
-  bool memoryProfilingEnabled() const override { return true; }
-  int64_t bytes = 0;
-};
 
 }  // namespace
 
@@ -68,7 +59,7 @@ TEST_CASE("tensors may be freed by another thread, and after the thread that mad
 
 TEST_CASE("profilers see the memory of tensors, not that of kept blocks") {
   reuse_tensor_memory();
-  const auto memory = std::make_shared<CountedMemory>();
+  const auto memory = std::make_shared<tenon::AllocatedMemory>();
   const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
   for (int i = 0; i < 2; ++i) {
     const at::Tensor small = make(100), large = make(1'000'000);
