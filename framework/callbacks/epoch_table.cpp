@@ -114,13 +114,13 @@ std::string print_line(const EpochRow& row, bool has_colours) {
   std::string line = "epoch " + row.epoch;
   for (const EpochRow::Cell& cell : row.cells) {
     // Speed reads better after the number.
-    std::string text = cell.name != "samples/s" ? cell.name + " " + cell.text
-                       : cell.text == "1"       ? "1 sample/s"
-                                                : cell.text + " " + cell.name;
+    std::string text = cell.name == "samples/s" ? print_rate(cell.text) : cell.name + " " + cell.text;
     if (cell.is_best) text += kBest;
     line += "  " + (has_colours && cell.is_best ? support::add_style(text, support::Style::green) : text);
   }
   return line + "\n";
 }
+
+std::string print_rate(const std::string& number) { return number + (number == "1" ? " sample/s" : " samples/s"); }
 
 }  // namespace tenon::callbacks

@@ -52,4 +52,7 @@ class EpochTable {
 // "epoch 2/3  train/loss 0.25  validation/accuracy 0.975 *  time 12.3 s", with a line break.
 std::string print_line(const EpochRow& row, bool has_colours = false);
 
+// "1,234 samples/s" for the number "1,234", "1 sample/s" for "1".
+std::string print_rate(const std::string& number);
+
 }  // namespace tenon::callbacks

@@ -36,12 +36,6 @@ std::string with_separators(double number) {
   return text;
 }
 
-// "1,234 samples/s"
-std::string print_rate(double samples_per_second) {
-  const std::string number = with_separators(samples_per_second);
-  return number + (number == "1" ? " sample/s" : " samples/s");
-}
-
 std::string repeat(const char* text, size_t times) {
   std::string repeated;
   for (size_t i = 0; i < times; ++i) repeated += text;
@@ -184,7 +178,7 @@ void Progress::draw_training(const RunState& state) {
   if (const auto metric = state.metrics.find(monitor_); metric != state.metrics.end())
     parts.push_back({metric->first + " " + format_metric(metric->second), 3});
   parts.push_back({"train/learning_rate " + format_metric(state.learning_rate), 6});
-  parts.push_back({print_rate(samples_per_second(state)), 2});
+  parts.push_back({print_rate(with_separators(samples_per_second(state))), 2});
   if (const std::string share = data_share_of(state); !share.empty()) parts.push_back({share, 2});
   parts.push_back({support::print_bytes(read_peak_memory()), 5});
   parts.push_back({format_duration(left_s) + " left", 1});
@@ -227,8 +221,8 @@ void Progress::print_first_loss(const pipeline::FirstLoss& loss) {
 void Progress::print_log_line(const RunState& state) {
   if (is_terminal_) return;
   print(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +
-        support::escape_control_characters(metrics_of(state, "train/")) + "  " + print_rate(samples_per_second(state)) +
-        "\n");
+        support::escape_control_characters(metrics_of(state, "train/")) + "  " +
+        print_rate(with_separators(samples_per_second(state))) + "\n");
 }
 
 void Progress::print_epoch(const RunState& state) {
