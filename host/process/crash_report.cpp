@@ -14,6 +14,7 @@
 
 #include "framework/plugins/calls/guard.h"
 #include "framework/plugins/loading/plugin_code.h"
+#include "framework/support/before_exit.h"
 #include "framework/support/error.h"
 #include "framework/support/mapped_file.h"
 #include "framework/support/signal_stack.h"
@@ -66,7 +67,7 @@ bool is_exit_called_by_openmp() {
   });
 }
 
-// Reports exit() in a plugin or in OpenMP. Without this handler the run would appear to have succeeded, or to have
+// Reports exit() in a plugin or in OpenMP. Without this function the run would appear to have succeeded, or to have
 // ended by an internal error.
 void report_exit() {
   if (is_exit_called_by_openmp()) {
@@ -204,7 +205,7 @@ void report_crash(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void report_crashes() {
-  std::atexit(report_exit);
+  support::set_before_exit(report_exit);
   static const auto* const stack = new support::SignalStack;  // never destroyed: a crash at exit needs it too
   static_cast<void>(stack);
   for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {

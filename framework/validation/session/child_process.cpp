@@ -19,6 +19,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "framework/support/before_exit.h"
 #include "framework/support/check.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
@@ -76,7 +77,7 @@ void write_all(int file, const std::string& text) {
 
 // The byte after a complete result.
 constexpr char kEnd = '\x04';
-// The exit code of a child process that called exit(). It skips the destructors of statics, which could crash.
+// The exit code of a child process that called exit().
 constexpr int kLeftByExit = 99;
 
 [[noreturn]] void be_child(const std::function<std::string()>& body, int output, int result) {
@@ -88,7 +89,7 @@ constexpr int kLeftByExit = 99;
   dup2(nothing, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
-  std::atexit([] { _exit(kLeftByExit); });
+  support::set_before_exit([] { _exit(kLeftByExit); });
   const pid_t process = getpid();
   // A function of the plugin may return in a process that it forked. Only one process reports the result.
   const auto end_forked_process = [&] {
