@@ -3,9 +3,7 @@
 
   tests/soak.py build/release --minutes 60 --seed 7
 
-BUILD is a build tree with the host and its plugins. The first fifth of the time, a run of two processes trains without
-disturbance. Its memory, descriptors and threads must not grow. Then another run makes the same steps, and is disturbed at
-random times, chosen by --seed:
+BUILD is a build tree with the host and its plugins. A run of two processes is disturbed at random times, chosen by --seed:
 
   kill       SIGKILL for one of the two processes, or for the host that launched them
   stop       SIGSTOP for one of them, shorter or longer than distributed.timeout_s
@@ -13,10 +11,11 @@ random times, chosen by --seed:
   save       SIGUSR1
   full disk  the file system of the run folder is filled; later it has space again
 
-After each end the host is started with --resume auto and another number of data workers. Both runs must end with the same
-history, except for times, and the same weights. No process, no file in /dev/shm and no temporary file may be left.
+After each end the host is started with --resume auto and another number of data workers. Then another run makes the same steps
+without disturbance. Its memory, descriptors and threads must not grow. Both runs must end with the same history, except for
+times, and the same weights. No process, no file in /dev/shm and no temporary file may be left.
 
-  --minutes N     the time for everything, 10 by default
+  --minutes N     how long the run is disturbed, 10 by default; the other run takes about a quarter of it
   --seed N        of the disturbances, 1 by default
   --every N       mean seconds between disturbances, 12 by default
   --timeout N     distributed.timeout_s, 6 by default; more on a busy machine
@@ -79,6 +78,7 @@ lr = 1e-3
 processes = 2
 """
 DISK_MIB = 64
+MANY_EPOCHS = 1_000_000_000
 # Values of the history that are times or depend on them.
 TIMES = ("time_s", "train/step_s", "train/data_wait_s", "train/forward_backward_s", "train/optimizer_s", "_per_s")
 FULL_DISK_CODES = (5, 11)
@@ -167,10 +167,10 @@ class Soak:
             raise Failure(f"the run {name} has no folder; see {self.work / 'errors.txt'}")
         return runs[-1]
 
-    def train_undisturbed(self, name, epochs):
-        """Returns the samples of memory, descriptors and threads: time -> process -> values."""
+    def train_undisturbed(self, name, epochs, resumes=False):
+        """Returns measurements of memory, descriptors and threads, in the order of time: those of the launcher and both ranks."""
         samples = []
-        process = self.start(name, epochs, False, 1e5)  # longer than any pause
+        process = self.start(name, epochs, resumes, 1e5)  # longer than any pause
         while process.poll() is None:
             if self.must_wait():
                 self.pause(process)
@@ -268,29 +268,32 @@ class Soak:
                 raise Failure(f"after \"{kind}\" these processes are left: {processes_with(str(self.work / 'run.toml'))}")
             time.sleep(0.05)
 
-    def train_disturbed(self, name, epochs, deadline):
-        resumes = 0
-        while True:
+    def train_disturbed(self, name):
+        """Returns the number of epochs and of starts."""
+        deadline = time.monotonic() + self.given.minutes * 60
+        starts = 0
+        while time.monotonic() < deadline + self.paused:
             self.wait_for_permission()
-            process = self.start(name, epochs, resumes > 0, self.given.timeout)
-            resumes += 1
+            process = self.start(name, MANY_EPOCHS, starts > 0, self.given.timeout)
+            starts += 1
             kind = None
             while process.poll() is None and (kind is None or not CODES[kind]):
-                # After the time, the run ends without further disturbance.
-                pause = self.random.expovariate(1 / self.given.every) if time.monotonic() < deadline + self.paused else 1e9
-                end = time.monotonic() + pause
+                end = time.monotonic() + self.random.expovariate(1 / self.given.every)
                 time.sleep(0.1)
                 while process.poll() is None and time.monotonic() < end and not self.must_wait():
                     time.sleep(0.1)
-                kind = self.disturb(process, TERMINATE if self.must_wait() else None) if process.poll() is None else kind
-            if kind is not None and CODES[kind]:
-                self.wait_for_end(process, kind)
-            elif process.returncode != 0:
-                raise Failure(f"the run ended with exit code {process.returncode}; expected 0; see "
-                              f"{self.work / 'errors.txt'}")
+                if process.poll() is None:
+                    is_over = self.must_wait() or time.monotonic() >= deadline + self.paused
+                    kind = self.disturb(process, TERMINATE if is_over else None)
+            if process.poll() is not None and (kind is None or not CODES[kind]):
+                raise Failure(f"the run ended by itself with exit code {process.returncode}; see {self.work / 'errors.txt'}")
+            self.wait_for_end(process, kind)
             self.empty_disk()
-            if process.returncode == 0:
-                return resumes
+        # The last start has no disturbance and completes the epoch after the one that was stopped.
+        checkpoint = json.loads((self.newest_run(name) / "checkpoints/latest/manifest.json").read_text())
+        epochs = checkpoint["epoch"] + 1
+        self.train_undisturbed(name, epochs, resumes=True)
+        return epochs, starts + 1
 
     def read_history(self, run):
         lines = [json.loads(line) for line in (run / "history.jsonl").read_text().splitlines()]
@@ -321,24 +324,16 @@ class Soak:
     def run(self):
         began = time.monotonic()
         print(f"disk: {'a file system of %d MiB' % DISK_MIB if self.has_disk else 'RLIMIT_FSIZE'}; seed {self.given.seed}\n")
-        self.wait_for_permission()
-        start = time.monotonic()
-        self.train_undisturbed("short", 5)
-        once = time.monotonic() - start
-        start = time.monotonic()
-        self.train_undisturbed("longer", 105)
-        per_epoch = max((time.monotonic() - start - once) / 100, 0.001)
-        epochs = max(30, int(self.given.minutes * 60 * 0.2 / per_epoch))
+        epochs, starts = self.train_disturbed("disturbed")
         samples = self.train_undisturbed("whole", epochs)
         self.check_level(samples)
-        resumes = self.train_disturbed("disturbed", epochs, began + self.given.minutes * 60)
         lines = self.compare(self.newest_run("whole"), self.newest_run("disturbed"))
         self.check_leftovers()
         print("| disturbance | number |\n|---|---|")
         for kind in CODES:
             print(f"| {kind} | {self.done[kind]} |")
         codes = ", ".join(f"{code} ({count})" for code, count in sorted(self.codes.items()))
-        print(f"\n{epochs} epochs, {lines} lines of history and the weights are identical after {resumes} starts; exit codes "
+        print(f"\n{epochs} epochs, {lines} lines of history and the weights are identical after {starts} starts; exit codes "
               f"{codes}; nothing is left; {(time.monotonic() - began - self.paused) / 60:.0f} minutes, paused for "
               f"{self.paused / 60:.0f}")
 
