@@ -267,7 +267,7 @@ TEST_CASE("a divided run is resumed by any number of processes, also undivided")
         std::string::npos);
 }
 
-// TENON_KILLS=N sets the number of additional steps for each setup. -sc="parameters*" chooses setups.
+// TENON_KILLS=N sets the number of additional steps for each setup.
 TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doctest::skip()) {
   const char* const given = std::getenv("TENON_KILLS");
   const int more = given ? std::atoi(given) : 10;
@@ -277,6 +277,7 @@ TEST_CASE("a run may be killed at any step" * doctest::test_suite("soak") * doct
   }
 }
 
+// -sc="parameters*" chooses setups.
 TEST_CASE("a divided run may be killed at any step" * doctest::test_suite("soak") * doctest::skip()) {
   const char* const given = std::getenv("TENON_KILLS");
   const int more = given ? std::atoi(given) : 10;
