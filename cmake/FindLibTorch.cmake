@@ -155,6 +155,9 @@ if(LibTorch_ROOT_FOUND)
     target_compile_definitions(
       LibTorch::LibTorch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO _GLIBCXX_USE_CXX11_ABI=1
                                    "TENON_TORCH_BUILD=\"${LibTorch_BUILD}\"")
+    # LibTorch is built with NDEBUG, and without it at::RecordFunction has another member, which LibTorch does not initialize.
+    target_compile_definitions(LibTorch::LibTorch
+                               INTERFACE $<$<NOT:$<CONFIG:Release,RelWithDebInfo,MinSizeRel>>:NDEBUG>)
     target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::c10)
     # libtorch_cpu of a CUDA build references CUDA libraries that a machine without a GPU lacks.
     target_link_options(LibTorch::LibTorch INTERFACE -Wl,--unresolved-symbols=ignore-in-shared-libs)
