@@ -131,6 +131,7 @@ void check_kill_at(double seconds, int rank, int processes) {
   CAPTURE(processes);
   const fs::path file = write_file(tenon::test_folder() / "killed.toml", kRunFile);
   write_file(tenon::test_folder() / "kill.sh",
+             ": > output.txt\n"  // of the call before
              "\"$@\" > output.txt & host=$!\n"
              "until grep -q step output.txt; do sleep 0.02; done\n"
              "sleep " +
