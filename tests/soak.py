@@ -198,14 +198,14 @@ class Soak:
         print("| process | memory before | at the end | descriptors | threads |\n|---|---|---|---|---|")
         for index, process in enumerate(("launcher", "rank 0", "rank 1")):
             middle, last = ([sample[index] for sample in samples[k * part:(k + 1) * part]] for k in (1, 2))
-            memory = [sorted(values)[len(values) // 2] for values in ([one[0] for one in middle], [one[0] for one in last])]
-            # The least number: some threads and files exist only during a save.
-            counts = [[min(one[k] for one in values) for values in (middle, last)] for k in (1, 2)]
-            print(f"| {process} | {memory[0] / 1024:.1f} MiB | {memory[1] / 1024:.1f} MiB | {counts[0][0]}, {counts[0][1]} "
-                  f"| {counts[1][0]}, {counts[1][1]} |")
+            # Medians: some threads and files exist only during a save, and others end before the process.
+            (memory, descriptors, threads) = ([sorted(one[k] for one in values)[len(values) // 2] for values in (middle, last)]
+                                              for k in range(3))
+            print(f"| {process} | {memory[0] / 1024:.1f} MiB | {memory[1] / 1024:.1f} MiB | {descriptors[0]}, {descriptors[1]} "
+                  f"| {threads[0]}, {threads[1]} |")
             if memory[1] - memory[0] > max(2048, memory[0] // 50):
                 grown.append(f"the memory of {process} grew from {memory[0]} to {memory[1]} KiB")
-            for what, (before, after) in zip(("descriptors", "threads"), counts):
+            for what, (before, after) in (("descriptors", descriptors), ("threads", threads)):
                 if after > before:
                     grown.append(f"the {what} of {process} grew from {before} to {after}")
         print(flush=True)
