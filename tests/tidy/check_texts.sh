@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks that no file contains unfinished-work notes, absolute paths or vague names: check_texts.sh REPOSITORY. Prints
-# each finding. Fails if there is one.
+# Checks that no file contains unfinished-work notes, absolute paths, vague names or algorithms that clang 14 cannot compile:
+# check_texts.sh REPOSITORY. Prints each finding. Fails if there is one.
 set -euo pipefail
 cd "$1"
 
@@ -15,6 +15,8 @@ files() {
 
 # The brackets keep the patterns from matching themselves.
 notes='\b(TO[D]O|FIX[M]E|XX[X])\b'
+# Views, and what returns a subrange.
+algorithms='std::(view[s]::|range[s]::(rotate|unique|remove|remove_if|partition|stable_partition|equal_range|search|find_end|subrange)\b)'
 machine_paths='(^|[^[:alnum:]._-])/(wor[k]|tm[p]|hom[e]|roo[t])/'
 
 failed=0
@@ -24,6 +26,10 @@ if files | xargs -0 grep -nIE "$notes" -- 2>/dev/null; then
 fi
 if files | xargs -0 grep -nIE "$machine_paths" -- 2>/dev/null; then
   printf 'above: absolute paths of one machine; expected relative paths or a variable\n'
+  failed=1
+fi
+if files | xargs -0 grep -nIE "$algorithms" -- 2>/dev/null; then
+  printf 'above: algorithms that clang 14 does not compile with the library of GCC 12; expected those of std:: with iterators\n'
   failed=1
 fi
 if files | grep -zE '(^|/)(common|utils?|core|misc|helpers?|managers?)(\.[a-z]+)?(/|$)' | tr '\0' '\n' | grep .; then

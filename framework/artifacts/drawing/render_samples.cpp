@@ -214,7 +214,7 @@ std::vector<MaskColour> list_colours(const MaskClasses& classes) {
     std::snprintf(colour, sizeof colour, "#%02x%02x%02x", pixel[0], pixel[1], pixel[2]);
     colours.push_back({name, colour});
   }
-  if (!classes.empty() && classes.begin()->first < 0) std::ranges::rotate(colours, colours.begin() + 1);
+  if (!classes.empty() && classes.begin()->first < 0) std::rotate(colours.begin(), colours.begin() + 1, colours.end());
   return colours;
 }
 
