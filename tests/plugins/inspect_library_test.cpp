@@ -155,15 +155,21 @@ TEST_CASE("offsets, counts and addresses beyond the file are refused and not use
   const auto value_of = [&](int64_t tag) { return find_dynamic(bytes, tag) + offsetof(Elf64_Dyn, d_un); };
   const auto as_if_dynamic = [&](size_t field, auto value) { return with(bytes, dynamic + field, value); };
   std::vector<std::string> wrong;
-  for (const uint64_t huge :
-       {~uint64_t{0}, ~uint64_t{0} - 63, uint64_t{1} << 63, uint64_t{1} << 32, uint64_t{bytes.size()}}) {
-    for (const size_t place :
-         {offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf64_Ehdr, e_phoff), load + offsetof(Elf64_Phdr, p_offset),
-          load + offsetof(Elf64_Phdr, p_filesz), dynamic + offsetof(Elf64_Phdr, p_vaddr),
-          dynamic + offsetof(Elf64_Phdr, p_filesz), value_of(DT_STRTAB), value_of(DT_STRSZ), value_of(DT_SYMTAB),
-          value_of(DT_GNU_HASH), value_of(DT_NEEDED), value_of(DT_SYMENT)})
-      wrong.push_back(with(bytes, place, huge));
+  const size_t offsets[] = {offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf64_Ehdr, e_phoff),
+                            load + offsetof(Elf64_Phdr, p_offset), load + offsetof(Elf64_Phdr, p_filesz),
+                            dynamic + offsetof(Elf64_Phdr, p_filesz)};
+  const size_t addresses[] = {dynamic + offsetof(Elf64_Phdr, p_vaddr),
+                              value_of(DT_STRTAB),
+                              value_of(DT_STRSZ),
+                              value_of(DT_SYMTAB),
+                              value_of(DT_GNU_HASH),
+                              value_of(DT_NEEDED),
+                              value_of(DT_SYMENT)};
+  for (const uint64_t huge : {~uint64_t{0}, ~uint64_t{0} - 63, uint64_t{1} << 63, uint64_t{1} << 32}) {
+    for (const size_t place : offsets) wrong.push_back(with(bytes, place, huge));
+    for (const size_t place : addresses) wrong.push_back(with(bytes, place, huge));
   }
+  for (const size_t place : offsets) wrong.push_back(with(bytes, place, uint64_t{bytes.size()}));
   wrong.push_back(with(bytes, offsetof(Elf64_Ehdr, e_phnum), uint16_t{0}));
   wrong.push_back(with(bytes, offsetof(Elf64_Ehdr, e_phnum), uint16_t{0xFFFF}));
   wrong.push_back(with(bytes, offsetof(Elf64_Ehdr, e_phnum), uint16_t{0xFFFE}));
