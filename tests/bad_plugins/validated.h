@@ -29,7 +29,7 @@ struct Options {
   std::vector<std::string> params = {};  // "model.mlp={ inputs = 12 }"
   std::string component = {};
   std::string check = {};
-  double timeout_s = 60;
+  double timeout_s = 600;  // longer than a busy machine needs
 };
 
 // Validates in this process, which starts a process for each check. exit_code is that of the command.
