@@ -15,7 +15,7 @@ After each end the host is started with --resume auto and another number of data
 without disturbance. Its memory, descriptors and threads must not grow. Both runs must end with the same history, except for
 times, and the same weights. No process, no file in /dev/shm and no temporary file may be left.
 
-  --minutes N     how long the run is disturbed, 10 by default; the other run takes about a quarter of it
+  --minutes N     how long the run is disturbed, 10 by default; the other run takes less time
   --seed N        of the disturbances, 1 by default
   --every N       mean seconds between disturbances, 12 by default
   --timeout N     distributed.timeout_s, 6 by default; more on a busy machine

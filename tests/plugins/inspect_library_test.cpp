@@ -70,6 +70,18 @@ size_t find_segment(const std::string& bytes, uint32_t type) {
   return 0;
 }
 
+// The first number that is neither an offset in the file nor an address in its segments, which may extend beyond the
+// file.
+uint64_t find_end(const std::string& bytes) {
+  uint64_t end = bytes.size();
+  const auto header = get<Elf64_Ehdr>(bytes, 0);
+  for (size_t i = 0; i < header.e_phnum; ++i) {
+    const auto segment = get<Elf64_Phdr>(bytes, header.e_phoff + i * sizeof(Elf64_Phdr));
+    if (segment.p_type == PT_LOAD) end = std::max(end, segment.p_vaddr + segment.p_memsz);
+  }
+  return end;
+}
+
 // The file offset of the first dynamic entry with this tag.
 size_t find_dynamic(const std::string& bytes, int64_t tag) {
   const auto dynamic = get<Elf64_Phdr>(bytes, find_segment(bytes, PT_DYNAMIC));
@@ -155,21 +167,14 @@ TEST_CASE("offsets, counts and addresses beyond the file are refused and not use
   const auto value_of = [&](int64_t tag) { return find_dynamic(bytes, tag) + offsetof(Elf64_Dyn, d_un); };
   const auto as_if_dynamic = [&](size_t field, auto value) { return with(bytes, dynamic + field, value); };
   std::vector<std::string> wrong;
-  const size_t offsets[] = {offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf64_Ehdr, e_phoff),
-                            load + offsetof(Elf64_Phdr, p_offset), load + offsetof(Elf64_Phdr, p_filesz),
-                            dynamic + offsetof(Elf64_Phdr, p_filesz)};
-  const size_t addresses[] = {dynamic + offsetof(Elf64_Phdr, p_vaddr),
-                              value_of(DT_STRTAB),
-                              value_of(DT_STRSZ),
-                              value_of(DT_SYMTAB),
-                              value_of(DT_GNU_HASH),
-                              value_of(DT_NEEDED),
-                              value_of(DT_SYMENT)};
-  for (const uint64_t huge : {~uint64_t{0}, ~uint64_t{0} - 63, uint64_t{1} << 63, uint64_t{1} << 32}) {
-    for (const size_t place : offsets) wrong.push_back(with(bytes, place, huge));
-    for (const size_t place : addresses) wrong.push_back(with(bytes, place, huge));
+  for (const uint64_t huge : {~uint64_t{0}, ~uint64_t{0} - 63, uint64_t{1} << 63, uint64_t{1} << 32, find_end(bytes)}) {
+    for (const size_t place :
+         {offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf64_Ehdr, e_phoff), load + offsetof(Elf64_Phdr, p_offset),
+          load + offsetof(Elf64_Phdr, p_filesz), dynamic + offsetof(Elf64_Phdr, p_vaddr),
+          dynamic + offsetof(Elf64_Phdr, p_filesz), value_of(DT_STRTAB), value_of(DT_STRSZ), value_of(DT_SYMTAB),
+          value_of(DT_GNU_HASH), value_of(DT_NEEDED), value_of(DT_SYMENT)})
+      wrong.push_back(with(bytes, place, huge));
   }
-  for (const size_t place : offsets) wrong.push_back(with(bytes, place, uint64_t{bytes.size()}));
   wrong.push_back(with(bytes, offsetof(Elf64_Ehdr, e_phnum), uint16_t{0}));
   wrong.push_back(with(bytes, offsetof(Elf64_Ehdr, e_phnum), uint16_t{0xFFFF}));
   wrong.push_back(with(bytes, offsetof(Elf64_Ehdr, e_phnum), uint16_t{0xFFFE}));
