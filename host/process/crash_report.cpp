@@ -24,6 +24,8 @@ namespace tenon::host {
 
 namespace {
 
+pid_t reporting_process = 0;
+
 // Uses only what a signal handler may call: write(2), and strings that do not change after the catalogue was opened.
 void print(const char* text) {
   if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // no output left
@@ -67,24 +69,49 @@ bool is_exit_called_by_openmp() {
   });
 }
 
-// Reports exit() in a plugin or in OpenMP. Without this function the run would appear to have succeeded, or to have
-// ended by an internal error.
-void report_exit() {
-  if (is_exit_called_by_openmp()) {
+void print_called(const char* name) {
+  print("\nerror: ");
+  print(name);
+  print("() was called in ");
+}
+
+// Reports that a plugin or a library ends the process. Without this function the run would appear to have succeeded, or
+// to have ended by another error. The host returns from main(), and calls _exit() where it has no plugin's function.
+void report_exit(const char* name, const void* caller) {
+  const bool is_exit = std::strcmp(name, "exit") == 0;
+  const bool is_forked = getpid() != reporting_process;
+  if (!is_exit && is_forked) return;  // a process that a plugin has forked should call _exit()
+  if (is_exit && is_exit_called_by_openmp()) {
     print(
         "error: OpenMP ended the process, because the system refused it a thread or memory (its message is above); "
         "raise the limits of processes (ulimit -u) and of memory (ulimit -v), or lower run.threads\n");
-    _exit(static_cast<int>(support::ErrorKind::system));
+    support::end_process(static_cast<int>(support::ErrorKind::system));
   }
   const plugins::Breadcrumb& place = plugins::breadcrumb();
-  if (!place.component && !place.file) return;
-  print("\nerror: exit() was called in plugin ");
-  if (place.component)
-    print(place);
-  else
-    print(place.file);
-  print("; a plugin must return a status and never end the process\n");
-  _exit(static_cast<int>(support::ErrorKind::plugin));
+  // The call may be the last instruction of the code.
+  const plugins::PluginCode* const code = plugins::find_plugin_code(reinterpret_cast<uintptr_t>(caller) - 1);
+  if (place.component || place.file || code) {
+    print_called(name);
+    if (place.component) {
+      print("plugin ");
+      print(place);
+    } else if (place.file) {
+      print("plugin ");
+      print(place.file);
+    } else {
+      print("the code of plugin ");
+      print(code->file);
+      print(", in a thread that the plugin started");
+    }
+    print("; a plugin must return a status and never end the process\n");
+    support::end_process(static_cast<int>(support::ErrorKind::plugin));
+  }
+  if (is_forked || name[0] == '_') return;
+  Dl_info library{};
+  print_called(name);
+  print(dladdr(caller, &library) != 0 && library.dli_fname ? library.dli_fname : "an unknown library");
+  print(", outside of any plugin's function; it may have printed the reason above\n");
+  support::end_process(static_cast<int>(support::ErrorKind::internal));
 }
 
 struct Registers {
@@ -205,6 +232,7 @@ void report_crash(int signal, siginfo_t* info, void* context) {
 }  // namespace
 
 void report_crashes() {
+  reporting_process = getpid();
   support::set_before_exit(report_exit);
   static const auto* const stack = new support::SignalStack;  // never destroyed: a crash at exit needs it too
   static_cast<void>(stack);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "framework/pipeline/device/device_error.h"
+#include "framework/support/before_exit.h"
 #include "framework/support/error.h"
 #include "framework/support/printable.h"
 #include "host/process/describe_failure.h"
@@ -35,7 +36,7 @@ void describe_exception(const std::exception_ptr& escaped) {
     if (failure.exit_code == static_cast<int>(support::ErrorKind::out_of_memory) ||
         failure.exit_code == static_cast<int>(support::ErrorKind::system)) {
       print_error(failure.message);
-      _exit(failure.exit_code);
+      support::end_process(failure.exit_code);
     }
     print_error("an exception was not caught: " + pipeline::message_of(error));
   } catch (...) {
@@ -55,7 +56,7 @@ static_assert(std::atomic<pid_t>::is_always_lock_free, "a signal handler may onl
   } catch (...) {
     // There was no memory left for the message.
     print("error: out of memory; if the address space of the process is limited, raise the limit (ulimit -v)\n");
-    _exit(static_cast<int>(support::ErrorKind::system));
+    support::end_process(static_cast<int>(support::ErrorKind::system));
   }
   std::abort();
 }

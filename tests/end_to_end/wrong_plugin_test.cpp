@@ -111,7 +111,15 @@ TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function, sa
        128 + SIGSEGV,
        {kInGet, "\nThe file " + file + " was overwritten while the process used it"}},
       {"write_constant", 128 + SIGSEGV, {kInGet, "\nThe invalid address is in the memory of " + file + ": "}},
-      {"exit", 3, {"error: exit() was called in plugin ", kInGet}}};
+      {"exit", 3, {"error: exit() was called in plugin ", kInGet}},
+      {"_exit", 3, {"error: _exit() was called in plugin ", kInGet}},
+      {"_Exit", 3, {"error: _Exit() was called in plugin ", kInGet}},
+      {"quick_exit", 3, {"error: quick_exit() was called in plugin ", kInGet}},
+      {"exit_in_thread",
+       3,
+       {"error: exit() was called in the code of plugin ", "/ending.so, in a thread that the plugin started; "}},
+      {"_exit_in_thread", 3, {"error: _exit() was called in the code of plugin ", "/ending.so, in a thread"}},
+      {"exit_in_library", 1, {"error: exit() was called in /", ", outside of any plugin's function; "}}};
   for (const Ending& ending : endings) check_ending(plugins, ending);
 }
 

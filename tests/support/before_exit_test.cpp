@@ -17,7 +17,7 @@ struct AbortsAtExit {
 };
 
 // Returns the status of a process that calls exit(0), as waitpid() does.
-int status_after_exit(void (*before)()) {
+int status_after_exit(BeforeExit before) {
   const pid_t child = fork();
   if (child == 0) {
     std::signal(SIGABRT, SIG_DFL);
@@ -33,6 +33,6 @@ int status_after_exit(void (*before)()) {
 }  // namespace
 
 TEST_CASE("a function runs before the destructors that exit() calls") {
-  CHECK(WEXITSTATUS(status_after_exit([] { _exit(7); })) == 7);
+  CHECK(WEXITSTATUS(status_after_exit([](const char*, const void*) { end_process(7); })) == 7);
   CHECK(WTERMSIG(status_after_exit(nullptr)) == SIGABRT);
 }

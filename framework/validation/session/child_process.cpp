@@ -89,7 +89,9 @@ constexpr int kLeftByExit = 99;
   dup2(nothing, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
-  support::set_before_exit([] { _exit(kLeftByExit); });
+  support::set_before_exit([](const char* name, const void*) {
+    if (std::strcmp(name, "exit") == 0) support::end_process(kLeftByExit);
+  });
   const pid_t process = getpid();
   // A function of the plugin may return in a process that it forked. Only one process reports the result.
   const auto end_forked_process = [&] {
