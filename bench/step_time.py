@@ -3,7 +3,7 @@
 
     python bench/step_time.py [--runs NAME ...] [--precisions fp32 bf16] [--threads 1 2] [--rounds 3] [--json FILE]
 
-Needs torch 2.11, torchvision, the data of the run files (scripts/example-data) and a built host. A step is forward, losses,
+Needs torch 2.11, torchvision, safetensors, the data of the run files (scripts/example-data) and a built host. A step is forward, losses,
 backward, clipping and the optimizer of the run file, for one batch, without accumulation and averaged weights. All programs repeat it
 with the same batch; reading samples is not included. The host is timed by `host profile`. PyTorch runs the networks of pytorch_networks.py with random values
 in the shapes of the host's batch:
@@ -208,7 +208,9 @@ class Worker:
     def __init__(self, *arguments):
         self.process = subprocess.Popen([sys.executable, __file__, "--worker", json.dumps(arguments)], text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.process.stdout.readline()
+        if self.process.stdout.readline() != "ready\n":
+            raise SystemExit(f"the PyTorch process for {arguments[0]} did not start; its message is above. It needs torch, "
+                             "torchvision and safetensors")
 
     def measure(self, kind, seconds=0):
         print(kind, seconds, file=self.process.stdin, flush=True)
@@ -225,7 +227,13 @@ class Worker:
 def profile(name, precision, threads, repeats):
     command = [HOST, "profile", "--config", ROOT / f"configs/{name}.toml", "--json", "--repeats", str(repeats),
                "--set", f"train.precision={precision}", "--set", f"run.threads={threads}"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except FileNotFoundError:
+        raise SystemExit(f"there is no {HOST}; build it first: scripts/build host") from None
+    if done.returncode:
+        raise SystemExit(f"host profile --config configs/{name}.toml ended with exit code {done.returncode}\n{done.stderr}")
+    return json.loads(done.stdout)
 
 
 def compare(name, precision, threads, rounds, seconds, kinds, peak):
