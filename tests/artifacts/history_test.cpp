@@ -115,6 +115,25 @@ TEST_CASE("a line with a step that is not a whole number is refused") {
   }
 }
 
+TEST_CASE("a line that is not one object with each key once and a number for each metric is refused") {
+  const std::string begin = R"({"event": "step", "epoch": 1, "step": 2, "time_s": 0.5)";
+  const auto check = [](const std::string& text, const char* message) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(parse_history_line(text), doctest::Contains(message), std::invalid_argument);
+  };
+  check("3", "is a value; expected an object");
+  check("[1]", "is a list; expected an object");
+  check("{}", "has no event");
+  check(begin, "parse error");
+  check(begin + "} 1", "parse error");
+  check(begin + R"(, "step": 2})", "has the key \"step\" twice");
+  check(begin + R"(, "a": 1, "b": 2, "a": 1})", "has the key \"a\" twice");
+  check(begin + R"(, "a": {"b": 1}})", "\"a\" is an object; expected a number");
+  check(begin + R"(, "a": [1]})", "\"a\" is a list; expected a number");
+  for (const char* value : {"true", "null", "\"nan\""})
+    CHECK_THROWS_AS(parse_history_line(begin + ", \"a\": " + value + "}"), std::invalid_argument);
+}
+
 TEST_CASE("NaN is text that differs from a missing metric") {
   const HistoryLine line{HistoryEvent::epoch, 1, 2, 0.1234567, {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}}};
   CHECK(print_history_line(line) ==

@@ -9,8 +9,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
+#include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/file_error.h"
 #include "framework/artifacts/files/quote_for_csv.h"
@@ -59,12 +61,70 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
     throw make_file_error(kOfHistory, to, "cannot be replaced", errno);
 }
 
-int64_t read_count(const nlohmann::ordered_json& line, const char* key) {
-  const auto& value = line.at(key);
+using Json = nlohmann::json;
+
+// The members of a line in their order. Adding a key to an object of ordered_json visits all its keys, which is slow
+// for thousands of metrics.
+class LineReader final : public nlohmann::json_sax<Json> {
+ public:
+  using Member = std::pair<std::string, Json>;
+
+  const std::vector<Member>& members() const { return members_; }
+
+  const Json& at(std::string_view key) const {
+    const auto found = std::ranges::find(members_, key, &Member::first);
+    if (found == members_.end()) throw std::invalid_argument("has no " + std::string(key));
+    return found->second;
+  }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { refuse("binary data"); }
+  bool start_array(size_t) override { refuse("a list"); }
+  bool end_array() override { return true; }
+  bool end_object() override { return true; }
+
+  bool start_object(size_t) override {
+    if (is_open_) refuse("an object");
+    return is_open_ = true;
+  }
+
+  bool key(string_t& key) override {
+    if (!keys_.insert(key).second) throw std::invalid_argument("has the key " + quote_name(key) + " twice");
+    members_.emplace_back(std::move(key), nullptr);
+    return true;
+  }
+
+  bool parse_error(size_t, const std::string&, const Json::exception& error) override {
+    throw std::invalid_argument(error.what());
+  }
+
+ private:
+  bool add(Json value) {
+    if (!is_open_) refuse("a value");
+    members_.back().second = std::move(value);
+    return true;
+  }
+
+  [[noreturn]] void refuse(const std::string& found) const {
+    throw std::invalid_argument(is_open_ ? quote_name(members_.back().first) + " is " + found + "; expected a number"
+                                         : "is " + found + "; expected an object");
+  }
+
+  std::vector<Member> members_;
+  std::unordered_set<std::string> keys_;
+  bool is_open_ = false;
+};
+
+int64_t read_count(const LineReader& line, const char* key) {
+  const Json& value = line.at(key);
   constexpr auto kLargest = static_cast<uint64_t>(INT64_MAX);
   if (!value.is_number_unsigned() || value.get<uint64_t>() > kLargest)
-    throw std::invalid_argument(std::string(key) + " is " +
-                                value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+    throw std::invalid_argument(std::string(key) + " is " + value.dump(-1, ' ', false, Json::error_handler_t::replace) +
                                 "; expected a whole number from 0 to 2^63 - 1");
   return value.get<int64_t>();
 }
@@ -99,10 +159,10 @@ std::string print_history_line(const HistoryLine& line) {
 }
 
 HistoryLine parse_history_line(std::string_view text) {
-  using Json = nlohmann::ordered_json;
   HistoryLine line{};
   try {
-    const Json json = Json::parse(text.begin(), text.end());
+    LineReader json;
+    Json::sax_parse(text.begin(), text.end(), &json);
     const std::string event = json.at("event").get<std::string>();
     bool is_known = false;
     for (const HistoryEvent one : {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation,
@@ -115,7 +175,7 @@ HistoryLine parse_history_line(std::string_view text) {
     line.epoch = read_count(json, "epoch");
     line.step = read_count(json, "step");
     line.time_s = json.at("time_s").get<double>();
-    for (const auto& [name, value] : json.items()) {
+    for (const auto& [name, value] : json.members()) {
       if (std::ranges::find(kFixedColumns, name) != kFixedColumns.end()) continue;
       line.metrics.emplace_back(name,
                                 value.is_string() ? parse_not_finite(value.get<std::string>()) : value.get<double>());
