@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -131,6 +132,21 @@ TEST_CASE("git is null, a commit, or a commit with an unknown state") {
   CHECK(git["untracked"] == nlohmann::json({"data/"}));
   // A checkpoint's origin is the same for every start of the run.
   CHECK(nlohmann::json::parse(print_origin(record))["git"] == nlohmann::json({{"commit", "abc"}, {"dirty", true}}));
+}
+
+TEST_CASE("the digests of the plugins are read from the origin of a checkpoint") {
+  const Scratch scratch;
+  RunRecord record;
+  std::map<std::string, std::string> expected;
+  for (int i = 0; i < 20; ++i) {
+    const std::string id = "plugin_" + std::to_string(i);
+    record.plugins.push_back({id, "1.2", "plugins/" + id + ".so", std::string(64, static_cast<char>('a' + i % 6))});
+    expected[id] = record.plugins.back().sha256;
+  }
+  std::ofstream(scratch / "origin.json") << print_origin(record);
+  CHECK(read_plugin_digests(scratch / "origin.json") == expected);
+  std::ofstream(scratch / "other.json") << "{}";
+  CHECK(read_plugin_digests(scratch / "other.json").empty());
 }
 
 TEST_CASE("arguments that are not UTF-8 do not break the record") {

@@ -136,7 +136,8 @@ std::string print_origin(const RunRecord& record) {
 std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file) {
   std::map<std::string, std::string> digests;
   try {
-    for (const Json& plugin : Json::parse(support::read_text(file)).at("plugins"))
+    const Json record = Json::parse(support::read_text(file));
+    for (const Json& plugin : record.at("plugins"))
       digests[plugin.at("id").get<std::string>()] = plugin.at("sha256").get<std::string>();
   } catch (const Json::exception&) {
     return {};
