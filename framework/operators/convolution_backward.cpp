@@ -4,7 +4,12 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <optional>
 #include <vector>
+
+#include "framework/operators/channel_kernels.h"
+#include "framework/operators/depthwise_kernels.h"
+#include "framework/operators/for_each_part.h"
 
 namespace tenon::operators {
 
@@ -35,6 +40,76 @@ at::Tensor take_every(at::IntArrayRef stride, at::Tensor image) {
   return image.contiguous(format);
 }
 
+bool is_fast_type(at::ScalarType type) { return type == at::kFloat || type == at::kBFloat16; }
+
+// Returns the shape of a depthwise convolution of channels_last images that has a kernel of its own; otherwise, and for
+// arguments that LibTorch refuses, nothing.
+std::optional<DepthwiseShape> find_depthwise_shape(const at::Tensor& output_gradient, const at::Tensor& input,
+                                                   const at::Tensor& weight, at::IntArrayRef stride,
+                                                   at::IntArrayRef padding, at::IntArrayRef dilation, bool transposed,
+                                                   int64_t groups) {
+  const std::array<const at::Tensor*, 3> tensors = {&output_gradient, &input, &weight};
+  const bool is_plain = std::ranges::all_of(tensors, [&](const at::Tensor* tensor) {
+    return tensor->dim() == 4 && tensor->is_cpu() && tensor->layout() == at::kStrided && tensor->numel() > 0 &&
+           tensor->scalar_type() == input.scalar_type();
+  });
+  if (!is_plain || !is_fast_type(input.scalar_type()) || transposed || groups < 2) return std::nullopt;
+  if (input.size(1) != groups || weight.size(0) != groups || weight.size(1) != 1) return std::nullopt;
+  if (!input.is_contiguous(at::MemoryFormat::ChannelsLast)) return std::nullopt;
+  if (stride.size() != 2 || padding.size() != 2 || dilation.size() != 2) return std::nullopt;
+  const auto axis = [&](size_t number) {
+    const auto at = static_cast<int64_t>(number) + 2;
+    return ConvolutionAxis{input.size(at), output_gradient.size(at), weight.size(at),
+                           stride[number], padding[number],          dilation[number]};
+  };
+  const DepthwiseShape shape{groups, axis(0), axis(1)};
+  const auto is_valid = [](const ConvolutionAxis& one) {
+    if (one.stride < 1 || one.dilation < 1 || one.padding < 0) return false;
+    const int64_t last = one.input + 2 * one.padding - one.dilation * (one.kernel - 1) - 1;
+    return last >= 0 && one.output == last / one.stride + 1;
+  };
+  const bool fits = output_gradient.size(0) == input.size(0) && output_gradient.size(1) == groups;
+  if (!fits || !is_valid(shape.height) || !is_valid(shape.width)) return std::nullopt;
+  return shape;
+}
+
+// The work is divided by images and by channels. The parts do not depend on the number of threads, and so the sums do
+// not.
+template <typename T>
+at::Tensor depthwise_gradient(const at::Tensor& output_gradient, const at::Tensor& input, const at::Tensor& weight,
+                              const DepthwiseShape& shape) {
+  constexpr int64_t kChannels = 32, kPixels = 1024, kProducts = 32768;  // of a part, and at least of a thread
+  const at::Tensor gradient = output_gradient.contiguous(at::MemoryFormat::ChannelsLast);
+  const int64_t images = input.size(0), pixels = shape.height.output * shape.width.output;
+  const int64_t groups = std::clamp<int64_t>(images * pixels / kPixels, 1, std::min<int64_t>(images, 16));
+  const int64_t blocks = (shape.channels + kChannels - 1) / kChannels;
+  const int64_t taps = shape.taps();
+  const auto weights = static_cast<size_t>(taps * shape.channels);
+  std::vector<double> sums(static_cast<size_t>(groups) * weights);
+  const int64_t products = images * pixels * taps * shape.channels;
+  for_each_part(groups * blocks, std::max<int64_t>(1, kProducts * groups * blocks / products), [&](int64_t part) {
+    const int64_t group = part / blocks, first = part % blocks * kChannels;
+    const int64_t first_image = images * group / groups, end_image = images * (group + 1) / groups;
+    depthwise_weight_gradient<T>()(
+        static_cast<const T*>(gradient.const_data_ptr()) + first_image * pixels * shape.channels,
+        static_cast<const T*>(input.const_data_ptr()) +
+            first_image * shape.height.input * shape.width.input * shape.channels,
+        end_image - first_image, shape, first, std::min(first + kChannels, shape.channels),
+        &sums[static_cast<size_t>(group) * weights]);
+  });
+  at::Tensor result = at::empty(weight.sizes(), at::kFloat);
+  float* const written = result.mutable_data_ptr<float>();
+  for (int64_t channel = 0; channel < shape.channels; ++channel) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      double sum = 0;
+      for (int64_t group = 0; group < groups; ++group)
+        sum += sums[static_cast<size_t>(group) * weights + static_cast<size_t>(tap * shape.channels + channel)];
+      written[channel * taps + tap] = static_cast<float>(sum);
+    }
+  }
+  return result.to(weight.scalar_type());
+}
+
 }  // namespace
 
 std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
@@ -45,8 +120,17 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
     return at::native::convolution_backward(output_gradient, from, weight, bias_sizes, with_stride, padding, dilation,
                                             transposed, output_padding, groups, mask);
   };
-  if (!output_mask[1] || !has_faulty_kernel(input, weight, stride, padding, transposed))
-    return compute(input, stride, output_mask);
+  if (!output_mask[1]) return compute(input, stride, output_mask);
+  if (const auto shape =
+          find_depthwise_shape(output_gradient, input, weight, stride, padding, dilation, transposed, groups)) {
+    std::tuple<at::Tensor, at::Tensor, at::Tensor> gradients;
+    if (output_mask[0] || output_mask[2]) gradients = compute(input, stride, {output_mask[0], false, output_mask[2]});
+    std::get<1>(gradients) = input.scalar_type() == at::kFloat
+                                 ? depthwise_gradient<float>(output_gradient, input, weight, *shape)
+                                 : depthwise_gradient<Bf16>(output_gradient, input, weight, *shape);
+    return gradients;
+  }
+  if (!has_faulty_kernel(input, weight, stride, padding, transposed)) return compute(input, stride, output_mask);
   const std::vector<int64_t> unit(stride.size(), 1);
   auto gradients = compute(take_every(stride, input), unit, {false, true, output_mask[2]});
   if (output_mask[0]) std::get<0>(gradients) = std::get<0>(compute(input, stride, {true, false, false}));
