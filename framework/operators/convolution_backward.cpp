@@ -42,7 +42,7 @@ at::Tensor take_every(at::IntArrayRef stride, at::Tensor image) {
 
 bool is_fast_type(at::ScalarType type) { return type == at::kFloat || type == at::kBFloat16; }
 
-// Returns the shape of a depthwise convolution of channels_last images that has a kernel of its own; otherwise, and for
+// Returns the shape of a depthwise convolution for which depthwise_weight_gradient() has a kernel; otherwise, and for
 // arguments that LibTorch refuses, nothing.
 std::optional<DepthwiseShape> find_depthwise_shape(const at::Tensor& output_gradient, const at::Tensor& input,
                                                    const at::Tensor& weight, at::IntArrayRef stride,

@@ -12,9 +12,9 @@ namespace tenon::operators {
 
 // The arguments and results are those of LibTorch's operator.
 //
-// The gradient of the weights of depthwise convolutions, for float and bfloat16 images in channels_last, has a kernel
-// of its own. For small images oneDNN's copies each channel (im2col) before it multiplies, and takes 10 to 100 times as
-// long.
+// The gradient of the weights of depthwise convolutions, for float and bfloat16 images in channels_last, is computed by
+// depthwise_weight_gradient(). For small images oneDNN copies each channel (im2col) before it multiplies, and takes up
+// to 100 times as long.
 //
 // For 1 x 1 convolutions with a stride, images in channels_last and fewer channels than a vector register has floats,
 // the gradient of the weights is computed with stride 1 from every stride-th pixel. oneDNN's kernel would copy these

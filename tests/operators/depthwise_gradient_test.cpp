@@ -116,7 +116,7 @@ TEST_CASE("the gradient of depthwise weights has the same bits with any number o
   at::set_num_threads(threads);
 }
 
-TEST_CASE("only the gradients that are asked for are computed") {
+TEST_CASE("only the gradients of the output mask are computed") {
   const Case& one = cases()[0];
   const std::array<Tensor, 3> values = make_values(one, at::kFloat);
   const auto [of_input, of_weight, of_bias] =
