@@ -11,9 +11,6 @@ namespace tenon::operators {
 
 namespace {
 
-TENON_INLINE float load(float value) { return value; }
-TENON_INLINE float load(Bf16 value) { return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16); }
-
 TENON_INLINE void store(float& to, float value) { to = value; }
 // Rounds to the nearest, ties to even. NaN stays NaN.
 TENON_INLINE void store(Bf16& to, float value) {

@@ -5,6 +5,7 @@
 // merged in double. The numbers depend on the range of rows of a call, and on nothing else.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace tenon::operators {
@@ -13,6 +14,11 @@ namespace tenon::operators {
 struct Bf16 {
   uint16_t bits;
 };
+
+__attribute__((always_inline)) inline float load(float value) { return value; }
+__attribute__((always_inline)) inline float load(Bf16 value) {
+  return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
+}
 
 // The statistics of some rows, by channel.
 struct ChannelMoments {

@@ -81,29 +81,29 @@ at::Tensor depthwise_gradient(const at::Tensor& output_gradient, const at::Tenso
   constexpr int64_t kChannels = 32, kPixels = 1024, kProducts = 32768;  // of a part, and at least of a thread
   const at::Tensor gradient = output_gradient.contiguous(at::MemoryFormat::ChannelsLast);
   const int64_t images = input.size(0), pixels = shape.height.output * shape.width.output;
-  const int64_t groups = std::clamp<int64_t>(images * pixels / kPixels, 1, std::min<int64_t>(images, 16));
+  const int64_t shares = std::clamp<int64_t>(images * pixels / kPixels, 1, std::min<int64_t>(images, 16));
   const int64_t blocks = (shape.channels + kChannels - 1) / kChannels;
   const int64_t taps = shape.taps();
   const auto weights = static_cast<size_t>(taps * shape.channels);
-  std::vector<double> sums(static_cast<size_t>(groups) * weights);
+  std::vector<double> sums(static_cast<size_t>(shares) * weights);
   const int64_t products = images * pixels * taps * shape.channels;
-  for_each_part(groups * blocks, std::max<int64_t>(1, kProducts * groups * blocks / products), [&](int64_t part) {
-    const int64_t group = part / blocks, first = part % blocks * kChannels;
-    const int64_t first_image = images * group / groups, end_image = images * (group + 1) / groups;
-    depthwise_weight_gradient<T>()(
-        static_cast<const T*>(gradient.const_data_ptr()) + first_image * pixels * shape.channels,
+  const AddWeightGradient<T> add = depthwise_weight_gradient<T>();
+  for_each_part(shares * blocks, std::max<int64_t>(1, kProducts * shares * blocks / products), [&](int64_t part) {
+    const int64_t share = part / blocks, first = part % blocks * kChannels;
+    const int64_t first_image = images * share / shares, end_image = images * (share + 1) / shares;
+    add(static_cast<const T*>(gradient.const_data_ptr()) + first_image * pixels * shape.channels,
         static_cast<const T*>(input.const_data_ptr()) +
             first_image * shape.height.input * shape.width.input * shape.channels,
         end_image - first_image, shape, first, std::min(first + kChannels, shape.channels),
-        &sums[static_cast<size_t>(group) * weights]);
+        &sums[static_cast<size_t>(share) * weights]);
   });
   at::Tensor result = at::empty(weight.sizes(), at::kFloat);
   float* const written = result.mutable_data_ptr<float>();
   for (int64_t channel = 0; channel < shape.channels; ++channel) {
     for (int64_t tap = 0; tap < taps; ++tap) {
       double sum = 0;
-      for (int64_t group = 0; group < groups; ++group)
-        sum += sums[static_cast<size_t>(group) * weights + static_cast<size_t>(tap * shape.channels + channel)];
+      for (int64_t share = 0; share < shares; ++share)
+        sum += sums[static_cast<size_t>(share) * weights + static_cast<size_t>(tap * shape.channels + channel)];
       written[channel * taps + tap] = static_cast<float>(sum);
     }
   }

@@ -18,19 +18,16 @@ using Words = uint32_t __attribute__((vector_size(32)));
 template <typename Values>
 constexpr int64_t kLanes = sizeof(Values) / sizeof(float);
 
-template <typename Values>
-TENON_INLINE void load(const float* from, Values& to) {
-  std::memcpy(&to, from, sizeof to);
-}
-TENON_INLINE void load(const Bf16* from, Floats& to) {
+TENON_INLINE void read(const float* from, Floats& to) { std::memcpy(&to, from, sizeof to); }
+TENON_INLINE void read(const Bf16* from, Floats& to) {
   Halves halves;
   std::memcpy(&halves, from, sizeof halves);
   const Words words = __builtin_convertvector(halves, Words) << 16;
   std::memcpy(&to, &words, sizeof to);
 }
-TENON_INLINE void load(const Bf16* from, float& to) {
-  const uint32_t word = static_cast<uint32_t>(from->bits) << 16;
-  std::memcpy(&to, &word, sizeof to);
+template <typename T>
+TENON_INLINE void read(const T* from, float& to) {
+  to = load(*from);
 }
 
 // A range of images and of rows of outputs.
@@ -60,8 +57,8 @@ TENON_INLINE void add_tap(const T* gradient, const T* x, const OutputRows& rows,
 #pragma GCC unroll 8
         for (int64_t n = 0; n < kCount; ++n) {
           Values left, right;
-          load(factor + n * kLanes<Values>, left);
-          load(value + n * kLanes<Values>, right);
+          read(factor + n * kLanes<Values>, left);
+          read(value + n * kLanes<Values>, right);
           sums[n] += left * right;
         }
         factor += shape.channels;

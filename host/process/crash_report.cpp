@@ -57,6 +57,21 @@ void print(const plugins::Breadcrumb& place) {
   }
 }
 
+// Prints the plugin that this thread calls or opens, or else the plugin with the code.
+void print_plugin(const plugins::Breadcrumb& place, const plugins::PluginCode* code) {
+  if (place.component) {
+    print("plugin ");
+    print(place);
+  } else if (place.file) {
+    print("plugin ");
+    print(place.file);
+  } else {
+    print("the code of plugin ");
+    print(code->file);
+    print(", in a thread that the plugin started");
+  }
+}
+
 // libgomp, or another OpenMP library, calls exit() if the system refuses it a thread or memory.
 bool is_exit_called_by_openmp() {
   constexpr std::array kLibraries{"libgomp", "libiomp5", "libomp"};
@@ -92,17 +107,7 @@ void report_exit(const char* name, const void* caller) {
   const plugins::PluginCode* const code = plugins::find_plugin_code(reinterpret_cast<uintptr_t>(caller) - 1);
   if (place.component || place.file || code) {
     print_called(name);
-    if (place.component) {
-      print("plugin ");
-      print(place);
-    } else if (place.file) {
-      print("plugin ");
-      print(place.file);
-    } else {
-      print("the code of plugin ");
-      print(code->file);
-      print(", in a thread that the plugin started");
-    }
+    print_plugin(place, code);
     print("; a plugin must return a status and never end the process\n");
     support::end_process(static_cast<int>(support::ErrorKind::plugin));
   }
@@ -150,9 +155,12 @@ void print_files_of_plugins() {
 // `is_heap_damage`: the C library may have called abort() because it found damaged memory.
 void print_place(uintptr_t instruction, bool is_heap_damage) {
   const plugins::Breadcrumb& place = plugins::breadcrumb();
+  const plugins::PluginCode* const code = plugins::find_plugin_code(instruction);
+  if (place.component || place.file || code) {
+    print(" in ");
+    print_plugin(place, code);
+  }
   if (place.component) {
-    print(" in plugin ");
-    print(place);
     if (is_heap_damage) {
       print(
           ". If a message of the C library is above, such as free(): invalid pointer, a plugin has damaged the memory "
@@ -161,16 +169,10 @@ void print_place(uintptr_t instruction, bool is_heap_damage) {
       print(place.component->plugin->file.c_str());
     }
   } else if (place.file) {
-    print(" in plugin ");
-    print(place.file);
     print(
         " while it was opened: check its entry function and the tables that it returns, such as a list that is shorter "
         "than its count");
-  } else if (const plugins::PluginCode* code = plugins::find_plugin_code(instruction)) {
-    print(" in the code of plugin ");
-    print(code->file);
-    print(", in a thread that the plugin started");
-  } else {
+  } else if (!code) {
     print(" outside of any plugin's function");
     if (plugins::begin_plugin_codes() != plugins::end_plugin_codes()) {
       print(
