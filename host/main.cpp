@@ -8,10 +8,12 @@
 #include "host/process/call_reports.h"
 #include "host/process/crash_report.h"
 #include "host/process/describe_failure.h"
+#include "host/process/library_destructors.h"
 #include "host/process/standard_streams.h"
 #include "host/process/uncaught_exception.h"
 
 int main(int argc, char** argv) {
+  tenon::host::skip_library_destructors();
   tenon::host::open_standard_streams();
   int exit_code = static_cast<int>(tenon::support::ErrorKind::internal);
   try {
