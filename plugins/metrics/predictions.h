@@ -14,6 +14,9 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 inline double share(double part, double whole) { return whole > 0 ? part / whole : kNone; }
 
+// Whether scores of any precision are above a threshold, which is not rounded to that precision.
+inline Tensor exceeds(const Tensor& scores, double threshold) { return gt(to_dtype(scores, TENON_FLOAT64), threshold); }
+
 // The number of counted positions with a NaN among their scores along `dim`. The largest score is then NaN.
 inline Tensor count_undefined(const Tensor& scores, int64_t dim, const Tensor& counted) {
   const Tensor largest = amax(scores, {dim});

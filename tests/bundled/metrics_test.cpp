@@ -2,6 +2,7 @@
 // values.
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
@@ -104,6 +105,12 @@ TEST_CASE("classification metrics reject a target that is not a class") {
     check_refused(id, kThreeClasses, {logits, torch::tensor({{-1, 0}})},
                   "a target is -1; expected a class from 0 to 2, or ignore_index (255)");
   }
+  // Products of these with the number of classes overflow, some to a valid value.
+  const Values four_classes = {{"classes", int64_t{4}}, {"ignore_index", int64_t{255}}};
+  for (const int64_t target : {std::numeric_limits<int64_t>::min(), int64_t{1} << 62, int64_t{-1} << 62})
+    for (const char* id : kOfClasses)
+      check_refused(id, four_classes, {numbers({1, 4, 2}, 0, 8), torch::tensor({{target, int64_t{0}}})},
+                    "a target is " + std::to_string(target) + "; expected a class from 0 to 3");
   check_refused("accuracy", {}, {logits, torch::tensor({{1, 7}})},
                 "number of invalid targets: 1; expected classes of the logits, or ignore_index (-100)");
   check_refused("token_accuracy", {}, {logits, torch::tensor({{1, 0, 2}})},
@@ -124,6 +131,36 @@ TEST_CASE("binary metrics treat target probabilities above 0.5 as 1") {
   CHECK(evaluate("binary_accuracy", {}, {{odds, target}}) == std::vector<double>{0.5});
   CHECK(evaluate("binary_precision_recall_f1", {}, {{odds, target}}) == std::vector<double>{0.5, 0.5, 0.5});
   CHECK(evaluate("binary_roc_auc", {}, {{odds, target}}) == std::vector<double>{0.5});
+}
+
+TEST_CASE("the threshold of binary metrics is not rounded to half precision") {
+  for (const double threshold : {0.3, 0.6, 0.7, 0.8, 0.9}) {
+    CAPTURE(threshold);
+    const at::Tensor odds = torch::full({1}, std::log(threshold / (1 - threshold)));
+    for (const auto dtype : {torch::kFloat16, torch::kBFloat16}) {
+      const at::Tensor logits = odds.to(dtype);
+      const double is_above = logits.to(torch::kFloat64).item<double>() > std::log(threshold / (1 - threshold)) ? 1 : 0;
+      const Values params = {{"threshold", threshold}};
+      CHECK(evaluate("binary_accuracy", params, {{logits, torch::ones({1})}}) == std::vector<double>{is_above});
+      CHECK(evaluate("binary_precision_recall_f1", params, {{logits, torch::ones({1})}})[1] == is_above);
+    }
+  }
+}
+
+TEST_CASE("confident scores are ranked: two classes have the same area") {
+  torch::manual_seed(1);
+  for (const double margin : {0.0, 12.0, 18.0, 30.0, 200.0}) {
+    CAPTURE(margin);
+    const at::Tensor target = torch::arange(60) % 2;
+    const at::Tensor odds = margin + torch::randn({60}) + target;
+    const double area = evaluate("binary_roc_auc", {}, {{odds, target}})[0];
+    CHECK(area > 0.6);
+    CHECK(area < 0.9);
+    const at::Tensor logits = torch::stack({torch::zeros({60}), odds}, 1);
+    const std::vector<double> found =
+        evaluate("roc_auc", {{"classes", int64_t{2}}, {"per_class", true}}, {{logits, target}});
+    for (const double value : found) CHECK(value == doctest::Approx(area).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("per-class values are reported on request") {

@@ -34,7 +34,8 @@ class BinaryAccuracy final {
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
     const Tensor logits = inputs[0];
     const Tensor target = inputs[1];
-    frame.tensor(kCorrect) += tenon::sum(tenon::eq(tenon::gt(logits, threshold_), tenon::gt(target, 0.5)));
+    frame.tensor(kCorrect) +=
+        tenon::sum(tenon::eq(tenon::metrics::exceeds(logits, threshold_), tenon::gt(target, 0.5)));
     frame.tensor(kTotal) += target.numel();
     frame.tensor(kUndefined) += tenon::sum(tenon::logical_or(tenon::ne(logits, logits), tenon::ne(target, target)));
     frame.tensor(kOutside) += tenon::metrics::count_outside(target, 0, 1, tenon::eq(target, target));

@@ -50,8 +50,11 @@ class ConfusionCounts {
     static const Op kMaskedSelect("aten::masked_select");
     const Tensor target = inputs[1];
     const Tensor counted = ne(target, ignore_index_);
-    const Tensor cells = target * classes_ + argmax(inputs[0], 1);
-    const Tensor counts = count_cells(frame, frame.call(kMaskedSelect, {cells, counted}));
+    // Clamped, because the product of another target could overflow to a valid cell.
+    const Tensor cells = clamp(target, -1, classes_) * classes_ + argmax(inputs[0], 1);
+    const Tensor counts = count_cells(frame, frame.call(kMaskedSelect, {cells, counted}), [&] {
+      return frame.call(kMaskedSelect, {target, counted});
+    });
     frame.tensor(kConfusion) += reshape(counts, {classes_, classes_});
     frame.tensor(kUndefined) += count_undefined(inputs[0], 1, counted);
   }
@@ -74,17 +77,23 @@ class ConfusionCounts {
  private:
   enum : uint64_t { kConfusion, kUndefined };
 
-  Tensor count_cells(const Frame& frame, const Tensor& cells) const {
+  // A number that is too large for int64 as a double becomes the largest int64.
+  static int64_t read_integer(const Tensor& scalar) {
+    const double number = scalar.number();
+    return number < 0x1p63 ? static_cast<int64_t>(number) : std::numeric_limits<int64_t>::max();
+  }
+
+  // `select_targets` returns the counted targets, for the error.
+  template <class SelectTargets>
+  Tensor count_cells(const Frame& frame, const Tensor& cells, const SelectTargets& select_targets) const {
     static const Op kBincount("aten::bincount");
-    const auto class_of = [&](int64_t cell) { return cell < 0 ? (cell + 1) / classes_ - 1 : cell / classes_; };
     const int64_t cell_count = classes_ * classes_;
     try {
       const Tensor counts = frame.call(kBincount, {cells, {}, cell_count});
       if (counts.numel() == cell_count) return counts;
-      throw plugins::outside_classes(class_of(counts.numel() - 1), classes_, ignore_index_);
+      throw plugins::outside_classes(read_integer(amax(select_targets(), {0})), classes_, ignore_index_);
     } catch (const HostError&) {  // a cell is negative
-      const auto least = static_cast<int64_t>(amin(cells, {0}).number());
-      throw plugins::outside_classes(class_of(least), classes_, ignore_index_);
+      throw plugins::outside_classes(read_integer(amin(select_targets(), {0})), classes_, ignore_index_);
     }
   }
 

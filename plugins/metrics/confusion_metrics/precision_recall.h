@@ -132,7 +132,7 @@ class BinaryPrecisionRecallF1 final {
     const Tensor logits = inputs[0];
     const Tensor target = inputs[1];
     const Tensor counted = ne(target, ignore_index_);
-    const Tensor predicted = logical_and(gt(logits, threshold_), counted);
+    const Tensor predicted = logical_and(exceeds(logits, threshold_), counted);
     const Tensor ones = logical_and(gt(target, 0.5), counted);
     frame.tensor(kRight) += sum(logical_and(predicted, ones));
     frame.tensor(kPredictions) += sum(predicted);

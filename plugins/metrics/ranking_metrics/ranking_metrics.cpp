@@ -76,6 +76,18 @@ class BinaryRanking final {
   int64_t ignore_index_;
 };
 
+// [N, C] log-odds of the softmax probabilities: log(p / (1 - p)). They have the same order as the probabilities, which
+// near 1 are too coarse to distinguish confident predictions.
+Tensor log_odds(const Tensor& logits) {
+  const Tensor shifted = logits - tenon::amax(logits, {1}, /*keep_dims=*/true);
+  const Tensor largest = tenon::eq(tenon::one_hot(tenon::argmax(logits, 1), logits.shape()[1]), 1);
+  // 1 - p is a sum over the other classes. Subtracting from the sum over all classes is exact enough unless the class
+  // itself is the largest.
+  const Tensor others = tenon::masked_fill(tenon::exp(shifted), largest, 0);
+  const Tensor sum = tenon::sum(others, {1}, /*keep_dims=*/true);
+  return shifted - tenon::log(tenon::where(largest, sum, 1 + (sum - others)));
+}
+
 // One-vs-rest ranking of each class by its softmax probabilities.
 template <class Kind>
 class ClassRanking final {
@@ -118,8 +130,8 @@ class ClassRanking final {
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
     // Uses double precision, so that rounding neither creates nor removes ties.
-    const Tensor rows = tenon::softmax(tenon::to_dtype(tenon::metrics::to_rows(inputs[0]), TENON_FLOAT64), 1);
-    frame.append(kScores, tenon::to_dtype(rows, TENON_FLOAT32));
+    const Tensor logits = tenon::to_dtype(tenon::metrics::to_rows(inputs[0]), TENON_FLOAT64);
+    frame.append(kScores, tenon::to_dtype(log_odds(logits), TENON_FLOAT32));
     frame.append(kTargets, tenon::flatten(inputs[1]));
   }
 
