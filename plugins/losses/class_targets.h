@@ -27,6 +27,7 @@ class ClassTargets final {
       : ClassTargets(params.integer("ignore_index"), params.numbers("class_weights")) {}
 
   int64_t ignore_index() const { return ignore_index_; }
+  bool has_zero_weight() const { return std::count(weights_.begin(), weights_.end(), 0.0) > 0; }
   // Class weights are copied from host memory in each step.
   bool is_capturable() const { return weights_.empty(); }
   // The targets are classes below the extent of a dimension, such as "C" of the logits.

@@ -1,6 +1,7 @@
 // Compares values and gradients of the bundled losses with torch.nn.functional.
 #include <torch/nn/functional.h>
 
+#include "framework/support/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
@@ -55,6 +56,13 @@ TEST_CASE("cross_entropy of a mask with only ignored pixels is 0, with the weigh
   CHECK(ours.loss == 0);
   CHECK(ours.weight == 0);
   CHECK(torch::equal(ours.gradient, torch::zeros_like(ours.gradient)));
+}
+
+TEST_CASE("cross_entropy with label smoothing refuses class weights of 0") {
+  const tenon::config::Values params = {{"label_smoothing", 0.1}, {"class_weights", std::vector<double>{1, 0, 2}}};
+  CHECK_THROWS_WITH_AS(open_loss("cross_entropy", params), doctest::Contains("class_weights has a 0"),
+                       tenon::support::Error);
+  CHECK_NOTHROW(open_loss("cross_entropy", {{"class_weights", std::vector<double>{1, 0, 2}}}));
 }
 
 TEST_CASE("bce_with_logits accepts classes 0 and 1") {

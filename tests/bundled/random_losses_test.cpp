@@ -28,8 +28,9 @@ std::pair<at::Tensor, std::vector<int64_t>> draw_logits(RandomCase& draw, int64_
   return {draw.numbers(join({samples, classes}, rest), scale), join({samples}, rest)};
 }
 
-void draw_class_weights(RandomCase& draw, int64_t classes, Values& params) {
-  if (draw.between(0, 1) == 1) params["class_weights"] = draw.quarters(classes, 0, 9);
+// The weights are at least `least` / 4.
+void draw_class_weights(RandomCase& draw, int64_t classes, int64_t least, Values& params) {
+  if (draw.between(0, 1) == 1) params["class_weights"] = draw.quarters(classes, least, 9);
 }
 
 // Returns logits, a class target with some ignored elements, and the parameter ignore_index.
@@ -44,8 +45,9 @@ LossCase draw_classes(RandomCase& draw, int64_t classes) {
 LossCase cross_entropy(RandomCase& draw) {
   const int64_t classes = draw.between(2, 6);
   LossCase made = draw_classes(draw, classes);
-  made.params["label_smoothing"] = draw.choose<double>({0, 0.125});
-  draw_class_weights(draw, classes, made.params);
+  const double smoothing = draw.choose<double>({0, 0.125});
+  made.params["label_smoothing"] = smoothing;
+  draw_class_weights(draw, classes, smoothing > 0 ? 1 : 0, made.params);
   return made;
 }
 
@@ -128,7 +130,7 @@ LossCase focal(RandomCase& draw) {
   const int64_t classes = draw.between(2, 6);
   LossCase made = draw_classes(draw, classes);
   made.params["gamma"] = draw.choose(kGammas);
-  draw_class_weights(draw, classes, made.params);
+  draw_class_weights(draw, classes, 0, made.params);
   return made;
 }
 

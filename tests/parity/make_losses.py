@@ -30,11 +30,9 @@ def draw_logits(case, classes):
     return case.numbers([samples, classes, *rest], scale), [samples, *rest]
 
 
-def draw_class_weights(case, classes):
-    """Returns class weights, some of which may be 0, or None."""
-    return case.integers([classes], 0, 9).double() / 4 if case.between(0, 1) else None
-
-
+def draw_class_weights(case, classes, least):
+    """Returns class weights of at least `least` / 4, or None."""
+    return case.integers([classes], least, 9).double() / 4 if case.between(0, 1) else None
 
 
 def cross_entropy(case):
@@ -43,7 +41,8 @@ def cross_entropy(case):
     ignore_index = case.choose([-100, 255, 0])
     target = case.ignore(case.integers(shape, 0, classes), ignore_index)
     smoothing = case.choose([0, 0.125])
-    weights = draw_class_weights(case, classes)
+    # cross_entropy refuses weights of 0 with label smoothing.
+    weights = draw_class_weights(case, classes, 1 if smoothing > 0 else 0)
     logits.requires_grad_()
     counted = target[target != ignore_index]
     weight = counted.numel() if weights is None else weights[counted].sum().item()
@@ -149,7 +148,7 @@ def focal(case):
     ignore_index = case.choose([-100, 255, 0])
     target = case.ignore(case.integers(shape, 0, classes), ignore_index)
     gamma = case.choose(GAMMAS)
-    weights = draw_class_weights(case, classes)
+    weights = draw_class_weights(case, classes, 0)
     logits.requires_grad_()
     counted = target != ignore_index
     rows = logits.movedim(1, -1)[counted]

@@ -18,7 +18,15 @@ class MeanCrossEntropy {
   }
 
   explicit MeanCrossEntropy(const tenon::Params& params)
-      : label_smoothing_(params.number("label_smoothing")), targets_(params) {}
+      : label_smoothing_(params.number("label_smoothing")), targets_(params) {
+    // A target with the weight 0 would still be smoothed, but in a batch of such targets there is nothing to divide by.
+    if (label_smoothing_ > 0 && targets_.has_zero_weight()) {
+      throw tenon::Error(
+          TENON_INVALID_ARGUMENT,
+          "class_weights has a 0 and label_smoothing is not 0, so the loss would depend on which targets are in one "
+          "batch; expected weights above 0, or label_smoothing = 0; to ignore a class, use ignore_index");
+    }
+  }
 
   // Targets are counted on the host only if they are in host memory.
   bool is_capturable() const { return targets_.is_capturable(); }
