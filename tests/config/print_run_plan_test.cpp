@@ -187,7 +187,7 @@ TEST_CASE("a printed plan that is read in another folder is the same plan") {
       {"loss.0.inputs={logits='model.logits', 'odd key'='data.label'}", "metric.0.name=top"},
       {"callback=[{use='early_stopping'}, {use='early_stopping', params={mode='max', min_delta=1e-9}}]"},
       {"train={steps=1000,average={use='ema',decay=0.5,start='3 epochs',every='2 steps'}}", "run.deterministic=warn"},
-      {"train={steps=1000,average={use='swa'},precision='bf16_true'}", "train.clip_norm=0.1"},
+      {"train={steps=1000,average={use='swa'},precision='bf16'}", "train.clip_norm=0.1"},
       {"callback=[{use='early_stopping', every='100 steps', after='90 seconds', once=true, priority=-3}]"},
       {"train={steps=1000}", "optimizer={use='sgd', lr=3e-4, momentum=0.9, nesterov=true}"},
       {"schedule={use='one_cycle', anneal='linear', warmup_fraction=0.123456789012345678}"},
