@@ -114,3 +114,44 @@ TEST_CASE("an error that every process finds is printed once") {
   check_once({"model.params.hidden=3"}, 2, "expected a list of integers");
   check_once({"data.train={use=\"idx\",params={images=\"nowhere\"}}"}, 4, "nowhere");
 }
+
+TEST_CASE("parameters that no loss depends on are named after the first step, unless they are frozen") {
+  std::vector<std::string> arguments = arguments_with({"model={use=\"idle_layer\"}"});
+  arguments.insert(arguments.end(), {"--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/idle_layer"});
+  const Outcome outcome = run_host(arguments);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.errors.find("no loss depends on 2 parameters (idle.weight, idle.bias) in step 1") != std::string::npos);
+
+  arguments.insert(arguments.end(), {"--set", "optimizer.group=[{match=[\"idle.*\"],frozen=true}]"});
+  const Outcome frozen = run_host(arguments);
+  CAPTURE(frozen.errors);
+  CHECK(frozen.exit_code == 0);
+  CHECK(frozen.errors.find("no loss depends") == std::string::npos);
+}
+
+TEST_CASE("a loss that has no items in the first epoch is named, and a run without any item fails") {
+  const std::string data = "data.train={use=\"synthetic\",params={samples=64,channels=1,height=8,width=8,classes=1}}";
+  const std::string ignoring = "{use=\"cross_entropy\",name=\"ignoring\",params={ignore_index=0}}";
+  const std::string message = ": the loss ignoring had no items in epoch 1: its weight was 0 in every batch";
+  for (const char* processes : {"--processes=1", "--processes=2"}) {
+    CAPTURE(processes);
+    std::vector<std::string> arguments =
+        arguments_with({data, "data.batch_size=16", "train={epochs=2}", "model.params.classes=10"});
+    arguments.push_back(processes);
+    std::vector<std::string> both = arguments;
+    both.insert(both.end(), {"--set", "loss=[{use=\"cross_entropy\"}," + ignoring + "]"});
+    const Outcome warned = run_host(both);
+    CAPTURE(warned.errors);
+    CHECK(warned.exit_code == 0);
+    CHECK(count(warned.errors, "warning: " + kRunFile) == 0);
+    CHECK(count(warned.errors, message) == 1);
+
+    arguments.insert(arguments.end(), {"--set", "loss=[" + ignoring + "]"});
+    const Outcome failed = run_host(arguments);
+    CAPTURE(failed.errors);
+    CHECK(failed.exit_code == 7);
+    CHECK(count(failed.errors, message) == 1);
+    CHECK(failed.errors.find("no loss depends") == std::string::npos);
+  }
+}

@@ -272,6 +272,13 @@ TEST_CASE("an unregistered weight of a model ends the first step") {
   CHECK(outcome.errors.find("is used but not registered") != std::string::npos);
 }
 
+TEST_CASE("host validate finds an unregistered weight") {
+  const Outcome outcome = run_host({"validate", fixture_directory("unregistered") + "/unregistered.so"});
+  CAPTURE(outcome.output);
+  CHECK(outcome.exit_code == 3);
+  CHECK(outcome.output.find("a tensor that requires grad, float32 [10") != std::string::npos);
+}
+
 TEST_CASE("a failing loss is reported with its inputs and their sources") {
   const Outcome outcome =
       train_with("counting", {"--set", "loss=[{use=\"cross_entropy\", params={class_weights=[1, 2]}}]"});

@@ -142,6 +142,21 @@ TEST_CASE("parameters that change only the look of the samples do not hide that 
   CHECK(check_run(*run.training, true).empty());
 }
 
+TEST_CASE("samples that are generated from seeds are not those of the training data") {
+  BuiltRun run(Setup{});
+  config::RunPlan plan = *run.plan;
+  for (config::NamedDataset* const data : {&plan.data.train, &plan.data.validation.front()}) {
+    data->use = "generated";
+    data->params = {{"samples", int64_t{100}}, {"noise", 0.5}};
+  }
+  run.training->plan = std::make_shared<const config::RunPlan>(plan);
+  CHECK(check_run(*run.training, true).empty());
+  for (config::NamedDataset* const data : {&plan.data.train, &plan.data.validation.front()})
+    data->params["files"] = Texts{"a.csv"};
+  run.training->plan = std::make_shared<const config::RunPlan>(plan);
+  CHECK(check_run(*run.training, true).size() == 1);
+}
+
 TEST_CASE("a model with more outputs than the data have classes is a warning") {
   check_one(warnings_of({{mlp(1000)}}),
             "the output logits of model \"mlp\" of plugin mlp 0.1.0 has 1000 classes, but "

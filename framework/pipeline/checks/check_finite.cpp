@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 
 namespace tenon::pipeline {
 
@@ -18,8 +19,26 @@ using support::ErrorKind;
 void refuse_loss(const Training& training, size_t loss, double value, int64_t step, const std::string& after) {
   throw Error(ErrorKind::non_finite, training.plan->losses[loss].place + ": the loss " + training.losses[loss].name() +
                                          " is " + (std::isnan(value) ? "NaN" : "infinite") + " in step " +
-                                         std::to_string(step) + after +
-                                         "; expected a finite number: lower optimizer.lr, or look for bad samples");
+                                         std::to_string(step) + after + "; expected a finite number: " +
+                                         (step == 1 ? "no weight has been updated yet, so look for bad samples, and in "
+                                                      "the model and the loss for a root or a logarithm near 0"
+                                                    : "lower optimizer.lr, or look for bad samples"));
+}
+
+void check_items(const Training& training, const LossSums& sums) {
+  bool has_items = false;
+  std::string without;
+  for (size_t i = 0; i < training.losses.size(); ++i) {
+    if (sums.weight(i) > 0)
+      has_items = true;
+    else if (without.empty())
+      without =
+          training.plan->losses[i].place + ": the loss " + training.losses[i].name() +
+          " had no items in epoch 1: its weight was 0 in every batch, so it trains nothing; look for targets that "
+          "are all ignored; a plugin returns the number of items in the mean as the weight";
+  }
+  if (!has_items) throw Error(ErrorKind::non_finite, without);
+  if (!without.empty()) support::log_warning(without);
 }
 
 void refuse_gradient(const Training& training, const std::string& parameter, int64_t step, const std::string& after) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "framework/pipeline/build/training.h"
+#include "framework/pipeline/losses/loss_sums.h"
 
 namespace tenon::pipeline {
 
@@ -15,6 +16,10 @@ namespace tenon::pipeline {
                               const std::string& after);
 [[noreturn]] void refuse_gradient(const Training& training, const std::string& parameter, int64_t step,
                                   const std::string& after);
+
+// Warns of a loss without items in the first epoch, whose sums these are. Throws Error(non_finite) if no loss had any:
+// the model was not trained.
+void check_items(const Training& training, const LossSums& sums);
 
 // The name of the first tensor that holds NaN or infinity; "" if all are finite. Synchronises with the device once.
 std::string find_non_finite(std::span<const plugins::NamedTensor> tensors, bool only_trainable);

@@ -1,46 +1,36 @@
 #include "framework/pipeline/checks/check_registered.h"
 
-#include <torch/csrc/autograd/functions/accumulate_grad.h>
-#include <torch/types.h>
-
-#include <unordered_set>
 #include <vector>
 
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/plugins/tensors/graph_leaves.h"
 #include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::pipeline {
 
-namespace {
-
-// The leaf tensors of the graph, where gradients accumulate.
-std::vector<at::Tensor> find_leaves(const at::Tensor& total) {
-  std::vector<at::Tensor> leaves;
-  std::unordered_set<const torch::autograd::Node*> seen;
-  std::vector<torch::autograd::Node*> open{total.grad_fn().get()};
-  while (!open.empty()) {
-    torch::autograd::Node* node = open.back();
-    open.pop_back();
-    if (!node || !seen.insert(node).second) continue;
-    if (const auto* end = dynamic_cast<const torch::autograd::AccumulateGrad*>(node)) leaves.push_back(end->variable);
-    for (const torch::autograd::Edge& edge : node->next_edges()) open.push_back(edge.function.get());
-  }
-  return leaves;
+void check_registered(const Training& training, const at::Tensor& total) {
+  std::vector<at::Tensor> known;
+  for (const plugins::NamedTensor& named : training.model.tensors()) known.push_back(named.tensor);
+  if (const std::string unregistered = plugins::find_unregistered(total, known); !unregistered.empty())
+    throw support::Error(support::ErrorKind::plugin, training.plan->model.place + ": " +
+                                                         training.model.component().describe() + ": " + unregistered);
 }
 
-}  // namespace
-
-void check_registered(const Training& training, const at::Tensor& total) {
-  std::unordered_set<const c10::TensorImpl*> known;
-  for (const plugins::NamedTensor& named : training.model.tensors()) known.insert(named.tensor.unsafeGetTensorImpl());
-  for (const at::Tensor& leaf : find_leaves(total))
-    if (!known.contains(leaf.unsafeGetTensorImpl()))
-      throw support::Error(support::ErrorKind::plugin,
-                           training.plan->model.place + ": " + training.model.component().describe() +
-                               ": a tensor that requires grad, " + plugins::describe(leaf) +
-                               ", is used but not registered: it would neither be trained nor saved; expected every "
-                               "weight to be declared in build, or in a torch::nn::Module by register_module and "
-                               "register_parameter");
+void warn_without_gradient(const Training& training) {
+  constexpr int64_t kNamed = 3;
+  std::string names;
+  int64_t count = 0;
+  for (const plugins::NamedTensor& named : training.model.tensors()) {
+    if (!named.trainable || !named.tensor.requires_grad() || named.tensor.grad().defined()) continue;
+    if (count++ < kNamed) names += (names.empty() ? "" : ", ") + named.name;
+  }
+  if (count == 0) return;
+  support::log_warning(training.plan->model.place + ": " + training.model.component().describe() +
+                       ": no loss depends on " + support::print_count(count, "parameter") + " (" + names +
+                       (count > kNamed ? ", ..." : "") +
+                       ") in step 1, so they are not trained; look for detach() or an unused layer in forward, or "
+                       "freeze them: [[optimizer.group]] with frozen = true");
 }
 
 }  // namespace tenon::pipeline

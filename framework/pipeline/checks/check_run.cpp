@@ -33,9 +33,17 @@ const std::string* find_split(const NamedDataset& dataset) {
   return found == dataset.params.end() ? nullptr : std::get_if<std::string>(&found->second);
 }
 
+// A dataset without a split and without a text, such as a path, generates its samples, with other seeds for other data.
+bool reads_samples(const NamedDataset& dataset) {
+  return std::ranges::any_of(dataset.params, [](const auto& param) {
+    return std::holds_alternative<std::string>(param.second) ||
+           std::holds_alternative<std::vector<std::string>>(param.second);
+  });
+}
+
 // Whether every sample of one dataset may be one of the other, before their subsets.
 bool has_same_source(const NamedDataset& a, const NamedDataset& b) {
-  if (a.use != b.use) return false;
+  if (a.use != b.use || !reads_samples(a)) return false;
   const std::string *split_a = find_split(a), *split_b = find_split(b);
   const bool has_all = split_a && split_b && (*split_a == "all" || *split_b == "all");
   return std::ranges::all_of(a.params, [&](const auto& param) {

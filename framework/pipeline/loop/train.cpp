@@ -570,6 +570,7 @@ class Loop {
   // An interrupted epoch gets no line in the history: it would look like a complete one.
   void end_epoch() {
     drain();
+    if (state_.epoch == 1 && !is_stopping() && loop_.skipped_steps == 0) check_items(training_, loop_.epoch_losses);
     NamedMetrics metrics = epoch_metrics();
     remember(metrics);
     const bool records = has_whole_epoch() || !is_stopping();

@@ -327,6 +327,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   const config::TrainSection& plan = training_.plan->train;
   const InStage stage(training_.times, Stage::optimizer);
   synchronize();
+  if (context_.step == 0 && !training_.group && groups_.has_gradient()) warn_without_gradient(training_);
   at::Tensor norm = check_gradients(with_norm || plan.clip_norm > 0);
   dispatch_(Event::grads_ready);
 

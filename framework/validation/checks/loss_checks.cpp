@@ -79,6 +79,10 @@ void check_weight(Session& session) {
     const double weight = weight_of(result);
     if (!(weight >= 0) || std::isinf(weight))
       throw Failed("the weight is " + std::to_string(weight) + "; expected the number of items in the mean");
+    if (weight == 0)
+      throw Failed(
+          "the weight is 0, which states that there are no items, so the loss trains nothing; expected the number of "
+          "items in the mean, such as that of the samples (in C: result->weight)");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "framework/plugins/tensors/graph_leaves.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 #include "framework/validation/checks/gradcheck.h"
@@ -141,6 +142,10 @@ void check_model_gradients(Session& session) {
   std::vector<std::string> names;
   std::string without;
   if (sum.defined()) {
+    std::vector<at::Tensor> declared;
+    for (const DeclaredTensor& tensor : model.tensors()) declared.push_back(tensor.tensor);
+    if (const std::string unregistered = plugins::find_unregistered(sum, declared); !unregistered.empty())
+      throw Failed(unregistered);
     record_call("backward through the outputs", "");
     sum.backward();
   }
