@@ -63,6 +63,11 @@ const ComponentSchema* find_in(const PluginFile& file, const ComponentName& name
   return nullptr;
 }
 
+[[noreturn]] void throw_duplicate(const std::pair<const ComponentName, std::pair<fs::path, fs::path>>& duplicate) {
+  const auto& [name, files] = duplicate;
+  throw_in_two_plugins(name.kind, name.id, files.first, files.second);
+}
+
 }  // namespace
 
 Catalogue::Catalogue(const std::vector<fs::path>& directories, const tenon_host& host, const std::string& torch_build)
@@ -75,13 +80,13 @@ Catalogue Catalogue::look(const std::vector<fs::path>& directories, const tenon_
   require_pinned_files(files, pins, catalogue.describe_search());
   for (PluginFile& file : inspect_files(files, pins)) {
     if (!file.note) {
-      catalogue.open_file(file);
+      catalogue.open_file(file, Duplicates::remember);
       continue;
     }
     // A plugin for another LibTorch must be refused before it loads that LibTorch into this process.
     require_fitting(file, *file.note, host, torch_build);
     for (const ComponentSchema& schema : file.note->components)
-      catalogue.require_new({schema.kind, schema.id}, file.file);
+      catalogue.remember_duplicate({schema.kind, schema.id}, file.file);
     catalogue.closed_.push_back(std::move(file));
   }
   return catalogue;
@@ -96,13 +101,14 @@ void Catalogue::open_plugins_of(const std::vector<ComponentName>& components) {
   std::vector<PluginFile> still_closed, used;
   for (PluginFile& file : closed_) (is_used(file) ? used : still_closed).push_back(std::move(file));
   closed_ = std::move(still_closed);
-  for (const PluginFile& file : used) open_file(file);
+  for (const PluginFile& file : used) open_file(file, Duplicates::remember);
 }
 
 Catalogue Catalogue::open(const std::vector<fs::path>& directories, const tenon_host& host,
                           const std::string& torch_build, const std::vector<config::PluginPin>& pins) {
   Catalogue catalogue = look(directories, host, torch_build, pins);
-  for (const PluginFile& file : std::exchange(catalogue.closed_, {})) catalogue.open_file(file);
+  if (!catalogue.duplicates_.empty()) throw_duplicate(*catalogue.duplicates_.begin());
+  for (const PluginFile& file : std::exchange(catalogue.closed_, {})) catalogue.open_file(file, Duplicates::refuse);
   return catalogue;
 }
 
@@ -113,7 +119,7 @@ Catalogue Catalogue::survey(const std::vector<fs::path>& directories, const teno
     try {
       const PluginFile inspected = inspect_plugin_file(file);
       if (inspected.note) require_fitting(inspected, *inspected.note, host, torch_build);
-      catalogue.open_file(inspected);
+      catalogue.open_file(inspected, Duplicates::refuse);
     } catch (const Error& error) {
       refusals.push_back({file, error.what()});
     }
@@ -121,11 +127,17 @@ Catalogue Catalogue::survey(const std::vector<fs::path>& directories, const teno
   return catalogue;
 }
 
-void Catalogue::open_file(const PluginFile& file) {
+void Catalogue::open_file(const PluginFile& file, Duplicates duplicates) {
   LoadedPlugin plugin = load_plugin(file, *host_, torch_build_);
   if (file.note) require_same(file.file, *file.note, *plugin.info);
   // Adds all components of the plugin or none.
-  for (const ComponentSchema& schema : plugin.info->components) require_new({schema.kind, schema.id}, file.file);
+  for (const ComponentSchema& schema : plugin.info->components) {
+    const ComponentName name{schema.kind, schema.id};
+    if (duplicates == Duplicates::remember)
+      remember_duplicate(name, file.file);
+    else if (const fs::path* const owner = find_owner(name))
+      throw_in_two_plugins(name.kind, name.id, *owner, file.file);
+  }
   for (Component& component : plugin.components) {
     const ComponentName name{component.schema.kind, component.schema.id};
     components_.emplace(name, std::move(component));
@@ -133,14 +145,19 @@ void Catalogue::open_file(const PluginFile& file) {
   plugins_.push_back(std::move(plugin.info));
 }
 
-void Catalogue::require_new(const ComponentName& name, const fs::path& file) const {
-  if (const auto known = components_.find(name); known != components_.end())
-    throw_in_two_plugins(name.kind, name.id, known->second.plugin->file, file);
+const fs::path* Catalogue::find_owner(const ComponentName& name) const {
+  if (const auto known = components_.find(name); known != components_.end()) return &known->second.plugin->file;
   for (const PluginFile& closed : closed_)
-    if (find_in(closed, name)) throw_in_two_plugins(name.kind, name.id, closed.file, file);
+    if (find_in(closed, name)) return &closed.file;
+  return nullptr;
+}
+
+void Catalogue::remember_duplicate(const ComponentName& name, const fs::path& file) {
+  if (const fs::path* const owner = find_owner(name)) duplicates_.try_emplace(name, *owner, file);
 }
 
 const Component& Catalogue::find(ComponentKind kind, const std::string& id) const {
+  if (const auto duplicate = duplicates_.find({kind, id}); duplicate != duplicates_.end()) throw_duplicate(*duplicate);
   const auto found = components_.find({kind, id});
   if (found == components_.end())
     throw Error(ErrorKind::plugin, std::string("no ") + config::to_string(kind) + " \"" + id + "\"" +
@@ -150,6 +167,7 @@ const Component& Catalogue::find(ComponentKind kind, const std::string& id) cons
 
 const ComponentSchema* Catalogue::find_schema(ComponentKind kind, const std::string& id) const {
   const ComponentName name{kind, id};
+  if (const auto duplicate = duplicates_.find(name); duplicate != duplicates_.end()) throw_duplicate(*duplicate);
   if (const auto found = components_.find(name); found != components_.end()) return &found->second.schema;
   for (const PluginFile& file : closed_)
     if (const ComponentSchema* schema = find_in(file, name)) return schema;
@@ -163,6 +181,7 @@ std::vector<std::string> Catalogue::component_ids(ComponentKind kind) const {
   for (const PluginFile& file : closed_)
     for (const ComponentSchema& schema : file.note->components)
       if (schema.kind == kind) ids.push_back(schema.id);
+  std::erase_if(ids, [&](const std::string& id) { return duplicates_.contains({kind, id}); });
   std::ranges::sort(ids);
   return ids;
 }

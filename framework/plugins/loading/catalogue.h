@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/config/plan/run_plan.h"
@@ -21,8 +22,9 @@ class Catalogue final : public config::SchemaSource {
   // runs code of any of them; see inspect_library.h.
   // `torch_build`: the LibTorch of this host, which native plugins must match exactly; see native_torch.h.
   // `pins`: the digests of files with these names, in any directory. Other files are not pinned.
-  // Throws Error(plugin) for the first file that cannot be a valid plugin of this host or does not match its pin, for a
-  // pin without a file, and for two components with the same kind and id.
+  // Throws Error(plugin) for the first file that cannot be a valid plugin of this host or does not match its pin, and
+  // for a pin without a file. Two plugins may have components of the same kind and id: only a run that uses it is
+  // refused.
   static Catalogue look(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
                         const std::string& torch_build, const std::vector<config::PluginPin>& pins = {});
 
@@ -30,7 +32,7 @@ class Catalogue final : public config::SchemaSource {
   // Error(plugin) for a file that is not a valid plugin or does not match its note.
   void open_plugins_of(const std::vector<config::ComponentName>& components);
 
-  // Runs look() and opens all plugins.
+  // Runs look() and opens all plugins. Throws Error(plugin) if two components have the same kind and id.
   static Catalogue open(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
                         const std::string& torch_build, const std::vector<config::PluginPin>& pins = {});
 
@@ -39,21 +41,26 @@ class Catalogue final : public config::SchemaSource {
   static Catalogue survey(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
                           const std::string& torch_build, std::vector<Refusal>& refusals);
 
-  // Finds a component of an opened plugin. Throws Error(plugin) if there is none; resolve_run_plan checks this earlier.
+  // Finds a component of an opened plugin. Throws Error(plugin) if there is none, which resolve_run_plan checks
+  // earlier.
   const Component& find(config::ComponentKind kind, const std::string& id) const;
 
   // The opened plugins.
   const std::vector<std::unique_ptr<PluginInfo>>& plugins() const { return plugins_; }
 
+  // Throws Error(plugin) if two plugins have such a component.
   const config::ComponentSchema* find_schema(config::ComponentKind kind, const std::string& id) const override;
-  std::vector<std::string> component_ids(config::ComponentKind kind) const override;
+  std::vector<std::string> component_ids(config::ComponentKind kind) const override;  // without those in two plugins
   std::string describe_search() const override;
 
  private:
   Catalogue(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
             const std::string& torch_build);
-  void open_file(const PluginFile& file);  // the file's note, if any, must fit this host
-  void require_new(const config::ComponentName& name, const std::filesystem::path& file) const;
+  enum class Duplicates { refuse, remember };
+  void open_file(const PluginFile& file, Duplicates duplicates);  // the file's note, if any, must fit this host
+  // The other file that has such a component; null if there is none.
+  const std::filesystem::path* find_owner(const config::ComponentName& name) const;
+  void remember_duplicate(const config::ComponentName& name, const std::filesystem::path& file);
 
   std::vector<std::filesystem::path> directories_;
   const tenon_host* host_;
@@ -61,6 +68,7 @@ class Catalogue final : public config::SchemaSource {
   std::vector<std::unique_ptr<PluginInfo>> plugins_;
   std::map<config::ComponentName, Component> components_;
   std::vector<PluginFile> closed_;  // files with notes that are not opened, in order
+  std::map<config::ComponentName, std::pair<std::filesystem::path, std::filesystem::path>> duplicates_;
 };
 
 }  // namespace tenon::plugins
