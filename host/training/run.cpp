@@ -212,6 +212,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   for (const std::string& warning : pipeline::check_run(training))
     if (!group || group->world().is_first()) support::log_warning(warning);
   if (options.is_check) {
+    pipeline::copy_connections(training, recorded);
     reporting::write_output_text(config::print_run_plan(recorded));
     if (std::fflush(stdout) != 0)
       throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));

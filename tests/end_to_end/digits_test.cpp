@@ -94,6 +94,17 @@ TEST_CASE("--check prints the complete plan and trains nothing") {
       run_host({"--config", kDigits, "--check", "--set", "run.output_dir=\"" + output.string() + "\""});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.output.find("label_smoothing = 0.0") != std::string::npos);
+  for (const char* const inputs :
+       {"\ninputs = { image = \"data.image\" }\n\n[data]",
+        "inputs = { logits = \"model.logits\", target = \"data.label\" }\nname = \"cross_entropy\"",
+        "inputs = { logits = \"model.logits\", target = \"data.label\" }\nname = \"accuracy\""}) {
+    CAPTURE(inputs);
+    CHECK(outcome.output.find(inputs) != std::string::npos);
+  }
+  // The plan can be run again.
+  const fs::path plan = write_file(output / "plan.toml", outcome.output);
+  CHECK(run_host({"--config", plan.string(), "--check"}).output == outcome.output);
+  fs::remove(plan);
   CHECK(fs::is_empty(output));
 }
 

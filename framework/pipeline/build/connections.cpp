@@ -12,6 +12,7 @@
 #include "framework/plugins/components/dataset.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 
 namespace tenon::pipeline {
@@ -73,11 +74,14 @@ class Connector {
   std::vector<Source> connect() {
     check_names();
     std::vector<Source> sources;
+    std::string text;
     for (const Port& port : inputs_) {
       const Candidate& found = find(port);
       taken_.emplace(found.name, port.name);
       sources.push_back({found.kind, found.index, found.name});
+      text += (text.empty() ? "" : ", ") + port.name + " = " + found.name;
     }
+    support::log_debug("inputs of " + owner_ + ": " + text);
     return sources;
   }
 
@@ -147,7 +151,7 @@ class Connector {
     for (const std::string& usual : port.usual_sources)
       for (const auto& group : groups_)
         for (const Candidate& candidate : group)
-          if (bare_name(candidate) == usual && is_free(candidate) && fits(candidate, port))
+          if ((bare_name(candidate) == usual || candidate.name == usual) && is_free(candidate) && fits(candidate, port))
             return accept(candidate, port);
     return find_only_fitting(port);
   }
@@ -268,6 +272,12 @@ std::string Wiring::describe(const BatchTensors& batch_tensors) const {
               std::to_string(readable.max().item<int64_t>());
   }
   return text;
+}
+
+std::map<std::string, std::string> Wiring::source_names() const {
+  std::map<std::string, std::string> names;
+  for (size_t i = 0; i < sources_.size(); ++i) names[ports_[i].name] = sources_[i].name;
+  return names;
 }
 
 void Wiring::check(const std::vector<at::Tensor>& inputs) const {

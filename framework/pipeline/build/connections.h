@@ -1,6 +1,7 @@
 // Connects tensors: dataset fields to the model's inputs, outputs and fields to losses and metrics.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ class Wiring {
   std::string describe(const BatchTensors& batch_tensors) const;
 
   const std::vector<Source>& sources() const { return sources_; }
+  // The sources by input, as in a plan: {{"logits", "model.logits"}}.
+  std::map<std::string, std::string> source_names() const;
 
  private:
   void check(const std::vector<at::Tensor>& inputs) const;

@@ -110,6 +110,12 @@ std::vector<Wiring> MetricSet::connect_all(const plugins::Model& model,
   return wirings;
 }
 
+void MetricSet::copy_connections(const std::vector<Wiring>& wirings, const config::RunPlan& built,
+                                 config::RunPlan& plan) const {
+  for (size_t i = 0; i < wirings.size(); ++i)
+    plan.metrics[static_cast<size_t>(plans_[i] - built.metrics.data())].inputs = wirings[i].source_names();
+}
+
 void MetricSet::reset() {
   for (plugins::Metric& metric : metrics_) metric.reset();
 }

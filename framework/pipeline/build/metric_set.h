@@ -32,6 +32,9 @@ class MetricSet {
   // The connections of the metrics' inputs to a dataset with these fields.
   std::vector<Wiring> connect_all(const plugins::Model& model, const std::vector<plugins::SampleField>& fields) const;
 
+  // Writes the sources of the metrics' inputs to a copy of the plan. `wirings`: from connect_all().
+  void copy_connections(const std::vector<Wiring>& wirings, const config::RunPlan& built, config::RunPlan& plan) const;
+
   void reset();
 
   // Adds a batch. `wirings`: from connect_all(). The outputs of the model may require gradients.

@@ -80,4 +80,8 @@ struct Training : Evaluation {
 Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
                         const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
 
+// Writes the source of each input of the model, the losses and the metrics to a copy of the plan. Those of the training
+// data, if the connections differ.
+void copy_connections(const Training& training, config::RunPlan& plan);
+
 }  // namespace tenon::pipeline

@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct tenon_usual_source {
   tenon_string input;  /* name of the input port: `target` */
-  tenon_string source; /* name of a field of the data or of an output of the model: `label` */
+  tenon_string source; /* name of a field of the data or of an output of the model: `label` or `data.label` */
 } tenon_usual_source;  /* frozen, like its members */
 
 TENON_STATIC_ASSERT(sizeof(tenon_usual_source) == 32, "tenon_usual_source is frozen");
