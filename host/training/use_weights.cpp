@@ -6,15 +6,9 @@ namespace tenon::host {
 
 artifacts::FoundWeights use_weights(const std::string& checkpoint, config::RunPlan& plan) {
   artifacts::FoundWeights weights = artifacts::find_weights(checkpoint, plan.run.output_dir, plan.run.name);
-  if (!artifacts::find_excluded_tensors(weights.file).tensors.empty()) {
-    plan.model.checkpoint = weights.file;
-    return weights;
-  }
-  plan.model.weights = weights.file;
-  // model.weights_match applies only to the initial weights of a run. Here all tensors of the model must match.
-  plan.model.weights_match = config::WeightsMatch::strict;
-  plan.model.weights_exclude.clear();
-  plan.model.weights_rename.clear();
+  // The initial weights are needed for the parameters that a checkpoint leaves out.
+  if (artifacts::find_excluded_tensors(weights.file).tensors.empty()) plan.model.weights.clear();
+  plan.model.checkpoint = weights.file;
   return weights;
 }
 

@@ -166,6 +166,7 @@ TEST_CASE("weights that are damaged, missing or from another model are refused")
             "nowhere: does not exist; expected \"latest\", \"best\", the folder of a checkpoint");
     refused({"--set", "run.name=other"}, "other: no run found; train first");
     refused({"--set", "model.params.hidden=[7]"}, "does not fit the model; expected the model of its run: --config ");
+    refused({"--set", "model.params.hidden=[10]"}, "tensors fit; expected the model of its run: --config ");
   }
   CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.csv"));
 

@@ -53,6 +53,16 @@ TEST_CASE("a monitored metric that the run does not log is refused with the near
                         "history; did you mean \"validation/loss\"?"));
 }
 
+TEST_CASE("reduce_on_plateau refuses the wrong mode for its metric") {
+  const std::string accuracy = std::string(kPlateau) + ", monitor='validation/accuracy'";
+  const std::string message = refusal_in_training({{accuracy + "}"}});
+  CAPTURE(message);
+  CHECK(message.ends_with(
+      "schedule.mode is \"min\", but higher values of validation/accuracy are better; expected mode = \"max\""));
+  CHECK(refusal_in_training({{accuracy + ", mode='max'}"}}) == "accepted");
+  CHECK(refusal_in_training({{std::string(kPlateau) + ", mode='max'}"}}).ends_with("expected mode = \"min\""));
+}
+
 TEST_CASE("parameters frozen for an epoch keep their values in it and are trained after it") {
   const char* const kGroup = "\n[[optimizer.group]]\nmatch = [\"layers.0.*\"]\nfrozen_epochs = 1\n";
   for (const int epochs : {1, 2}) {

@@ -147,6 +147,22 @@ void Training::use_data_of_epoch(int64_t epoch) {
   }
 }
 
+namespace {
+
+// With the wrong mode, the learning rate falls while the metric improves. `direction`: as in Directions.
+void require_mode(const config::SchedulePlan& schedule, const std::string& metric, int32_t direction) {
+  const auto* const plateau = std::get_if<config::PlateauSchedule>(&schedule.shape);
+  if (!plateau || direction == 0) return;
+  const bool is_max = plateau->mode == config::PlateauSchedule::Mode::max;
+  if (is_max == (direction > 0)) return;
+  throw support::Error(support::ErrorKind::configuration,
+                       schedule.place + ": schedule.mode is \"" + (is_max ? "max" : "min") + "\", but " +
+                           (is_max ? "lower" : "higher") + " values of " + metric + " are better; expected mode = \"" +
+                           (is_max ? "min" : "max") + "\"");
+}
+
+}  // namespace
+
 Training build_training(const config::RunPlan& given, const plugins::Catalogue& catalogue,
                         const support::ComputeDevice& device, distributed::ProcessGroup* group) {
   Evaluation evaluation = build_components(given, catalogue, device, group, /*trains=*/true);
@@ -203,11 +219,20 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   if (const std::string* const monitored = training.schedule.monitored_metric()) {
     refuse_test_metric(training, *monitored, plan.schedule.place + ": schedule.monitor");
     require_metric(*monitored, directions, plan.schedule.place + ": schedule.monitor");
+    require_mode(plan.schedule, *monitored, directions.at(*monitored));
   }
   training.awaited_metrics = check_monitored_metrics(training, directions);
   refuse_test_metric(training, plan.checkpoint.monitor, plan.checkpoint.monitor_place + ": checkpoint.monitor");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
+}
+
+void copy_connections(const Training& training, config::RunPlan& plan) {
+  if (!training.validation.empty())
+    training.metrics.copy_connections(training.validation.front()->metrics, *training.plan, plan);
+  training.train_metrics.copy_connections(training.train->metrics, *training.plan, plan);
+  plan.model.inputs = training.train->model.front().source_names();
+  for (size_t i = 0; i < plan.losses.size(); ++i) plan.losses[i].inputs = training.train->losses[i].source_names();
 }
 
 }  // namespace tenon::pipeline

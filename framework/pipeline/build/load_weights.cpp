@@ -248,7 +248,7 @@ std::vector<KeptTensor> keep_excluded(const artifacts::ExcludedTensors& excluded
   return kept;
 }
 
-// The run file of the weights of a run, if no tensor fits another model.
+// The run file of the weights of a run.
 std::string suggest_run_file(const std::string& file) {
   const auto run = std::filesystem::path(file).parent_path().parent_path().parent_path();
   const std::filesystem::path plan = run / "plan.toml";
@@ -256,18 +256,20 @@ std::string suggest_run_file(const std::string& file) {
 }
 
 // Throws if the match does not allow loading.
-void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, config::WeightsMatch match,
+void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, const WeightsRequest& request,
            const std::string& file) {
   const size_t loaded = matched.count(WeightStatus::loaded);
   const auto refuse = [&](const std::string& what) {
     throw support::Error(support::ErrorKind::checkpoint, file + what + describe_mismatches(matched, tensors));
   };
-  if (match == config::WeightsMatch::strict) {
+  if (request.match == config::WeightsMatch::strict) {
     if (matched.is_complete()) return;
     reject_transposed(matched, tensors, file);
     if (loaded == 0) refuse(": does not fit the model" + suggest_run_file(file) + ":");
     refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(matched.count()) +
-           " tensors fit; load only these with model.weights_match = \"partial\":");
+           " tensors fit" +
+           (request.is_of_run ? suggest_run_file(file) : "; load only these with model.weights_match = \"partial\"") +
+           ":");
   }
   reject_transposed(matched, tensors, file);
   if (loaded == 0 && !tensors.empty()) refuse(": none of its tensors fits the model; expected at least one:");
@@ -302,7 +304,7 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   const std::vector<KeptTensor> kept = keep_excluded(excluded, request, tensors);
   const std::vector<artifacts::ExpectedTensor> expected = list_expected(tensors);
   const MatchedWeights matched = artifacts::match_weights(stored, expected);
-  check(matched, tensors, request.match, path.string());
+  check(matched, tensors, request, path.string());
   check_ties(matched, path.string());
 
   const at::NoGradGuard no_grad;
