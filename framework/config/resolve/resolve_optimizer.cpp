@@ -65,10 +65,11 @@ MuonPlan resolve_muon(const Values& values, const ComponentConfig& config, Diagn
 void refuse_bf16_true(const Resolving& resolving) {
   const Setting<std::string>& precision = resolving.config.train.precision;
   if (precision.value_or("") == "bf16_true")
-    resolving.diagnostics.add(precision.place,
-                              "train.precision is \"bf16_true\" with optimizer.use = \"schedule_free_adamw\", whose "
-                              "average of the weights is too coarse in bfloat16; set train.precision = \"bf16\", which "
-                              "keeps it in float32");
+    resolving.diagnostics.add(
+        precision.place,
+        "train.precision is \"bf16_true\", where optimizer.use = \"schedule_free_adamw\" averages "
+        "the weights too coarsely; set train.precision = \"bf16\", which keeps the average in "
+        "float32");
 }
 
 // The optimizer averages the weights itself.

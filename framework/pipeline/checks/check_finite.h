@@ -17,7 +17,7 @@ namespace tenon::pipeline {
 [[noreturn]] void refuse_gradient(const Training& training, const std::string& parameter, int64_t step,
                                   const std::string& after);
 
-// Warns of a loss without items in the first epoch, whose sums these are. Throws Error(non_finite) if no loss had any:
+// `sums`: of the first epoch. Warns of a loss without items. Throws Error(non_finite) if no loss had any:
 // the model was not trained.
 void check_items(const Training& training, const LossSums& sums);
 
