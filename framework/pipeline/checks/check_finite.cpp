@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "framework/pipeline/device/readback.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 
@@ -16,13 +17,65 @@ namespace tenon::pipeline {
 using support::Error;
 using support::ErrorKind;
 
-void refuse_loss(const Training& training, size_t loss, double value, int64_t step, const std::string& after) {
-  throw Error(ErrorKind::non_finite, training.plan->losses[loss].place + ": the loss " + training.losses[loss].name() +
-                                         " is " + (std::isnan(value) ? "NaN" : "infinite") + " in step " +
-                                         std::to_string(step) + after + "; expected a finite number: " +
-                                         (step == 1 ? "no weight has been updated yet, so look for bad samples, and in "
-                                                      "the model and the loss for a root or a logarithm near 0"
-                                                    : "lower optimizer.lr, or look for bad samples"));
+namespace {
+
+// [N] bool: the samples of a batch in which the tensor is finite.
+at::Tensor find_finite_samples(const at::Tensor& tensor) {
+  const at::Tensor finite = at::isfinite(tensor.detach());
+  return finite.dim() > 1 ? finite.flatten(1).all(1) : finite.reshape({-1});
+}
+
+std::string describe_field(const std::string& name, const at::Tensor& finite_samples, const BoundDataset& data,
+                           const BatchTensors& batch_tensors) {
+  const int64_t row = finite_samples.logical_not().nonzero()[0].item<int64_t>();
+  const std::vector<int64_t> samples =
+      batch_tensors.batch ? data.feed.list_samples(*batch_tensors.batch) : std::vector<int64_t>();
+  const bool is_known = row < static_cast<int64_t>(samples.size());
+  return name +
+         (is_known ? " of " + data.name() + " sample " + std::to_string(samples[static_cast<size_t>(row)]) : "") +
+         " is not finite";
+}
+
+}  // namespace
+
+std::optional<NonFiniteSource> find_source(const BoundDataset& data, const BatchTensors& batch_tensors,
+                                           const std::vector<plugins::Loss::Result>& results) {
+  const auto is_finite = [](const plugins::Loss::Result& result) {
+    return std::isfinite(read_scalar(result.loss)) ||
+           (result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight) == 0;
+  };
+  if (std::ranges::all_of(results, is_finite)) return std::nullopt;
+  std::vector<const Source*> sources;
+  for (const Source& source : data.model.front().sources()) sources.push_back(&source);
+  for (const Wiring& loss : data.losses)
+    for (const Source& source : loss.sources()) sources.push_back(&source);
+  // Fields first: with a wrong field, the outputs of the model are wrong too.
+  for (const auto kind : {Source::Kind::field, Source::Kind::output})
+    for (const Source* const source : sources) {
+      if (source->kind != kind) continue;
+      const at::Tensor& tensor = source->take(batch_tensors);
+      if (!at::isFloatingType(tensor.scalar_type()) || tensor.numel() == 0) continue;
+      const at::Tensor finite = find_finite_samples(tensor);
+      if (finite.all().item<bool>()) continue;
+      if (kind == Source::Kind::field)
+        return NonFiniteSource{describe_field(source->name, finite, data, batch_tensors),
+                               "correct or remove the sample",
+                               /*may_be_divergence=*/false};
+      return NonFiniteSource{source->name + " is not finite", "look for a root or a logarithm near 0 in the model"};
+    }
+  return NonFiniteSource{"its inputs are finite", "look for a root or a logarithm near 0 in the loss"};
+}
+
+void refuse_loss(const Training& training, size_t loss, double value, const std::optional<NonFiniteSource>& source,
+                 int64_t step, const std::string& after) {
+  // No weight has been updated before step 1.
+  const bool may_be_divergence = step > 1 && (!source || source->may_be_divergence);
+  throw Error(ErrorKind::non_finite,
+              training.plan->losses[loss].place + ": the loss " + training.losses[loss].name() + " is " +
+                  (std::isnan(value) ? "NaN" : "infinite") + " in step " + std::to_string(step) + after +
+                  (source ? " (" + source->what + ")" : "") +
+                  "; expected a finite number: " + (may_be_divergence ? "lower optimizer.lr, or " : "") +
+                  (source ? source->advice : "look for bad samples"));
 }
 
 void check_items(const Training& training, const LossSums& sums) {

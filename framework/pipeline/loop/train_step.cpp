@@ -174,6 +174,8 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
   stage.next(Stage::losses);
   const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, batch_tensors, context);
   results_.push_back(detach(results));
+  if (training_.device.is_cpu() && !training_.group && !non_finite_source_)
+    non_finite_source_ = find_source(data, batch_tensors, results);
   inspect(data, batch_tensors, results);
   training_.train_metrics.update(context, data.metrics, batch_tensors);
   dispatch_(Event::loss_end);
@@ -264,6 +266,7 @@ void TrainStep::drop() {
   take_sums();
   pending_buffers_.wait();
   results_.clear();
+  non_finite_source_.reset();
   groups_.reset();
   training_.optimizer->zero_grad();
 }
@@ -371,6 +374,7 @@ void TrainStep::post(const at::Tensor& norm) {
   if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
 
   readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), results = std::move(results_),
+                           source = std::exchange(non_finite_source_, std::nullopt),
                            context = context_](const std::vector<double>& given) {
     std::span<const double> values(given);
     StepMetrics metrics{{}, std::numeric_limits<double>::quiet_NaN(), 1, take_value(values) != 0};
@@ -382,7 +386,7 @@ void TrainStep::post(const at::Tensor& norm) {
       for (const std::vector<plugins::Loss::Result>& batch : results)
         metrics.losses.emplace_back(training_.losses).add(batch, values, context);
     }
-    metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, context.step + 1);
+    metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, source, context.step + 1);
     was_skipped_ = metrics.was_skipped;
     skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
     deliver_(metrics);
@@ -391,7 +395,8 @@ void TrainStep::post(const at::Tensor& norm) {
 }
 
 // Throws if the run must end.
-bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const {
+bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes,
+                          const std::optional<NonFiniteSource>& source, int64_t step) const {
   const auto bad =
       std::ranges::find_if(metrics.losses, [](const LossSums& batch) { return batch.find_non_finite().has_value(); });
   const bool is_loss = bad != metrics.losses.end();
@@ -405,7 +410,7 @@ bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitude
                                       : "";
   if (is_loss) {
     const size_t loss = *bad->find_non_finite();
-    refuse_loss(training_, loss, bad->mean(loss), step, after);
+    refuse_loss(training_, loss, bad->mean(loss), source, step, after);
   }
   const std::string name = gradients_.name_first_bad(magnitudes ? *magnitudes : gradients_.magnitudes());
   // The rank that has the gradient reports it, and this collective throws its message.

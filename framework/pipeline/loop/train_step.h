@@ -12,6 +12,7 @@
 #include "framework/distributed/collectives/reducer.h"
 #include "framework/distributed/collectives/synchronized_batch_norm.h"
 #include "framework/pipeline/build/training.h"
+#include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/device/gradients.h"
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/loop/batch_graphs.h"
@@ -98,7 +99,8 @@ class TrainStep {
   void synchronize();
   at::Tensor check_gradients(bool with_norm);  // returns the norm if requested
   void post(const at::Tensor& norm);
-  bool is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes, int64_t step) const;
+  bool is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes,
+                 const std::optional<NonFiniteSource>& source, int64_t step) const;
   void gather_weights();
   void update(const optimization::StepRates& rates);
 
@@ -123,6 +125,7 @@ class TrainStep {
   // State of the current step.
   plugins::StepContext context_;
   std::vector<std::vector<plugins::Loss::Result>> results_;  // one per batch, detached
+  std::optional<NonFiniteSource> non_finite_source_;         // of the losses of the step; only on the CPU
   at::Tensor sums_;      // over this rank's batches, see sum_elements(); undefined: no batch yet
   at::Tensor all_sums_;  // over batches and ranks
   distributed::ProcessGroup::Pending pending_sums_;
