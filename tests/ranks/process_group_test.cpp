@@ -151,7 +151,7 @@ TEST_CASE("the others report the activity of a missing rank, and it is killed") 
         group.barrier();
         return std::string("completed");
       },
-      /*timeout_s=*/4);
+      /*timeout_s=*/15);
   CHECK(texts[1] == "ended: exit code 6");
   CAPTURE(texts[0]);
   CAPTURE(texts[2]);
