@@ -194,11 +194,11 @@ plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::C
   built.weights.clear();
   if (!plan.model.weights.empty())
     load_weights(plan.model.weights, tensors,
-                 {plan.model.weights_match, plan.model.weights_exclude, plan.model.weights_rename, false,
+                 {plan.model.weights_match, plan.model.weights_exclude, plan.model.weights_rename,
                   describe_initial_weights(built, model.component())});
   if (!plan.model.checkpoint.empty())
     load_weights(plan.model.checkpoint, tensors,
-                 {.is_of_run = true, .initial_weights = describe_initial_weights(plan.model, model.component())});
+                 {.initial_weights = describe_initial_weights(plan.model, model.component()), .is_of_run = true});
   return model;
 }
 

@@ -28,8 +28,8 @@ struct WeightsRequest {
   config::WeightsMatch match = config::WeightsMatch::strict;
   std::vector<std::string> exclude = {};
   std::map<std::string, std::string> rename = {};
-  bool is_of_run = false;            // the weights of the run's own checkpoint, which must fit: for messages
   std::string initial_weights = {};  // what the values of the model come from, for messages
+  bool is_of_run = false;            // the weights of the run's own checkpoint, which must fit: for messages
 };
 void load_weights(const std::filesystem::path& file, std::vector<plugins::NamedTensor> tensors,
                   const WeightsRequest& request = {});

@@ -8,7 +8,10 @@
 
 namespace tenon::plugins {
 
-std::vector<at::Tensor> find_graph_leaves(const at::Tensor& output) {
+namespace {
+
+// The tensors where gradients accumulate.
+std::vector<at::Tensor> find_leaves(const at::Tensor& output) {
   std::vector<at::Tensor> leaves;
   std::unordered_set<const torch::autograd::Node*> seen;
   std::vector<torch::autograd::Node*> open{output.grad_fn().get()};
@@ -22,10 +25,12 @@ std::vector<at::Tensor> find_graph_leaves(const at::Tensor& output) {
   return leaves;
 }
 
+}  // namespace
+
 std::string find_unregistered(const at::Tensor& output, const std::vector<at::Tensor>& known) {
   std::unordered_set<const c10::TensorImpl*> registered;
   for (const at::Tensor& tensor : known) registered.insert(tensor.unsafeGetTensorImpl());
-  for (const at::Tensor& leaf : find_graph_leaves(output))
+  for (const at::Tensor& leaf : find_leaves(output))
     if (!registered.contains(leaf.unsafeGetTensorImpl()))
       return "a tensor that requires grad, " + describe(leaf) +
              ", is used but not registered: it would neither be trained nor saved; expected every weight to be "

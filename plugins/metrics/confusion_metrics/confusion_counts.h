@@ -52,9 +52,8 @@ class ConfusionCounts {
     const Tensor counted = ne(target, ignore_index_);
     // Clamped, because the product of another target could overflow to a valid cell.
     const Tensor cells = clamp(target, -1, classes_) * classes_ + argmax(inputs[0], 1);
-    const Tensor counts = count_cells(frame, frame.call(kMaskedSelect, {cells, counted}), [&] {
-      return frame.call(kMaskedSelect, {target, counted});
-    });
+    const Tensor counts = count_cells(frame, frame.call(kMaskedSelect, {cells, counted}));
+    if (!counts) throw_outside(frame.call(kMaskedSelect, {target, counted}));
     frame.tensor(kConfusion) += reshape(counts, {classes_, classes_});
     frame.tensor(kUndefined) += count_undefined(inputs[0], 1, counted);
   }
@@ -83,18 +82,21 @@ class ConfusionCounts {
     return number < 0x1p63 ? static_cast<int64_t>(number) : std::numeric_limits<int64_t>::max();
   }
 
-  // `select_targets` returns the counted targets, for the error.
-  template <class SelectTargets>
-  Tensor count_cells(const Frame& frame, const Tensor& cells, const SelectTargets& select_targets) const {
+  // Null if a target is outside of the classes.
+  Tensor count_cells(const Frame& frame, const Tensor& cells) const {
     static const Op kBincount("aten::bincount");
     const int64_t cell_count = classes_ * classes_;
     try {
       const Tensor counts = frame.call(kBincount, {cells, {}, cell_count});
-      if (counts.numel() == cell_count) return counts;
-      throw plugins::outside_classes(read_integer(amax(select_targets(), {0})), classes_, ignore_index_);
+      return counts.numel() == cell_count ? counts : Tensor();
     } catch (const HostError&) {  // a cell is negative
-      throw plugins::outside_classes(read_integer(amin(select_targets(), {0})), classes_, ignore_index_);
+      return {};
     }
+  }
+
+  [[noreturn]] void throw_outside(const Tensor& targets) const {
+    const int64_t least = read_integer(amin(targets, {0}));
+    throw plugins::outside_classes(least < 0 ? least : read_integer(amax(targets, {0})), classes_, ignore_index_);
   }
 
   int64_t classes_;
