@@ -11,6 +11,7 @@ namespace {
 
 constexpr int kLargestKept = 1 << 30;
 constexpr int kLargestKeptByOldGlibc = 32 << 20;  // its limit of M_MMAP_THRESHOLD
+constexpr int kHeapGrowth = 32 << 20;
 
 bool is_users_choice() {
   for (char** variable = environ; variable && *variable; ++variable) {
@@ -28,6 +29,8 @@ void keep_freed_memory() {
   if (mallopt(M_MMAP_THRESHOLD, kLargestKept) == 0) mallopt(M_MMAP_THRESHOLD, kLargestKeptByOldGlibc);
   // This much free memory at the end of the heap is kept.
   mallopt(M_TRIM_THRESHOLD, kLargestKept);
+  // The heap grows by at least this much, so that huge pages fit into what is new (pipeline/device/tensor_memory.h).
+  mallopt(M_TOP_PAD, kHeapGrowth);
 }
 
 }  // namespace tenon::host

@@ -3,8 +3,11 @@
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/alignment.h>
 #include <c10/core/impl/alloc_cpu.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -49,6 +52,16 @@ struct alignas(kAlignment) Header {
   uint32_t size_class;
 };
 
+// Requests huge pages of the kernel in what the heap has grown by since the last call
+// (https://docs.kernel.org/admin-guide/mm/transhuge.html). They are only made of memory that was not used before, so
+// this follows each allocation. Ignores errors, because the memory is the same without huge pages.
+void prefer_huge_pages_in_heap() {
+  static std::atomic<uintptr_t> known_end = UINTPTR_MAX;
+  const auto end = reinterpret_cast<uintptr_t>(sbrk(0));  // no system call: the C library knows it
+  const uintptr_t begin = known_end.exchange(end, std::memory_order_relaxed);
+  if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+}
+
 // Aligns by hand. posix_memalign() of glibc needs more than it returns, so it never reuses a freed block for a
 // tensor of the same size, and blocks of large tensors that come and go would make the heap grow.
 Header* allocate_memory(size_t bytes) {
@@ -58,6 +71,7 @@ Header* allocate_memory(size_t bytes) {
     c10::free_cpu(c10::alloc_cpu(bytes));  // throws LibTorch's error
     throw std::bad_alloc();
   }
+  prefer_huge_pages_in_heap();
   const auto address = reinterpret_cast<uintptr_t>(allocated);
   auto* const block = reinterpret_cast<Header*>((address + kAlignment - 1) / kAlignment * kAlignment);
   block->allocated = allocated;
@@ -142,8 +156,15 @@ class TensorMemory final : public c10::Allocator {
 // Never destroyed, because tensors are freed while the process exits.
 void reuse_tensor_memory() {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  static auto* const memory = new TensorMemory;
-  c10::SetCPUAllocator(memory);
+  static TensorMemory* const memory = [] {
+    auto* const made = new TensorMemory;
+    c10::SetCPUAllocator(made);
+    prefer_huge_pages_in_heap();
+    std::free(std::malloc(size_t{1} << 20));  // lets the heap grow before the first tensor
+    prefer_huge_pages_in_heap();
+    return made;
+  }();
+  (void)memory;
 #endif
 }
 

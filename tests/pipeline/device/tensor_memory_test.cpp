@@ -3,7 +3,11 @@
 #include <malloc.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +20,19 @@ using tenon::pipeline::reuse_tensor_memory;
 namespace {
 
 at::Tensor make(int64_t floats) { return at::empty({floats}, at::kFloat); }
+
+// Returns whether huge pages were requested at this address (proc(5), /proc/pid/smaps).
+bool prefers_huge_pages(const void* address) {
+  const auto place = reinterpret_cast<uintptr_t>(address);
+  std::ifstream mappings("/proc/self/smaps");
+  bool is_here = false;
+  for (std::string line; std::getline(mappings, line);) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) is_here = begin <= place && place < end;
+    if (is_here && line.starts_with("VmFlags:")) return line.find(" hg") != std::string::npos;
+  }
+  return false;
+}
 
 }  // namespace
 
@@ -94,5 +111,18 @@ TEST_CASE("large tensors that come and go between others do not make the heap gr
   for (int i = 0; i < 50; ++i) make_both();
   // The others take 10 MB. The large ones would take 200 MB.
   CHECK(mallinfo2().arena - before < 20'000'000);
+}
+
+TEST_CASE("large tensors in the heap have huge pages where the kernel offers them") {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) return;
+  reuse_tensor_memory();
+  REQUIRE(mallopt(M_MMAP_THRESHOLD, 1 << 28) == 1);
+  const at::Tensor first = make(2'000'000);  // begins in the part of the heap that was there before
+  std::vector<at::Tensor> tensors;
+  for (int i = 0; i < 10; ++i) tensors.push_back(make(2'000'000));
+  for (const at::Tensor& tensor : tensors) {
+    CHECK(prefers_huge_pages(tensor.data_ptr()));
+    CHECK(prefers_huge_pages(tensor.data_ptr<float>() + tensor.numel() - 1));
+  }
 }
 #endif
