@@ -4,8 +4,11 @@
 #include <torch/nn/init.h>
 
 #include <cmath>
+#include <functional>
+#include <stdexcept>
 
 #include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 
@@ -59,8 +62,12 @@ tenon_status build(void*, const tenon_builder* builder) {
   return TENON_OK;
 }
 
-tenon_status forward(void*, const tenon_frame*, tenon_tensor* const* inputs, uint64_t, tenon_tensor** outputs,
+// What forward() computes with its input before it returns it.
+std::function<void(const at::Tensor& x, const tenon_frame* frame)> compute;
+
+tenon_status forward(void*, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t, tenon_tensor** outputs,
                      uint64_t) {
+  if (compute) compute(to_tensor(inputs[0]), frame);
   outputs[0] = inputs[0];
   return TENON_OK;
 }
@@ -101,6 +108,23 @@ std::string refusal_of(std::vector<Declared> expected) {
     return error.what();
   }
   return "";
+}
+
+// Returns the error of a forward of the declared model.
+std::string failure_of(std::function<void(const at::Tensor& x, const tenon_frame* frame)> network,
+                       const StepContext& context = {}) {
+  install_libtorch();
+  compute = std::move(network);
+  Model model(kComponent, {});
+  model.build();
+  std::string message;
+  try {
+    model.forward(context, {at::ones({4, 2})});
+  } catch (const tenon::support::Error& error) {
+    message = error.what();
+  }
+  compute = nullptr;
+  return message;
 }
 
 }  // namespace
@@ -170,4 +194,44 @@ TEST_CASE("invalid declarations are refused with the tensor's name") {
   CHECK(refusal_of({{"w", {2}, TENON_INIT_CONSTANT, 0, 0, 77}}).find("the dtype 77 does not exist") !=
         std::string::npos);
   CHECK(refusal_of({{"w", {-2}, TENON_INIT_CONSTANT, 0, 0}}).find("declare w: ") != std::string::npos);
+}
+
+TEST_CASE("an error in a forward names the operator and its tensors") {
+  declared = {{"body.0.weight", {3, 2}, TENON_INIT_CONSTANT, 1, 0},
+              {"head.weight", {2, 5}, TENON_INIT_CONSTANT, 1, 0},
+              {"head.bias", {2}, TENON_INIT_CONSTANT, 1, 0}};
+  const auto weight = [](const tenon_frame* frame, size_t i) { return to_tensor(frame->tensors[i]); };
+
+  CHECK(failure_of([&](const at::Tensor& x, const tenon_frame* frame) {
+          at::linear(at::linear(x, weight(frame, 0)), weight(frame, 1), weight(frame, 2));
+        }).ends_with("; in aten::linear(float32 [4,3], head.weight: float32 [2,5], head.bias: float32 [2])"));
+  // A view of a weight, within another operator
+  CHECK(failure_of([&](const at::Tensor& x, const tenon_frame* frame) {
+          at::matmul(x, weight(frame, 1).t());
+        }).ends_with("; in aten::matmul(float32 [4,2], head.weight: float32 [5,2])"));
+  // An operator without weights
+  CHECK(failure_of([&](const at::Tensor& x, const tenon_frame* frame) {
+          at::cat({at::linear(x, weight(frame, 0)), at::ones({5, 1})}, 1);
+        }).ends_with("; in aten::cat(float32 [4,3], float32 [5,1]), after body.0"));
+}
+
+TEST_CASE("an error in a forward names no operator that did not fail") {
+  declared = {{"weight", {3, 2}, TENON_INIT_CONSTANT, 1, 0}};
+  const auto matmul = [](const at::Tensor& x, const tenon_frame*) { at::matmul(x, x); };
+
+  CHECK(failure_of([](const at::Tensor& x, const tenon_frame*) {
+          at::relu(x);
+          throw std::runtime_error("the table is empty");
+        }).ends_with("the table is empty"));
+  // The second error is another one.
+  int calls = 0;
+  CHECK(failure_of([&](const at::Tensor& x, const tenon_frame* frame) {
+          if (calls++ == 0) throw std::runtime_error("the file is not ready");
+          matmul(x, frame);
+        }).ends_with("the file is not ready"));
+  // Other ranks would have to repeat the forward too.
+  StepContext with_ranks;
+  with_ranks.world_size = 2;
+  CHECK(failure_of(matmul, with_ranks).find("; in ") == std::string::npos);
+  CHECK(failure_of(matmul).find("; in aten::matmul(") != std::string::npos);
 }

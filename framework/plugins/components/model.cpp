@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "framework/plugins/components/failed_operator.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 
@@ -184,6 +185,19 @@ void Model::read_tied_tensors() {
 }
 
 std::vector<at::Tensor> Model::forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
+  std::vector<at::Tensor> outputs;
+  try {
+    outputs = call_forward(context, inputs);
+  } catch (const Error& error) {
+    const std::string operator_text = describe_failure(context, inputs, error);
+    if (operator_text.empty()) throw;
+    throw Error(error.kind(), error.what() + ("; in " + operator_text));
+  }
+  check_outputs(context, inputs, outputs);
+  return outputs;
+}
+
+std::vector<at::Tensor> Model::call_forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
   Frame frame(context, handles_);
   frame.set_buffers(buffers_);
   const std::vector<tenon_tensor*> input_handles = to_handles(inputs);
@@ -202,8 +216,25 @@ std::vector<at::Tensor> Model::forward(const StepContext& context, const std::ve
                   component().describe() + ", forward: returned no " + ports_.outputs[i].name + " (null)");
     outputs.push_back(to_tensor(output_handles[i]));
   }
-  check_outputs(context, inputs, outputs);
   return outputs;
+}
+
+// Repeats the forward. Not with several ranks, which would have to take part, and not after an error of CUDA, which any
+// later operator may report. "" if the operator is unknown or the second error is another one.
+std::string Model::describe_failure(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                                    const Error& error) const {
+  const std::string_view text = error.what();
+  if (context.world_size > 1 || context.observer || text.find("CUDA") != text.npos) return "";
+  bool is_same = false;
+  const std::string operator_text = find_failed_operator(tensors_, [&] {
+    try {
+      call_forward(context, inputs);
+    } catch (const Error& again) {
+      is_same = again.what() == text;
+      throw;
+    }
+  });
+  return is_same ? operator_text : "";
 }
 
 // Checked on every call: a wrong shape that broadcasts would silently train the wrong thing.

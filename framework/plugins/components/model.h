@@ -14,6 +14,7 @@
 #include "framework/plugins/components/decoding.h"
 #include "framework/plugins/components/instance.h"
 #include "framework/plugins/tensors/frame.h"
+#include "framework/support/error.h"
 
 namespace tenon::plugins {
 
@@ -51,7 +52,8 @@ class Model {
   // The extension TENON_DECODING; nothing if the model does not have it.
   const std::optional<Decoding>& decoding() const { return decoding_; }
 
-  // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step.
+  // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step, and with the
+  // operator that failed where the forward can be repeated.
   std::vector<at::Tensor> forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
 
   // Reads further tokens of sequences, see tenon/decoding.h. In the first call `cache` is empty; in later calls all
@@ -65,6 +67,9 @@ class Model {
   void read_decoding();
   void read_tied_tensors();
   void read_frozen_parameters();
+  std::vector<at::Tensor> call_forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
+  std::string describe_failure(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                               const support::Error& error) const;
   void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
                      const std::vector<at::Tensor>& outputs) const;
 

@@ -156,8 +156,12 @@ void Catalogue::remember_duplicate(const ComponentName& name, const fs::path& fi
   if (const fs::path* const owner = find_owner(name)) duplicates_.try_emplace(name, *owner, file);
 }
 
+void Catalogue::require_single(const ComponentName& name) const {
+  if (const auto duplicate = duplicates_.find(name); duplicate != duplicates_.end()) throw_duplicate(*duplicate);
+}
+
 const Component& Catalogue::find(ComponentKind kind, const std::string& id) const {
-  if (const auto duplicate = duplicates_.find({kind, id}); duplicate != duplicates_.end()) throw_duplicate(*duplicate);
+  require_single({kind, id});
   const auto found = components_.find({kind, id});
   if (found == components_.end())
     throw Error(ErrorKind::plugin, std::string("no ") + config::to_string(kind) + " \"" + id + "\"" +
@@ -167,7 +171,7 @@ const Component& Catalogue::find(ComponentKind kind, const std::string& id) cons
 
 const ComponentSchema* Catalogue::find_schema(ComponentKind kind, const std::string& id) const {
   const ComponentName name{kind, id};
-  if (const auto duplicate = duplicates_.find(name); duplicate != duplicates_.end()) throw_duplicate(*duplicate);
+  require_single(name);
   if (const auto found = components_.find(name); found != components_.end()) return &found->second.schema;
   for (const PluginFile& file : closed_)
     if (const ComponentSchema* schema = find_in(file, name)) return schema;

@@ -61,6 +61,7 @@ class Catalogue final : public config::SchemaSource {
   // The other file that has such a component; null if there is none.
   const std::filesystem::path* find_owner(const config::ComponentName& name) const;
   void remember_duplicate(const config::ComponentName& name, const std::filesystem::path& file);
+  void require_single(const config::ComponentName& name) const;  // throws Error(plugin) if two plugins have it
 
   std::vector<std::filesystem::path> directories_;
   const tenon_host* host_;
