@@ -67,7 +67,13 @@ std::function<void(const at::Tensor& x, const tenon_frame* frame)> compute;
 
 tenon_status forward(void*, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t, tenon_tensor** outputs,
                      uint64_t) {
-  if (compute) compute(to_tensor(inputs[0]), frame);
+  try {
+    if (compute) compute(to_tensor(inputs[0]), frame);
+  } catch (const c10::Error& error) {
+    return fail(TENON_FAILED, error.what_without_backtrace());
+  } catch (const std::exception& error) {
+    return fail(TENON_FAILED, error.what());
+  }
   outputs[0] = inputs[0];
   return TENON_OK;
 }
@@ -204,15 +210,15 @@ TEST_CASE("an error in a forward names the operator and its tensors") {
 
   CHECK(failure_of([&](const at::Tensor& x, const tenon_frame* frame) {
           at::linear(at::linear(x, weight(frame, 0)), weight(frame, 1), weight(frame, 2));
-        }).ends_with("; in aten::linear(float32 [4,3], head.weight: float32 [2,5], head.bias: float32 [2])"));
+        }).ends_with("; in aten::linear(float32 [4, 3], head.weight: float32 [2, 5], head.bias: float32 [2])"));
   // A view of a weight, within another operator
   CHECK(failure_of([&](const at::Tensor& x, const tenon_frame* frame) {
           at::matmul(x, weight(frame, 1).t());
-        }).ends_with("; in aten::matmul(float32 [4,2], head.weight: float32 [5,2])"));
+        }).ends_with("; in aten::matmul(float32 [4, 2], head.weight: float32 [5, 2])"));
   // An operator without weights
   CHECK(failure_of([&](const at::Tensor& x, const tenon_frame* frame) {
           at::cat({at::linear(x, weight(frame, 0)), at::ones({5, 1})}, 1);
-        }).ends_with("; in aten::cat(float32 [4,3], float32 [5,1]), after body.0"));
+        }).ends_with("; in aten::cat(float32 [4, 3], float32 [5, 1]), after body.0"));
 }
 
 TEST_CASE("an error in a forward names no operator that did not fail") {
