@@ -54,11 +54,14 @@ struct alignas(kAlignment) Header {
 
 // Requests huge pages of the kernel in what the heap has grown by since the last call
 // (https://docs.kernel.org/admin-guide/mm/transhuge.html). They are only made of memory that was not used before, so
-// this follows each allocation. Ignores errors, because the memory is the same without huge pages.
+// this follows each allocation, and each free, which may shrink the heap. Ignores errors, because the memory is the
+// same without huge pages.
 void prefer_huge_pages_in_heap() {
   static std::atomic<uintptr_t> known_end = UINTPTR_MAX;
   const auto end = reinterpret_cast<uintptr_t>(sbrk(0));  // no system call: the C library knows it
-  const uintptr_t begin = known_end.exchange(end, std::memory_order_relaxed);
+  const uintptr_t begin = known_end.load(std::memory_order_relaxed);
+  if (begin == end) return;
+  known_end.store(end, std::memory_order_relaxed);
   if (end > begin) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
 }
 
@@ -78,7 +81,10 @@ Header* allocate_memory(size_t bytes) {
   return block;
 }
 
-void free_memory(Header* block) { std::free(block->allocated); }
+void free_memory(Header* block) {
+  std::free(block->allocated);
+  prefer_huge_pages_in_heap();
+}
 
 // The kept blocks of a thread. Its destructor runs before the thread's last tensors are freed.
 class KeptBlocks {
