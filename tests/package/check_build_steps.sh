@@ -39,7 +39,7 @@ expect() {
 }
 
 expect 'first build' 'tenon: configuring build/release
-tenon: building (3 steps; the first build takes about 4 minutes on two cores)' small
+tenon: building (3 steps; the first build takes 5 to 10 minutes on two cores)' small
 for name in one two host; do test -e "$tree/build/release/bin/$name"; done
 expect 'up to date' '' small
 printf 'new\n' >"$tree/listed/one"
