@@ -166,8 +166,7 @@ void reuse_tensor_memory() {
     auto* const made = new TensorMemory;
     c10::SetCPUAllocator(made);
     prefer_huge_pages_in_heap();
-    std::free(std::malloc(size_t{1} << 20));  // lets the heap grow before the first tensor
-    prefer_huge_pages_in_heap();
+    made->raw_deallocate(made->raw_allocate(size_t{1} << 20));  // lets the heap grow before the first tensor
     return made;
   }();
   (void)memory;
