@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "framework/plugins/tensors/operator_inputs.h"
 #include "framework/profiling/operator_macs.h"
 #include "framework/support/check.h"
 
@@ -18,10 +19,6 @@ namespace tenon::profiling {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-const void* memory_of(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
-}
 
 // Returns the common dotted prefix of both names.
 std::string find_common_module(const std::string& one, const std::string& other) {
@@ -55,7 +52,8 @@ std::string module_of(const std::string& tensor) {
 class OperatorLog::Observer {
  public:
   explicit Observer(const std::vector<plugins::NamedTensor>& model) {
-    for (const plugins::NamedTensor& named : model) modules_.emplace(memory_of(named.tensor), module_of(named.name));
+    for (const plugins::NamedTensor& named : model)
+      modules_.emplace(plugins::memory_of(named.tensor), module_of(named.name));
     modules_.erase(nullptr);
   }
 
@@ -90,15 +88,13 @@ class OperatorLog::Observer {
 
  private:
   std::string find_module(c10::ArrayRef<const c10::IValue> inputs) const {
-    for (const c10::IValue& input : inputs) {
-      if (input.isTensor())
-        if (const auto found = modules_.find(memory_of(input.toTensor())); found != modules_.end())
-          return found->second;
-      if (!input.isTensorList()) continue;
-      for (const at::Tensor& tensor : input.toTensorVector())
-        if (const auto found = modules_.find(memory_of(tensor)); found != modules_.end()) return found->second;
-    }
-    return "";
+    const std::string* module = nullptr;
+    for (const c10::IValue& input : inputs)
+      plugins::visit_tensors(input, [&](const at::Tensor& tensor) {
+        const auto found = modules_.find(plugins::memory_of(tensor));
+        if (!module && found != modules_.end()) module = &found->second;
+      });
+    return module ? *module : "";
   }
 
   std::map<const void*, std::string> modules_;

@@ -18,6 +18,14 @@ class BySample final {
   bool is_capturable() const { return false; }
 };
 
+class Misspelt final {
+ public:
+  std::vector<tenon::Port> ports() const { return {tenon::input("output", "N"), tenon::input("target", "N")}; }
+  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
+    return {sum(inputs["label"]), 1.0};
+  }
+};
+
 class InParts final {
  public:
   std::vector<tenon::Port> ports() const { return {tenon::input("output", "N")}; }
@@ -72,6 +80,10 @@ struct MadeLoss : Made<BySample, tenon_loss> {
   MadeLoss() : Made(tenon::loss<BySample>("id", "doc")) {}
 };
 
+struct MadeMisspelt : Made<Misspelt, tenon_loss> {
+  MadeMisspelt() : Made(tenon::loss<Misspelt>("id", "doc")) {}
+};
+
 struct MadeInParts : Made<InParts, tenon_loss> {
   MadeInParts() : Made(tenon::loss<InParts>("id", "doc")) {}
 };
@@ -96,6 +108,13 @@ TEST_CASE_FIXTURE(MadeLoss, "an exception of a loss becomes a status and a messa
   tenon_loss_result result = make_result();
   CHECK(table.forward(self, &frame, &input, 1, &result) == TENON_UNSUPPORTED);
   CHECK(host.failure == "an empty batch");
+}
+
+TEST_CASE_FIXTURE(MadeMisspelt, "an unknown input port is refused with the names of the ports") {
+  tenon_tensor* inputs[] = {host.make_tensor({1}), host.make_tensor({1})};
+  tenon_loss_result result = make_result();
+  CHECK(table.forward(self, &frame, inputs, 2, &result) == TENON_NOT_FOUND);
+  CHECK(host.failure == "there is no input port \"label\"; the input ports are: output, target");
 }
 
 TEST_CASE_FIXTURE(MadeLoss, "a loss without parts has no such function") { CHECK((table.parts == nullptr)); }

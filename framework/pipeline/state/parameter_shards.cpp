@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "framework/plugins/tensors/operator_inputs.h"
 #include "framework/support/check.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
@@ -23,19 +24,6 @@ namespace {
 
 constexpr size_t kOutside = 0;  // the unit of weights that are used outside of segments, or in several
 
-const void* memory_of(const at::Tensor& tensor) {
-  return tensor.defined() && tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
-}
-
-template <class Use>
-void visit_tensors(const c10::IValue& value, Use&& use) {
-  if (value.isTensor()) {
-    use(value.toTensor());
-  } else if (value.isList()) {
-    for (const c10::IValue& element : value.toListRef()) visit_tensors(element, use);
-  }
-}
-
 }  // namespace
 
 // Collects the units that use each parameter, from the inputs of the operators of this thread.
@@ -44,7 +32,7 @@ class ParameterShards::Observer {
   // `use`: called before an operator reads the parameter.
   Observer(const std::vector<optimization::NamedTensor>& parameters, std::function<void(size_t)> use)
       : use_(std::move(use)), users_(parameters.size()) {
-    for (size_t i = 0; i < parameters.size(); ++i) by_memory_[memory_of(parameters[i].tensor)].push_back(i);
+    for (size_t i = 0; i < parameters.size(); ++i) by_memory_[plugins::memory_of(parameters[i].tensor)].push_back(i);
     TENON_CHECK(current_ == nullptr, "two observers at once");
     current_ = this;
     handle_ = at::addThreadLocalCallback(
@@ -74,8 +62,8 @@ class ParameterShards::Observer {
   void note(c10::ArrayRef<const c10::IValue> inputs) {
     if (is_using_) return;  // an operator that gathers the parameter
     for (const c10::IValue& input : inputs)
-      visit_tensors(input, [this](const at::Tensor& tensor) {
-        const void* const memory = memory_of(tensor);
+      plugins::visit_tensors(input, [this](const at::Tensor& tensor) {
+        const void* const memory = plugins::memory_of(tensor);
         const auto found = memory ? by_memory_.find(memory) : by_memory_.end();
         if (found == by_memory_.end()) return;
         is_using_ = true;

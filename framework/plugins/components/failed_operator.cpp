@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 
+#include "framework/plugins/tensors/operator_inputs.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 
 namespace tenon::plugins {
@@ -37,16 +38,11 @@ class Search {
     current_ = {};
     std::string tensors;
     const auto add = [&](const at::Tensor& tensor) {
-      if (!tensor.defined()) return;
       const NamedTensor* const named = find_named(model_, tensor);
       if (named && current_.layer.empty()) current_.layer = layer_of(named->name);
       tensors += (tensors.empty() ? "" : ", ") + (named ? named->name + ": " : std::string()) + describe(tensor);
     };
-    for (const c10::IValue& input : function.inputs()) {
-      if (input.isTensor()) add(input.toTensor());
-      if (!input.isTensorList()) continue;
-      for (const at::Tensor& tensor : input.toTensorVector()) add(tensor);
-    }
+    for (const c10::IValue& input : function.inputs()) visit_tensors(input, add);
     current_.call = std::string(function.name()) + "(" + tensors + ")";
   }
 

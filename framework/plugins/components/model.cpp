@@ -189,7 +189,7 @@ std::vector<at::Tensor> Model::forward(const StepContext& context, const std::ve
   try {
     outputs = call_forward(context, inputs);
   } catch (const Error& error) {
-    const std::string operator_text = describe_failure(context, inputs, error);
+    const std::string operator_text = find_failed_operator(context, inputs, error);
     if (operator_text.empty()) throw;
     throw Error(error.kind(), error.what() + ("; in " + operator_text));
   }
@@ -221,12 +221,12 @@ std::vector<at::Tensor> Model::call_forward(const StepContext& context, const st
 
 // Repeats the forward. Not with several ranks, which would have to take part, and not after an error of CUDA, which any
 // later operator may report. "" if the operator is unknown or the second error is another one.
-std::string Model::describe_failure(const StepContext& context, const std::vector<at::Tensor>& inputs,
-                                    const Error& error) const {
+std::string Model::find_failed_operator(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                                        const Error& error) const {
   const std::string_view text = error.what();
   if (context.world_size > 1 || context.observer || text.find("CUDA") != text.npos) return "";
   bool is_same = false;
-  const std::string operator_text = find_failed_operator(tensors_, [&] {
+  const std::string operator_text = plugins::find_failed_operator(tensors_, [&] {
     try {
       call_forward(context, inputs);
     } catch (const Error& again) {

@@ -68,8 +68,8 @@ class Model {
   void read_tied_tensors();
   void read_frozen_parameters();
   std::vector<at::Tensor> call_forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
-  std::string describe_failure(const StepContext& context, const std::vector<at::Tensor>& inputs,
-                               const support::Error& error) const;
+  std::string find_failed_operator(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                                   const support::Error& error) const;
   void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
                      const std::vector<at::Tensor>& outputs) const;
 

@@ -285,7 +285,10 @@ class Inputs {
       if (port.name == name) return (*this)[index];
       ++index;
     }
-    throw Error(TENON_NOT_FOUND, "there is no input port \"" + std::string(name) + "\"");
+    std::string names;
+    for (const Port& port : *ports_)
+      if (port.direction == TENON_INPUT) names += (names.empty() ? "" : ", ") + port.name;
+    throw Error(TENON_NOT_FOUND, "there is no input port \"" + std::string(name) + "\"; the input ports are: " + names);
   }
 
  private:
