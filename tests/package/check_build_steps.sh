@@ -6,7 +6,7 @@ set -euo pipefail
 scripts=$1 tree=$2/tree
 rm -rf "$2"
 mkdir -p "$tree/scripts" "$tree/listed"
-cp "$scripts/build" "$tree/scripts/build"
+cp "$scripts/build" "$scripts/help.sh" "$tree/scripts"
 printf '#!/bin/sh\n' >"$tree/scripts/dependencies"
 chmod +x "$tree/scripts/dependencies"
 printf 'one\n' >"$tree/listed/one"
