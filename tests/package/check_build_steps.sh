@@ -7,7 +7,7 @@ scripts=$1 tree=$2/tree
 rm -rf "$2"
 mkdir -p "$tree/scripts" "$tree/listed"
 cp "$scripts/build" "$scripts/help.sh" "$tree/scripts"
-printf '#!/bin/sh\n' >"$tree/scripts/dependencies"
+printf '#!/bin/sh\necho "$@" >"%s/wanted"\n' "$2" >"$tree/scripts/dependencies"
 chmod +x "$tree/scripts/dependencies"
 printf 'one\n' >"$tree/listed/one"
 printf 'two\n' >"$tree/listed/two"
@@ -42,6 +42,9 @@ expect 'first build' 'tenon: configuring build/release
 tenon: building (3 steps; the first build takes 5 to 10 minutes on two cores)' small
 for name in one two host; do test -e "$tree/build/release/bin/$name"; done
 expect 'up to date' '' small
+test "$(cat "$2/wanted")" = --unless-done
+expect 'all targets' ''
+test "$(cat "$2/wanted")" = '--for-tests --unless-done'
 printf 'new\n' >"$tree/listed/one"
 expect 'a changed file' 'tenon: building (1 step)' small
 printf 'three\n' >"$tree/listed/three"

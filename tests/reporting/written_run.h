@@ -12,8 +12,8 @@ namespace tenon::reporting {
 struct WrittenRun {
   std::string name = "digits/2026-11-21T11-30-05";
   std::string plan = "[run]\nseed = 0\n[model]\nuse = \"mlp\"\n[optimizer]\nlr = 0.1\n";
-  std::string record = "{}";         // run.json
-  std::vector<std::string> history;  // the lines of history.jsonl
+  std::string record = "{}";              // run.json
+  std::vector<std::string> history = {};  // the lines of history.jsonl
 };
 
 // Returns a line of a history: R"({"event": "validation", "epoch": 1, "step": STEP, ...})". `metrics`: JSON members.
