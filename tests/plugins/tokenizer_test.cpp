@@ -24,7 +24,9 @@ const std::string kReplacement = "\xEF\xBF\xBD";
 
 // A tokenizer of bytes with three more tokens, which are special. Tests change its parts.
 struct Plugin {
-  std::vector<tenon_string> fields = std::vector<tenon_string>(1, TENON_STRING("tokens"));
+  Plugin() { fields.push_back(TENON_STRING("tokens")); }
+
+  std::vector<tenon_string> fields;
   tenon_tokenizer_info info = {sizeof(tenon_tokenizer_info), nullptr, 1, 259, 256, 257, 258};
   bool has_info = true;
   std::function<tenon_status(tenon_string, const tenon_token_sink*)> encode;
