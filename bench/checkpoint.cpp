@@ -4,7 +4,7 @@
 //   build/release/bin/benchmark_checkpoint FOLDER [ROUNDS]
 //
 // Prints the seconds for writing (with digests, fsync and the renames), for verifying, and for verifying and loading.
-// The files are in the page cache. Build with -DTENON_BENCHMARKS=ON. docs/benchmarks/checkpoints.md has the results.
+// The files are in the page cache. docs/benchmarks/checkpoints.md has the results.
 // bench/checkpoint.py is the Python counterpart.
 #include <tenon/abi.h>
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,13 +36,13 @@ int main(int count, char** arguments) {
   const auto number = [&](int index) { return static_cast<int64_t>(std::stoll(arguments[index])); };
   plugins::install_libtorch();
   const auto catalogue = plugins::Catalogue::open({arguments[1]}, plugins::host_table(), plugins::torch_build());
-  config::RunPlan plan{};
-  plan.model.use = "gpt";
-  plan.model.params = {
+  const auto plan = std::make_shared<config::RunPlan>();
+  plan->model.use = "gpt";
+  plan->model.params = {
       {"vocabulary_size", number(2)}, {"context", number(3)}, {"layers", number(4)}, {"heads", number(5)},
       {"width", number(6)},           {"dropout", 0.0},       {"bias", true}};
-  pipeline::Evaluation evaluation{&plan,
-                                  plugins::Model(catalogue.find(config::ComponentKind::model, "gpt"), plan.model)};
+  pipeline::Evaluation evaluation{plan,
+                                  plugins::Model(catalogue.find(config::ComponentKind::model, "gpt"), plan->model)};
   evaluation.model.build();
   const pipeline::TokenPorts with = pipeline::find_token_ports(evaluation.model, "the benchmark");
   pipeline::TokenPorts without = with;

@@ -3,8 +3,7 @@
 //   build/release/bin/benchmark_overlap TIMELINE.json
 //
 // Writes the operators and collectives of the last step of rank 0 in the format of chrome://tracing and
-// ui.perfetto.dev. Prints the fraction of the all-reduce time that overlaps with the operators of backward. Build with
-// -DTENON_BENCHMARKS=ON.
+// ui.perfetto.dev. Prints the fraction of the all-reduce time that overlaps with the operators of backward.
 #include <ATen/record_function.h>
 #include <sys/wait.h>
 #include <torch/torch.h>

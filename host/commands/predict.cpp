@@ -146,10 +146,14 @@ void choose_mask(const Arguments& arguments, const plugins::Model& model, Column
 // result.
 Columns choose_all(const Arguments& arguments, const plugins::Model& model, const pipeline::BoundDataset& data,
                    bool holds_text) {
-  const ColumnChoice choice = choose(arguments);
+  ColumnChoice choice = choose(arguments);
   const plugins::Dataset& dataset = data.feed.dataset();
+  const bool has_names = holds_text && dataset.names_samples();
+  choice.reserved = {"index"};
+  if (has_names) choice.reserved.push_back("name");
+  if (arguments.has("top-k")) choice.reserved.push_back("top");
   Columns columns{choose_columns(choice, model, data.transforms.fields(), {dataset.tokenizer(), holds_text})};
-  columns.has_names = holds_text && dataset.names_samples();
+  columns.has_names = has_names;
   columns.top_k = arguments.count("top-k", 1);
   if (arguments.has("masks")) choose_mask(arguments, model, columns);
   if (arguments.has("page")) columns.fields_left = PredictionPage::kMost;
@@ -164,10 +168,6 @@ Columns choose_all(const Arguments& arguments, const plugins::Model& model, cons
   } else if (outputs == 1 && (arguments.has("input") || !arguments.has("output"))) {
     columns.guesses_top = !choice.outputs && choice.apply.empty() && choice.fields.empty();
   }
-  for (const PredictionColumn& column : columns.all)
-    if ((column.name == "name" && columns.has_names) || (column.name == "top" && columns.scores))
-      arguments.refuse("the name \"" + column.name + "\" occurs twice: the file has a column of this name",
-                       "an output or field with another name; choose with --outputs and --fields");
   return columns;
 }
 

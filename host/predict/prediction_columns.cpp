@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "framework/plugins/tensors/tensor_handles.h"
@@ -72,8 +73,8 @@ void require_text(const TextSupport& text) {
 PredictionColumn choose_field(const plugins::SampleField& field, size_t index, const TextSupport& text) {
   const bool is_integer = (TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0;
   if (text.is_writable && text.tokenizer && text.tokenizer->holds_tokens(field.name) && is_integer)
-    return {field.name + "." + print(Apply::text), Source::Kind::field, index, Apply::text};
-  return {field.name, Source::Kind::field, index};
+    return {field.name + "." + print(Apply::text), field.name, Source::Kind::field, index, Apply::text};
+  return {field.name, field.name, Source::Kind::field, index};
 }
 
 std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const plugins::Model& model) {
@@ -88,11 +89,27 @@ std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const p
   std::vector<PredictionColumn> columns;
   for (size_t i = 0; i < chosen.size(); ++i) {
     const size_t index = find(chosen[i], known, "--outputs", "an output of the model");
-    if (functions[i].empty()) columns.push_back({chosen[i], Source::Kind::output, index});
+    if (functions[i].empty()) columns.push_back({chosen[i], chosen[i], Source::Kind::output, index});
     for (const Apply function : functions[i])
-      columns.push_back({chosen[i] + "." + print(function), Source::Kind::output, index, function});
+      columns.push_back({chosen[i] + "." + print(function), chosen[i], Source::Kind::output, index, function});
   }
   return columns;
+}
+
+void require_unique(const std::vector<PredictionColumn>& columns) {
+  std::set<std::pair<Source::Kind, std::string>> known;
+  for (const PredictionColumn& column : columns)
+    if (!known.emplace(column.kind, column.name).second)
+      refuse("the name \"" + column.name +
+             "\" occurs twice; expected unique names: choose with --outputs and --fields");
+}
+
+void distinguish(std::vector<PredictionColumn>& columns, const std::vector<std::string>& reserved) {
+  std::multiset<std::string> names(reserved.begin(), reserved.end());
+  for (const PredictionColumn& column : columns) names.insert(column.name);
+  for (PredictionColumn& column : columns)
+    if (names.count(column.name) > 1)
+      column.name = (column.kind == Source::Kind::field ? "data." : "model.") + column.name;
 }
 
 }  // namespace
@@ -123,7 +140,8 @@ config::ClassNames name_columns(const std::vector<PredictionColumn>& columns,
   config::ClassNames names;
   for (const PredictionColumn& column : columns) {
     if (column.kind == Source::Kind::field) {
-      if (const auto found = of_fields.find(column.name); found != of_fields.end()) names.insert(*found);
+      if (const auto found = of_fields.find(column.source); found != of_fields.end())
+        names.emplace(column.name, found->second);
       continue;
     }
     const at::Tensor& output = batch_tensors.outputs[column.index];
@@ -148,13 +166,8 @@ std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const p
         return column.is_text() && column.kind == Source::Kind::output;
       }))
     require_text(text);
-  std::vector<std::string> names{"index"};
-  for (const PredictionColumn& column : columns) {
-    if (std::ranges::find(names, column.name) != names.end())
-      refuse("the name \"" + column.name + "\" occurs twice; expected unique names" +
-             (column.name == "index" ? ", and index is the sample's number" : ": choose with --outputs and --fields"));
-    names.push_back(column.name);
-  }
+  require_unique(columns);
+  distinguish(columns, choice.reserved);
   return columns;
 }
 

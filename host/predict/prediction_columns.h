@@ -14,7 +14,8 @@ namespace tenon::host {
 struct PredictionColumn {
   enum class Apply { nothing, softmax, sigmoid, argmax, text };
 
-  std::string name;  // "logits", "logits.softmax", "label", "source.text"
+  std::string name;    // "logits", "logits.softmax", "label", "source.text", "data.index"
+  std::string source;  // the output or field
   pipeline::Source::Kind kind;
   size_t index;  // index of the model output or field
   Apply apply = Apply::nothing;
@@ -35,7 +36,8 @@ struct PredictionColumn {
 struct ColumnChoice {
   std::optional<std::vector<std::string>> outputs;  // unset: all
   std::vector<std::string> fields;
-  std::vector<std::string> apply;  // "argmax", "logits=argmax"
+  std::vector<std::string> apply;     // "argmax", "logits=argmax"
+  std::vector<std::string> reserved;  // names of other columns of the file
 };
 
 // What a column of texts needs.
@@ -45,8 +47,9 @@ struct TextSupport {
 };
 
 // Returns the columns for --outputs, --fields and --apply. A field of tokens becomes a text if the file holds text.
-// Throws Error(configuration) for an unknown or repeated name, for a function without an output, and for a text without
-// a tokenizer or in a file that holds none.
+// Where an output and a field have the same name, or one that is reserved, the columns have the names of the run file:
+// "model.area" and "data.area". Throws Error(configuration) for an unknown or repeated name, for a function without an
+// output, and for a text without a tokenizer or in a file that holds none.
 std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const plugins::Model& model,
                                              const std::vector<plugins::SampleField>& fields, const TextSupport& text);
 

@@ -235,6 +235,22 @@ TEST_CASE("host predict writes the outputs of each sample once, in the order of 
   CHECK(largest < 1e-4);
 }
 
+TEST_CASE("outputs and fields with the same name, or that of another column, are named by their source") {
+  const fs::path folder = make_empty_folder("same_names");
+  predict(folder / "first.safetensors", {"--fields", "image,label"});
+  const std::string first = (folder / "first.safetensors").string();
+  predict(folder / "again.safetensors", {"--set", "data.validation={use=\"arrays\", params={path=\"" + first + "\"}}",
+                                         "--fields", "logits,index,label"});
+  const SafetensorsFile given(folder / "first.safetensors"), again(folder / "again.safetensors");
+  CHECK(again.tensors().size() == 5);
+  const auto logits = read_values<float>(given, "logits");
+  CHECK(read_values<float>(again, "data.logits") == logits);
+  CHECK(read_values<float>(again, "model.logits") == logits);
+  CHECK(read_values<int64_t>(again, "data.index") == read_values<int64_t>(given, "index"));
+  CHECK(read_values<int64_t>(again, "index") == read_values<int64_t>(given, "index"));
+  CHECK(read_values<int64_t>(again, "label") == read_values<int64_t>(given, "label"));
+}
+
 TEST_CASE("predicted classes have the accuracy of the run, and probabilities sum to 1") {
   const fs::path folder = make_empty_folder("tables");
   predict(folder / "classes.csv", {"--apply", "argmax", "--fields", "label"});
