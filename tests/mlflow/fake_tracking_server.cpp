@@ -61,20 +61,30 @@ std::pair<int, std::string> refusal(int status, const std::string& code) {
   return {status, json{{"error_code", code}, {"message", "the fake server refuses this"}}.dump()};
 }
 
-}  // namespace
-
-FakeTrackingServer::FakeTrackingServer(int port) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+// Binds to `port`, 0 for a free one, and returns the port. Two sockets may have the same port until both listen.
+int bind_to(int socket, int port) {
   const int yes = 1;
-  setsockopt(listener_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   address.sin_port = htons(static_cast<uint16_t>(port));
   socklen_t size = sizeof address;
-  if (bind(listener_, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(listener_, 16) != 0 ||
-      getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    throw std::runtime_error("the fake tracking server cannot listen on loopback");
-  port_ = ntohs(address.sin_port);
+  if (bind(socket, reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    throw std::runtime_error("the fake tracking server cannot bind to a port of loopback");
+  return ntohs(address.sin_port);
+}
+
+}  // namespace
+
+ReservedPort::ReservedPort() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), number_(bind_to(socket_, 0)) {}
+
+ReservedPort::~ReservedPort() { close(socket_); }
+
+FakeTrackingServer::FakeTrackingServer(int port) : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  port_ = bind_to(listener_, port);
+  if (listen(listener_, 16) != 0) throw std::runtime_error("the fake tracking server cannot listen on loopback");
   thread_ = std::thread([this] { serve(); });
 }
 

@@ -35,15 +35,28 @@ struct Failure {
   std::string header = {};
 };
 
+// A port of loopback that refuses connections until a FakeTrackingServer listens on it. No other program gets it.
+class ReservedPort {
+ public:
+  ReservedPort();
+  ~ReservedPort();
+  ReservedPort(const ReservedPort&) = delete;
+
+  int number() const { return number_; }
+
+ private:
+  int socket_;
+  int number_ = 0;
+};
+
 class FakeTrackingServer {
  public:
-  // Listens on a free port, or on `port`.
+  // Listens on a free port, or on that of a ReservedPort.
   explicit FakeTrackingServer(int port = 0);
   ~FakeTrackingServer();
   FakeTrackingServer(const FakeTrackingServer&) = delete;
 
   std::string uri() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  int port() const { return port_; }
 
   // The next requests fail, in this order. Call it before requests can arrive, or between them.
   void fail_next(std::vector<Failure> failures);

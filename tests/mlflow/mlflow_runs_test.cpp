@@ -20,6 +20,7 @@ namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
 using nlohmann::json;
 using tenon::test::FakeTrackingServer;
+using tenon::test::ReservedPort;
 
 namespace {
 
@@ -181,12 +182,8 @@ TEST_CASE("a run that resumes from an earlier checkpoint is another run with the
 }
 
 TEST_CASE("a run without its server trains as usual, and host sync sends it later") {
-  int port = 0;
-  {
-    const FakeTrackingServer server;
-    port = server.port();
-  }
-  const std::string uri = "http://127.0.0.1:" + std::to_string(port);
+  const ReservedPort port;
+  const std::string uri = "http://127.0.0.1:" + std::to_string(port.number());
   const std::string file = write_run_file("params = { wait_s = 0.2 }");
   const Outcome outcome = run_host({"--config", file}, environment(uri));
   CHECK(outcome.exit_code == 0);
@@ -197,7 +194,7 @@ TEST_CASE("a run without its server trains as usual, and host sync sends it late
   CHECK(early.exit_code != 0);
   CHECK(has(early.errors, uri + " does not have all of "));
 
-  const FakeTrackingServer server(port);
+  const FakeTrackingServer server(port.number());
   const Outcome sync = run_host({"sync", run_folder().string()}, environment(uri));
   CHECK_MESSAGE(sync.exit_code == 0, sync.errors);
   CHECK(sync.output == run_folder().string() + ": the callback mlflow has nothing left to do\n");

@@ -264,17 +264,13 @@ TEST_CASE("user and password, or a token, are sent with each request and written
 TEST_CASE("a server that is away gets everything when it is back") {
   LoggedRun run;
   run.add_run(4);
-  int port = 0;
-  {
-    const FakeTrackingServer server;
-    port = server.port();
-  }
+  const tenon::test::ReservedPort port;
   ServerSettings settings;
-  settings.uri = "http://127.0.0.1:" + std::to_string(port);
+  settings.uri = "http://127.0.0.1:" + std::to_string(port.number());
   CHECK_FALSE(run.send(settings, kShortest));
   CHECK(run.warnings.size() == 1);
   run.add_values(5, {{"train/loss", 0.2}});
-  const FakeTrackingServer server(port);
+  const FakeTrackingServer server(port.number());
   CHECK(run.send(server));
   check_complete(server, 5);
 }
