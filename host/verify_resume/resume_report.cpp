@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
@@ -23,8 +24,19 @@ bool is_repeated(const ResumeReport& report, const RunDifference& difference) {
   });
 }
 
+// A metric of the history is in the manifest of a checkpoint, too, as "metric.NAME".
+std::string name_metric(const RunDifference& difference) {
+  constexpr std::string_view prefix = "metric.";
+  return difference.name.starts_with(prefix) ? difference.name.substr(prefix.size()) : difference.name;
+}
+
+// The last value of a metric that varies may be the same in both runs without interruption.
 bool is_left_out(const ResumeReport& report, const RunDifference& difference) {
-  return difference.is_callbacks && is_repeated(report, difference);
+  if (!difference.is_callbacks) return false;
+  return is_repeated(report, difference) ||
+         std::ranges::any_of(report.repeated.differences, [&](const RunDifference& one) {
+           return one.is_callbacks && one.file == "history.jsonl" && one.name == name_metric(difference);
+         });
 }
 
 std::string count(int64_t number, const char* what) {

@@ -149,13 +149,19 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
   parts_->monitor = std::make_unique<FailureMonitor>(
       reconnect(world, rendezvous, timeout), world, timeout,
       FailureMonitor::Activity{std::move(describe_activity), std::move(find_overdue_call)});
-  wait_for_all([&] {
-    if (!parts_->monitor->wait_for_rank0(timeout)) throw Error(ErrorKind::rank_lost, "rank 0 has not joined the run");
-    if (make_nccl)
-      parts_->nccl = make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", parts_->store),
-                               static_cast<int>(world.rank), static_cast<int>(world.size), timeout);
-    parts_->group = make_group(parts_->store, world, plan.interface, timeout, parts_->nccl);
-  });
+  try {
+    wait_for_all([&] {
+      if (!parts_->monitor->wait_for_rank0(timeout)) throw Error(ErrorKind::rank_lost, "rank 0 has not joined the run");
+      if (make_nccl)
+        parts_->nccl = make_nccl(c10::make_intrusive<c10d::PrefixStore>("nccl", parts_->store),
+                                 static_cast<int>(world.rank), static_cast<int>(world.size), timeout);
+      parts_->group = make_group(parts_->store, world, plan.interface, timeout, parts_->nccl);
+    });
+  } catch (const Error&) {
+    // There is no group whose report_failure() could be called. The store, and with it the reason, ends with rank 0.
+    if (world.rank == 0) parts_->monitor->wait_until_received(kCauseTimeout);
+    throw;
+  }
   if (parts_->nccl) parts_->monitor->monitor_errors([nccl = parts_->nccl] { return describe_error(*nccl); });
 }
 
