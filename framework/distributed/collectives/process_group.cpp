@@ -158,7 +158,7 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
       parts_->group = make_group(parts_->store, world, plan.interface, timeout, parts_->nccl);
     });
   } catch (const Error&) {
-    // There is no group whose report_failure() could be called. The store, and with it the reason, ends with rank 0.
+    // There is no group to call report_failure() of. The store, and with it the reason, ends with rank 0.
     if (world.rank == 0) parts_->monitor->wait_until_received(kCauseTimeout);
     throw;
   }
