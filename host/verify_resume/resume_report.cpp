@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
@@ -24,18 +23,13 @@ bool is_repeated(const ResumeReport& report, const RunDifference& difference) {
   });
 }
 
-// A metric of the history is in the manifest of a checkpoint, too, as "metric.NAME".
-std::string name_metric(const RunDifference& difference) {
-  constexpr std::string_view prefix = "metric.";
-  return difference.name.starts_with(prefix) ? difference.name.substr(prefix.size()) : difference.name;
-}
-
-// The last value of a metric that varies may be the same in both runs without interruption.
+// A metric of the history is in the manifest of a checkpoint, too, as "metric.NAME". Its last value may be the same in
+// both runs without interruption although it varies.
 bool is_left_out(const ResumeReport& report, const RunDifference& difference) {
   if (!difference.is_callbacks) return false;
   return is_repeated(report, difference) ||
          std::ranges::any_of(report.repeated.differences, [&](const RunDifference& one) {
-           return one.is_callbacks && one.file == "history.jsonl" && one.name == name_metric(difference);
+           return one.file == "history.jsonl" && difference.name == "metric." + one.name;
          });
 }
 
