@@ -33,6 +33,13 @@ bool has_faulty_kernel(const at::Tensor& input, const at::Tensor& weight, at::In
          std::ranges::all_of(padding, is_zero) && (is_channels_last(input) || is_channels_last(weight));
 }
 
+// Whether oneDNN has only a slow kernel for the gradient of the input.
+bool has_slow_kernel(const at::Tensor& input, const at::Tensor& weight, at::IntArrayRef stride, bool transposed,
+                     int64_t groups) {
+  return at::isReducedFloatingType(input.scalar_type()) && !transposed && groups > 1 && weight.dim() == 4 &&
+         weight.size(1) == 1 && std::ranges::any_of(stride, [](int64_t number) { return number != 1; });
+}
+
 at::Tensor take_every(at::IntArrayRef stride, at::Tensor image) {
   const at::MemoryFormat format = image.suggest_memory_format();
   for (size_t i = 0; i < stride.size(); ++i)
@@ -116,14 +123,29 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
     const at::Tensor& output_gradient, const at::Tensor& input, const at::Tensor& weight,
     at::OptionalIntArrayRef bias_sizes, at::IntArrayRef stride, at::IntArrayRef padding, at::IntArrayRef dilation,
     bool transposed, at::IntArrayRef output_padding, int64_t groups, std::array<bool, 3> output_mask) {
-  const auto compute = [&](const at::Tensor& from, at::IntArrayRef with_stride, std::array<bool, 3> mask) {
+  using Gradients = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+  const auto compute = [&](const at::Tensor& from, at::IntArrayRef with_stride, std::array<bool, 3> mask) -> Gradients {
     return at::native::convolution_backward(output_gradient, from, weight, bias_sizes, with_stride, padding, dilation,
                                             transposed, output_padding, groups, mask);
   };
+  if (output_mask[0] && has_slow_kernel(input, weight, stride, transposed, groups)) {
+    // LibTorch reads only the shape of this tensor.
+    const at::Tensor shape = at::empty_like(input, input.options().dtype(at::kFloat));
+    const at::Tensor of_input = std::get<0>(at::native::convolution_backward(
+        output_gradient.to(at::kFloat), shape, weight.to(at::kFloat), bias_sizes, stride, padding, dilation, transposed,
+        output_padding, groups, {true, false, false}));
+    Gradients gradients;
+    if (output_mask[1] || output_mask[2])
+      gradients =
+          operators::convolution_backward(output_gradient, input, weight, bias_sizes, stride, padding, dilation,
+                                          transposed, output_padding, groups, {false, output_mask[1], output_mask[2]});
+    std::get<0>(gradients) = of_input.to(input.scalar_type());
+    return gradients;
+  }
   if (!output_mask[1]) return compute(input, stride, output_mask);
   if (const auto shape =
           find_depthwise_shape(output_gradient, input, weight, stride, padding, dilation, transposed, groups)) {
-    std::tuple<at::Tensor, at::Tensor, at::Tensor> gradients;
+    Gradients gradients;
     if (output_mask[0] || output_mask[2]) gradients = compute(input, stride, {output_mask[0], false, output_mask[2]});
     std::get<1>(gradients) = input.scalar_type() == at::kFloat
                                  ? depthwise_gradient<float>(output_gradient, input, weight, *shape)

@@ -93,9 +93,10 @@ TEST_CASE("gradients of depthwise convolutions are those of LibTorch in double p
       // and one of the product. Double precision adds far less than one unit.
       const auto products = static_cast<double>(2 * (128 + found.input.size(3)) + 1);
       check_differences(found.weight, expected.weight, sums.weight, products * unit, rounding);
-      // LibTorch's own kernels, which may round partial sums to the type.
       const auto taps = static_cast<double>(one.kernel[0] * one.kernel[1]);
-      check_differences(found.input, expected.input, sums.input, 2 * taps * rounding, rounding);
+      // With a stride, the sums are in float. LibTorch's own kernels may round partial sums to the type.
+      const double sum_error = 2 * taps * (one.stride == std::vector<int64_t>{1, 1} ? rounding : unit);
+      check_differences(found.input, expected.input, sums.input, sum_error, rounding);
       CHECK(found.bias.scalar_type() == type);
     }
   }
