@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/operators/attention_backward.h"
 #include "framework/operators/channel_kernels.h"
 #include "framework/operators/convolution_backward.h"
 #include "framework/operators/for_each_part.h"
@@ -335,7 +336,10 @@ TORCH_LIBRARY_IMPL(aten, AutogradCPU, library) {
 }
 
 // Registered here, in a file that every program links.
-TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("convolution_backward", TORCH_FN(convolution_backward)); }
+TORCH_LIBRARY_IMPL(aten, CPU, library) {
+  library.impl("convolution_backward", TORCH_FN(convolution_backward));
+  library.impl("_scaled_dot_product_flash_attention_for_cpu_backward", TORCH_FN(attention_backward));
+}
 
 TORCH_LIBRARY_IMPL(aten, AutogradCUDA, library) { library.impl("batch_norm", TORCH_FN(batch_norm)); }
 
