@@ -1,0 +1,131 @@
+// Compares the operators that Tenon replaces (framework/operators) with LibTorch's.
+//
+//   benchmark_operators --threads=2 --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true
+//
+// `attention`: the backward in bfloat16, batch/heads/length/head size. `in_float` computes all sizes in float.
+// `depthwise_weight`: the gradient of the weights in float, channels/size/filter/stride, for 24 images.
+// `depthwise_input`: that of the input in bfloat16.
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_native.h>
+#include <ATen/ops/convolution_backward_native.h>
+#include <benchmark/benchmark.h>
+#include <torch/torch.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "framework/operators/attention_backward.h"
+#include "framework/operators/convolution_backward.h"
+
+namespace {
+
+using at::Tensor;
+constexpr auto libtorch_backward = &at::native::_scaled_dot_product_flash_attention_cpu_backward;
+
+// Query, key, value and the gradient of the output: [batch, heads, length, head size], in the layout of a model.
+std::vector<Tensor> make_attention_inputs(const benchmark::State& state) {
+  const int64_t batch = state.range(0), heads = state.range(1), length = state.range(2), size = state.range(3);
+  std::vector<Tensor> parts;
+  for (const Tensor& part : torch::randn({batch, length, 4 * heads * size}).to(at::kBFloat16).split(heads * size, 2))
+    parts.push_back(part.view({batch, length, heads, size}).transpose(1, 2));
+  return parts;
+}
+
+// Converts the arguments and the results, as attention_backward() does for small blocks.
+std::tuple<Tensor, Tensor, Tensor> backward_in_float(const Tensor& output_gradient, const Tensor& query,
+                                                     const Tensor& key, const Tensor& value, const Tensor& output,
+                                                     const Tensor& log_sum, double dropout, bool is_causal,
+                                                     const std::optional<Tensor>& mask, std::optional<double> scale) {
+  const auto [of_query, of_key, of_value] =
+      libtorch_backward(output_gradient.to(at::kFloat), query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat),
+                        output.to(at::kFloat), log_sum, dropout, is_causal, mask, scale);
+  return {of_query.to(at::kBFloat16), of_key.to(at::kBFloat16), of_value.to(at::kBFloat16)};
+}
+
+template <auto Backward>
+void attention(benchmark::State& state) {
+  const std::vector<Tensor> in = make_attention_inputs(state);
+  const auto [output, log_sum] = at::_scaled_dot_product_flash_attention_for_cpu(in[0], in[1], in[2]);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(Backward(in[3], in[0], in[1], in[2], output, log_sum, 0, /*is_causal=*/false, {}, {}));
+}
+
+template <auto Backward, at::ScalarType Type, bool OfInput>
+void depthwise(benchmark::State& state) {
+  constexpr int64_t kImages = 24;
+  const int64_t channels = state.range(0), size = state.range(1), kernel = state.range(2), stride = state.range(3);
+  const auto make = [](at::IntArrayRef shape) {
+    return torch::randn(shape).to(Type).contiguous(at::MemoryFormat::ChannelsLast);
+  };
+  const Tensor input = make({kImages, channels, size, size}), weight = make({channels, 1, kernel, kernel});
+  const std::vector<int64_t> strides(2, stride), padding(2, kernel / 2), dilation(2, 1), none(2, 0);
+  const Tensor output =
+      at::convolution(input, weight, {}, strides, padding, dilation, /*transposed=*/false, none, channels);
+  const Tensor gradient = torch::randn_like(output);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(Backward(gradient, input, weight, {}, strides, padding, dilation, /*transposed=*/false,
+                                      none, channels, {OfInput, !OfInput, false}));
+}
+
+void add_attention_shapes(benchmark::internal::Benchmark* added) {
+  for (const int64_t size : {16, 32, 64, 128})
+    for (const int64_t length : {32, 64, 128, 256, 512, 1024})
+      added->Args({std::max<int64_t>(1, 2048 / length), 256 / size, length, size});
+}
+
+void add_depthwise_shapes(benchmark::internal::Benchmark* added) {
+  added->Args({576, 2, 5, 1})->Args({576, 2, 3, 1})->Args({336, 3, 5, 1})->Args({336, 3, 5, 2})->Args({240, 3, 5, 1});
+  added->Args({96, 12, 5, 2})->Args({48, 24, 3, 2})->Args({16, 24, 3, 1})->Args({64, 56, 3, 1});
+}
+
+BENCHMARK(attention<libtorch_backward>)
+    ->Name("attention/libtorch")
+    ->Apply(add_attention_shapes)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(attention<&backward_in_float>)
+    ->Name("attention/in_float")
+    ->Apply(add_attention_shapes)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(attention<&tenon::operators::attention_backward>)
+    ->Name("attention/tenon")
+    ->Apply(add_attention_shapes)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(depthwise<&at::native::convolution_backward, at::kFloat, false>)
+    ->Name("depthwise_weight/libtorch")
+    ->Apply(add_depthwise_shapes)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(depthwise<&tenon::operators::convolution_backward, at::kFloat, false>)
+    ->Name("depthwise_weight/tenon")
+    ->Apply(add_depthwise_shapes)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(depthwise<&at::native::convolution_backward, at::kBFloat16, true>)
+    ->Name("depthwise_input/libtorch")
+    ->Apply(add_depthwise_shapes)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(depthwise<&tenon::operators::convolution_backward, at::kBFloat16, true>)
+    ->Name("depthwise_input/tenon")
+    ->Apply(add_depthwise_shapes)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+}  // namespace
+
+int main(int count, char** values) {
+  const torch::NoGradGuard no_grad;
+  benchmark::Initialize(&count, values);
+  constexpr std::string_view kThreads = "--threads=";
+  int threads = 1;
+  for (int i = 1; i < count; ++i)
+    if (std::string_view(values[i]).starts_with(kThreads)) threads = std::atoi(values[i] + kThreads.size());
+  at::set_num_threads(threads);
+  benchmark::RunSpecifiedBenchmarks();
+}
