@@ -44,16 +44,11 @@ struct Call : at::ObserverContext {
 
 }  // namespace
 
-std::string module_of(const std::string& tensor) {
-  const size_t dot = tensor.rfind('.');
-  return dot == tensor.npos ? "" : tensor.substr(0, dot);
-}
-
 class OperatorLog::Observer {
  public:
   explicit Observer(const std::vector<plugins::NamedTensor>& model) {
     for (const plugins::NamedTensor& named : model)
-      modules_.emplace(plugins::memory_of(named.tensor), module_of(named.name));
+      modules_.emplace(plugins::memory_of(named.tensor), plugins::module_of(named.name));
     modules_.erase(nullptr);
   }
 

@@ -12,9 +12,6 @@
 
 namespace tenon::profiling {
 
-// Returns "layer1.0.conv1" for "layer1.0.conv1.weight", and "" for a tensor outside of any module.
-std::string module_of(const std::string& tensor);
-
 struct LoggedOperator {
   std::string name;
   std::string module;  // "layer1.0.conv1": the module of the first input that is a tensor of the model; else ""

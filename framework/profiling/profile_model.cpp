@@ -36,7 +36,7 @@ std::vector<ModuleProfile> list_modules(const std::vector<plugins::NamedTensor>&
     const bool is_tied =
         std::any_of(tensors.begin(), named, [&](const auto& other) { return other.tensor.is_same(named->tensor); });
     if (is_tied) continue;
-    const std::string name = module_of(named->name);
+    const std::string name = plugins::module_of(named->name);
     auto module = std::ranges::find(modules, name, &ModuleProfile::name);
     if (module == modules.end()) module = modules.insert(modules.end(), {name});
     module->bytes += static_cast<int64_t>(named->tensor.nbytes());

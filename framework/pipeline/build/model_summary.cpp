@@ -30,13 +30,14 @@ std::string describe_bytes(int64_t bytes) {
   return text;
 }
 
-// The first `depth` parts of a dotted name without its last part.
-std::string module_of(const std::string& name, size_t depth) {
-  const size_t last_dot = name.rfind('.');
-  if (last_dot == std::string::npos) return "(model)";
+// The first `depth` parts of the name of a tensor's module.
+std::string name_module(const std::string& tensor, size_t depth) {
+  const std::string module = plugins::module_of(tensor);
+  if (module.empty()) return "(model)";
   size_t end = 0;
-  for (size_t parts = 0; parts < depth && end < last_dot; ++parts) end = std::min(name.find('.', end + 1), last_dot);
-  return name.substr(0, end);
+  for (size_t parts = 0; parts < depth && end < module.size(); ++parts)
+    end = std::min(module.find('.', end + 1), module.size());
+  return module.substr(0, end);
 }
 
 // "...layers.11.attention": the last letters of a name that is too long.
@@ -47,7 +48,7 @@ std::string shorten(const std::string& name, size_t width) {
 std::vector<Row> make_rows(const std::vector<plugins::NamedTensor>& tensors, size_t depth) {
   std::vector<Row> rows;
   for (const plugins::NamedTensor& named : tensors) {
-    const std::string module = module_of(named.name, depth);
+    const std::string module = name_module(named.name, depth);
     auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& known) { return known.module == module; });
     if (row == rows.end()) row = rows.insert(rows.end(), {module, "", 0});
     if (!named.trainable) continue;

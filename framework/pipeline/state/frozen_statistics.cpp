@@ -13,12 +13,6 @@ namespace {
 using support::Error;
 using support::ErrorKind;
 
-// "layer1.0.bn1" of "layer1.0.bn1.weight". Empty for a name without dots.
-std::string layer_of(const std::string& parameter) {
-  const size_t dot = parameter.rfind('.');
-  return dot == std::string::npos ? "" : parameter.substr(0, dot);
-}
-
 const at::Tensor* find_mean(const plugins::Model& model, const std::string& layer) {
   const std::string name = layer.empty() ? "running_mean" : layer + ".running_mean";
   for (const plugins::NamedTensor& named : model.tensors())
@@ -36,7 +30,7 @@ std::unique_ptr<FrozenStatistics> FrozenStatistics::make(const config::Optimizer
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
     const optimization::ParameterRates& rates = optimizer.parameter_rates()[i];
     if (!rates.freezes_batch_norm) continue;
-    const std::string name = layer_of(optimizer.parameters()[i].name);
+    const std::string name = plugins::module_of(optimizer.parameters()[i].name);
     if (std::ranges::find(layers, name, &Layer::name) != layers.end()) continue;
     if (const at::Tensor* mean = find_mean(model, name)) layers.push_back({name, *mean, rates.frozen_epochs});
   }

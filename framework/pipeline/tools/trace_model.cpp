@@ -23,6 +23,8 @@ using torch::jit::IValue;
                                                        "; export its weights as .safetensors instead of TorchScript");
 }
 
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
 // Builds a module for each prefix of a dotted name, nested as in PyTorch, so that names are unchanged.
 class ModuleTree {
  public:
@@ -31,10 +33,8 @@ class ModuleTree {
   torch::jit::Module root() const { return modules_.at(""); }
 
   void add(const plugins::NamedTensor& named) {
-    const size_t dot = named.name.rfind('.');
-    const std::string owner = dot == std::string::npos ? "" : named.name.substr(0, dot);
-    const std::string leaf = dot == std::string::npos ? named.name : named.name.substr(dot + 1);
-    find(owner).register_parameter(leaf, named.tensor, /*is_buffer=*/!named.trainable);
+    find(plugins::module_of(named.name))
+        .register_parameter(last_part(named.name), named.tensor, /*is_buffer=*/!named.trainable);
   }
 
  private:
@@ -46,10 +46,9 @@ class ModuleTree {
 
   torch::jit::Module& find(const std::string& name) {
     if (const auto known = modules_.find(name); known != modules_.end()) return known->second;
-    const size_t dot = name.rfind('.');
-    torch::jit::Module& owner = find(dot == std::string::npos ? "" : name.substr(0, dot));
+    torch::jit::Module& owner = find(plugins::module_of(name));
     torch::jit::Module& module = modules_.emplace(name, make()).first->second;
-    owner.register_module(dot == std::string::npos ? name : name.substr(dot + 1), module);
+    owner.register_module(last_part(name), module);
     return module;
   }
 

@@ -25,9 +25,6 @@ const NamedTensor* find_named(const std::vector<NamedTensor>& model, const at::T
   return owners == 1 ? owner : nullptr;
 }
 
-// "encoder.1" for "encoder.1.weight".
-std::string layer_of(const std::string& tensor) { return tensor.substr(0, tensor.rfind('.')); }
-
 // Follows the outermost operators: a convolution, not the operators inside it.
 class Search {
  public:
@@ -39,7 +36,7 @@ class Search {
     std::string tensors;
     const auto add = [&](const at::Tensor& tensor) {
       const NamedTensor* const named = find_named(model_, tensor);
-      if (named && current_.layer.empty()) current_.layer = layer_of(named->name);
+      if (named && current_.module.empty()) current_.module = module_of(named->name);
       tensors += (tensors.empty() ? "" : ", ") + (named ? named->name + ": " : std::string()) + describe(tensor);
     };
     for (const c10::IValue& input : function.inputs()) visit_tensors(input, add);
@@ -49,9 +46,9 @@ class Search {
   void end() {
     if (--depth_ > 0) return;
     if (std::uncaught_exceptions() > exceptions_before_)
-      failed_ = current_.call + (current_.layer.empty() && !last_layer_.empty() ? ", after " + last_layer_ : "");
-    else if (!current_.layer.empty())
-      last_layer_ = current_.layer;
+      failed_ = current_.call + (current_.module.empty() && !last_module_.empty() ? ", after " + last_module_ : "");
+    else if (!current_.module.empty())
+      last_module_ = current_.module;
   }
 
   const std::string& failed() const { return failed_; }
@@ -59,14 +56,14 @@ class Search {
  private:
   struct Operator {
     std::string call;
-    std::string layer;  // of its first tensor that is the model's; else ""
+    std::string module;  // of its first tensor that is the model's; else ""
   };
 
   const std::vector<NamedTensor>& model_;
   const int exceptions_before_ = std::uncaught_exceptions();
   int depth_ = 0;
   Operator current_;
-  std::string last_layer_, failed_;
+  std::string last_module_, failed_;
 };
 
 thread_local Search* current_search = nullptr;  // LibTorch's callbacks have no state

@@ -55,6 +55,11 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const 
 
 }  // namespace
 
+std::string module_of(const std::string& tensor) {
+  const size_t dot = tensor.rfind('.');
+  return dot == std::string::npos ? "" : tensor.substr(0, dot);
+}
+
 // The target of tenon_builder.context during build().
 struct Model::Builder {
   std::vector<NamedTensor>& tensors;

@@ -27,6 +27,9 @@ struct NamedTensor {
   bool is_frozen_parameter = false;
 };
 
+// Returns "layer1.0.conv1" for "layer1.0.conv1.weight", and "" for a name without a dot.
+std::string module_of(const std::string& tensor);
+
 class Model {
  public:
   // Creates the model and reads its ports; build() makes its tensors.
