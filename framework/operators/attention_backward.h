@@ -12,8 +12,8 @@ namespace tenon::operators {
 // The arguments and results are those of LibTorch's operator _scaled_dot_product_flash_attention_for_cpu_backward:
 // query and gradient of the output [batch, heads, queries, head size], key and value [batch, heads, keys, head size].
 //
-// LibTorch divides queries and keys into blocks, and calls oneDNN for four matrix products of each block. For small
-// blocks of bfloat16 the calls take several times as long as the products. These blocks are computed in float: the
+// LibTorch divides queries and keys into blocks, and for bfloat16 calls oneDNN for three of the five matrix products of
+// each block. For small blocks a call takes several times as long as its product. These are computed in float: the
 // arguments are converted before, and the results after. Only the results are rounded, while LibTorch's kernel also
 // rounds the attention weights and, for each block of queries, the sums of the gradients of key and value. For large
 // blocks and other types the kernel is LibTorch's.

@@ -336,10 +336,18 @@ TORCH_LIBRARY_IMPL(aten, AutogradCPU, library) {
 }
 
 // Registered here, in a file that every program links.
-TORCH_LIBRARY_IMPL(aten, CPU, library) {
-  library.impl("convolution_backward", TORCH_FN(convolution_backward));
+TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("convolution_backward", TORCH_FN(convolution_backward)); }
+
+// LibTorch warns when a kernel replaces one for the same dispatch key.
+const torch::Library kAttention = [] {
+  class Silent final : public c10::WarningHandler {
+    void process(const c10::Warning&) override {}
+  } silent;
+  const c10::WarningUtils::WarningHandlerGuard guard(&silent);
+  torch::Library library = MAKE_TORCH_LIBRARY_IMPL(aten, CPU);
   library.impl("_scaled_dot_product_flash_attention_for_cpu_backward", TORCH_FN(attention_backward));
-}
+  return library;
+}();
 
 TORCH_LIBRARY_IMPL(aten, AutogradCUDA, library) { library.impl("batch_norm", TORCH_FN(batch_norm)); }
 

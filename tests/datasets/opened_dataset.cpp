@@ -24,6 +24,13 @@ tenon_status fail(tenon_status status, tenon_string message) {
   return status;
 }
 
+template <typename T>
+std::vector<T> to_vector(const std::vector<std::byte>& bytes) {
+  std::vector<T> numbers(bytes.size() / sizeof(T));
+  if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(T));
+  return numbers;
+}
+
 // Values borrow from their originals, and lists of texts borrow from `borrowed`.
 struct ToTenon {
   std::vector<tenon_string>& borrowed;
@@ -176,24 +183,15 @@ SampleBytes OpenedDataset::read(void* worker, int64_t index, uint64_t seed) cons
 }
 
 std::vector<float> OpenedDataset::floats(int64_t index, const std::string& field, uint64_t seed) const {
-  const std::vector<std::byte> bytes = get(index, seed).at(field);
-  std::vector<float> numbers(bytes.size() / sizeof(float));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  return numbers;
+  return to_vector<float>(get(index, seed).at(field));
 }
 
 std::vector<uint8_t> OpenedDataset::bytes(int64_t index, const std::string& field, uint64_t seed) const {
-  const std::vector<std::byte> bytes = get(index, seed).at(field);
-  std::vector<uint8_t> numbers(bytes.size());
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  return numbers;
+  return to_vector<uint8_t>(get(index, seed).at(field));
 }
 
 std::vector<int64_t> OpenedDataset::integers(int64_t index, const std::string& field) const {
-  const std::vector<std::byte> bytes = get(index).at(field);
-  std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  return numbers;
+  return to_vector<int64_t>(get(index).at(field));
 }
 
 int64_t OpenedDataset::integer(int64_t index, const std::string& field) const {
