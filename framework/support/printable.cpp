@@ -126,6 +126,15 @@ std::string indent_lines(std::string_view text) {
 
 }  // namespace
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Character next = first_character(text);
+    if (next.bytes == 0) return false;
+    text.remove_prefix(next.bytes);
+  }
+  return true;
+}
+
 std::string replace_invalid_utf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());

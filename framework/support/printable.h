@@ -11,6 +11,8 @@ namespace tenon::support {
 // \xe9. JSON stays the same JSON.
 std::string escape_control_characters(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 // Replaces what is not UTF-8 by U+FFFD, once for each longest beginning of a character, as Unicode recommends.
 std::string replace_invalid_utf8(std::string_view text);
 

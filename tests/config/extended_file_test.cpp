@@ -127,6 +127,8 @@ TEST_CASE("environment variables are replaced in strings") {
             "${TENON_TEST_UNSET:-text}"));
   CHECK(has(refusal("${2}"), "is not the name of an environment variable"));
   CHECK(has(refusal("${TENON_TEST_NAME"), "where ${ has no }"));
+  ::setenv("TENON_TEST_NAME", "caf\xE9", 1);
+  CHECK(has(refusal("${TENON_TEST_NAME}"), "the environment variable TENON_TEST_NAME is not UTF-8; expected UTF-8"));
 }
 
 TEST_CASE("a printed plan is read again without replacing variables") {

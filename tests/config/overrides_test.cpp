@@ -89,6 +89,11 @@ TEST_CASE("the error of an override that is not key=value shows the syntax") {
   }
 }
 
+TEST_CASE("an override that is not UTF-8 is refused, because the plan would not be TOML") {
+  CHECK(error_with("run.name=caf\xE9") == "--set run.name: is not UTF-8; expected UTF-8, as in a run file");
+  CHECK(error_with("run.caf\xE9=1") == "--set run.caf\xE9: is not UTF-8; expected UTF-8, as in a run file");
+}
+
 TEST_CASE("the error of an override with broken TOML shows the syntax") {
   CHECK(error_with("train.epochs=") ==
         std::string("--set train.epochs: train.epochs is ``, which is not a TOML value") + kHowToWrite);

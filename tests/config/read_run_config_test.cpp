@@ -3,6 +3,9 @@
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "framework/support/error.h"
 #include "tests/config/run_file.h"
 #include "tests/test_folder.h"
@@ -70,6 +73,25 @@ TEST_CASE("a run file that is no regular file is refused as what it is, without 
   CHECK(refusal(folder) == folder.string() + ": is a folder; expected a regular file");
   CHECK(refusal(folder / "fifo.toml") == (folder / "fifo.toml").string() + ": is a FIFO; expected a regular file");
   CHECK(refusal("/dev/zero") == "/dev/zero: is a device; expected a regular file");
+}
+
+TEST_CASE("paths of the plan must be UTF-8") {
+  const std::filesystem::path folder = tenon::test_folder() / "caf\xE9", file = folder / "run.toml";
+  std::filesystem::create_directory(folder);
+  std::ofstream(file) << "";
+  const auto refusal = [](const std::filesystem::path& config, const std::vector<std::filesystem::path>& plugins) {
+    try {
+      read_run_config(config, {}, plugins);
+    } catch (const support::Error& error) {
+      CHECK(error.kind() == support::ErrorKind::configuration);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string expected =
+      ": the path is not UTF-8; expected UTF-8, because the run's plan.toml has paths: rename the file or folder";
+  CHECK(refusal(file, {}) == file.string() + expected);
+  CHECK(refusal(TENON_SOURCE_DIR "/configs/digits.toml", {folder}) == folder.string() + expected);
 }
 
 TEST_CASE("all errors are listed in the order of the file") {

@@ -4,6 +4,7 @@
 
 #include "framework/config/toml/value.h"
 #include "framework/support/error.h"
+#include "framework/support/printable.h"
 
 namespace tenon::config {
 
@@ -29,6 +30,9 @@ std::string read_variable(const std::string& inside, const std::string& text, co
                                               "\" is not the name of an environment variable; expected ${NAME} or "
                                               "${NAME:-text}, or $${ for ${ itself");
   const char* const value = std::getenv(name.c_str());
+  if (value && !support::is_utf8(value))
+    throw Error(ErrorKind::configuration, where + " is " + to_toml(text) + ", but the environment variable " + name +
+                                              " is not UTF-8; expected UTF-8, as in a run file");
   if (value && (*value != '\0' || at == inside.npos)) return value;
   if (at != inside.npos) return inside.substr(at + kDefault.size());
   throw Error(ErrorKind::configuration, where + " is " + to_toml(text) + ", but the environment variable " + name +

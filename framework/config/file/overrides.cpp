@@ -8,6 +8,7 @@
 #include "framework/config/toml/repair_line.h"
 #include "framework/config/toml/toml_limits.h"
 #include "framework/config/toml/value.h"
+#include "framework/support/printable.h"
 
 namespace tenon::config {
 namespace {
@@ -141,6 +142,8 @@ std::string describe_no_value(const std::string& key, const std::string& text) {
 void apply_override(const std::string& text, Node& document, Diagnostics& diagnostics) {
   const size_t equals = text.find('=');
   const std::string key = without_blanks(text.substr(0, equals));
+  if (!support::is_utf8(text))
+    return diagnostics.add({"--set " + key}, "is not UTF-8; expected UTF-8, as in a run file");
   const auto parts = equals != text.npos ? split_key(key) : std::nullopt;
   if (!parts) return diagnostics.add({"--set " + text}, describe_no_setting(text));
   const SourceLocation place{"--set " + key};

@@ -8,7 +8,9 @@
 #include "framework/config/file/table_reader.h"
 #include "framework/config/file/usable_cores.h"
 #include "framework/config/toml/diagnostics.h"
+#include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/printable.h"
 
 namespace tenon::config {
 namespace {
@@ -343,6 +345,15 @@ void read_document(TableReader table, RunConfig& config) {
   table.reject_unknown_keys();
 }
 
+// The plan of a run has the path, and is a run file.
+void require_utf8(const std::filesystem::path& path) {
+  if (!support::is_utf8(path.string()))
+    throw support::Error(support::ErrorKind::configuration,
+                         path.string() +
+                             ": the path is not UTF-8; expected UTF-8, because the run's plan.toml has paths: rename "
+                             "the file or folder");
+}
+
 }  // namespace
 
 RunConfig read_run_config(const std::filesystem::path& file, const std::vector<std::string>& overrides,
@@ -356,9 +367,11 @@ RunConfig read_run_config(const std::filesystem::path& file, const std::vector<s
   config.folders = std::move(read.folders);
   config.file = file;
   config.folder = support::make_absolute(file).lexically_normal().parent_path();
+  require_utf8(config.folder / file.filename());
   config.working_folder = support::find_working_folder(support::ErrorKind::configuration);
+  require_utf8(config.working_folder);
   for (const auto& path : plugin_directories)
-    config.plugin_directories.push_back(support::make_absolute(path).lexically_normal());
+    require_utf8(config.plugin_directories.emplace_back(support::make_absolute(path).lexically_normal()));
   read_document(TableReader(document, "", diagnostics), config);
   diagnostics.throw_if_any();
   return config;
