@@ -20,7 +20,7 @@ Outcome trace(const fs::path& output, const std::string& steps, const std::vecto
   std::vector<std::string> arguments{
       "--config", kDigits, "--trace", steps, "--set", "run={name=\"traced\", output_dir=\"" + output.string() + "\"}"};
   arguments.insert(arguments.end(), more.begin(), more.end());
-  // With prefetch=1 the batch of a step cannot be read before the step before it has its own.
+  // With prefetch=1 the batch of step 6 is read when that of step 5 is in use, and not earlier.
   for (const char* setting :
        {"train={steps=12}", "data.batch_size=8", "data.workers=1", "data.prefetch=1", "data.train.subset=20%"})
     arguments.insert(arguments.end(), {"--set", setting});
