@@ -92,6 +92,17 @@ size_t width_of(const std::string& drawn) {
   return width;
 }
 
+// Whether half of a bar between the texts is full. Its length depends on the length of the memory use.
+bool has_half_bar(const std::string& drawn, const std::string& before, const std::string& full,
+                  const std::string& empty, const std::string& after) {
+  for (size_t length = 25; length <= 30; ++length) {
+    std::string bar = before;
+    for (size_t i = 0; i < length; ++i) bar += i < length / 2 ? full : empty;
+    if (drawn.find(bar + after) != std::string::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 TEST_CASE("a terminal shows a bar with step, loss, speed, memory and time left") {
@@ -105,7 +116,7 @@ TEST_CASE("a terminal shows a bar with step, loss, speed, memory and time left")
   send(progress, Event::step_end, state);
   const std::string drawn = terminal.read_all();
   CAPTURE(drawn);
-  CHECK(drawn.find("epoch 2/3 ███████████████░░░░░░░░░░░░░░░ 5/10") != std::string::npos);
+  CHECK(has_half_bar(drawn, "epoch 2/3 ", "█", "░", " 5/10"));
   CHECK(drawn.find("5/10  train/loss 0.25  160 samples/s  ") != std::string::npos);
   CHECK(drawn.ends_with("iB  0:30 left"));
   CHECK(drawn.find('\n') == std::string::npos);
@@ -116,7 +127,7 @@ TEST_CASE("a terminal without UTF-8 gets a bar of ASCII") {
   Terminal terminal(100);
   Progress progress(terminal.stream());
   send(progress, Event::step_end, middle_of_training());
-  CHECK(terminal.read_all().find(" ###############............... 5/10") != std::string::npos);
+  CHECK(has_half_bar(terminal.read_all(), " ", "#", ".", " 5/10"));
 }
 
 TEST_CASE("a narrow terminal shows the loss and the time left next to a short bar") {
