@@ -71,51 +71,33 @@ void depthwise(benchmark::State& state) {
 }
 
 void add_attention_shapes(benchmark::internal::Benchmark* added) {
+  added->Unit(benchmark::kMillisecond)->UseRealTime();
   for (const int64_t size : {16, 32, 64, 128})
     for (const int64_t length : {32, 64, 128, 256, 512, 1024})
       added->Args({std::max<int64_t>(1, 2048 / length), 256 / size, length, size});
 }
 
 void add_depthwise_shapes(benchmark::internal::Benchmark* added) {
+  added->Unit(benchmark::kMillisecond)->UseRealTime();
   added->Args({576, 2, 5, 1})->Args({576, 2, 3, 1})->Args({336, 3, 5, 1})->Args({336, 3, 5, 2})->Args({240, 3, 5, 1});
   added->Args({96, 12, 5, 2})->Args({48, 24, 3, 2})->Args({16, 24, 3, 1})->Args({64, 56, 3, 1});
 }
 
-BENCHMARK(attention<libtorch_backward>)
-    ->Name("attention/libtorch")
-    ->Apply(add_attention_shapes)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK(attention<&backward_in_float>)
-    ->Name("attention/in_float")
-    ->Apply(add_attention_shapes)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
-BENCHMARK(attention<&tenon::operators::attention_backward>)
-    ->Name("attention/tenon")
-    ->Apply(add_attention_shapes)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+BENCHMARK(attention<libtorch_backward>)->Name("attention/libtorch")->Apply(add_attention_shapes);
+BENCHMARK(attention<&backward_in_float>)->Name("attention/in_float")->Apply(add_attention_shapes);
+BENCHMARK(attention<&tenon::operators::attention_backward>)->Name("attention/tenon")->Apply(add_attention_shapes);
 BENCHMARK(depthwise<&at::native::convolution_backward, at::kFloat, false>)
     ->Name("depthwise_weight/libtorch")
-    ->Apply(add_depthwise_shapes)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+    ->Apply(add_depthwise_shapes);
 BENCHMARK(depthwise<&tenon::operators::convolution_backward, at::kFloat, false>)
     ->Name("depthwise_weight/tenon")
-    ->Apply(add_depthwise_shapes)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+    ->Apply(add_depthwise_shapes);
 BENCHMARK(depthwise<&at::native::convolution_backward, at::kBFloat16, true>)
     ->Name("depthwise_input/libtorch")
-    ->Apply(add_depthwise_shapes)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+    ->Apply(add_depthwise_shapes);
 BENCHMARK(depthwise<&tenon::operators::convolution_backward, at::kBFloat16, true>)
     ->Name("depthwise_input/tenon")
-    ->Apply(add_depthwise_shapes)
-    ->Unit(benchmark::kMillisecond)
-    ->UseRealTime();
+    ->Apply(add_depthwise_shapes);
 
 }  // namespace
 

@@ -366,8 +366,9 @@ RunConfig read_run_config(const std::filesystem::path& file, const std::vector<s
   RunConfig config;
   config.folders = std::move(read.folders);
   config.file = file;
-  config.folder = support::make_absolute(file).lexically_normal().parent_path();
-  require_utf8(config.folder / file.filename());
+  const std::filesystem::path absolute = support::make_absolute(file).lexically_normal();
+  require_utf8(absolute);
+  config.folder = absolute.parent_path();
   config.working_folder = support::find_working_folder(support::ErrorKind::configuration);
   require_utf8(config.working_folder);
   for (const auto& path : plugin_directories)
