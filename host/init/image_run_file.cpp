@@ -48,7 +48,7 @@ std::string print_path(const fs::path& folder, const fs::path& file) {
   if (folder.is_relative() && base != support::find_canonical_or_absolute("."))
     shown = support::find_canonical_or_absolute(folder).lexically_relative(base);
   if (!shown.has_filename()) shown = shown.parent_path();  // "photos/"
-  if (support::replace_invalid_utf8(shown.native()) != shown.native())
+  if (!support::is_utf8(shown.native()))
     throw Error(
         ErrorKind::configuration,
         support::print_path(shown) + ": the path is not UTF-8, so a run file cannot have it; rename the folder");
