@@ -8,9 +8,17 @@
 #include "host/process/call_reports.h"
 #include "host/process/crash_report.h"
 #include "host/process/describe_failure.h"
+#include "host/process/heap.h"
 #include "host/process/library_destructors.h"
 #include "host/process/standard_streams.h"
 #include "host/process/uncaught_exception.h"
+
+namespace {
+
+[[gnu::used, gnu::section(".preinit_array")]] void (*before_constructors)(int, char**,
+                                                                          char**) = tenon::host::set_up_heap;
+
+}  // namespace
 
 int main(int argc, char** argv) {
   tenon::host::skip_library_destructors();

@@ -5,20 +5,12 @@
 #include <cstdio>
 
 #include "framework/support/before_exit.h"
+#include "framework/support/sanitizers.h"
 
 namespace tenon::host {
-namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#else
-constexpr bool kIsSanitized = false;
-#endif
-
-}  // namespace
 
 void skip_library_destructors() {
-  if (kIsSanitized || getenv("LD_PRELOAD") || getenv("CUDA_INJECTION64_PATH")) return;
+  if (support::kIsSanitized || getenv("LD_PRELOAD") || getenv("CUDA_INJECTION64_PATH")) return;
   // Handlers run in reverse order: those of plugins before this one, and those of libraries, which were registered
   // before main(), would run after it.
   on_exit(

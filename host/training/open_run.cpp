@@ -16,7 +16,6 @@
 #include "framework/support/files.h"
 #include "framework/support/nearest_name.h"
 #include "host/process/call_reports.h"
-#include "host/process/keep_memory.h"
 #include "host/process/standard_streams.h"
 
 namespace tenon::host {
@@ -42,10 +41,7 @@ void check_run_file(const RunFile& file) {
 
 OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
   start_call_reports();
-  if (computes == Computes::yes) {
-    keep_freed_memory();
-    pipeline::reuse_tensor_memory();
-  }
+  if (computes == Computes::yes) pipeline::reuse_tensor_memory();
   const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
   const std::filesystem::path host = support::find_program_file();
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
