@@ -18,6 +18,7 @@
 #include "framework/operators/attention_backward.h"
 #include "framework/operators/channel_kernels.h"
 #include "framework/operators/convolution_backward.h"
+#include "framework/operators/cross_entropy.h"
 #include "framework/operators/for_each_part.h"
 
 namespace tenon::operators {
@@ -333,6 +334,7 @@ at::Tensor& relu_in_place(c10::DispatchKeySet keys, at::Tensor& tensor) {
 TORCH_LIBRARY_IMPL(aten, AutogradCPU, library) {
   library.impl("batch_norm", TORCH_FN(batch_norm));
   library.impl("relu_", TORCH_FN(relu_in_place));
+  library.impl("cross_entropy_loss", TORCH_FN(cross_entropy_loss));
 }
 
 // Registered here, in a file that every program links.

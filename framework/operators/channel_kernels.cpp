@@ -4,8 +4,7 @@
 #include <bit>
 #include <vector>
 
-// The loops are written once. Each wrapper below compiles them for one instruction set, and so must inline them.
-#define TENON_INLINE __attribute__((always_inline)) inline
+#include "framework/operators/instruction_sets.h"
 
 namespace tenon::operators {
 
@@ -182,8 +181,7 @@ const ChannelKernels<T>& channel_kernels() {
   static const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                                  __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   if (has_avx512) return Avx512<T>::kAll;
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (has_avx2) return Avx2<T>::kAll;
+  if (has_avx2()) return Avx2<T>::kAll;
 #endif
   return Portable<T>::kAll;
 }

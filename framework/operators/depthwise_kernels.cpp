@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-// The loops are written once. Each wrapper below compiles them for one instruction set, and so must inline them.
-#define TENON_INLINE __attribute__((always_inline)) inline
+#include "framework/operators/instruction_sets.h"
 
 namespace tenon::operators {
 
@@ -129,8 +128,7 @@ TENON_KERNEL(avx2, __attribute__((target("avx2,fma"))))
 template <typename T>
 AddWeightGradient<T> depthwise_weight_gradient() {
 #if defined(__x86_64__)
-  static const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-  if (has_avx2) return avx2<T>;
+  if (has_avx2()) return avx2<T>;
 #endif
   return portable<T>;
 }
