@@ -5,9 +5,12 @@
 // `attention`: the backward in bfloat16, batch/heads/length/head size. `in_float` computes all sizes in float.
 // `depthwise_weight`: the gradient of the weights in float, channels/size/filter/stride, for 24 images.
 // `depthwise_input`: that of the input in bfloat16.
+// `cross_entropy`: forward and backward in float, samples/classes.
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_native.h>
 #include <ATen/ops/convolution_backward_native.h>
+#include <ATen/ops/cross_entropy_loss_native.h>
 #include <benchmark/benchmark.h>
+#include <malloc.h>
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -19,6 +22,7 @@
 
 #include "framework/operators/attention_backward.h"
 #include "framework/operators/convolution_backward.h"
+#include "framework/operators/cross_entropy.h"
 
 namespace {
 
@@ -70,6 +74,17 @@ void depthwise(benchmark::State& state) {
                                       none, channels, {OfInput, !OfInput, false}));
 }
 
+template <auto Loss>
+void cross_entropy(benchmark::State& state) {
+  const int64_t samples = state.range(0), classes = state.range(1);
+  const at::AutoGradMode with_gradients(true);
+  const Tensor logits = torch::randn({samples, classes}).requires_grad_(), target = torch::randint(classes, {samples});
+  for (auto _ : state) {
+    Loss(logits, target, {}, at::Reduction::Mean, c10::SymInt(-100), /*label_smoothing=*/0).backward();
+    logits.mutable_grad().reset();
+  }
+}
+
 void add_attention_shapes(benchmark::internal::Benchmark* added) {
   added->Unit(benchmark::kMillisecond)->UseRealTime();
   for (const int64_t size : {16, 32, 64, 128})
@@ -81,6 +96,11 @@ void add_depthwise_shapes(benchmark::internal::Benchmark* added) {
   added->Unit(benchmark::kMillisecond)->UseRealTime();
   added->Args({576, 2, 5, 1})->Args({576, 2, 3, 1})->Args({336, 3, 5, 1})->Args({336, 3, 5, 2})->Args({240, 3, 5, 1});
   added->Args({96, 12, 5, 2})->Args({48, 24, 3, 2})->Args({16, 24, 3, 1})->Args({64, 56, 3, 1});
+}
+
+void add_cross_entropy_shapes(benchmark::internal::Benchmark* added) {
+  added->Unit(benchmark::kMicrosecond)->UseRealTime();
+  added->Args({32, 10})->Args({1024, 100})->Args({4096, 1000})->Args({2048, 8192})->Args({512, 50'257});
 }
 
 BENCHMARK(attention<libtorch_backward>)->Name("attention/libtorch")->Apply(add_attention_shapes);
@@ -98,11 +118,20 @@ BENCHMARK(depthwise<&at::native::convolution_backward, at::kBFloat16, true>)
 BENCHMARK(depthwise<&tenon::operators::convolution_backward, at::kBFloat16, true>)
     ->Name("depthwise_input/tenon")
     ->Apply(add_depthwise_shapes);
+BENCHMARK(cross_entropy<&at::native::cross_entropy_loss_symint>)
+    ->Name("cross_entropy/libtorch")
+    ->Apply(add_cross_entropy_shapes);
+BENCHMARK(cross_entropy<&tenon::operators::cross_entropy_loss>)
+    ->Name("cross_entropy/tenon")
+    ->Apply(add_cross_entropy_shapes);
 
 }  // namespace
 
 int main(int count, char** values) {
   const torch::NoGradGuard no_grad;
+  // Freed memory is kept, as in the host.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
   benchmark::Initialize(&count, values);
   constexpr std::string_view kThreads = "--threads=";
   int threads = 1;

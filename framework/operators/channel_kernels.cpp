@@ -169,8 +169,8 @@ TENON_INLINE void propagate(const T* gradient, const T* x, T* result, int64_t ro
 
 TENON_KERNELS(Portable)
 #if defined(__x86_64__)
-TENON_KERNELS(Avx2, __attribute__((target("avx2,fma"))))
-TENON_KERNELS(Avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512"))))
+TENON_KERNELS(Avx2, TENON_AVX2)
+TENON_KERNELS(Avx512, TENON_AVX512)
 #endif
 
 }  // namespace
@@ -178,9 +178,7 @@ TENON_KERNELS(Avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,
 template <typename T>
 const ChannelKernels<T>& channel_kernels() {
 #if defined(__x86_64__)
-  static const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  if (has_avx512) return Avx512<T>::kAll;
+  if (has_avx512()) return Avx512<T>::kAll;
   if (has_avx2()) return Avx2<T>::kAll;
 #endif
   return Portable<T>::kAll;

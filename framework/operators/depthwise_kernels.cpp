@@ -120,7 +120,7 @@ TENON_INLINE void add_weight_gradient(const T* gradient, const T* x, int64_t ima
 
 TENON_KERNEL(portable)
 #if defined(__x86_64__)
-TENON_KERNEL(avx2, __attribute__((target("avx2,fma"))))
+TENON_KERNEL(avx2, TENON_AVX2)
 #endif
 
 }  // namespace

@@ -28,5 +28,6 @@ struct SoftmaxKernels {
 };
 
 const SoftmaxKernels& softmax_kernels();
+const SoftmaxKernels& portable_softmax_kernels();
 
 }  // namespace tenon::operators
