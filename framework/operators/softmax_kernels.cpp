@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 
@@ -11,179 +12,234 @@ namespace tenon::operators {
 
 namespace {
 
-using Logits = float __attribute__((vector_size(64)));
-using Bits = int32_t __attribute__((vector_size(64)));
 constexpr int64_t kLogitsAtOnce = 16;
-// Masks whose last or first lanes are set begin between these.
+constexpr int64_t kClassesPerSum = 512;
+constexpr float kLowest = -std::numeric_limits<float>::infinity();
+
+// Masks whose last or first logits are set begin between these.
 constexpr std::array<int32_t, 3 * kLogitsAtOnce> kMasks = [] {
   std::array<int32_t, 3 * kLogitsAtOnce> masks{};
   for (size_t i = 0; i < kLogitsAtOnce; ++i) masks[i] = masks[2 * kLogitsAtOnce + i] = -1;
   return masks;
 }();
-constexpr int64_t kClassesPerSum = 512;
-constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
-TENON_INLINE void read_logits(const float* from, Logits& to) { std::memcpy(&to, from, sizeof to); }
+// The classes % kLogitsAtOnce logits that are left after whole steps.
+struct LastLogits {
+  const float* logits;  // kLogitsAtOnce of them
+  const int32_t* used;  // -1 for those that are left; the others precede them, or are 0 if there are no others
+  float padded[kLogitsAtOnce];
 
-// Reads the classes % kLogitsAtOnce logits that are left after whole vectors, into the lanes that are set in `used`.
-// The others have logits that precede them if there are any.
-TENON_INLINE void read_last_logits(const float* logits, int64_t classes, Logits& to, Bits& used) {
-  const int32_t* const masks = kMasks.data() + kLogitsAtOnce;
-  const int64_t count = classes % kLogitsAtOnce;
-  if (classes >= kLogitsAtOnce) {
-    read_logits(logits + classes - kLogitsAtOnce, to);
-    std::memcpy(&used, masks + count, sizeof used);
-  } else {
-    to = Logits{};
-    std::memcpy(&to, logits, static_cast<size_t>(count) * sizeof(float));
-    std::memcpy(&used, masks - count, sizeof used);
+  TENON_INLINE LastLogits(const float* all, int64_t classes) {
+    const int64_t count = classes % kLogitsAtOnce;
+    const bool has_others = classes >= kLogitsAtOnce;
+    logits = has_others ? all + classes - kLogitsAtOnce : padded;
+    used = kMasks.data() + kLogitsAtOnce + (has_others ? count : -count);
+    if (has_others) return;
+    std::memset(padded, 0, sizeof padded);
+    std::memcpy(padded, all, static_cast<size_t>(count) * sizeof(float));
   }
-}
+};
 
 // exp of values that are at most 0: exp(x) = 2^n * exp(r), where n is an integer and |r| <= ln(2) / 2. The Taylor
 // series up to r^7 leaves out less than 6e-9 of exp(r). Below -87, where float has no normal numbers, the result is 0.
 // NaN stays NaN.
-TENON_INLINE void exponentiate(Logits& x) {
+template <typename Ints, typename Floats>
+TENON_INLINE void exponentiate(Floats& x) {
   constexpr float kMost = 87;
   constexpr float kLog2E = 0x1.715476p+0F;
   constexpr float kLn2 = 0x1.62ep-1F, kRestOfLn2 = 0x1.0bfbe8p-15F;  // n * kLn2 is exact
-  constexpr float kRounder = 0x1.8p+23F;  // its last bit is 1, so adding it rounds to an integer
-  const Bits is_zero = x < -kMost;        // false for NaN
-  const Logits bounded = is_zero ? Logits{} - kMost : x;
-  const Logits shifted = bounded * kLog2E + kRounder;
-  const Logits n = shifted - kRounder;
-  const Logits r = (bounded - n * kLn2) - n * kRestOfLn2;
+  constexpr float kRounder = 0x1.8p+23F;  // its last bit is 1: adding it rounds to an integer
+  const Ints is_zero = x < -kMost;        // false for NaN
+  const Floats bounded = is_zero ? Floats{} - kMost : x;
+  const Floats shifted = bounded * kLog2E + kRounder;
+  const Floats n = shifted - kRounder;
+  const Floats r = (bounded - n * kLn2) - n * kRestOfLn2;
   // Pairs of terms, so that the processor computes several at a time.
-  const Logits r2 = r * r;
-  const Logits high = (r * (1.0F / 120) + 1.0F / 24) + r2 * (r * (1.0F / 5040) + 1.0F / 720);
-  const Logits series = (r + 1) + r2 * ((r * (1.0F / 6) + 0.5F) + r2 * high);
-  Bits bits;  // n is in the last bits of `shifted`
+  const Floats r2 = r * r;
+  const Floats high = (r * (1.0F / 120) + 1.0F / 24) + r2 * (r * (1.0F / 5040) + 1.0F / 720);
+  const Floats series = (r + 1) + r2 * ((r * (1.0F / 6) + 0.5F) + r2 * high);
+  Ints bits;  // n is in the last bits of `shifted`
   std::memcpy(&bits, &shifted, sizeof bits);
-  const Bits power = (bits - 0x4b400000 + 127) << 23;
-  Logits two_to_n;
+  const Ints power = (bits - 0x4b400000 + 127) << 23;
+  Floats two_to_n;
   std::memcpy(&two_to_n, &power, sizeof power);
-  x = is_zero ? Logits{} : series * two_to_n;
+  x = is_zero ? Floats{} : series * two_to_n;
 }
 
-enum class Combination { max, sum };
+struct Max {
+  template <typename Values>
+  TENON_INLINE static void add(Values& to, const Values& value) {
+    to = value > to ? value : to;
+  }
+};
 
-template <Combination kBy, typename Values>
-TENON_INLINE void combine(Values& to, const Values& with) {
-  if constexpr (kBy == Combination::max)
-    to = with > to ? with : to;
-  else
-    to += with;
-}
+struct Sum {
+  template <typename Values>
+  TENON_INLINE static void add(Values& to, const Values& value) {
+    to += value;
+  }
+};
 
-// Combines the logits in pairs.
-template <Combination kBy>
-TENON_INLINE float combine_all(const Logits& x) {
-  using Eight = float __attribute__((vector_size(32)));
-  using Four = float __attribute__((vector_size(16)));
-  Eight eight[2];
-  std::memcpy(eight, &x, sizeof eight);
-  combine<kBy>(eight[0], eight[1]);
-  Four four[2];
-  std::memcpy(four, eight, sizeof four);
-  combine<kBy>(four[0], four[1]);
+// GCC ignores a size that depends on a template's parameter.
+using Floats4 = float __attribute__((vector_size(16)));
+using Floats8 = float __attribute__((vector_size(32)));
+using Floats16 = float __attribute__((vector_size(64)));
+using Ints4 = int32_t __attribute__((vector_size(16)));
+using Ints8 = int32_t __attribute__((vector_size(32)));
+using Ints16 = int32_t __attribute__((vector_size(64)));
+
+// Combines each value of the first half with one of the second half, until one is left.
+template <typename Combination>
+TENON_INLINE float combine(const float (&values)[kLogitsAtOnce]) {
+  Floats4 all[4];
+  std::memcpy(all, values, sizeof all);
+  Combination::add(all[0], all[2]);
+  Combination::add(all[1], all[3]);
+  Combination::add(all[0], all[1]);
   float last[4];
-  std::memcpy(last, four, sizeof last);
-  combine<kBy>(last[0], last[2]);
-  combine<kBy>(last[1], last[3]);
-  combine<kBy>(last[0], last[1]);
+  std::memcpy(last, all, sizeof last);
+  Combination::add(last[0], last[2]);
+  Combination::add(last[1], last[3]);
+  Combination::add(last[0], last[1]);
   return last[0];
 }
 
-TENON_INLINE float find_max(const float* logits, int64_t classes) {
-  Logits most = Logits{} + kLowest, x;
-  for (int64_t c = 0; c + kLogitsAtOnce <= classes; c += kLogitsAtOnce) {
-    read_logits(logits + c, x);
-    combine<Combination::max>(most, x);
-  }
-  if (classes % kLogitsAtOnce != 0) {
-    Bits used;
-    read_last_logits(logits, classes, x, used);
-    x = used ? x : most;
-    combine<Combination::max>(most, x);
-  }
-  return combine_all<Combination::max>(most);
-}
+// The loops with vectors of these types. Each step computes kLogitsAtOnce logits, so the order of additions does not
+// depend on the size of vectors.
+template <typename Floats, typename Ints>
+struct SoftmaxLoops {
+  static constexpr size_t kBytes = sizeof(Floats);
+  static constexpr int64_t kLanes = kBytes / sizeof(float);
+  static constexpr int64_t kVectors = kLogitsAtOnce / kLanes;
 
-TENON_INLINE LogitSums add_up_logits(const float* logits, int64_t classes) {
-  LogitSums sums{find_max(logits, classes), 0, 0};
-  for (int64_t first = 0; first < classes; first += kClassesPerSum) {
-    const int64_t end = std::min(first + kClassesPerSum, classes);
-    Logits exponentials{}, differences{}, x;
-    for (int64_t c = first; c + kLogitsAtOnce <= end; c += kLogitsAtOnce) {
-      read_logits(logits + c, x);
-      x -= sums.max;
-      differences += x;
-      exponentiate(x);
-      exponentials += x;
+  template <typename Vector, typename Value>
+  TENON_INLINE static void read(const Value* from, int64_t v, Vector& to) {
+    std::memcpy(&to, from + v * kLanes, kBytes);
+  }
+
+  template <typename Combination>
+  TENON_INLINE static float combine_all(const Floats (&vectors)[kVectors]) {
+    float values[kLogitsAtOnce];
+    std::memcpy(values, vectors, sizeof values);
+    return combine<Combination>(values);
+  }
+
+  TENON_INLINE static float find_max(const float* logits, int64_t classes) {
+    Floats most[kVectors], x;
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) most[v] = Floats{} + kLowest;
+    for (int64_t c = 0; c + kLogitsAtOnce <= classes; c += kLogitsAtOnce) {
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < kVectors; ++v) {
+        read(logits + c, v, x);
+        Max::add(most[v], x);
+      }
     }
-    if ((end - first) % kLogitsAtOnce != 0) {
-      Bits used;
-      read_last_logits(logits, classes, x, used);
-      x -= sums.max;
-      differences += used ? x : Logits{};
-      exponentiate(x);
-      exponentials += used ? x : Logits{};
+    if (classes % kLogitsAtOnce != 0) {
+      const LastLogits last(logits, classes);
+      Ints used;
+#pragma GCC unroll 4
+      for (int64_t v = 0; v < kVectors; ++v) {
+        read(last.logits, v, x);
+        read(last.used, v, used);
+        x = used ? x : most[v];
+        Max::add(most[v], x);
+      }
     }
-    sums.exponentials += static_cast<double>(combine_all<Combination::sum>(exponentials));
-    sums.differences += static_cast<double>(combine_all<Combination::sum>(differences));
+    return combine_all<Max>(most);
   }
-  return sums;
-}
 
-TENON_INLINE void differentiate(const LogitGradient& of, Logits& x) {
-  x -= of.max;
-  exponentiate(x);
-  x = (x * of.scale - of.share) * of.factor;
-}
-
-TENON_INLINE void propagate_to_logits(const float* logits, int64_t classes, const LogitGradient& of, float* result) {
-  Logits x;
-  for (int64_t c = 0; c + kLogitsAtOnce <= classes; c += kLogitsAtOnce) {
-    read_logits(logits + c, x);
-    differentiate(of, x);
-    std::memcpy(result + c, &x, sizeof x);
+  TENON_INLINE static LogitSums add_up(const float* logits, int64_t classes) {
+    LogitSums sums{find_max(logits, classes), 0, 0};
+    for (int64_t first = 0; first < classes; first += kClassesPerSum) {
+      const int64_t end = std::min(first + kClassesPerSum, classes);
+      Floats exponentials[kVectors] = {}, differences[kVectors] = {}, x;
+      for (int64_t c = first; c + kLogitsAtOnce <= end; c += kLogitsAtOnce) {
+#pragma GCC unroll 4
+        for (int64_t v = 0; v < kVectors; ++v) {
+          read(logits + c, v, x);
+          x -= sums.max;
+          differences[v] += x;
+          exponentiate<Ints>(x);
+          exponentials[v] += x;
+        }
+      }
+      if ((end - first) % kLogitsAtOnce != 0) {
+        const LastLogits last(logits, classes);
+        Ints used;
+#pragma GCC unroll 4
+        for (int64_t v = 0; v < kVectors; ++v) {
+          read(last.logits, v, x);
+          read(last.used, v, used);
+          x -= sums.max;
+          differences[v] += used ? x : Floats{};
+          exponentiate<Ints>(x);
+          exponentials[v] += used ? x : Floats{};
+        }
+      }
+      sums.exponentials += static_cast<double>(combine_all<Sum>(exponentials));
+      sums.differences += static_cast<double>(combine_all<Sum>(differences));
+    }
+    return sums;
   }
-  if (classes % kLogitsAtOnce == 0) return;
-  Bits used;
-  read_last_logits(logits, classes, x, used);
-  differentiate(of, x);
-  const int64_t written = std::min(classes, kLogitsAtOnce);  // those of preceding logits again
-  std::memcpy(result + classes - written, &x, static_cast<size_t>(written) * sizeof(float));
-}
 
-// TENON_SOFTMAX_KERNELS(NAME, ATTRIBUTES): the loops, compiled with the attributes.
-#define TENON_SOFTMAX_KERNELS(NAME, ...)                                                                          \
+  TENON_INLINE static void propagate_step(const float* logits, const LogitGradient& of, float* result) {
+    Floats x;
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) {
+      read(logits, v, x);
+      x -= of.max;
+      exponentiate<Ints>(x);
+      x = (x * of.scale - of.share) * of.factor;
+      std::memcpy(result + v * kLanes, &x, kBytes);
+    }
+  }
+
+  TENON_INLINE static void propagate(const float* logits, int64_t classes, const LogitGradient& of, float* result) {
+    for (int64_t c = 0; c + kLogitsAtOnce <= classes; c += kLogitsAtOnce) propagate_step(logits + c, of, result + c);
+    if (classes % kLogitsAtOnce == 0) return;
+    const LastLogits last(logits, classes);
+    float gradients[kLogitsAtOnce];
+    propagate_step(last.logits, of, gradients);
+    const int64_t written = std::min(classes, kLogitsAtOnce);  // those of preceding logits again
+    std::memcpy(result + classes - written, gradients, static_cast<size_t>(written) * sizeof(float));
+  }
+};
+
+// TENON_SOFTMAX_KERNELS(NAME, LANES, ATTRIBUTES): the loops with vectors of that many floats, compiled with the
+// attributes.
+#define TENON_SOFTMAX_KERNELS(NAME, LANES, ...)                                                                   \
   struct NAME {                                                                                                   \
     __VA_ARGS__ static LogitSums add_up(const float* logits, int64_t classes) {                                   \
-      return add_up_logits(logits, classes);                                                                      \
+      return SoftmaxLoops<Floats##LANES, Ints##LANES>::add_up(logits, classes);                                   \
     }                                                                                                             \
     __VA_ARGS__ static void propagate(const float* logits, int64_t classes, const LogitGradient& of, float* to) { \
-      propagate_to_logits(logits, classes, of, to);                                                               \
+      SoftmaxLoops<Floats##LANES, Ints##LANES>::propagate(logits, classes, of, to);                               \
     }                                                                                                             \
     static constexpr SoftmaxKernels kAll = {add_up, propagate};                                                   \
   };
 
-TENON_SOFTMAX_KERNELS(PortableSoftmax)
+TENON_SOFTMAX_KERNELS(PortableSoftmax, 4)
 #if defined(__x86_64__)
-TENON_SOFTMAX_KERNELS(Avx2Softmax, TENON_AVX2)
-TENON_SOFTMAX_KERNELS(Avx512Softmax, TENON_AVX512)
+TENON_SOFTMAX_KERNELS(Avx2Softmax, 8, TENON_AVX2)
+TENON_SOFTMAX_KERNELS(Avx512Softmax, 16, TENON_AVX512)
 #endif
 
 }  // namespace
 
-const SoftmaxKernels& portable_softmax_kernels() { return PortableSoftmax::kAll; }
+std::vector<const SoftmaxKernels*> all_softmax_kernels() {
+  std::vector<const SoftmaxKernels*> all;
+#if defined(__x86_64__)
+  if (has_avx512()) all.push_back(&Avx512Softmax::kAll);
+  if (has_avx2()) all.push_back(&Avx2Softmax::kAll);
+#endif
+  all.push_back(&PortableSoftmax::kAll);
+  return all;
+}
 
 const SoftmaxKernels& softmax_kernels() {
-#if defined(__x86_64__)
-  if (has_avx512()) return Avx512Softmax::kAll;
-  if (has_avx2()) return Avx2Softmax::kAll;
-#endif
-  return portable_softmax_kernels();
+  static const SoftmaxKernels& best = *all_softmax_kernels().front();
+  return best;
 }
 
 }  // namespace tenon::operators

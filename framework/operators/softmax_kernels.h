@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 namespace tenon::operators {
 
@@ -28,6 +29,8 @@ struct SoftmaxKernels {
 };
 
 const SoftmaxKernels& softmax_kernels();
-const SoftmaxKernels& portable_softmax_kernels();
+
+// Those that this processor can run, the best first.
+std::vector<const SoftmaxKernels*> all_softmax_kernels();
 
 }  // namespace tenon::operators

@@ -173,12 +173,13 @@ TEST_CASE("the kernels of cross entropy compute the same bits with each instruct
       return std::tuple(sums.max, sums.exponentials, sums.differences, gradient);
     };
     const auto [max, exponentials, differences, gradient] = compute(tenon::operators::softmax_kernels());
-    const auto [portable_max, portable_exponentials, portable_differences, portable_gradient] =
-        compute(tenon::operators::portable_softmax_kernels());
-    CHECK(max == portable_max);
-    CHECK(exponentials == portable_exponentials);
-    CHECK(differences == portable_differences);
-    CHECK(torch::equal(gradient, portable_gradient));
+    for (const tenon::operators::SoftmaxKernels* kernels : tenon::operators::all_softmax_kernels()) {
+      const auto [other_max, other_exponentials, other_differences, other_gradient] = compute(*kernels);
+      CHECK(max == other_max);
+      CHECK(exponentials == other_exponentials);
+      CHECK(differences == other_differences);
+      CHECK(torch::equal(gradient, other_gradient));
+    }
   }
 }
 
