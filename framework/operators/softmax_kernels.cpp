@@ -16,7 +16,7 @@ constexpr int64_t kLogitsAtOnce = 16;
 constexpr int64_t kClassesPerSum = 512;
 constexpr float kLowest = -std::numeric_limits<float>::infinity();
 
-// Masks whose last or first logits are set begin between these.
+// The mask of the last N logits begins at 16 + N, that of the first N at 16 - N.
 constexpr std::array<int32_t, 3 * kLogitsAtOnce> kMasks = [] {
   std::array<int32_t, 3 * kLogitsAtOnce> masks{};
   for (size_t i = 0; i < kLogitsAtOnce; ++i) masks[i] = masks[2 * kLogitsAtOnce + i] = -1;

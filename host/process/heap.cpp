@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstddef>
@@ -18,6 +19,12 @@ constexpr int kLargestKept = 1 << 30;
 constexpr int kLargestKeptByOldGlibc = 32 << 20;  // its limit of M_MMAP_THRESHOLD
 constexpr int kGrowth = 32 << 20;
 constexpr size_t kFirstBlock = size_t{31} << 20;  // less than kLargestKeptByOldGlibc
+
+// The limit of `ulimit -v`, below which memory is scarce. Some constructors of libraries crash if they get none.
+bool is_limited() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
 
 bool is_users_choice(char** environment) {
   for (char** variable = environment; variable && *variable; ++variable) {
@@ -41,7 +48,7 @@ void grow_heap() {
 }  // namespace
 
 void set_up_heap(int, char**, char** environment) {
-  if (support::kIsSanitized || is_users_choice(environment)) return;
+  if (support::kIsSanitized || is_limited() || is_users_choice(environment)) return;
   // Larger blocks are mapped, and unmapped when they are freed.
   if (mallopt(M_MMAP_THRESHOLD, kLargestKept) == 0) mallopt(M_MMAP_THRESHOLD, kLargestKeptByOldGlibc);
   // This much free memory at the end of the heap is kept.

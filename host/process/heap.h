@@ -12,7 +12,8 @@ namespace tenon::host {
 //   fills with zeros one by one.
 //
 // A function for .preinit_array, which runs before the constructors of all libraries. Does nothing if `environment` has
-// settings of malloc (MALLOC_*, GLIBC_TUNABLES), or with the allocator of another library or of a sanitizer.
+// settings of malloc (MALLOC_*, GLIBC_TUNABLES), if the address space is limited (ulimit -v), or with the allocator of
+// another library or of a sanitizer.
 void set_up_heap(int argc, char** argv, char** environment);
 
 }  // namespace tenon::host

@@ -20,11 +20,13 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import fcntl
 import zlib
 
 MARK = re.compile(r"<!-- printed by: (.+) -->")
 COLUMNS = 80
+END = b"\x04\x04end of the output\x04\x04"
 # Numbers that depend on the machine, the most special first.
 NUMBERS = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d"  # the time in the name of a run
@@ -65,18 +67,21 @@ def run(command: str, folder: pathlib.Path, binaries: pathlib.Path) -> tuple[lis
     environment.pop("COLUMNS", None)
     process = subprocess.Popen(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                                stdout=follower, stderr=follower)
-    os.close(follower)
+
+    # Closing the terminal could lose what was written last.
+    def write_end():
+        process.wait()
+        os.write(follower, END)
+
+    writer = threading.Thread(target=write_end)
+    writer.start()
     raw = b""
-    while True:
-        try:
-            part = os.read(leader, 1 << 16)
-        except OSError:  # the last process that has the terminal ended
-            break
-        if not part:
-            break
-        raw += part
+    while not raw.endswith(END):
+        raw += os.read(leader, 1 << 16)
+    writer.join()
+    os.close(follower)
     os.close(leader)
-    return shown_lines(raw), process.wait()
+    return shown_lines(raw.removesuffix(END)), process.returncode
 
 
 def write_png(file: pathlib.Path, side: int, pixels: bytes) -> None:
