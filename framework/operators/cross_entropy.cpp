@@ -117,7 +117,8 @@ class CrossEntropyBackward final : public torch::autograd::Node {
                                      const at::Tensor& target) const {
     const at::Tensor is_ignored = target.eq(settings_.ignore_index);
     const at::Tensor places = target.masked_fill(is_ignored, 0).unsqueeze(1);
-    const at::Tensor factors = is_ignored.logical_not().to(logits.scalar_type()).div(divisor_).unsqueeze(1);
+    const at::Tensor factors =
+        is_ignored.logical_not().to(logits.scalar_type()).div(std::max<int64_t>(divisor_, 1)).unsqueeze(1);
     const at::Tensor expected =
         at::full_like(logits, smoothing_share(logits))
             .scatter_add(1, places, at::full_like(places, 1 - settings_.label_smoothing, logits.options()));
@@ -130,16 +131,21 @@ class CrossEntropyBackward final : public torch::autograd::Node {
   std::vector<RowSoftmax> rows_;
 };
 
-bool has_fast_kernel(const at::Tensor& logits, const at::Tensor& target, const std::optional<at::Tensor>& weight,
-                     int64_t reduction, double label_smoothing) {
-  return logits.is_cpu() && logits.scalar_type() == at::kFloat && logits.dim() == 2 && logits.is_contiguous() &&
-         logits.numel() > 0 && !logits._fw_grad(0).defined() && target.is_cpu() && target.scalar_type() == at::kLong &&
-         target.dim() == 1 && target.is_contiguous() && target.size(0) == logits.size(0) &&
-         !(weight && weight->defined()) && (reduction == at::Reduction::Mean || reduction == at::Reduction::Sum) &&
-         label_smoothing >= 0 && label_smoothing <= 1;
+// Whether its memory can be read as it is.
+bool is_plain(const at::Tensor& tensor) {
+  return tensor.is_cpu() && tensor.is_contiguous() && !tensor.is_neg() && !tensor._is_zerotensor();
 }
 
-// Returns null if a target is not a class, which LibTorch refuses.
+bool has_fast_kernel(const at::Tensor& logits, const at::Tensor& target, const std::optional<at::Tensor>& weight,
+                     int64_t reduction, double label_smoothing) {
+  return is_plain(logits) && logits.scalar_type() == at::kFloat && logits.dim() == 2 && logits.numel() > 0 &&
+         !logits._fw_grad(0).defined() && is_plain(target) && target.scalar_type() == at::kLong && target.dim() == 1 &&
+         target.size(0) == logits.size(0) && !(weight && weight->defined()) &&
+         (reduction == at::Reduction::Mean || reduction == at::Reduction::Sum) && label_smoothing >= 0 &&
+         label_smoothing <= 1;
+}
+
+// Returns nullopt if a target is not a class, which LibTorch refuses.
 std::optional<int64_t> count_targets(const at::Tensor& target, int64_t classes, int64_t ignore_index) {
   int64_t count = 0;
   const auto* const targets = target.const_data_ptr<int64_t>();

@@ -14,8 +14,8 @@
 
 namespace tenon::operators {
 
-// As torch.nn.functional.cross_entropy. `logits` as float32 [N, C] and `target` as int64 [N] with a mean or a sum and
-// without weights are computed as above, all others by LibTorch.
+// As torch.nn.functional.cross_entropy. Contiguous `logits` as float32 [N, C] and `target` as int64 [N] with a mean or
+// a sum and without weights are computed as above, all others by LibTorch.
 at::Tensor cross_entropy_loss(const at::Tensor& logits, const at::Tensor& target,
                               const std::optional<at::Tensor>& weight, int64_t reduction, c10::SymInt ignore_index,
                               double label_smoothing);

@@ -40,9 +40,9 @@ struct LastLogits {
   }
 };
 
-// exp of values that are at most 0: exp(x) = 2^n * exp(r), where n is an integer and |r| <= ln(2) / 2. The Taylor
-// series up to r^7 leaves out less than 6e-9 of exp(r). Below -87, where float has no normal numbers, the result is 0.
-// NaN stays NaN.
+// exp of values that are at most 0, and any number for others: exp(x) = 2^n * exp(r), where n is an integer and |r| <=
+// ln(2) / 2. The Taylor series up to r^7 leaves out less than 6e-9 of exp(r). Below -87, where float has no normal
+// numbers, the result is 0. NaN stays NaN.
 template <typename Ints, typename Floats>
 TENON_INLINE void exponentiate(Floats& x) {
   constexpr float kMost = 87;

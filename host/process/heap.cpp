@@ -20,10 +20,14 @@ constexpr int kLargestKeptByOldGlibc = 32 << 20;  // its limit of M_MMAP_THRESHO
 constexpr int kGrowth = 32 << 20;
 constexpr size_t kFirstBlock = size_t{31} << 20;  // less than kLargestKeptByOldGlibc
 
-// The limit of `ulimit -v`, below which memory is scarce. Some constructors of libraries crash if they get none.
+// Whether `ulimit -v` or `ulimit -d` limits memory. It is then scarce, and some constructors of libraries crash if they
+// get none.
 bool is_limited() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
+  }
+  return false;
 }
 
 bool is_users_choice(char** environment) {
@@ -48,11 +52,12 @@ void grow_heap() {
 }  // namespace
 
 void set_up_heap(int, char**, char** environment) {
-  if (support::kIsSanitized || is_limited() || is_users_choice(environment)) return;
+  if (support::kIsSanitized || is_users_choice(environment)) return;
   // Larger blocks are mapped, and unmapped when they are freed.
   if (mallopt(M_MMAP_THRESHOLD, kLargestKept) == 0) mallopt(M_MMAP_THRESHOLD, kLargestKeptByOldGlibc);
   // This much free memory at the end of the heap is kept.
   mallopt(M_TRIM_THRESHOLD, kLargestKept);
+  if (is_limited()) return;
   // The heap grows by at least this much, so that huge pages fit into what is new (pipeline/device/tensor_memory.h).
   mallopt(M_TOP_PAD, kGrowth);
   grow_heap();

@@ -11,9 +11,11 @@ namespace tenon::host {
 //   kernel. Each training step frees and allocates the same large tensors, and would get empty pages, which the kernel
 //   fills with zeros one by one.
 //
+// Within a limit of memory (ulimit -v, ulimit -d) the heap begins as usual.
+//
 // A function for .preinit_array, which runs before the constructors of all libraries. Does nothing if `environment` has
-// settings of malloc (MALLOC_*, GLIBC_TUNABLES), if the address space is limited (ulimit -v), or with the allocator of
-// another library or of a sanitizer.
+// settings of malloc (MALLOC_*, GLIBC_TUNABLES), or with a sanitizer. Has no effect on the allocator of another
+// library.
 void set_up_heap(int argc, char** argv, char** environment);
 
 }  // namespace tenon::host

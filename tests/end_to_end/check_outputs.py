@@ -76,12 +76,12 @@ def run(command: str, folder: pathlib.Path, binaries: pathlib.Path) -> tuple[lis
     writer = threading.Thread(target=write_end)
     writer.start()
     raw = b""
-    while not raw.endswith(END):
+    while END not in raw:
         raw += os.read(leader, 1 << 16)
     writer.join()
     os.close(follower)
     os.close(leader)
-    return shown_lines(raw.removesuffix(END)), process.returncode
+    return shown_lines(raw.partition(END)[0]), process.returncode
 
 
 def write_png(file: pathlib.Path, side: int, pixels: bytes) -> None:

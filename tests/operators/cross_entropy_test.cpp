@@ -216,9 +216,28 @@ TEST_CASE("cross entropy treats numbers that are not finite as LibTorch does") {
 }
 
 TEST_CASE("a mean over targets that are all ignored is NaN with a gradient of zeros") {
-  const Result found = differentiate({3, 4}, {torch::randn({3, 4}), torch::full({3}, kIgnored)});
-  CHECK(found.loss.isnan().item<bool>());
-  CHECK(torch::equal(found.gradient, torch::zeros({3, 4})));
+  const Tensor logits = torch::randn({3, 4}).requires_grad_(), zeros = torch::zeros({3, 4});
+  const Tensor loss = at::cross_entropy_loss(logits, torch::full({3}, kIgnored));
+  CHECK(loss.isnan().item<bool>());
+  for (const bool create_graph : {true, false})
+    CHECK(torch::equal(torch::autograd::grad({loss}, {logits}, {}, /*retain_graph=*/true, create_graph)[0], zeros));
+}
+
+TEST_CASE("any number may be ignored") {
+  const Tensor logits = torch::randn({5, 4});
+  for (const int64_t ignored : {2, 255, -1}) {
+    CAPTURE(ignored);
+    const Tensor target = torch::tensor({int64_t{0}, ignored, int64_t{3}, int64_t{1}, ignored});
+    const Tensor kept = torch::tensor({0, 2, 3});
+    const auto loss = [](const Tensor& x, const Tensor& targets, int64_t ignore_index) {
+      return at::cross_entropy_loss(x, targets, {}, at::Reduction::Mean, ignore_index);
+    };
+    const Result found = differentiate(logits, [&](const Tensor& x) { return loss(x, target, ignored); });
+    const Result expected =
+        differentiate(logits, [&](const Tensor& x) { return loss(x.index({kept}), target.index({kept}), kIgnored); });
+    CHECK(torch::equal(found.loss, expected.loss));
+    CHECK(torch::equal(found.gradient, expected.gradient));
+  }
 }
 
 TEST_CASE("LibTorch refuses targets that are not classes") {
@@ -257,11 +276,13 @@ TEST_CASE("a graph that was not kept cannot be differentiated again") {
   CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("second time"), c10::Error);
 }
 
-TEST_CASE("logits that were changed after the loss are refused in the backward") {
-  const Tensor logits = torch::randn({4, 3}).requires_grad_() * 1;
-  const Tensor loss = at::cross_entropy_loss(logits, torch::tensor({0, 1, 2, 0}));
-  logits.add_(1);
-  CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("modified by an inplace operation"), c10::Error);
+TEST_CASE("logits and targets that were changed after the loss are refused in the backward") {
+  for (const bool changes_target : {false, true}) {
+    const Tensor logits = torch::randn({4, 3}).requires_grad_() * 1, target = torch::tensor({0, 1, 2, 0});
+    const Tensor loss = at::cross_entropy_loss(logits, target);
+    (changes_target ? target : logits).mul_(0);
+    CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("modified by an inplace operation"), c10::Error);
+  }
 }
 
 TEST_CASE("without gradients the loss has no history") {
@@ -278,6 +299,7 @@ TEST_CASE("other arguments are left to LibTorch") {
   CHECK_FALSE(is_hosts(at::cross_entropy_loss(logits, target, {}, at::Reduction::None)));
   CHECK_FALSE(is_hosts(at::cross_entropy_loss(logits.to(at::kDouble), target)));
   CHECK_FALSE(is_hosts(at::cross_entropy_loss(logits.t().contiguous().t(), target)));
+  CHECK_FALSE(is_hosts(at::cross_entropy_loss(at::_neg_view(logits), target)));
   CHECK_FALSE(is_hosts(at::cross_entropy_loss(logits, torch::rand({6, 4}))));
   CHECK_FALSE(is_hosts(at::cross_entropy_loss(logits.view({1, 4, 6}), torch::randint(4, {1, 6}))));
 }

@@ -72,8 +72,10 @@ def synchronize(network):
                 setattr(module, name, other)
 
 
-def train(rank, case):
+def train(rank, case, rounding=None):
     network = reference.make_network(case.get("network", "mlp"))
+    if rounding is not None:
+        reference.change_last_bits(network, rounding)
     if case.get("synchronize"):
         synchronize(network)
     network = DistributedDataParallel(network)
@@ -128,7 +130,11 @@ def work(rank, port, folder):
     cases = []
     for name, case in CASES.items():
         losses, validations = train(rank, case)
-        cases.append({"name": name, "network": case.get("network", "mlp"), "limit": reference.LIMIT,
+        of_roundings = reference.sensitivity((losses, validations),
+                                             [train(rank, case, rounding=seed) for seed in reference.ROUNDINGS])
+        cases.append({"name": name, "network": case.get("network", "mlp"),
+                      "limit": max(reference.LIMIT, reference.rounded_up(2 * of_roundings)),
+                      "difference_of_other_roundings": of_roundings,
                       "set": ["distributed.processes=2", "data.batch_size=32", *case["set"]],
                       "losses": reference.rounded(losses), "validation_losses": reference.rounded(validations)})
     if rank == 0:

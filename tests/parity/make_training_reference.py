@@ -34,6 +34,7 @@ BATCH_SIZE = 64
 STEPS_PER_EPOCH = 23
 LIMIT = 1e-5  # maximum relative difference of a loss, unless PyTorch's runs with other roundings differ more
 LIMIT_OF_LOW_PRECISION = 2e-2
+ROUNDINGS = range(12)  # seeds
 
 
 def read_digits(testing):
@@ -330,6 +331,18 @@ def largest_difference(values, others):
     return max(abs(a - b) / abs(b) for a, b in zip(values, others))
 
 
+def rounded_up(value):
+    """Returns the value with two digits."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
+    return float(f"{math.ceil(value / unit) * unit:.2g}")
+
+
+def sensitivity(run, others):
+    """Returns the largest difference of the other runs, as losses and validation losses, from this one."""
+    return rounded_up(max(largest_difference(values, others_values)
+                          for other in others for values, others_values in zip(other, run)))
+
+
 def rounded(values):
     assert all(math.isfinite(value) for value in values)
     return [float(f"{value:.9g}") for value in values]
@@ -346,15 +359,14 @@ def main(folder):
         losses, validations = Run(case).train()
         exact, _ = Run({**case, "autocast": None}, torch.float64).train()
         rounding = largest_difference(losses, exact)
-        others = [Run(case, rounding=seed).train() for seed in range(12)]
-        sensitivity = max(max(largest_difference(a, losses), largest_difference(b, validations)) for a, b in others)
+        of_roundings = sensitivity((losses, validations), [Run(case, rounding=seed).train() for seed in ROUNDINGS])
         limit = LIMIT_OF_LOW_PRECISION if case.get("is_low", "autocast" in case) else LIMIT
         print(f"{name}: loss {losses[0]:.4f} -> {losses[-1]:.4f}; double precision differs by {rounding:.2g}, "
-              f"other roundings by {sensitivity:.2g}")
+              f"other roundings by {of_roundings}")
         cases.append({"name": name, "network": case.get("network", "mlp"), "set": case["set"],
-                      "limit": float(f"{max(limit, 2 * sensitivity):.2g}"),
+                      "limit": max(limit, rounded_up(2 * of_roundings)),
                       "difference_of_double_precision": float(f"{rounding:.2g}"),
-                      "difference_of_other_roundings": float(f"{sensitivity:.2g}"),
+                      "difference_of_other_roundings": of_roundings,
                       "losses": rounded(losses), "validation_losses": rounded(validations)})
     lines = ",\n".join(json.dumps(case) for case in cases)
     version = torch.__version__.split("+")[0]

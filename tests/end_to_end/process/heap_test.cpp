@@ -70,6 +70,15 @@ TEST_CASE("the heap has room and huge pages, and keeps freed blocks, unless the 
   CHECK(heap_end() == before);
   CHECK(count_faults_of_block() > 100);
 
+  rlimit limit{};
+  REQUIRE(getrlimit(RLIMIT_DATA, &limit) == 0);
+  const rlimit unlimited = limit;
+  limit.rlim_cur = rlim_t{1} << 40;
+  REQUIRE(setrlimit(RLIMIT_DATA, &limit) == 0);
+  set_up_heap({"PATH=/bin"});
+  CHECK(heap_end() == before);
+  REQUIRE(setrlimit(RLIMIT_DATA, &unlimited) == 0);
+
   before = heap_end();
   set_up_heap({"PATH=/bin"});
   CHECK(heap_end() - before >= size_t{32} << 20);
