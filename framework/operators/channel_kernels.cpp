@@ -18,6 +18,30 @@ TENON_INLINE void store(Bf16& to, float value) {
   to.bits = static_cast<uint16_t>((bits & 0x7fffffff) > 0x7f800000 ? 0x7fc0 : rounded);
 }
 
+// Rows of few channels are read as rows of about 64, so that they fill the vectors of the processor. Values by channel
+// are then repeated for each of the joined rows.
+struct JoinedRows {
+  int64_t joined;    // rows in one
+  int64_t rows;      // of joined channels
+  int64_t channels;  // in a joined row
+  int64_t rest;      // rows that are left
+  int64_t done;      // values in the joined rows
+
+  TENON_INLINE JoinedRows(int64_t count, int64_t of_channels) : joined(std::max<int64_t>(1, 64 / of_channels)) {
+    rows = count / joined;
+    channels = joined * of_channels;
+    rest = count % joined;
+    done = rows * channels;
+  }
+
+  TENON_INLINE std::vector<float> repeat(const float* values) const {
+    std::vector<float> repeated(static_cast<size_t>(channels));
+    const int64_t each = channels / joined;
+    for (int64_t row = 0; row < joined; ++row) std::copy_n(values, each, repeated.data() + row * each);
+    return repeated;
+  }
+};
+
 // Rows per run: few enough that the second pass reads from the cache, and that float sums are exact enough.
 TENON_INLINE int64_t rows_per_run(int64_t channels) { return std::clamp<int64_t>(4096 / channels, 8, 128); }
 
@@ -42,7 +66,7 @@ TENON_INLINE void measure_run(const T* x, int64_t rows, int64_t channels, float*
 }
 
 template <typename T>
-TENON_INLINE void measure(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {
+TENON_INLINE void measure_rows(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {
   const int64_t run = rows_per_run(channels);
   std::vector<float> scratch(static_cast<size_t>(2 * channels));
   float* __restrict run_mean = scratch.data();
@@ -58,7 +82,24 @@ TENON_INLINE void measure(const T* x, int64_t rows, int64_t channels, ChannelMom
 }
 
 template <typename T>
-TENON_INLINE void normalise(const T* x, T* y, int64_t rows, int64_t channels, const ChannelScales& scales) {
+TENON_INLINE void measure(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {
+  const JoinedRows by(rows, channels);
+  if (by.joined == 1 || by.rows == 0) return measure_rows(x, rows, channels, moments);
+  std::vector<double> scratch(static_cast<size_t>(2 * by.channels));
+  ChannelMoments some{0, scratch.data(), scratch.data() + by.channels};
+  measure_rows(x, by.rows, by.channels, some);
+  std::fill_n(moments.mean, channels, 0.0);
+  std::fill_n(moments.squares, channels, 0.0);
+  moments.count = 0;
+  for (int64_t row = 0; row < by.joined; ++row)
+    merge_moments(moments, some.count, some.mean + row * channels, some.squares + row * channels, channels);
+  if (by.rest == 0) return;
+  measure_rows(x + by.done, by.rest, channels, some);
+  merge_moments(moments, some.count, some.mean, some.squares, channels);
+}
+
+template <typename T>
+TENON_INLINE void normalise_rows(const T* x, T* y, int64_t rows, int64_t channels, const ChannelScales& scales) {
   const float* __restrict scale = scales.scale;
   const float* __restrict shift = scales.shift;
   for (int64_t row = 0; row < rows; ++row) {
@@ -66,6 +107,15 @@ TENON_INLINE void normalise(const T* x, T* y, int64_t rows, int64_t channels, co
     T* __restrict written = y + row * channels;
     for (int64_t c = 0; c < channels; ++c) store(written[c], scale[c] * load(values[c]) + shift[c]);
   }
+}
+
+template <typename T>
+TENON_INLINE void normalise(const T* x, T* y, int64_t rows, int64_t channels, const ChannelScales& scales) {
+  const JoinedRows by(rows, channels);
+  if (by.joined == 1 || by.rows == 0) return normalise_rows(x, y, rows, channels, scales);
+  const std::vector<float> scale = by.repeat(scales.scale), shift = by.repeat(scales.shift);
+  normalise_rows(x, y, by.rows, by.channels, {scale.data(), shift.data()});
+  normalise_rows(x + by.done, y + by.done, by.rest, channels, scales);
 }
 
 // Rounds as `normalise` does, so that a value is masked exactly if its output is not positive.
@@ -94,8 +144,8 @@ TENON_INLINE void add_run(const T* gradient, const T* x, int64_t rows, int64_t c
 }
 
 template <typename T>
-TENON_INLINE void add_sums(const T* gradient, const T* x, int64_t rows, int64_t channels, const float* mean,
-                           const ChannelScales* mask, double* __restrict sums, double* __restrict products) {
+TENON_INLINE void add_sums_of_rows(const T* gradient, const T* x, int64_t rows, int64_t channels, const float* mean,
+                                   const ChannelScales* mask, double* __restrict sums, double* __restrict products) {
   const int64_t run = rows_per_run(channels);
   std::vector<float> scratch(static_cast<size_t>(2 * channels));
   float* __restrict run_sums = scratch.data();
@@ -114,6 +164,31 @@ TENON_INLINE void add_sums(const T* gradient, const T* x, int64_t rows, int64_t 
       products[c] += run_products[c];
     }
   }
+}
+
+template <typename T>
+TENON_INLINE void add_sums(const T* gradient, const T* x, int64_t rows, int64_t channels, const float* mean,
+                           const ChannelScales* mask, double* sums, double* products) {
+  const JoinedRows by(rows, channels);
+  if (by.joined == 1 || by.rows == 0) return add_sums_of_rows(gradient, x, rows, channels, mean, mask, sums, products);
+  const std::vector<float> means = by.repeat(mean);
+  std::vector<float> scale, shift;
+  ChannelScales repeated{};
+  if (mask) {
+    scale = by.repeat(mask->scale);
+    shift = by.repeat(mask->shift);
+    repeated = {scale.data(), shift.data()};
+  }
+  std::vector<double> scratch(static_cast<size_t>(2 * by.channels));
+  double* const joined_sums = scratch.data();
+  double* const joined_products = scratch.data() + by.channels;
+  add_sums_of_rows(gradient, x, by.rows, by.channels, means.data(), mask ? &repeated : nullptr, joined_sums,
+                   joined_products);
+  for (int64_t i = 0; i < by.channels; ++i) {
+    sums[i % channels] += joined_sums[i];
+    products[i % channels] += joined_products[i];
+  }
+  add_sums_of_rows(gradient + by.done, x + by.done, by.rest, channels, mean, mask, sums, products);
 }
 
 template <typename T, bool kHasMask>
@@ -138,12 +213,31 @@ TENON_INLINE void propagate_rows(const T* gradient, const T* x, T* result, int64
 }
 
 template <typename T>
-TENON_INLINE void propagate(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,
-                            const ChannelGradients& gradients, const ChannelScales* mask) {
+TENON_INLINE void propagate_with(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,
+                                 const ChannelGradients& gradients, const ChannelScales* mask) {
   if (mask)
     propagate_rows<T, true>(gradient, x, result, rows, channels, gradients, mask->scale, mask->shift);
   else
     propagate_rows<T, false>(gradient, x, result, rows, channels, gradients, nullptr, nullptr);
+}
+
+template <typename T>
+TENON_INLINE void propagate(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,
+                            const ChannelGradients& gradients, const ChannelScales* mask) {
+  const JoinedRows by(rows, channels);
+  if (by.joined == 1 || by.rows == 0) return propagate_with(gradient, x, result, rows, channels, gradients, mask);
+  const std::vector<float> factor = by.repeat(gradients.factor), mean = by.repeat(gradients.mean),
+                           offset = by.repeat(gradients.offset), slope = by.repeat(gradients.slope);
+  std::vector<float> scale, shift;
+  ChannelScales repeated{};
+  if (mask) {
+    scale = by.repeat(mask->scale);
+    shift = by.repeat(mask->shift);
+    repeated = {scale.data(), shift.data()};
+  }
+  propagate_with(gradient, x, result, by.rows, by.channels, {factor.data(), mean.data(), offset.data(), slope.data()},
+                 mask ? &repeated : nullptr);
+  propagate_with(gradient + by.done, x + by.done, result + by.done, by.rest, channels, gradients, mask);
 }
 
 // TENON_KERNELS(NAME, ATTRIBUTES): the loops, compiled with the attributes, as the function NAME<T>().
