@@ -40,6 +40,17 @@ bool has_slow_kernel(const at::Tensor& input, const at::Tensor& weight, at::IntA
          weight.size(1) == 1 && std::ranges::any_of(stride, [](int64_t number) { return number != 1; });
 }
 
+// Whether oneDNN adds the gradient of the bias one by one.
+bool has_slow_bias(const at::Tensor& input, bool transposed) {
+  return transposed && at::isFloatingType(input.scalar_type()) && is_channels_last(input);
+}
+
+at::Tensor add_up_channels(const at::Tensor& output_gradient) {
+  std::vector<int64_t> others{0};
+  for (int64_t dim = 2; dim < output_gradient.dim(); ++dim) others.push_back(dim);
+  return output_gradient.sum(others);
+}
+
 at::Tensor take_every(at::IntArrayRef stride, at::Tensor image) {
   const at::MemoryFormat format = image.suggest_memory_format();
   for (size_t i = 0; i < stride.size(); ++i)
@@ -128,6 +139,12 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> convolution_backward(
     return at::native::convolution_backward(output_gradient, from, weight, bias_sizes, with_stride, padding, dilation,
                                             transposed, output_padding, groups, mask);
   };
+  if (output_mask[2] && has_slow_bias(input, transposed)) {
+    Gradients gradients;
+    if (output_mask[0] || output_mask[1]) gradients = compute(input, stride, {output_mask[0], output_mask[1], false});
+    std::get<2>(gradients) = add_up_channels(output_gradient);
+    return gradients;
+  }
   if (output_mask[0] && has_slow_kernel(input, weight, stride, transposed, groups)) {
     // LibTorch reads only the shape of this tensor.
     const at::Tensor shape = at::empty_like(input, input.options().dtype(at::kFloat));

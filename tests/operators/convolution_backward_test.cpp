@@ -1,4 +1,5 @@
-// Compares the gradients of strided 1 x 1 convolutions in channels_last with those of the contiguous format.
+// Compares the gradients of strided 1 x 1 convolutions in channels_last with those of the contiguous format, and the
+// gradients of biases with their definition.
 #include <torch/torch.h>
 
 #include <algorithm>
@@ -116,4 +117,29 @@ TEST_CASE("strided 1 x 1 convolutions with few channels write no memory of other
       CHECK(torch::allclose(found[i], expected[i].to(at::kDouble), 0, 294 * 294 * 0x1p-24));
   }
   at::set_num_threads(threads);
+}
+
+TEST_CASE("the bias of a transposed convolution has the right gradient") {
+  for (const at::ScalarType type : {at::kFloat, at::kBFloat16, at::kHalf, at::kDouble})
+    for (const at::MemoryFormat format : {at::MemoryFormat::ChannelsLast, at::MemoryFormat::Contiguous})
+      for (const bool has_others : {true, false}) {
+        CAPTURE(type);
+        CAPTURE(has_others);
+        torch::manual_seed(1);
+        const auto make = [&](at::IntArrayRef shape) { return torch::randn(shape).to(type).contiguous(format); };
+        const Tensor input = make({3, 5, 9, 7}).requires_grad_(has_others);
+        const Tensor weight = make({5, 8, 2, 2}).requires_grad_(has_others);
+        const Tensor bias = torch::randn({8}).to(type).requires_grad_();
+        const Tensor output = at::conv_transpose2d(input, weight, bias, /*stride=*/2);
+        const Tensor gradient = make(output.sizes());
+        output.backward(gradient);
+        const Tensor values = gradient.to(at::kDouble);
+        // A sum of 756 values in float, rounded once more.
+        const double unit = type == at::kHalf ? 0x1p-11 : type == at::kBFloat16 ? 0x1p-8 : 0;
+        const Tensor bound = values.abs().sum({0, 2, 3}) * 756 * 0x1p-24 + values.sum({0, 2, 3}).abs() * unit;
+        const Tensor error = (bias.grad().to(at::kDouble) - values.sum({0, 2, 3})).abs();
+        CHECK((error <= bound).all().item<bool>());
+        CHECK(input.grad().defined() == has_others);
+        CHECK(weight.grad().defined() == has_others);
+      }
 }
