@@ -34,12 +34,30 @@ struct JoinedRows {
     done = rows * channels;
   }
 
+  TENON_INLINE bool is_any() const { return joined > 1 && rows > 0; }
+
   TENON_INLINE std::vector<float> repeat(const float* values) const {
     std::vector<float> repeated(static_cast<size_t>(channels));
     const int64_t each = channels / joined;
     for (int64_t row = 0; row < joined; ++row) std::copy_n(values, each, repeated.data() + row * each);
     return repeated;
   }
+};
+
+// The scales of joined rows, if there are any.
+struct JoinedScales {
+  std::vector<float> scale, shift;
+  ChannelScales scales{};
+  const ChannelScales* given = nullptr;
+
+  TENON_INLINE JoinedScales(const JoinedRows& by, const ChannelScales* one) {
+    if (!one) return;
+    scale = by.repeat(one->scale);
+    shift = by.repeat(one->shift);
+    scales = {scale.data(), shift.data()};
+    given = &scales;
+  }
+  JoinedScales(const JoinedScales&) = delete;
 };
 
 // Rows per run: few enough that the second pass reads from the cache, and that float sums are exact enough.
@@ -84,7 +102,7 @@ TENON_INLINE void measure_rows(const T* x, int64_t rows, int64_t channels, Chann
 template <typename T>
 TENON_INLINE void measure(const T* x, int64_t rows, int64_t channels, ChannelMoments& moments) {
   const JoinedRows by(rows, channels);
-  if (by.joined == 1 || by.rows == 0) return measure_rows(x, rows, channels, moments);
+  if (!by.is_any()) return measure_rows(x, rows, channels, moments);
   std::vector<double> scratch(static_cast<size_t>(2 * by.channels));
   ChannelMoments some{0, scratch.data(), scratch.data() + by.channels};
   measure_rows(x, by.rows, by.channels, some);
@@ -112,9 +130,8 @@ TENON_INLINE void normalise_rows(const T* x, T* y, int64_t rows, int64_t channel
 template <typename T>
 TENON_INLINE void normalise(const T* x, T* y, int64_t rows, int64_t channels, const ChannelScales& scales) {
   const JoinedRows by(rows, channels);
-  if (by.joined == 1 || by.rows == 0) return normalise_rows(x, y, rows, channels, scales);
-  const std::vector<float> scale = by.repeat(scales.scale), shift = by.repeat(scales.shift);
-  normalise_rows(x, y, by.rows, by.channels, {scale.data(), shift.data()});
+  if (!by.is_any()) return normalise_rows(x, y, rows, channels, scales);
+  normalise_rows(x, y, by.rows, by.channels, JoinedScales(by, &scales).scales);
   normalise_rows(x + by.done, y + by.done, by.rest, channels, scales);
 }
 
@@ -170,20 +187,13 @@ template <typename T>
 TENON_INLINE void add_sums(const T* gradient, const T* x, int64_t rows, int64_t channels, const float* mean,
                            const ChannelScales* mask, double* sums, double* products) {
   const JoinedRows by(rows, channels);
-  if (by.joined == 1 || by.rows == 0) return add_sums_of_rows(gradient, x, rows, channels, mean, mask, sums, products);
+  if (!by.is_any()) return add_sums_of_rows(gradient, x, rows, channels, mean, mask, sums, products);
   const std::vector<float> means = by.repeat(mean);
-  std::vector<float> scale, shift;
-  ChannelScales repeated{};
-  if (mask) {
-    scale = by.repeat(mask->scale);
-    shift = by.repeat(mask->shift);
-    repeated = {scale.data(), shift.data()};
-  }
+  const JoinedScales joined_mask(by, mask);
   std::vector<double> scratch(static_cast<size_t>(2 * by.channels));
   double* const joined_sums = scratch.data();
   double* const joined_products = scratch.data() + by.channels;
-  add_sums_of_rows(gradient, x, by.rows, by.channels, means.data(), mask ? &repeated : nullptr, joined_sums,
-                   joined_products);
+  add_sums_of_rows(gradient, x, by.rows, by.channels, means.data(), joined_mask.given, joined_sums, joined_products);
   for (int64_t i = 0; i < by.channels; ++i) {
     sums[i % channels] += joined_sums[i];
     products[i % channels] += joined_products[i];
@@ -225,18 +235,12 @@ template <typename T>
 TENON_INLINE void propagate(const T* gradient, const T* x, T* result, int64_t rows, int64_t channels,
                             const ChannelGradients& gradients, const ChannelScales* mask) {
   const JoinedRows by(rows, channels);
-  if (by.joined == 1 || by.rows == 0) return propagate_with(gradient, x, result, rows, channels, gradients, mask);
+  if (!by.is_any()) return propagate_with(gradient, x, result, rows, channels, gradients, mask);
   const std::vector<float> factor = by.repeat(gradients.factor), mean = by.repeat(gradients.mean),
                            offset = by.repeat(gradients.offset), slope = by.repeat(gradients.slope);
-  std::vector<float> scale, shift;
-  ChannelScales repeated{};
-  if (mask) {
-    scale = by.repeat(mask->scale);
-    shift = by.repeat(mask->shift);
-    repeated = {scale.data(), shift.data()};
-  }
+  const JoinedScales joined_mask(by, mask);
   propagate_with(gradient, x, result, by.rows, by.channels, {factor.data(), mean.data(), offset.data(), slope.data()},
-                 mask ? &repeated : nullptr);
+                 joined_mask.given);
   propagate_with(gradient + by.done, x + by.done, result + by.done, by.rest, channels, gradients, mask);
 }
 

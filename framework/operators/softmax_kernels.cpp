@@ -124,28 +124,38 @@ struct SoftmaxLoops {
     return combine<Combination>(values);
   }
 
+  // Calls visit(index of the vector, logits, mask of those to use) for each vector of a step. `used` is null for all.
+  template <typename Visit>
+  TENON_INLINE static void visit_step(const float* logits, const int32_t* used, const Visit& visit) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < kVectors; ++v) {
+      Floats x;
+      Ints mask = ~Ints{};
+      read(logits, v, x);
+      if (used) read(used, v, mask);
+      visit(v, x, mask);
+    }
+  }
+
+  // For each step of the classes from `first` to `end`, which is a multiple of kLogitsAtOnce or the number of classes.
+  template <typename Visit>
+  TENON_INLINE static void visit_steps(const float* logits, int64_t first, int64_t end, const Visit& visit) {
+    int64_t c = first;
+    for (; c + kLogitsAtOnce <= end; c += kLogitsAtOnce) visit_step(logits + c, nullptr, visit);
+    if (c == end) return;
+    const LastLogits last(logits, end);
+    visit_step(last.logits, last.used, visit);
+  }
+
   TENON_INLINE static float find_max(const float* logits, int64_t classes) {
-    Floats most[kVectors], x;
+    Floats most[kVectors];
 #pragma GCC unroll 4
     for (int64_t v = 0; v < kVectors; ++v) most[v] = Floats{} + kLowest;
-    for (int64_t c = 0; c + kLogitsAtOnce <= classes; c += kLogitsAtOnce) {
-#pragma GCC unroll 4
-      for (int64_t v = 0; v < kVectors; ++v) {
-        read(logits + c, v, x);
-        Max::add(most[v], x);
-      }
-    }
-    if (classes % kLogitsAtOnce != 0) {
-      const LastLogits last(logits, classes);
-      Ints used;
-#pragma GCC unroll 4
-      for (int64_t v = 0; v < kVectors; ++v) {
-        read(last.logits, v, x);
-        read(last.used, v, used);
-        x = used ? x : most[v];
-        Max::add(most[v], x);
-      }
-    }
+    visit_steps(
+        logits, 0, classes, [&](int64_t v, const Floats& x, const Ints& used) __attribute__((always_inline)) {
+          const Floats with = used ? x : most[v];
+          Max::add(most[v], with);
+        });
     return combine_all<Max>(most);
   }
 
@@ -153,30 +163,14 @@ struct SoftmaxLoops {
     LogitSums sums{find_max(logits, classes), 0, 0};
     for (int64_t first = 0; first < classes; first += kClassesPerSum) {
       const int64_t end = std::min(first + kClassesPerSum, classes);
-      Floats exponentials[kVectors] = {}, differences[kVectors] = {}, x;
-      for (int64_t c = first; c + kLogitsAtOnce <= end; c += kLogitsAtOnce) {
-#pragma GCC unroll 4
-        for (int64_t v = 0; v < kVectors; ++v) {
-          read(logits + c, v, x);
-          x -= sums.max;
-          differences[v] += x;
-          exponentiate<Ints>(x);
-          exponentials[v] += x;
-        }
-      }
-      if ((end - first) % kLogitsAtOnce != 0) {
-        const LastLogits last(logits, classes);
-        Ints used;
-#pragma GCC unroll 4
-        for (int64_t v = 0; v < kVectors; ++v) {
-          read(last.logits, v, x);
-          read(last.used, v, used);
-          x -= sums.max;
-          differences[v] += used ? x : Floats{};
-          exponentiate<Ints>(x);
-          exponentials[v] += used ? x : Floats{};
-        }
-      }
+      Floats exponentials[kVectors] = {}, differences[kVectors] = {};
+      visit_steps(
+          logits, first, end, [&](int64_t v, Floats & x, const Ints& used) __attribute__((always_inline)) {
+            x -= sums.max;
+            differences[v] += used ? x : Floats{};
+            exponentiate<Ints>(x);
+            exponentials[v] += used ? x : Floats{};
+          });
       sums.exponentials += static_cast<double>(combine_all<Sum>(exponentials));
       sums.differences += static_cast<double>(combine_all<Sum>(differences));
     }

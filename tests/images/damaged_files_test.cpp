@@ -23,6 +23,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <tenon/error.hpp>
 
+#include "framework/support/sanitizers.h"
 #include "plugins/images/decode/decode_image.h"
 #include "plugins/images/decode/read_file.h"
 #include "plugins/images/decode/tiff_tags.h"
@@ -38,14 +39,6 @@ constexpr images::Limits kLimits = {.max_pixels = 2'000'000};
 constexpr rlim_t kMemory = 256 << 20;  // more than the process has before the first file
 const std::set<std::string> kEndsAreChecked = {".jpg", ".png", ".webp"};
 constexpr rlim_t kSeconds = 240;  // processor time; far more than needed, but finite
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kIsSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kIsSanitized = false;
-#endif
 
 // The results of the process, in memory shared with the monitoring process.
 struct Report {
@@ -196,7 +189,7 @@ TEST_CASE("damaged files are decoded or refused within memory and time limits, a
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_CPU, kSeconds);
     // Sanitizers reserve terabytes of address space without using them.
-    if (!kIsSanitized) limit(RLIMIT_AS, address_space() + kMemory);
+    if (!tenon::support::kIsSanitized) limit(RLIMIT_AS, address_space() + kMemory);
     try_all(bases, report);
     _exit(0);
   }
