@@ -2,11 +2,13 @@
 //
 //   benchmark_operators --threads=2 --benchmark_repetitions=5 --benchmark_enable_random_interleaving=true
 //
-// `attention`: the backward in bfloat16, batch/heads/length/head size. `in_float` computes all sizes in float.
+// `attention`, `attention_backward`: in float, batch/heads/length/head size/is causal.
+// `attention_bf16`: the backward in bfloat16.
 // `depthwise_weight`: the gradient of the weights in float, channels/size/filter/stride, for 24 images.
 // `depthwise_input`: that of the input in bfloat16.
 // `cross_entropy`: forward and backward in float, samples/classes.
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_native.h>
+#include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_native.h>
 #include <ATen/ops/convolution_backward_native.h>
 #include <ATen/ops/cross_entropy_loss_native.h>
 #include <benchmark/benchmark.h>
@@ -15,46 +17,43 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
-#include "framework/operators/attention_backward.h"
+#include "framework/operators/attention.h"
 #include "framework/operators/convolution_backward.h"
 #include "framework/operators/cross_entropy.h"
 
 namespace {
 
 using at::Tensor;
-constexpr auto libtorch_backward = &at::native::_scaled_dot_product_flash_attention_cpu_backward;
+constexpr auto libtorch_attention = &at::native::_scaled_dot_product_flash_attention_cpu;
+constexpr auto libtorch_attention_backward = &at::native::_scaled_dot_product_flash_attention_cpu_backward;
 
 // Query, key, value and the gradient of the output: [batch, heads, length, head size], in the layout of a model.
-std::vector<Tensor> make_attention_inputs(const benchmark::State& state) {
+std::vector<Tensor> make_attention_inputs(const benchmark::State& state, at::ScalarType type) {
   const int64_t batch = state.range(0), heads = state.range(1), length = state.range(2), size = state.range(3);
   std::vector<Tensor> parts;
-  for (const Tensor& part : torch::randn({batch, length, 4 * heads * size}).to(at::kBFloat16).split(heads * size, 2))
+  for (const Tensor& part : torch::randn({batch, length, 4 * heads * size}).to(type).split(heads * size, 2))
     parts.push_back(part.view({batch, length, heads, size}).transpose(1, 2));
   return parts;
 }
 
-// Converts the arguments and the results, as attention_backward() does for small blocks.
-std::tuple<Tensor, Tensor, Tensor> backward_in_float(const Tensor& output_gradient, const Tensor& query,
-                                                     const Tensor& key, const Tensor& value, const Tensor& output,
-                                                     const Tensor& log_sum, double dropout, bool is_causal,
-                                                     const std::optional<Tensor>& mask, std::optional<double> scale) {
-  const auto [of_query, of_key, of_value] =
-      libtorch_backward(output_gradient.to(at::kFloat), query.to(at::kFloat), key.to(at::kFloat), value.to(at::kFloat),
-                        output.to(at::kFloat), log_sum, dropout, is_causal, mask, scale);
-  return {of_query.to(at::kBFloat16), of_key.to(at::kBFloat16), of_value.to(at::kBFloat16)};
+template <auto Attention>
+void attention(benchmark::State& state) {
+  const std::vector<Tensor> in = make_attention_inputs(state, at::kFloat);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(Attention(in[0], in[1], in[2], /*dropout=*/0, /*is_causal=*/state.range(4) != 0, {}, {}));
 }
 
-template <auto Backward>
-void attention(benchmark::State& state) {
-  const std::vector<Tensor> in = make_attention_inputs(state);
-  const auto [output, log_sum] = at::_scaled_dot_product_flash_attention_for_cpu(in[0], in[1], in[2]);
+template <auto Backward, at::ScalarType Type>
+void attention_backward(benchmark::State& state) {
+  const std::vector<Tensor> in = make_attention_inputs(state, Type);
+  const bool is_causal = state.range(4) != 0;
+  const auto [output, log_sum] =
+      at::_scaled_dot_product_flash_attention_for_cpu(in[0], in[1], in[2], /*dropout=*/0, is_causal);
   for (auto _ : state)
-    benchmark::DoNotOptimize(Backward(in[3], in[0], in[1], in[2], output, log_sum, 0, /*is_causal=*/false, {}, {}));
+    benchmark::DoNotOptimize(Backward(in[3], in[0], in[1], in[2], output, log_sum, /*dropout=*/0, is_causal, {}, {}));
 }
 
 template <auto Backward, at::ScalarType Type, bool OfInput>
@@ -87,9 +86,10 @@ void cross_entropy(benchmark::State& state) {
 
 void add_attention_shapes(benchmark::internal::Benchmark* added) {
   added->Unit(benchmark::kMillisecond)->UseRealTime();
-  for (const int64_t size : {16, 32, 64, 128})
-    for (const int64_t length : {32, 64, 128, 256, 512, 1024})
-      added->Args({std::max<int64_t>(1, 2048 / length), 256 / size, length, size});
+  for (const int64_t is_causal : {0, 1})
+    for (const int64_t size : {16, 32, 64, 128})
+      for (const int64_t length : {17, 32, 64, 128, 256, 512, 1024})
+        added->Args({std::max<int64_t>(1, 2048 / length), 256 / size, length, size, is_causal});
 }
 
 void add_depthwise_shapes(benchmark::internal::Benchmark* added) {
@@ -103,9 +103,20 @@ void add_cross_entropy_shapes(benchmark::internal::Benchmark* added) {
   added->Args({32, 10})->Args({1024, 100})->Args({4096, 1000})->Args({2048, 8192})->Args({512, 50'257});
 }
 
-BENCHMARK(attention<libtorch_backward>)->Name("attention/libtorch")->Apply(add_attention_shapes);
-BENCHMARK(attention<&backward_in_float>)->Name("attention/in_float")->Apply(add_attention_shapes);
-BENCHMARK(attention<&tenon::operators::attention_backward>)->Name("attention/tenon")->Apply(add_attention_shapes);
+BENCHMARK(attention<libtorch_attention>)->Name("attention/libtorch")->Apply(add_attention_shapes);
+BENCHMARK(attention<&tenon::operators::attention>)->Name("attention/tenon")->Apply(add_attention_shapes);
+BENCHMARK(attention_backward<libtorch_attention_backward, at::kFloat>)
+    ->Name("attention_backward/libtorch")
+    ->Apply(add_attention_shapes);
+BENCHMARK(attention_backward<&tenon::operators::attention_backward, at::kFloat>)
+    ->Name("attention_backward/tenon")
+    ->Apply(add_attention_shapes);
+BENCHMARK(attention_backward<libtorch_attention_backward, at::kBFloat16>)
+    ->Name("attention_bf16/libtorch")
+    ->Apply(add_attention_shapes);
+BENCHMARK(attention_backward<&tenon::operators::attention_backward, at::kBFloat16>)
+    ->Name("attention_bf16/tenon")
+    ->Apply(add_attention_shapes);
 BENCHMARK(depthwise<&at::native::convolution_backward, at::kFloat, false>)
     ->Name("depthwise_weight/libtorch")
     ->Apply(add_depthwise_shapes);

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/operators/attention_backward.h"
+#include "framework/operators/attention.h"
 #include "framework/operators/channel_kernels.h"
 #include "framework/operators/convolution_backward.h"
 #include "framework/operators/cross_entropy.h"
@@ -347,6 +347,7 @@ const torch::Library kAttention = [] {
   } silent;
   const c10::WarningUtils::WarningHandlerGuard guard(&silent);
   torch::Library library = MAKE_TORCH_LIBRARY_IMPL(aten, CPU);
+  library.impl("_scaled_dot_product_flash_attention_for_cpu", TORCH_FN(attention));
   library.impl("_scaled_dot_product_flash_attention_for_cpu_backward", TORCH_FN(attention_backward));
   return library;
 }();
