@@ -16,8 +16,15 @@ namespace tenon::operators {
 
 namespace {
 
-constexpr int64_t kMostKeys = 1024, kLargestHead = 128, kFewestQueries = 8;
 constexpr int64_t kMultiplicationsPerThread = 1 << 17;
+
+// Whether the loops for float are faster than LibTorch's kernel.
+bool is_short(const at::Tensor& query, const at::Tensor& key) {
+  constexpr int64_t kMostKeys = 1024, kLargestHead = 128, kFewestQueries = 8;
+  const int64_t keys = key.size(2), size = query.size(3);
+  return query.size(2) >= kFewestQueries && keys > 0 && keys <= kMostKeys && size > 0 &&
+         size <= std::min(kLargestHead, 2 * keys);
+}
 
 // The size of LibTorch's blocks.
 int64_t queries_of_block(int64_t queries) {
@@ -27,9 +34,10 @@ int64_t queries_of_block(int64_t queries) {
 constexpr int64_t kKeysOfBlock = 512;
 
 bool is_faster_in_float(const at::Tensor& query, const at::Tensor& key) {
-  constexpr int64_t kMultiplications = 1 << 20;  // of one product
-  return at::isReducedFloatingType(query.scalar_type()) && query.dim() == 4 && key.dim() == 4 &&
-         queries_of_block(query.size(2)) * std::min(key.size(2), kKeysOfBlock) * query.size(3) <= kMultiplications;
+  if (!at::isReducedFloatingType(query.scalar_type()) || query.dim() != 4 || key.dim() != 4) return false;
+  const int64_t multiplications =  // of one product
+      queries_of_block(query.size(2)) * std::min(key.size(2), kKeysOfBlock) * query.size(3);
+  return multiplications <= (is_short(query, key) ? 1 << 20 : 1 << 19);
 }
 
 bool is_float(const at::Tensor& tensor) { return tensor.scalar_type() == at::kFloat; }
@@ -51,12 +59,11 @@ bool has_fast_kernel(const at::Tensor& query, const at::Tensor& key, const at::T
   for (const at::Tensor* one : {&query, &key, &value})
     if (!is_float(*one) || one->dim() != 4 || !has_contiguous_rows(*one)) return false;
   return dropout == 0 && key.sizes() == value.sizes() && query.size(0) == key.size(0) && query.size(1) == key.size(1) &&
-         query.size(3) == key.size(3) && query.size(2) >= kFewestQueries && key.size(2) > 0 &&
-         key.size(2) <= kMostKeys && query.size(3) > 0 && query.size(3) <= std::min(kLargestHead, 2 * key.size(2)) &&
+         query.size(3) == key.size(3) && is_short(query, key) &&
          (!mask || !mask->defined() || is_mask_for(*mask, query, key));
 }
 
-// Part of a tensor [batch, heads, rows, columns]: the rows of one head of a sample.
+// Returns the rows of one head of a sample, from a tensor [batch, heads, rows, columns].
 template <typename Value>
 Rows<Value> rows_of(const at::Tensor& tensor, int64_t sample, int64_t head) {
   Value* data = nullptr;
@@ -97,20 +104,25 @@ struct Heads {
             is_causal};
   }
 
-  // Calls visit(sample, head, workspace) for each, on several threads.
+  // Calls visit(sample, head, slice, workspace) for each, on several threads.
   template <typename Visit>
-  void visit(int64_t workspace, const Visit& visit) const {
+  void visit(int64_t slices, int64_t workspace, const Visit& visit) const {
     const int64_t heads = query.size(1);
-    const at::Tensor workspaces = at::empty({at::get_num_threads(), workspace}, at::kFloat);
+    const bool is_nested = at::in_parallel_region();  // then this thread computes all
+    const at::Tensor workspaces = at::empty({is_nested ? 1 : at::get_num_threads(), workspace}, at::kFloat);
     float* const all = workspaces.mutable_data_ptr<float>();
-    const int64_t multiplications = query.size(2) * key.size(2) * query.size(3);
-    for_each_part(query.size(0) * heads, std::max<int64_t>(1, kMultiplicationsPerThread / multiplications),
-                  [&](int64_t part) { visit(part / heads, part % heads, all + at::get_thread_num() * workspace); });
+    const int64_t multiplications = query.size(2) * key.size(2) * query.size(3) / slices;
+    for_each_part(query.size(0) * heads * slices, std::max<int64_t>(1, kMultiplicationsPerThread / multiplications),
+                  [&](int64_t part) {
+                    const int64_t head = part / slices;
+                    visit(head / heads, head % heads, part % slices,
+                          all + (is_nested ? 0 : at::get_thread_num()) * workspace);
+                  });
   }
 };
 
-// A tensor [batch, heads, rows, columns] in the order of LibTorch's results.
-at::Tensor make_result(const at::Tensor& like) {
+// A tensor [batch, heads, rows, columns] with the strides of LibTorch's gradients.
+at::Tensor make_gradient(const at::Tensor& like) {
   return at::empty({like.size(0), like.size(2), like.size(1), like.size(3)}, like.options()).transpose(1, 2);
 }
 
@@ -122,12 +134,19 @@ std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::
   if (!has_fast_kernel(query, key, value, dropout, mask))
     return at::native::_scaled_dot_product_flash_attention_cpu(query, key, value, dropout, is_causal, mask, scale);
   const Heads heads(query, key, value, is_causal, mask, scale);
-  const at::Tensor output = make_result(query);
+  at::Tensor output = at::empty_like(query);
+  if (!has_contiguous_rows(output)) output = at::empty_like(query, at::MemoryFormat::Contiguous);
   const at::Tensor log_sum = at::empty({query.size(0), query.size(2), query.size(1)}, query.options()).transpose(1, 2);
-  heads.visit(attention_workspace(key.size(2), query.size(3)), [&](int64_t sample, int64_t head, float* workspace) {
-    attention_kernels().compute(heads.at(sample, head), workspace,
+  const AttentionKernels& kernels = attention_kernels();
+  // Keys and values are copied for each slice of the queries.
+  constexpr int64_t kQueriesOfSlice = 256;
+  const int64_t queries = query.size(2);
+  heads.visit((queries + kQueriesOfSlice - 1) / kQueriesOfSlice, attention_workspace(key.size(2), query.size(3)),
+              [&](int64_t sample, int64_t head, int64_t slice, float* workspace) {
+                const int64_t first = slice * kQueriesOfSlice;
+                kernels.compute(heads.at(sample, head), first, std::min(first + kQueriesOfSlice, queries), workspace,
                                 {rows_of<float>(output, sample, head), rows_of<float>(log_sum, sample, head)});
-  });
+              });
   return {output, log_sum};
 }
 
@@ -137,7 +156,7 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> attention_backward(const at::Tens
                                                                   const at::Tensor& log_sum, double dropout,
                                                                   bool is_causal, const std::optional<at::Tensor>& mask,
                                                                   std::optional<double> scale) {
-  if (is_faster_in_float(query, key)) {
+  if (output_gradient.defined() && is_faster_in_float(query, key)) {
     // A mask has the type of the query, or it is float.
     const auto float_mask = mask && mask->defined() ? std::optional(mask->to(at::kFloat)) : std::nullopt;
     const auto [of_query, of_key, of_value] =
@@ -154,10 +173,11 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> attention_backward(const at::Tens
                                                                         log_sum, dropout, is_causal, mask, scale);
   const at::Tensor of_output = has_contiguous_rows(output_gradient) ? output_gradient : output_gradient.contiguous();
   const Heads heads(query, key, value, is_causal, mask, scale);
-  const at::Tensor of_query = make_result(query), of_key = make_result(key), of_value = make_result(value);
-  heads.visit(attention_backward_workspace(key.size(2), query.size(3)),
-              [&](int64_t sample, int64_t head, float* workspace) {
-                attention_kernels().propagate(
+  const at::Tensor of_query = make_gradient(query), of_key = make_gradient(key), of_value = make_gradient(value);
+  const AttentionKernels& kernels = attention_kernels();
+  heads.visit(/*slices=*/1, attention_backward_workspace(key.size(2), query.size(3)),
+              [&](int64_t sample, int64_t head, int64_t, float* workspace) {
+                kernels.propagate(
                     heads.at(sample, head), workspace,
                     {rows_of<const float>(of_output, sample, head), rows_of<const float>(output, sample, head),
                      rows_of<const float>(log_sum, sample, head), rows_of<float>(of_query, sample, head),

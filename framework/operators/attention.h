@@ -14,8 +14,8 @@ namespace tenon::operators {
 //
 // LibTorch divides queries and keys into blocks, and calls a library for each matrix product of a block. For short
 // sequences these calls take a large part of the time. In float, such sequences are computed by the loops of
-// attention_kernels.h, one head of a sample after the other. Results are those of LibTorch up to rounding, with any
-// number of threads the same bits.
+// attention_kernels.h, one head of a sample after the other. Finite results are those of LibTorch up to rounding, with
+// any number of threads the same bits.
 //
 // The gradients of short sequences of bfloat16 and float16 are also computed in float: the arguments are converted
 // before, and the results after. Only the results are rounded, while LibTorch also rounds the attention weights and,

@@ -149,7 +149,7 @@ struct AttentionLoops {
 
   // Adds the mask of a query to its scores, and sets those of keys that it does not see to -infinity.
   TENON_INLINE static void mask_scores(const AttentionHead& head, int64_t query, int64_t columns, float* scores) {
-    const int64_t seen = head.is_causal ? std::min(query + 1, head.keys) : head.keys;
+    const int64_t seen = seen_keys(head, query + 1);
     if (head.mask.data) {
       const float* mask = head.mask[query];
       for (int64_t k = 0; k < seen; ++k) scores[k] += mask[k * head.mask_step];
@@ -215,26 +215,33 @@ struct AttentionLoops {
     }
   }
 
-  // Calls visit(first query, number of queries, padded number, padded number of keys that they see) for each block.
+  TENON_INLINE static int64_t seen_keys(const AttentionHead& head, int64_t end) {
+    return head.is_causal ? std::min(end, head.keys) : head.keys;
+  }
+
+  // Calls visit(first query, number of queries, padded number, padded number of keys that they see) for each block of
+  // the queries from `from` to `end`.
   template <typename Visit>
-  TENON_INLINE static void visit_blocks(const AttentionHead& head, const Visit& visit) {
+  TENON_INLINE static void visit_blocks(const AttentionHead& head, int64_t from, int64_t end, const Visit& visit) {
     const int64_t at_once = head.is_causal ? kCausalQueriesAtOnce : kQueriesAtOnce;
-    for (int64_t first = 0; first < head.queries; first += at_once) {
-      const int64_t rows = std::min(at_once, head.queries - first);
-      visit(first, rows, pad(rows, kTileRows), pad(head.is_causal ? std::min(first + rows, head.keys) : head.keys));
+    for (int64_t first = from; first < end; first += at_once) {
+      const int64_t rows = std::min(at_once, end - first);
+      visit(first, rows, pad(rows, kTileRows), pad(seen_keys(head, first + rows)));
     }
   }
 
-  TENON_INLINE static void compute(const AttentionHead& head, float* workspace, const AttentionResult& result) {
-    const int64_t keys = pad(head.keys), size = pad(head.size);
+  TENON_INLINE static void compute(const AttentionHead& head, int64_t from, int64_t end, float* workspace,
+                                   const AttentionResult& result) {
+    const int64_t seen = seen_keys(head, end), keys = pad(seen), size = pad(head.size);
     float* const key = workspace;                         // [head.size, keys]
     float* const value = key + head.size * keys;          // [keys, size]
     float* const query = value + keys * size;             // [kQueriesAtOnce, size]
     float* const scores = query + kQueriesAtOnce * size;  // [kQueriesAtOnce, keys]
-    transpose(head.key, head.keys, head.size, key);
-    copy(head.value, head.keys, keys, head.size, value);
+    transpose(head.key, seen, head.size, key);
+    copy(head.value, seen, keys, head.size, value);
     visit_blocks(
-        head, [&](int64_t first, int64_t rows, int64_t padded, int64_t columns) __attribute__((always_inline)) {
+        head, from,
+        end, [&](int64_t first, int64_t rows, int64_t padded, int64_t columns) __attribute__((always_inline)) {
           copy({head.query[first], head.query.distance}, rows, padded, head.size, query, head.scale);
           multiply<false>({query, size, 1}, key, keys, padded, columns, head.size, scores, keys);
           float scales[kQueriesAtOnce];
@@ -267,7 +274,8 @@ struct AttentionLoops {
     copy(head.key, head.keys, keys, head.size, key);
     std::fill_n(of_key, 2 * keys * size, 0.0F);
     visit_blocks(
-        head, [&](int64_t first, int64_t rows, int64_t padded, int64_t columns) __attribute__((always_inline)) {
+        head, 0,
+        head.queries, [&](int64_t first, int64_t rows, int64_t padded, int64_t columns) __attribute__((always_inline)) {
           copy({head.query[first], head.query.distance}, rows, padded, head.size, query, head.scale);
           copy({gradients.output[first], gradients.output.distance}, rows, padded, head.size, output);
           copy({gradients.of_output[first], gradients.of_output.distance}, rows, padded, head.size, of_output);
@@ -307,10 +315,13 @@ struct AttentionLoops {
   }
 };
 
+// TENON_ATTENTION_KERNELS(NAME, LANES, ATTRIBUTES): the loops with vectors of that many floats, compiled with the
+// attributes.
 #define TENON_ATTENTION_KERNELS(NAME, LANES, ...)                                                                  \
   struct NAME {                                                                                                    \
-    __VA_ARGS__ static void compute(const AttentionHead& head, float* workspace, const AttentionResult& result) {  \
-      AttentionLoops<Floats##LANES, Ints##LANES>::compute(head, workspace, result);                                \
+    __VA_ARGS__ static void compute(const AttentionHead& head, int64_t first, int64_t end, float* workspace,       \
+                                    const AttentionResult& result) {                                               \
+      AttentionLoops<Floats##LANES, Ints##LANES>::compute(head, first, end, workspace, result);                    \
     }                                                                                                              \
     __VA_ARGS__ static void propagate(const AttentionHead& head, float* workspace, const AttentionGradients& to) { \
       AttentionLoops<Floats##LANES, Ints##LANES>::propagate(head, workspace, to);                                  \

@@ -21,7 +21,7 @@ struct AttentionHead {
   int64_t queries, keys, size;
   Rows<const float> query, key, value;  // [queries, size], [keys, size], [keys, size]
   Rows<const float> mask;               // [queries, keys]
-  int64_t mask_step;                    // of a key to the next one, 0 or 1
+  int64_t mask_step;                    // of a key to the next one
   float scale;
   bool is_causal;  // query i sees the keys up to i
 };
@@ -37,8 +37,10 @@ struct AttentionGradients {
 };
 
 struct AttentionKernels {
-  // A query that sees no key, because the mask is -infinity, has the output 0, and 0 as the logarithm.
-  void (*compute)(const AttentionHead& head, float* workspace, const AttentionResult& result);
+  // Computes the queries from `first` to `end`, where `first` is a multiple of 32. A query that sees no key, because
+  // the mask is -infinity, has the output 0, and 0 as the logarithm.
+  void (*compute)(const AttentionHead& head, int64_t first, int64_t end, float* workspace,
+                  const AttentionResult& result);
   void (*propagate)(const AttentionHead& head, float* workspace, const AttentionGradients& gradients);
 };
 

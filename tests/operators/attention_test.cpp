@@ -13,6 +13,7 @@
 #include "framework/operators/attention.h"
 #include "framework/operators/attention_kernels.h"
 #include "framework/operators/batch_norm.h"
+#include "framework/operators/for_each_part.h"
 #include "tests/doctest_with_torch.h"
 
 namespace {
@@ -195,7 +196,7 @@ std::pair<Tensor, Tensor> compute_by(const AttentionKernels& kernels, const Case
   const Tensor output = torch::empty(in.query.sizes()), log_sum = torch::empty({one.batch, one.heads, one.queries, 1});
   const int64_t workspace = tenon::operators::attention_workspace(one.keys, one.head_size);
   call_for_each(one, workspace, [&](int64_t sample, int64_t head, float* floats) {
-    kernels.compute(head_of(one, in, sample, head), floats,
+    kernels.compute(head_of(one, in, sample, head), 0, one.queries, floats,
                     {rows_of(output, sample, head), rows_of(log_sum, sample, head)});
   });
   return {output, log_sum.squeeze(3)};
@@ -284,17 +285,56 @@ TEST_CASE("attention in a model is the replaced one") {
 }
 
 TEST_CASE("attention has the strides of LibTorch's results") {
-  const Inputs in = make_inputs(kFloat[0], at::kFloat);
-  const auto [output, log_sum] = at::_scaled_dot_product_flash_attention_for_cpu(in.query, in.key, in.value);
-  const auto [output_, log_sum_] = at::native::_scaled_dot_product_flash_attention_cpu(in.query, in.key, in.value);
-  CHECK(output.strides() == output_.strides());
-  CHECK(log_sum.strides() == log_sum_.strides());
-  const Gradients found = compute(kFloat[0], in, output, log_sum);
-  const Gradients expected =
-      compute(kFloat[0], in, output, log_sum, at::native::_scaled_dot_product_flash_attention_cpu_backward);
-  CHECK(found.query.strides() == expected.query.strides());
-  CHECK(found.key.strides() == expected.key.strides());
-  CHECK(found.value.strides() == expected.value.strides());
+  const Case one{2, 3, 64, 64, 32};
+  Inputs in = make_inputs(one, at::kFloat);
+  const Tensor as_split = in.query;
+  for (const Tensor& query :
+       {as_split, as_split.contiguous(), as_split.permute({2, 0, 1, 3}).contiguous().permute({1, 2, 0, 3}),
+        as_split.slice(0, 0, 1).expand_as(as_split)}) {
+    CAPTURE(query.strides());
+    in.query = query;
+    const auto [output, log_sum] = at::_scaled_dot_product_flash_attention_for_cpu(query, in.key, in.value);
+    const auto [output_, log_sum_] = at::native::_scaled_dot_product_flash_attention_cpu(query, in.key, in.value);
+    CHECK(output.strides() == output_.strides());
+    CHECK(log_sum.strides() == log_sum_.strides());
+    const Reference reference = define(one, in, rounding_to(at::kFloat));
+    CHECK(compare(output, reference.output, reference.output_bound) <= 1);
+    const Gradients found = compute(one, in, output, log_sum);
+    const Gradients expected =
+        compute(one, in, output, log_sum, at::native::_scaled_dot_product_flash_attention_cpu_backward);
+    CHECK(found.query.strides() == expected.query.strides());
+    CHECK(found.key.strides() == expected.key.strides());
+    CHECK(found.value.strides() == expected.value.strides());
+  }
+}
+
+TEST_CASE("attention of many queries has the bits of its slices") {
+  for (const Case& one : {Case{1, 2, 600, 70, 32}, Case{1, 1, 520, 520, 16, true}}) {
+    const Inputs in = make_inputs(one, at::kFloat);
+    const auto [output, log_sum] = compute_by(tenon::operators::attention_kernels(), one, in);
+    const auto [output_, log_sum_] =
+        at::_scaled_dot_product_flash_attention_for_cpu(in.query, in.key, in.value, 0, one.is_causal, {}, in.scale);
+    CHECK(output_.equal(output));
+    CHECK(log_sum_.equal(log_sum));
+  }
+}
+
+TEST_CASE("attention in a part of other parallel work has the same bits") {
+  const int threads = at::get_num_threads();
+  at::set_num_threads(4);
+  const Case& one = kFloat[0];
+  const Inputs in = make_inputs(one, at::kFloat);
+  const auto compute_all = [&] {
+    const auto [output, log_sum] = at::_scaled_dot_product_flash_attention_for_cpu(in.query, in.key, in.value);
+    const Gradients gradients = compute(one, in, output, log_sum);
+    return std::vector{output, log_sum, gradients.query, gradients.key, gradients.value};
+  };
+  const std::vector<Tensor> expected = compute_all();
+  std::vector<std::vector<Tensor>> found(8);
+  tenon::operators::for_each_part(8, 1, [&](int64_t part) { found[static_cast<size_t>(part)] = compute_all(); });
+  for (const std::vector<Tensor>& results : found)
+    for (size_t i = 0; i < expected.size(); ++i) CHECK(results[i].equal(expected[i]));
+  at::set_num_threads(threads);
 }
 
 TEST_CASE("attention accepts masks that are repeated along their dimensions") {
@@ -395,6 +435,7 @@ TEST_CASE("attention of long sequences, of few queries and of other types is Lib
                                                     {{1, 2, 100, 2000, 128}, at::kHalf},
                                                     {{1, 2, 3, 40, 8}, at::kFloat},
                                                     {{1, 1, 64, 1100, 16}, at::kFloat},
+                                                    {{1, 1, 100, 128, 256}, at::kBFloat16},
                                                     {{1, 1, 20, 20, 48}, at::kFloat},
                                                     {{1, 2, 20, 20, 8}, at::kDouble}}) {
     CAPTURE(one.keys);
