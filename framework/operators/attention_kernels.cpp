@@ -38,21 +38,11 @@ struct AttentionLoops {
   TENON_INLINE static void read(const float* from, Floats& to) { std::memcpy(&to, from, kBytes); }
   TENON_INLINE static void write(const Floats& from, float* to) { std::memcpy(to, &from, kBytes); }
 
-  // Combines all values of a vector, each of the first half with one of the second half.
   template <typename Combination>
-  TENON_INLINE static float combine(const Floats& vector) {
-    Floats4 parts[kLanes / 4];
-    std::memcpy(parts, &vector, kBytes);
-#pragma GCC unroll 2
-    for (int64_t half = kLanes / 8; half > 0; half /= 2)
-#pragma GCC unroll 2
-      for (int64_t i = 0; i < half; ++i) Combination::add(parts[i], parts[i + half]);
-    float last[4];
-    std::memcpy(last, parts, sizeof last);
-    Combination::add(last[0], last[2]);
-    Combination::add(last[1], last[3]);
-    Combination::add(last[0], last[1]);
-    return last[0];
+  TENON_INLINE static float combine_all(const Floats& vector) {
+    float values[kLanes];
+    std::memcpy(values, &vector, kBytes);
+    return combine<Combination>(values);
   }
 
   // kRows x (Vectors * kLanes) values of a product with `steps` terms.
@@ -172,7 +162,7 @@ struct AttentionLoops {
       read(scores + c, x);
       Max::add(most, x);
     }
-    float max = combine<Max>(most);
+    float max = combine_all<Max>(most);
     if (max == kMasked) max = 0;
     for (int64_t c = 0; c < columns; c += kLanes) {
       Floats x;
@@ -182,7 +172,7 @@ struct AttentionLoops {
       sums += x;
       write(x, scores + c);
     }
-    const float total = combine<Sum>(sums);
+    const float total = combine_all<Sum>(sums);
     log_sum = total == 0 ? 0 : max + std::log(total);
     return total == 0 ? 0 : 1 / total;
   }
@@ -196,7 +186,7 @@ struct AttentionLoops {
       read(other + c, y);
       sums += x * y;
     }
-    return combine<Sum>(sums);
+    return combine_all<Sum>(sums);
   }
 
   // Writes the first `size` values of each row, multiplied by its scale.
@@ -281,14 +271,9 @@ struct AttentionLoops {
           copy({gradients.of_output[first], gradients.of_output.distance}, rows, padded, head.size, of_output);
           multiply<false>({query, size, 1}, transposed_key, keys, padded, columns, head.size, weights, keys);
           multiply<false>({of_output, size, 1}, transposed_value, keys, padded, columns, head.size, of_scores, keys);
-          for (int64_t r = 0; r < padded; ++r) {
+          for (int64_t r = 0; r < rows; ++r) {
             float* const row = weights + r * keys;
             float* const of_row = of_scores + r * keys;
-            if (r >= rows) {
-              std::fill_n(row, columns, 0.0F);
-              std::fill_n(of_row, columns, 0.0F);
-              continue;
-            }
             mask_scores(head, first + r, columns, row);
             const float expected = multiply_rows(output + r * size, of_output + r * size, size);
             const float log_sum = *gradients.log_sum[first + r];
@@ -305,8 +290,8 @@ struct AttentionLoops {
           }
           multiply<false>({of_scores, keys, 1}, key, size, padded, size, columns, output, size);
           write_rows(output, rows, head.size, scales, {gradients.of_query[first], gradients.of_query.distance});
-          multiply<true>({of_scores, 1, keys}, query, size, columns, size, padded, of_key, size);
-          multiply<true>({weights, 1, keys}, of_output, size, columns, size, padded, of_value, size);
+          multiply<true>({of_scores, 1, keys}, query, size, columns, size, rows, of_key, size);
+          multiply<true>({weights, 1, keys}, of_output, size, columns, size, rows, of_value, size);
         });
     for (int64_t k = 0; k < head.keys; ++k) {
       std::memcpy(gradients.of_key[k], of_key + k * size, static_cast<size_t>(head.size) * sizeof(float));

@@ -40,22 +40,6 @@ struct LastLogits {
   }
 };
 
-// Combines each value of the first half with one of the second half, until one is left.
-template <typename Combination>
-TENON_INLINE float combine(const float (&values)[kLogitsAtOnce]) {
-  Floats4 all[4];
-  std::memcpy(all, values, sizeof all);
-  Combination::add(all[0], all[2]);
-  Combination::add(all[1], all[3]);
-  Combination::add(all[0], all[1]);
-  float last[4];
-  std::memcpy(last, all, sizeof last);
-  Combination::add(last[0], last[2]);
-  Combination::add(last[1], last[3]);
-  Combination::add(last[0], last[1]);
-  return last[0];
-}
-
 // The loops with vectors of these types. Each step computes kLogitsAtOnce logits, so the order of additions does not
 // depend on the size of vectors.
 template <typename Floats, typename Ints>

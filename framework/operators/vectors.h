@@ -1,6 +1,7 @@
-// Vectors of several sizes, and their exponential.
+// Vectors of several sizes, their exponential, and their maximum and sum.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -55,5 +56,22 @@ struct Sum {
     to += value;
   }
 };
+
+// Combines each value of the first half with one of the second half, until one is left. N is 4, 8 or 16.
+template <typename Combination, size_t N>
+TENON_INLINE float combine(const float (&values)[N]) {
+  Floats4 all[N / 4];
+  std::memcpy(all, values, sizeof all);
+#pragma GCC unroll 2
+  for (size_t half = N / 8; half > 0; half /= 2)
+#pragma GCC unroll 2
+    for (size_t i = 0; i < half; ++i) Combination::add(all[i], all[i + half]);
+  float last[4];
+  std::memcpy(last, all, sizeof last);
+  Combination::add(last[0], last[2]);
+  Combination::add(last[1], last[3]);
+  Combination::add(last[0], last[1]);
+  return last[0];
+}
 
 }  // namespace tenon::operators

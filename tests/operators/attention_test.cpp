@@ -221,6 +221,12 @@ double compare(const Tensor& computed, const Tensor& value, const Tensor& bound)
   return ((computed.to(at::kDouble) - value).abs() / bound).max().item<double>();
 }
 
+void check_gradients(const Gradients& computed, const Reference& expected) {
+  CHECK(compare(computed.query, expected.gradients.query, expected.bounds.query) <= 1);
+  CHECK(compare(computed.key, expected.gradients.key, expected.bounds.key) <= 1);
+  CHECK(compare(computed.value, expected.gradients.value, expected.bounds.value) <= 1);
+}
+
 bool is_equal(const Gradients& one, const Gradients& other) {
   return one.query.equal(other.query) && one.key.equal(other.key) && one.value.equal(other.value);
 }
@@ -241,9 +247,7 @@ TEST_CASE("the backward of attention rounds only its results for short sequences
       CHECK(computed.query.scalar_type() == type);
       CHECK(computed.key.scalar_type() == type);
       CHECK(computed.value.scalar_type() == type);
-      CHECK(compare(computed.query, expected.gradients.query, expected.bounds.query) <= 1);
-      CHECK(compare(computed.key, expected.gradients.key, expected.bounds.key) <= 1);
-      CHECK(compare(computed.value, expected.gradients.value, expected.bounds.value) <= 1);
+      check_gradients(computed, expected);
     }
   }
 }
@@ -262,9 +266,7 @@ TEST_CASE("attention in float with each instruction set is its definition") {
       CHECK(compare(log_sum, expected.log_sum, expected.log_sum_bound) <= 1);
       const Gradients found =
           compute_by(*kernels, one, inputs, expected.output.to(at::kFloat), expected.log_sum.to(at::kFloat));
-      CHECK(compare(found.query, expected.gradients.query, expected.bounds.query) <= 1);
-      CHECK(compare(found.key, expected.gradients.key, expected.bounds.key) <= 1);
-      CHECK(compare(found.value, expected.gradients.value, expected.bounds.value) <= 1);
+      check_gradients(found, expected);
     }
   }
 }
@@ -351,9 +353,7 @@ TEST_CASE("attention accepts masks that are repeated along their dimensions") {
         at::_scaled_dot_product_flash_attention_for_cpu(in.query, in.key, in.value, 0, false, mask, in.scale);
     CHECK(compare(output, expected.output, expected.output_bound) <= 1);
     const Gradients found = compute(one, in, expected.output.to(at::kFloat), expected.log_sum.to(at::kFloat));
-    CHECK(compare(found.query, expected.gradients.query, expected.bounds.query) <= 1);
-    CHECK(compare(found.key, expected.gradients.key, expected.bounds.key) <= 1);
-    CHECK(compare(found.value, expected.gradients.value, expected.bounds.value) <= 1);
+    check_gradients(found, expected);
   }
 }
 
