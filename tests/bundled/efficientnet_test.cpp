@@ -11,6 +11,8 @@
 #include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
 
+namespace efficientnet_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 using tenon::plugins::Model;
@@ -253,3 +255,5 @@ TEST_CASE("efficientnet accepts images of any size, and any batch size as TorchS
     CHECK(torch::allclose(module.forward({images}).toTensor(), logits));
   }
 }
+
+}  // namespace efficientnet_test

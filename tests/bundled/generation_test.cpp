@@ -16,6 +16,8 @@
 #include "tests/bundled/scattered_numbers.h"
 #include "tests/doctest_with_torch.h"
 
+namespace generation_test {
+
 using namespace tenon::bundled;
 using namespace tenon::pipeline;
 using tenon::config::Values;
@@ -389,3 +391,5 @@ TEST_CASE("a model of images cannot continue sequences") {
   CHECK_THROWS_WITH_AS(find_token_ports(model, "run.toml"), doctest::Contains("cannot continue sequences"),
                        tenon::support::Error);
 }
+
+}  // namespace generation_test

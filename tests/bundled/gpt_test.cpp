@@ -12,6 +12,8 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
+namespace gpt_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 using tenon::plugins::Model;
@@ -258,3 +260,5 @@ TEST_CASE("gpt rejects unsupported sizes with a message that names the parameter
                        doctest::Contains("width = 8 with heads = 3; expected a width that is a multiple of heads"),
                        tenon::support::Error);
 }
+
+}  // namespace gpt_test

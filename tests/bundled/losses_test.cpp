@@ -5,6 +5,8 @@
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
+namespace losses_test {
+
 using namespace tenon::bundled;
 namespace F = torch::nn::functional;
 
@@ -109,3 +111,5 @@ TEST_CASE("a loss can be captured unless it reads values or copies weights from 
   }
   CHECK_FALSE(open_loss("bce_with_logits", {{"positive_weights", weights}}).is_capturable());
 }
+
+}  // namespace losses_test

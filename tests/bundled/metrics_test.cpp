@@ -8,6 +8,8 @@
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
+namespace metrics_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 using tenon::plugins::Metric;
@@ -184,3 +186,5 @@ TEST_CASE("the name of top-k accuracy contains k, which must not exceed the numb
   CHECK_THROWS_WITH_AS(evaluate("accuracy", params, {{numbers({1, 3}, 0, 8), torch::tensor({1})}}),
                        doctest::Contains("top_k is 5; the logits have 3 classes"), tenon::support::Error);
 }
+
+}  // namespace metrics_test

@@ -6,6 +6,8 @@
 #include "tests/bundled/rounding.h"
 #include "tests/doctest_with_torch.h"
 
+namespace models_test {
+
 using namespace tenon::bundled;
 using tenon::plugins::Model;
 using tenon::plugins::NamedTensor;
@@ -141,3 +143,5 @@ TEST_CASE("the bundled models with fixed sequences of operators can be captured"
   }
   CHECK_FALSE(open_model("seq2seq_gru").is_capturable());  // cuDNN's recurrent operators
 }
+
+}  // namespace models_test

@@ -8,6 +8,8 @@
 #include "tests/bundled/random_case.h"
 #include "tests/doctest_with_torch.h"
 
+namespace random_losses_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 
@@ -247,3 +249,5 @@ TEST_CASE("dice and focal losses equal monai's and torchvision's on 1,000 random
 TEST_CASE("bce_with_logits, kl_divergence and ctc equal PyTorch's on 1,000 random inputs each") {
   check_family("other", {{"bce_with_logits", bce_with_logits}, {"kl_divergence", kl_divergence}, {"ctc", ctc}});
 }
+
+}  // namespace random_losses_test

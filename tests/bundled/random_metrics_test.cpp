@@ -6,6 +6,8 @@
 #include "tests/bundled/random_case.h"
 #include "tests/doctest_with_torch.h"
 
+namespace random_metrics_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 
@@ -232,3 +234,5 @@ TEST_CASE("areas under curves equal scikit-learn's on 1,000 random inputs each, 
 TEST_CASE("bleu equals torchmetrics' and rouge_l equals rouge-score's on 1,000 random inputs each") {
   check_family("text", torch::kFloat, {{"bleu", bleu, 1}, {"rouge_l", rouge_l, 1}});
 }
+
+}  // namespace random_metrics_test

@@ -10,6 +10,8 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
+namespace resnet_test {
+
 using namespace tenon::bundled;
 using tenon::plugins::Model;
 using tenon::plugins::NamedTensor;
@@ -180,3 +182,5 @@ TEST_CASE("resnet rejects a depth that the paper does not have, and lists the va
   CHECK_THROWS_WITH_AS(open_model("resnet", {{"depth", int64_t{20}}}),
                        doctest::Contains("depth = 20; expected 18, 34, 50, 101 or 152"), tenon::support::Error);
 }
+
+}  // namespace resnet_test

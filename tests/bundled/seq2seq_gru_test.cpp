@@ -7,6 +7,8 @@
 #include "tests/bundled/scattered_numbers.h"
 #include "tests/doctest_with_torch.h"
 
+namespace seq2seq_gru_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 using tenon::plugins::Model;
@@ -184,3 +186,5 @@ TEST_CASE("seq2seq_gru declares that tokens are below the vocabulary size, and r
       doctest::Contains("width = 7; expected an even number, because each direction has half the width"),
       tenon::support::Error);
 }
+
+}  // namespace seq2seq_gru_test

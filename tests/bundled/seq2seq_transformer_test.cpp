@@ -12,6 +12,8 @@
 #include "tests/bundled/rounding.h"
 #include "tests/doctest_with_torch.h"
 
+namespace seq2seq_transformer_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 using tenon::plugins::Model;
@@ -236,3 +238,5 @@ TEST_CASE("tokens are declared to be below the vocabulary size, and an indivisib
   for (const tenon::plugins::Port& port : model.inputs()) CHECK(port.indices.value().limit == 11);
   CHECK(refusal([] { make_model({{"heads", int64_t{3}}}); }).find("width = 8 with heads = 3") != std::string::npos);
 }
+
+}  // namespace seq2seq_transformer_test

@@ -7,6 +7,8 @@
 #include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
 
+namespace timm_weights_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 using tenon::plugins::Model;
@@ -63,3 +65,5 @@ TEST_CASE("weights with timm's names and another number of classes are loaded ex
   for (const char* const pattern : {"head.*", "heads.*"})
     check_classifier(load("vit", params, {tenon::config::WeightsMatch::strict, {pattern}, {}}));
 }
+
+}  // namespace timm_weights_test

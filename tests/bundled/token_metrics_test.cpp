@@ -9,6 +9,8 @@
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
+namespace token_metrics_test {
+
 using namespace tenon::bundled;
 using tenon::plugins::Loss;
 using tenon::plugins::Metric;
@@ -103,3 +105,5 @@ TEST_CASE("token_accuracy and perplexity without tokens are NaN") {
     for (const double value : metric.compute({})) CHECK(std::isnan(value));
   }
 }
+
+}  // namespace token_metrics_test

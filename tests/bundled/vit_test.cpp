@@ -13,6 +13,8 @@
 #include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
 
+namespace vit_test {
+
 using namespace tenon::bundled;
 using tenon::config::Values;
 using tenon::plugins::Model;
@@ -280,3 +282,5 @@ TEST_CASE("vit rejects a width not divisible by heads, and an image size not div
       doctest::Contains("image_size = 225 with patches of 16 pixels; expected a multiple, such as 240"),
       tenon::support::Error);
 }
+
+}  // namespace vit_test

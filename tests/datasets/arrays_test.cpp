@@ -7,6 +7,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 
+namespace arrays_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -284,3 +286,5 @@ TEST_CASE("arrays of different lengths, missing arrays and missing files are ref
         std::string::npos);
   CHECK(refusal(folder / "nowhere").find((folder / "nowhere").string() + ": cannot be read: No such file") == 0);
 }
+
+}  // namespace arrays_test

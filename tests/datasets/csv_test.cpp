@@ -6,6 +6,8 @@
 
 #include "tests/datasets/written_images.h"
 
+namespace csv_test {
+
 using tables::Csv;
 
 namespace {
@@ -98,3 +100,5 @@ TEST_CASE("the whole cell must be a finite number") {
     CHECK(text.find("t.csv:" + std::to_string(row + 2) + ": column \"x\": \"") == 0);
   }
 }
+
+}  // namespace csv_test

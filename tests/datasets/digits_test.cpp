@@ -5,6 +5,8 @@
 
 #include "tests/datasets/opened_dataset.h"
 
+namespace digits_test {
+
 namespace {
 
 const std::string kPlugin = TENON_BINARY_DIR "/plugins/digits.so";
@@ -52,3 +54,5 @@ TEST_CASE("digits holds every row of its file, with every fifth row in the test 
     CHECK(part.integer(index, "label") == rows[row].label);
   }
 }
+
+}  // namespace digits_test

@@ -6,6 +6,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 
+namespace idx_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -133,3 +135,5 @@ TEST_CASE("a file of images that was shortened while it is in use is reported wi
   fs::remove(path);
   CHECK(images.floats(0, "image").size() == 8);  // a removed file stays open
 }
+
+}  // namespace idx_test

@@ -17,6 +17,8 @@
 #include "tests/datasets/written_images.h"
 #include "tests/datasets/written_tar.h"
 
+namespace image_cache_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -292,3 +294,5 @@ TEST_CASE("a cache in memory keeps the first image of several threads, and respe
   CHECK(kept < kImages);
   CHECK(cache.bytes() <= 20 * 100);
 }
+
+}  // namespace image_cache_test

@@ -7,6 +7,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 
+namespace image_csv_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -216,3 +218,5 @@ TEST_CASE("image_csv reads unlabelled images of a table without labels, by the n
   CHECK(unlabelled.describe_classes().empty());
   CHECK(unlabelled.floats(1, "image") == labelled.floats(0, "image"));
 }
+
+}  // namespace image_csv_test

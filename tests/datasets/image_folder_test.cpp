@@ -8,6 +8,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 
+namespace image_folder_test {
+
 namespace {
 
 const std::string kPlugin = TENON_BINARY_DIR "/plugins/image_folder.so";
@@ -201,3 +203,5 @@ TEST_CASE("a truncated image among good ones is reported as bad data, with its p
   }
   images.get(0);  // the worker continues
 }
+
+}  // namespace image_folder_test

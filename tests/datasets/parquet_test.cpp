@@ -17,6 +17,8 @@
 #include "tests/datasets/written_images.h"
 #include "tests/test_folder.h"
 
+namespace parquet_test {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -367,3 +369,5 @@ TEST_CASE("files with random damage do not end the process") {
   }
   CHECK(refused > mutations / 10);
 }
+
+}  // namespace parquet_test

@@ -9,6 +9,8 @@
 #include "tests/datasets/written_images.h"
 #include "tests/datasets/written_masks.h"
 
+namespace segmentation_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -229,3 +231,5 @@ TEST_CASE("segmentation reads unlabelled images with the pixels of labelled ones
   CHECK(unlabelled.describe_classes().empty());
   CHECK(unlabelled.floats(0, "image") == labelled.floats(0, "image"));
 }
+
+}  // namespace segmentation_test

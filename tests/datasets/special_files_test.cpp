@@ -18,6 +18,8 @@
 #include "tests/datasets/written_images.h"
 #include "tests/test_folder.h"
 
+namespace special_files_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -127,3 +129,5 @@ TEST_CASE("an image that becomes a FIFO while the dataset is in use is refused")
   const std::string text = error_of<Refused>([&] { data.get(0); });
   CHECK(text.find(path + ": is a FIFO; expected a regular file") == 0);
 }
+
+}  // namespace special_files_test

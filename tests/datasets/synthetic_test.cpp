@@ -8,6 +8,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 
+namespace synthetic_test {
+
 namespace {
 
 const std::string kPlugin = TENON_BINARY_DIR "/plugins/synthetic.so";
@@ -58,3 +60,5 @@ TEST_CASE("an image with too many elements is refused") {
   const std::string text = error_of<Refused>([&] { OpenedDataset(kPlugin, params); });
   CHECK(text.find("3 x 65536 x 65536 elements; expected at most 1073741824") != std::string::npos);
 }
+
+}  // namespace synthetic_test

@@ -8,6 +8,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 
+namespace table_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -321,3 +323,5 @@ TEST_CASE("missing columns and contradictory parameters are refused") {
         std::string::npos);
   CHECK(refusal(table, with(kClassification, {{"standardize_target", true}})).find("standardize_target is true") == 0);
 }
+
+}  // namespace table_test

@@ -14,6 +14,8 @@
 #include "tests/datasets/written_images.h"
 #include "tests/datasets/written_tar.h"
 
+namespace tar_reader_test {
+
 namespace fs = std::filesystem;
 using namespace tar_shards;
 
@@ -247,3 +249,5 @@ TEST_CASE("a folder of shards is listed in byte order, and compressed ones are r
           list_shards(make_empty_folder("no_shards").string());
         }).find("holds no .tar file") != std::string::npos);
 }
+
+}  // namespace tar_reader_test

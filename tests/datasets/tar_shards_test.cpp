@@ -11,6 +11,8 @@
 #include "tests/datasets/written_tar.h"
 #include "tests/test_folder.h"
 
+namespace tar_shards_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -244,3 +246,5 @@ TEST_CASE("a shard that is truncated while in use is reported, and so is a missi
   CHECK(error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(absent)); }).find("b0.tar: cannot be read: ") !=
         std::string::npos);
 }
+
+}  // namespace tar_shards_test

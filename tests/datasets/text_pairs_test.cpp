@@ -10,6 +10,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/test_folder.h"
 
+namespace text_pairs_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -311,3 +313,5 @@ TEST_CASE("errors in parameters and tokenizers are reported") {
   CHECK(refusal("t", table, {{"tokenizer", "/nowhere"}}) ==
         "/nowhere: cannot be read: No such file or directory; expected a SentencePiece model");
 }
+
+}  // namespace text_pairs_test

@@ -11,6 +11,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/test_folder.h"
 
+namespace text_windows_test {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -213,3 +215,5 @@ TEST_CASE("errors in a text or its parameters are reported") {
           "as texts/*.txt");
   }
 }
+
+}  // namespace text_windows_test

@@ -11,6 +11,8 @@
 #include "plugins/text/tokenizer.h"
 #include "plugins/text/train_tokenizer.h"
 
+namespace tokenizer_model_test {
+
 namespace {
 
 using Units = std::vector<uint32_t>;
@@ -144,3 +146,5 @@ TEST_CASE("a model with fields that are cut short is refused") {
   }
   CHECK(refusal("").find("is not a SentencePiece model") != std::string::npos);
 }
+
+}  // namespace tokenizer_model_test

@@ -7,6 +7,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace compare_test {
+
 using namespace tenon::end_to_end;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
@@ -254,3 +256,5 @@ TEST_CASE("the table of folds has means and standard deviations") {
   CHECK(contains(outcome.output, "[2/2] digits_mlp, seed 0, fold 1 of 2: "));
   CHECK(contains(read_file(output / "comparison.md"), " ± "));
 }
+
+}  // namespace compare_test

@@ -5,6 +5,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace data_command_test {
+
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
 
@@ -90,3 +92,5 @@ TEST_CASE("wrong arguments of host data are refused with the expected ones") {
   }
   CHECK(run_host({"data"}).exit_code == 2);
 }
+
+}  // namespace data_command_test

@@ -12,6 +12,8 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "tests/end_to_end/hosted_run.h"
 
+namespace digits_test {
+
 namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
 
@@ -203,3 +205,5 @@ TEST_CASE("output that is not a terminal has plain lines") {
   CHECK(std::regex_search(outcome.output, std::regex("epoch 1/1  train/loss .*  validation/accuracy .*")));
   CHECK(outcome.output.find("parameters, ") != std::string::npos);
 }
+
+}  // namespace digits_test

@@ -5,6 +5,8 @@
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
+namespace failing_calls_test {
+
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
 
@@ -93,3 +95,5 @@ TEST_CASE("a run resumes without its CSV file, its TensorBoard events and its lo
     CHECK(outcome.errors.find(message) != std::string::npos);
   CHECK(read_file(run / "history.jsonl").find("\"step\": 4") != std::string::npos);
 }
+
+}  // namespace failing_calls_test

@@ -6,6 +6,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace image_folder_test {
+
 namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
 
@@ -135,3 +137,5 @@ TEST_CASE("a missing folder is reported before training") {
   CHECK(outcome.exit_code != 0);
   CHECK(outcome.errors.find(images.string()) != std::string::npos);
 }
+
+}  // namespace image_folder_test

@@ -3,6 +3,8 @@
 #include "tests/datasets/opened_dataset.h"
 #include "tests/end_to_end/hosted_run.h"
 
+namespace pack_test {
+
 namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
 
@@ -87,3 +89,5 @@ TEST_CASE("wrong arguments of pack end with code 2 and a suggestion") {
   write_file(folder / "out/a", "a");
   check_refused(whole, "out: already exists and is not an empty folder");
 }
+
+}  // namespace pack_test

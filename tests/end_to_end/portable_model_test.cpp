@@ -5,6 +5,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace portable_model_test {
+
 namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
 
@@ -44,3 +46,5 @@ TEST_CASE("a model without LibTorch trains to the same bytes as the same model w
   CHECK(read_tensors(native) == read_tensors(portable));
   CHECK(read_history_without_times(native) == read_history_without_times(portable));
 }
+
+}  // namespace portable_model_test

@@ -4,6 +4,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace processes_test {
+
 using namespace tenon::end_to_end;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE("--check uses one process for any number of processes of the run") {
   CHECK(outcome.output.find("[distributed]\nprocesses = 3\n") != std::string::npos);
   CHECK(outcome.output.find("[run]") == outcome.output.rfind("[run]"));
 }
+
+}  // namespace processes_test

@@ -8,6 +8,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace profile_test {
+
 using namespace tenon::end_to_end;
 using Json = nlohmann::json;
 
@@ -182,3 +184,5 @@ TEST_CASE("invalid arguments of batch-size are refused") {
   CHECK(outcome.errors.find("--memory is 0.0; expected a number of GiB above 0") != std::string::npos);
   CHECK(run_host({"batch-size", "--config", kDigits, "--repeats", "0"}).exit_code == 2);
 }
+
+}  // namespace profile_test

@@ -3,6 +3,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace run_warnings_test {
+
 using namespace tenon::end_to_end;
 
 namespace {
@@ -155,3 +157,5 @@ TEST_CASE("a loss that has no items in the first epoch is named, and a run witho
     CHECK(failed.errors.find("no loss depends") == std::string::npos);
   }
 }
+
+}  // namespace run_warnings_test

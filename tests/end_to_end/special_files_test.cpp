@@ -5,6 +5,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace special_files_test {
+
 namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
 
@@ -91,3 +93,5 @@ TEST_CASE("a run or a checkpoint with a FIFO instead of a file ends with code 5"
   make_fifo(checkpoint / "manifest.json");
   check_refused(run_host({"checkpoint", "verify", checkpoint.string()}, kGuard), 5, "manifest.json: is ");
 }
+
+}  // namespace special_files_test

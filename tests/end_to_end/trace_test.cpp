@@ -8,6 +8,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace trace_test {
+
 using namespace tenon::end_to_end;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
@@ -121,3 +123,5 @@ TEST_CASE("an invalid range is refused") {
     CHECK(outcome.errors.find("expected steps=FROM..TO such as steps=10..20") != std::string::npos);
   }
 }
+
+}  // namespace trace_test

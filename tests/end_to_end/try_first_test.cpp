@@ -5,6 +5,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace try_first_test {
+
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
 
@@ -110,3 +112,5 @@ TEST_CASE("invalid numbers on the command line are refused") {
   CHECK(run_host({"--config", kDigits, "--limit-batches", "0"}).exit_code == 2);
   CHECK(run_host({"--config", kDigits, "--check", "--dry-run"}).exit_code == 2);
 }
+
+}  // namespace try_first_test

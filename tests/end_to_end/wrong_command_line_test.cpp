@@ -2,6 +2,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace wrong_command_line_test {
+
 using namespace tenon::end_to_end;
 
 namespace {
@@ -63,3 +65,5 @@ TEST_CASE("--help and --version need no other options") {
   CHECK(version.output.find("tenon ") == 0);
   CHECK(version.output.find("libtorch 2.") != std::string::npos);
 }
+
+}  // namespace wrong_command_line_test

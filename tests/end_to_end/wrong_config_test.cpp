@@ -5,6 +5,8 @@
 
 #include "tests/end_to_end/hosted_run.h"
 
+namespace wrong_config_test {
+
 namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
 
@@ -37,3 +39,5 @@ TEST_CASE("every wrong run file ends with code 2 and the expected message" * doc
   for (const fs::directory_entry& entry : fs::directory_iterator(kFolder))
     if (entry.path().extension() == ".toml") check_refused(entry.path());
 }
+
+}  // namespace wrong_config_test

@@ -8,6 +8,8 @@
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
+namespace wrong_paths_test {
+
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
@@ -189,3 +191,5 @@ TEST_CASE("a folder for temporary files that the system refuses is named") {
   CHECK(outcome.errors.find(loop.path + ": cannot be used for temporary files (set TMPDIR to a folder)") !=
         std::string::npos);
 }
+
+}  // namespace wrong_paths_test

@@ -15,6 +15,8 @@
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
+namespace evaluate_test {
+
 using namespace tenon::end_to_end;
 using tenon::artifacts::SafetensorsFile;
 namespace fs = std::filesystem;
@@ -315,3 +317,5 @@ TEST_CASE("wrong arguments of evaluate and predict are refused with the expected
   CHECK(run_host({"evaluate"}).errors.find("evaluate has no --config") != std::string::npos);
   CHECK(run_host({"evalute", "--config", kDigits}).errors.find("did you mean host evaluate?") != std::string::npos);
 }
+
+}  // namespace evaluate_test

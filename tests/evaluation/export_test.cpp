@@ -9,6 +9,8 @@
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
+namespace export_test {
+
 using namespace tenon::end_to_end;
 using tenon::artifacts::SafetensorsFile;
 using tenon::artifacts::TensorView;
@@ -134,3 +136,5 @@ TEST_CASE("wrong arguments of export are refused with the expected ones") {
   check_refused({"--set", "model.params.hidden=[7]"}, "refused.safetensors", "does not fit the model", 5);
   CHECK(run_host({"export", "--config", kDigits}).errors.find("export has no --output") != std::string::npos);
 }
+
+}  // namespace export_test

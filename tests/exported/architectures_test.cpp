@@ -6,6 +6,8 @@
 #include "tests/exported/archives.h"
 #include "tests/exported/reference.h"
 
+namespace architectures_test {
+
 using namespace tenon::exported;
 using tenon::plugins::Model;
 using tenon::plugins::NamedTensor;
@@ -58,3 +60,5 @@ TEST_CASE("of a model with LoRA adapters only these are trained") {
   }
   CHECK(trained == 4);
 }
+
+}  // namespace architectures_test

@@ -14,6 +14,8 @@
 #include "tests/exported/reference.h"
 #include "tests/test_folder.h"
 
+namespace compiled_test {
+
 using namespace tenon::exported;
 using nlohmann::json;
 using tenon::plugins::Model;
@@ -181,3 +183,5 @@ TEST_CASE("machine code in a file that others can write is refused before it is 
   check_refused(path, "is writable by others, mode 0646; expected that only you and root can write it");
   CHECK_NOTHROW(open_archive(path));
 }
+
+}  // namespace compiled_test

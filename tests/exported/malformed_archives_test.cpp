@@ -15,6 +15,8 @@
 #include "tests/exported/archives.h"
 #include "tests/test_folder.h"
 
+namespace malformed_archives_test {
+
 using namespace tenon::exported;
 using nlohmann::json;
 using tenon::plugins::Model;
@@ -301,3 +303,5 @@ TEST_CASE("five thousand changed archives are refused or run" * doctest::test_su
   CHECK(refuse_changed_graphs(2500) > 400);
   CHECK(refuse_changed_bytes(2500) > 1250);
 }
+
+}  // namespace malformed_archives_test

@@ -1,6 +1,4 @@
 // The segments of activation checkpointing in the reference archives.
-#include <doctest/doctest.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,6 +10,7 @@
 #include "plugins/models/exported/segments.h"
 #include "plugins/models/exported/stored_tensors.h"
 #include "plugins/models/exported/symbolic.h"
+#include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
 
 using namespace exported;

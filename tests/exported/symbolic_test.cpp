@@ -6,6 +6,8 @@
 
 #include "tests/doctest_with_torch.h"
 
+namespace symbolic_test {
+
 namespace {
 
 using Numbers = std::vector<c10::IValue>;
@@ -83,3 +85,5 @@ TEST_CASE("results beyond 64 bits, division by zero and wrong operands are refus
   const bool is_known = exported::find_symbolic("os.system") != nullptr;
   CHECK(!is_known);
 }
+
+}  // namespace symbolic_test

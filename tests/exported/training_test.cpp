@@ -8,6 +8,8 @@
 #include "tests/exported/archives.h"
 #include "tests/exported/reference.h"
 
+namespace training_test {
+
 using namespace tenon::exported;
 using tenon::plugins::Model;
 using tenon::plugins::NamedTensor;
@@ -110,3 +112,5 @@ TEST_CASE("an operator that fails is reported with its node and its line of Pyth
       doctest::Contains("node linear (torch.ops.aten.linear.default), File \"make_exported.py\", line"),
       tenon::support::Error);
 }
+
+}  // namespace training_test

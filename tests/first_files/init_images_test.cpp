@@ -8,6 +8,8 @@
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
+namespace init_images_test {
+
 using namespace tenon;
 using end_to_end::Outcome;
 using end_to_end::read_file;
@@ -225,3 +227,5 @@ TEST_CASE("host init images refuses a working directory in which runs would beco
   write_images(test_folder() / "green", 20, kGreen);
   check_refused(".", 2, "the images are in the working directory, where the folder runs of a run would become a class");
 }
+
+}  // namespace init_images_test

@@ -5,6 +5,8 @@
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
+namespace new_plugin_test {
+
 using namespace tenon;
 using end_to_end::Outcome;
 using end_to_end::read_file;
@@ -86,3 +88,5 @@ TEST_CASE("the class of a plugin is named after it") {
   CHECK(host::make_class_name("edge_loss_2d") == "EdgeLoss2d");
   CHECK(host::make_class_name("x__y_") == "XY");
 }
+
+}  // namespace new_plugin_test

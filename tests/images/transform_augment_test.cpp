@@ -8,6 +8,8 @@
 #include "plugins/images/transforms/transform_kinds.h"
 #include "tests/images/reference_cases.h"
 
+namespace transform_augment_test {
+
 using namespace images;
 
 namespace {
@@ -217,3 +219,5 @@ TEST_CASE("interpolation and fill of an operation are those of the arguments") {
     CHECK(warps > 20);
   }
 }
+
+}  // namespace transform_augment_test

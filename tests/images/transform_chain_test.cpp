@@ -9,6 +9,8 @@
 
 #include "tests/images/reference_cases.h"
 
+namespace transform_chain_test {
+
 using namespace images;
 
 namespace {
@@ -315,3 +317,5 @@ TEST_CASE("p is the probability that a transform is applied") {
   CHECK(std::abs(count("horizontal_flip(p=0.25)") - 100) < 35);
   CHECK(std::abs(count("gaussian_blur(3, (2, 2), p=0.25)") - 100) < 35);
 }
+
+}  // namespace transform_chain_test

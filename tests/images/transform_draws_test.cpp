@@ -8,6 +8,8 @@
 #include "plugins/images/transforms/transform_kinds.h"
 #include "tests/images/reference_cases.h"
 
+namespace transform_draws_test {
+
 using namespace images;
 
 namespace {
@@ -157,3 +159,5 @@ TEST_CASE("jitter samples each factor from its interval, in every order") {
     CHECK(count < 1110);
   }
 }
+
+}  // namespace transform_draws_test

@@ -6,6 +6,8 @@
 
 #include "tests/images/reference_cases.h"
 
+namespace transform_resample_test {
+
 using namespace images;
 
 namespace {
@@ -99,3 +101,5 @@ TEST_CASE("nothing after the end of an image is read") {
     CHECK(cv::countNonZero(scaled.reshape(1)) == 0);
   }
 }
+
+}  // namespace transform_resample_test

@@ -16,6 +16,8 @@
 #include "framework/operators/for_each_part.h"
 #include "tests/doctest_with_torch.h"
 
+namespace attention_test {
+
 namespace {
 
 using at::Tensor;
@@ -459,3 +461,5 @@ TEST_CASE("the backward of attention refuses what LibTorch refuses") {
   inputs.value = torch::randn({1, 2, 5, 16}).to(at::kBFloat16);
   CHECK_THROWS_WITH_AS(compute(one, inputs, output, log_sum), doctest::Contains("same head size"), c10::Error);
 }
+
+}  // namespace attention_test

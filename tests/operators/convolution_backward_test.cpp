@@ -12,6 +12,8 @@
 #include "framework/operators/batch_norm.h"
 #include "tests/doctest_with_torch.h"
 
+namespace convolution_backward_test {
+
 namespace {
 
 using at::Tensor;
@@ -143,3 +145,5 @@ TEST_CASE("the bias of a transposed convolution has the right gradient") {
         CHECK(weight.grad().defined() == has_others);
       }
 }
+
+}  // namespace convolution_backward_test

@@ -14,6 +14,8 @@
 #include "framework/operators/softmax_kernels.h"
 #include "tests/doctest_with_torch.h"
 
+namespace cross_entropy_test {
+
 namespace {
 
 using at::Tensor;
@@ -303,3 +305,5 @@ TEST_CASE("other arguments are left to LibTorch") {
   CHECK_FALSE(is_hosts(at::cross_entropy_loss(logits, torch::rand({6, 4}))));
   CHECK_FALSE(is_hosts(at::cross_entropy_loss(logits.view({1, 4, 6}), torch::randint(4, {1, 6}))));
 }
+
+}  // namespace cross_entropy_test

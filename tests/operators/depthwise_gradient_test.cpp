@@ -7,6 +7,8 @@
 #include "framework/operators/batch_norm.h"
 #include "tests/doctest_with_torch.h"
 
+namespace depthwise_gradient_test {
+
 namespace {
 
 using at::Tensor;
@@ -134,3 +136,5 @@ TEST_CASE("a gradient with another size than the output of a depthwise convoluti
   const Tensor narrow = values[0].narrow(3, 0, 2).contiguous(at::MemoryFormat::ChannelsLast);
   CHECK_THROWS(compute(one, narrow, values[1], values[2]));
 }
+
+}  // namespace depthwise_gradient_test

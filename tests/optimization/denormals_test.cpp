@@ -11,7 +11,7 @@
 #include "framework/optimization/optimizer.h"
 #include "tests/doctest_with_torch.h"
 
-namespace tenon::optimization {
+namespace tenon::optimization::denormals_test {
 namespace {
 
 constexpr int kSteps = 7 * 128;  // 0.1 * 0.9^895 is denormal
@@ -102,4 +102,4 @@ TEST_CASE("a step that the device may skip flushes nothing") {
   CHECK(has_denormals(train({}, at::zeros({})).state.at("weight.exp_avg")));
 }
 
-}  // namespace tenon::optimization
+}  // namespace tenon::optimization::denormals_test

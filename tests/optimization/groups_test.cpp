@@ -8,7 +8,7 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 
-namespace tenon::optimization {
+namespace tenon::optimization::groups_test {
 namespace {
 
 using config::OptimizerPlan;
@@ -268,4 +268,4 @@ TEST_CASE("a state of another optimizer is refused with the entry's name") {
 }
 
 }  // namespace
-}  // namespace tenon::optimization
+}  // namespace tenon::optimization::groups_test

@@ -11,7 +11,7 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 
-namespace tenon::optimization {
+namespace tenon::optimization::optimizer_test {
 namespace {
 
 // A plan with PyTorch's defaults: every parameter is decayed.
@@ -363,4 +363,4 @@ TEST_CASE("a sparse gradient is refused by the parameter's name") {
 }
 
 }  // namespace
-}  // namespace tenon::optimization
+}  // namespace tenon::optimization::optimizer_test

@@ -9,7 +9,7 @@
 #include "framework/optimization/schedule_free_weights.h"
 #include "tests/doctest_with_torch.h"
 
-namespace tenon::optimization {
+namespace tenon::optimization::schedule_free_test {
 namespace {
 
 // Start values, gradients and rates as in tests/parity/make_schedule_free.py.
@@ -220,4 +220,4 @@ TEST_CASE("steps with a learning rate of zero have no weight in the average") {
 }
 
 }  // namespace
-}  // namespace tenon::optimization
+}  // namespace tenon::optimization::schedule_free_test

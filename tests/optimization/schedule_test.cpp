@@ -8,7 +8,7 @@
 
 #include "framework/support/error.h"
 
-namespace tenon::optimization {
+namespace tenon::optimization::schedule_test {
 namespace {
 
 using config::CosineSchedule;
@@ -195,4 +195,4 @@ TEST_CASE("a schedule without steps and a step before the first are refused") {
 }
 
 }  // namespace
-}  // namespace tenon::optimization
+}  // namespace tenon::optimization::schedule_test

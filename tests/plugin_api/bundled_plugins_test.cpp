@@ -6,6 +6,8 @@
 
 #include "tests/plugin_api/fake_host.h"
 
+namespace bundled_plugins_test {
+
 using namespace tenon::test;
 
 namespace {
@@ -172,3 +174,5 @@ TEST_CASE_FIXTURE(EarlyStopping, "early_stopping reports that the metric has alw
   CHECK(stops_after({kNaN, kNaN}) == 2);
   CHECK(reason == "validation/loss has been NaN for 2 validations");
 }
+
+}  // namespace bundled_plugins_test

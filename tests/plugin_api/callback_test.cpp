@@ -4,6 +4,8 @@
 
 #include "tests/plugin_api/fake_host.h"
 
+namespace callback_test {
+
 using namespace tenon::test;
 
 namespace {
@@ -209,3 +211,5 @@ TEST_CASE("every event has the name in the ABI") {
     CHECK(std::string(tenon::to_string(static_cast<tenon::Event>(event))) != "an unknown event");
   }
 }
+
+}  // namespace callback_test

@@ -5,6 +5,8 @@
 
 #include "tests/plugin_api/fake_host.h"
 
+namespace dataset_test {
+
 using namespace tenon::test;
 
 namespace {
@@ -251,3 +253,5 @@ TEST_CASE("a constructor that throws makes create fail") {
   CHECK(static_cast<const tenon_dataset*>(component.table)->create(host.table(), &params, &self) == TENON_NOT_FOUND);
   CHECK(self == nullptr);
 }
+
+}  // namespace dataset_test

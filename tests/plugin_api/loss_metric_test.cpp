@@ -4,6 +4,8 @@
 
 #include "tests/plugin_api/fake_host.h"
 
+namespace loss_metric_test {
+
 using namespace tenon::test;
 
 namespace {
@@ -202,3 +204,5 @@ TEST_CASE_FIXTURE(MadeMetric, "a host that expects another number of values rece
   CHECK(table.compute(self, &frame, &value, 1) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "compute returned 2 values; values() returned 1");
 }
+
+}  // namespace loss_metric_test

@@ -4,6 +4,8 @@
 
 #include "tests/plugin_api/fake_host.h"
 
+namespace model_test {
+
 using namespace tenon::test;
 
 namespace {
@@ -231,3 +233,5 @@ TEST_CASE_FIXTURE(Made<Continued>, "a model continues sequences with the cache o
   CHECK(decoding->forward(self, &training, inputs, 2, nullptr, next, 2, &scores) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "decode returned a cache of 1 tensors; decoding() declares 2");
 }
+
+}  // namespace model_test

@@ -9,6 +9,8 @@
 
 #include "tests/plugin_api/fake_host.h"
 
+namespace run_callbacks_test {
+
 using namespace tenon::test;
 
 namespace {
@@ -413,3 +415,5 @@ TEST_CASE("throughput counts samples across epochs, and reports nothing without 
   callback.at(8, TENON_LOG);
   CHECK(callback.run.scalars.count("throughput/samples_per_s") == 0);
 }
+
+}  // namespace run_callbacks_test

@@ -7,6 +7,8 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 
+namespace capture_test {
+
 using namespace tenon::plugins;
 using tenon::config::ComponentKind;
 
@@ -107,3 +109,5 @@ TEST_CASE("an error of is_capturable names the function") {
   CHECK(message.find("capture.is_capturable") != std::string::npos);
   CHECK(message.find("the device is unknown") != std::string::npos);
 }
+
+}  // namespace capture_test

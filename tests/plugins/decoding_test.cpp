@@ -11,6 +11,8 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 
+namespace decoding_test {
+
 using namespace tenon::plugins;
 
 namespace {
@@ -139,3 +141,5 @@ TEST_CASE("wrong results of decoding are errors of the plugin") {
             .find("returned tensor 0 of the cache as float32 [1, 2, 4]; expected dimension 0 to be the batch, 2") !=
         std::string::npos);
 }
+
+}  // namespace decoding_test

@@ -9,6 +9,8 @@
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/doctest_with_torch.h"
 
+namespace device_stream_test {
+
 using namespace tenon::plugins;
 
 namespace {
@@ -84,3 +86,5 @@ TEST_CASE("in C++ the elements have a type") {
   CHECK(tenon::current_stream(wrapped).is_cpu());
   CHECK(tenon::current_stream().is_cpu());
 }
+
+}  // namespace device_stream_test

@@ -9,6 +9,8 @@
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/doctest_with_torch.h"
 
+namespace dlpack_test {
+
 using namespace tenon::plugins;
 
 namespace {
@@ -76,3 +78,5 @@ TEST_CASE("a tensor of another major version of DLPack is refused and still belo
   CHECK(tenon::plugins::detail::failure.find("expected 1") != std::string::npos);
   managed->deleter(managed);
 }
+
+}  // namespace dlpack_test

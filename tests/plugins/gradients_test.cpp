@@ -11,6 +11,8 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 
+namespace gradients_test {
+
 using tenon::plugins::to_handle;
 using tenon::plugins::to_tensor;
 
@@ -169,3 +171,5 @@ TEST_CASE("operators without a C++ wrapper take lists and names and return sever
     CHECK(to_tensor(frame.call(einsum, {"i,i->", pair}).handle()).item<float>() == 14);
   });
 }
+
+}  // namespace gradients_test

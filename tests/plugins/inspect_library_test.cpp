@@ -13,6 +13,8 @@
 #include "tests/plugins/fixture_plugins.h"
 #include "tests/test_folder.h"
 
+namespace inspect_library_test {
+
 namespace fs = std::filesystem;
 using tenon::plugins::fixture_directory;
 using tenon::plugins::inspect_library;
@@ -288,3 +290,5 @@ TEST_CASE("the libraries of LibTorch are identified by their names") {
             {"libc.so.6", "libtorch_cpu.so", "libstdc++.so.6", "/opt/x/libc10.so.1", "libmytorch.so", "libc10d.so"}) ==
         std::vector<std::string>{"libtorch_cpu.so", "/opt/x/libc10.so.1", "libc10d.so"});
 }
+
+}  // namespace inspect_library_test

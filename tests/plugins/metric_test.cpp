@@ -8,6 +8,8 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 
+namespace metric_test {
+
 using namespace tenon::plugins;
 
 namespace {
@@ -107,3 +109,5 @@ TEST_CASE("a concatenated state that declares rows is refused") {
   CHECK(refusal_of([&] { Metric metric(component, {}); }).find("has the shape [3]; expected 0 as the first extent") !=
         std::string::npos);
 }
+
+}  // namespace metric_test

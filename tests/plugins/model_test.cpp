@@ -12,6 +12,8 @@
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 
+namespace model_test {
+
 using namespace tenon::plugins;
 
 namespace {
@@ -241,3 +243,5 @@ TEST_CASE("an error in a forward names no operator that did not fail") {
   CHECK(failure_of(matmul, with_ranks).find("; in ") == std::string::npos);
   CHECK(failure_of(matmul).find("; in aten::matmul(") != std::string::npos);
 }
+
+}  // namespace model_test

@@ -8,6 +8,8 @@
 
 #include <tenon/abi.h>
 
+namespace padding_test {
+
 using tenon::plugins::encode_element;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE("bfloat16 is rounded to the nearest, ties to even") {
   CHECK(brain(3.3895313892515355e38) == 0x7F7F);  // the largest
   CHECK_FALSE(encode_element(TENON_BFLOAT16, 3.4e38));
 }
+
+}  // namespace padding_test

@@ -8,6 +8,8 @@
 #include "framework/plugins/components/parameter_roles.h"
 #include "framework/support/error.h"
 
+namespace parameter_roles_test {
+
 using namespace tenon;
 using plugins::SizeParameter;
 
@@ -76,3 +78,5 @@ TEST_CASE("the role of a size needs an integer with a default") {
   declared() = {{TENON_STRING("width"), TENON_ROLE_CHANNELS, 0}};
   CHECK(refusal().find("\"width\" is not in the schema") != std::string::npos);
 }
+
+}  // namespace parameter_roles_test

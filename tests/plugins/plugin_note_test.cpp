@@ -15,6 +15,8 @@
 #include "tests/plugins/fixture_plugins.h"
 #include "tests/test_folder.h"
 
+namespace plugin_note_test {
+
 namespace fs = std::filesystem;
 using tenon::config::ComponentKind;
 using tenon::config::ParamType;
@@ -309,3 +311,5 @@ TEST_CASE("a section that is not a note of Tenon, or is truncated, is refused") 
   }
   FAIL("no section header leads to the note");
 }
+
+}  // namespace plugin_note_test

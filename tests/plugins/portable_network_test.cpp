@@ -13,6 +13,8 @@
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "tests/doctest_with_torch.h"
 
+namespace portable_network_test {
+
 using namespace tenon::plugins;
 
 namespace {
@@ -177,3 +179,5 @@ TEST_CASE("the host reads the parts of a loss in C") {
   CHECK(result.loss.item<double>() ==
         doctest::Approx(result.parts[0].item<double>() + 0.1 * result.parts[1].item<double>()));
 }
+
+}  // namespace portable_network_test

@@ -13,6 +13,8 @@
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/doctest_with_torch.h"
 
+namespace portable_operators_test {
+
 using tenon::plugins::to_handle;
 using tenon::plugins::to_tensor;
 
@@ -309,3 +311,5 @@ TEST_CASE("in evaluation mode, dropout does nothing and batch_norm uses its runn
                                               example.inputs[3], example.inputs[4], false, 0.2, 1e-3, true));
   }
 }
+
+}  // namespace portable_operators_test

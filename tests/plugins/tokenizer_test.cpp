@@ -12,6 +12,8 @@
 #include "framework/support/error.h"
 #include "framework/support/printable.h"
 
+namespace tokenizer_test {
+
 using namespace tenon;
 using plugins::Tokenizer;
 using support::ErrorKind;
@@ -219,3 +221,5 @@ TEST_CASE("a null put into a sink is the plugin's error") {
   plugin.encode = [](tenon_string, const tenon_token_sink* sink) { return sink->put(sink, nullptr, 2); };
   CHECK(message_of([&] { tokenizer->encode("a"); }, ErrorKind::plugin).ends_with("put 2 tokens, which are NULL"));
 }
+
+}  // namespace tokenizer_test

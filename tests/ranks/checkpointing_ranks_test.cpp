@@ -6,6 +6,8 @@
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace checkpointing_ranks_test {
+
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
 using tenon::distributed::run_ranks;
@@ -60,3 +62,5 @@ TEST_CASE("checkpointed segments work with batch normalisation over both ranks a
   check_same({"distributed.find_unused_parameters=true"});
   check_same({"distributed.static_graph=true"});
 }
+
+}  // namespace checkpointing_ranks_test

@@ -12,6 +12,8 @@
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace exact_split_test {
+
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
 using tenon::distributed::run_ranks;
@@ -122,3 +124,5 @@ TEST_CASE("all settings of a divided run occur together" * doctest::test_suite("
           for (const std::string& checkpoints : kChoices[3])
             if (size != 3 || accumulate == "1") check(size, {shard, optimizer, accumulate, checkpoints});
 }
+
+}  // namespace exact_split_test

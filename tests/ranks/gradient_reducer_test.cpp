@@ -10,6 +10,8 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace gradient_reducer_test {
+
 using namespace tenon::distributed;
 
 namespace {
@@ -163,3 +165,5 @@ TEST_CASE("an unused parameter is named, unless find_unused_parameters is set") 
   plan.find_unused_parameters = true;
   CHECK(run(plan) == all(2, "none"));
 }
+
+}  // namespace gradient_reducer_test

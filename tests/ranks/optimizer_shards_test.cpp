@@ -10,6 +10,8 @@
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace optimizer_shards_test {
+
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
 using tenon::distributed::run_ranks;
@@ -178,3 +180,5 @@ TEST_CASE("one process ignores that the state is to be divided") {
   BuiltRun run(setup);
   CHECK(run.training->shards == nullptr);
 }
+
+}  // namespace optimizer_shards_test

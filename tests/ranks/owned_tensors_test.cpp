@@ -7,6 +7,8 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace owned_tensors_test {
+
 using namespace tenon::distributed;
 
 namespace {
@@ -93,3 +95,5 @@ TEST_CASE("tensors are divided into shares of about the same size") {
   for (size_t i = 0; i < bytes.size(); ++i) loads[static_cast<size_t>(owners[i])] += bytes[i];
   for (const int64_t load : loads) CHECK(std::abs(load - 5050 / 3) <= 1);
 }
+
+}  // namespace owned_tensors_test

@@ -7,6 +7,8 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace owner_reducer_test {
+
 using namespace tenon::distributed;
 using tenon::config::DistributedSection;
 
@@ -203,3 +205,5 @@ TEST_CASE("a gradient that backward computes twice is refused, because the first
     CHECK(text.find("threw: distributed.shard: backward computed the gradient of layer4 more than once") == 0);
   }
 }
+
+}  // namespace owner_reducer_test

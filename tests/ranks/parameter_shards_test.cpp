@@ -12,6 +12,8 @@
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace parameter_shards_test {
+
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
 using tenon::distributed::run_ranks;
@@ -293,3 +295,5 @@ TEST_CASE("divided weights need a model with segments") {
   for (const std::string& text : refusal({}))
     CHECK(text.find("declares no segments; expected a model that runs its layers as segments") != text.npos);
 }
+
+}  // namespace parameter_shards_test

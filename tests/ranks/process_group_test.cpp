@@ -11,6 +11,8 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace process_group_test {
+
 using namespace tenon::distributed;
 
 namespace {
@@ -355,3 +357,5 @@ TEST_CASE("ranks on several machines need the name of an interface that exists")
   CHECK(join("nowhere0").find("threw: distributed.interface: \"nowhere0\" is not a network interface") == 0);
   CHECK(join("nowhere0").find("lo") != std::string::npos);
 }
+
+}  // namespace process_group_test

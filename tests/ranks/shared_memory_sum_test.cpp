@@ -8,6 +8,8 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace shared_memory_sum_test {
+
 using namespace tenon::distributed;
 using namespace std::chrono_literals;
 
@@ -95,3 +97,5 @@ TEST_CASE("only dense floating-point CPU tensors are supported") {
   CHECK_FALSE(SharedMemorySum::can_add(at::ones({2}, at::kLong)));
   CHECK_FALSE(SharedMemorySum::can_add(at::ones({2}, at::kComplexFloat)));
 }
+
+}  // namespace shared_memory_sum_test

@@ -10,6 +10,8 @@
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace split_test {
+
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
 using tenon::distributed::run_ranks;
@@ -175,3 +177,5 @@ TEST_CASE("every sample counts once, for any size of the data") {
                       ""});
   check_split(setups, 1e-5);
 }
+
+}  // namespace split_test

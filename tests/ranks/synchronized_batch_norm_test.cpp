@@ -6,6 +6,8 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
+namespace synchronized_batch_norm_test {
+
 using namespace tenon::distributed;
 
 namespace {
@@ -133,3 +135,5 @@ TEST_CASE("a frozen batch norm computes in training as in evaluation, and the ot
   compute(frozen, /*training=*/true);  // no longer frozen
   CHECK_FALSE(torch::equal(frozen.running_mean, at::zeros({3})));
 }
+
+}  // namespace synchronized_batch_norm_test

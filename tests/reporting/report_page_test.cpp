@@ -1,13 +1,12 @@
 #include "framework/reporting/report/report_page.h"
 
-#include <doctest/doctest.h>
-
 #include "framework/reporting/report/describe_run.h"
 #include "framework/reporting/report/findings.h"
 #include "framework/reporting/report/html_elements.h"
+#include "tests/doctest_with_torch.h"
 #include "tests/reporting/written_run.h"
 
-namespace tenon::reporting {
+namespace tenon::reporting::report_page_test {
 
 namespace {
 
@@ -167,4 +166,4 @@ TEST_CASE("runs that are no repetitions have a column each in the table of diffe
                  "<th></th><th>digits, first</th><th>digits, second</th></tr>\n<tr><th>a.b</th><td>1</td><td>2</td>"));
 }
 
-}  // namespace tenon::reporting
+}  // namespace tenon::reporting::report_page_test

@@ -1,9 +1,8 @@
 #include "framework/reporting/report/run_charts.h"
 
-#include <doctest/doctest.h>
-
 #include <algorithm>
 
+#include "tests/doctest_with_torch.h"
 #include "tests/reporting/written_run.h"
 
 namespace tenon::reporting {

@@ -1,7 +1,6 @@
 #include "framework/reporting/report/run_labels.h"
 
-#include <doctest/doctest.h>
-
+#include "tests/doctest_with_torch.h"
 #include "tests/reporting/written_run.h"
 
 namespace tenon::reporting {

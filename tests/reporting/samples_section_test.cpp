@@ -6,7 +6,7 @@
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
-namespace tenon::reporting {
+namespace tenon::reporting::samples_section_test {
 
 namespace {
 
@@ -70,4 +70,4 @@ TEST_CASE("predicted numbers have a chart against the actual ones, and are kept 
   CHECK(contains(section, "predicted, actual 30: 36"));
 }
 
-}  // namespace tenon::reporting
+}  // namespace tenon::reporting::samples_section_test

@@ -1,6 +1,5 @@
 #include "framework/reporting/terminal/text_table.h"
-
-#include <doctest/doctest.h>
+#include "tests/doctest_with_torch.h"
 
 namespace tenon::reporting {
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExpected = "a folder with .parquet files";
+constexpr const char* kExpectedFolder = "a folder with .parquet files";
 
 bool are_digits(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -74,7 +74,7 @@ std::vector<std::string> match_pattern(const std::string& pattern) {
 
 std::vector<ListedFile> list_folder(const fs::path& folder) {
   std::vector<ListedFile> files;
-  datasets::visit_tree(folder, kExpected, [&](const fs::directory_entry& entry) {
+  datasets::visit_tree(folder, kExpectedFolder, [&](const fs::directory_entry& entry) {
     if (entry.path().filename().native().front() == '.') return false;
     if (entry.path().extension() == ".parquet" && datasets::is_listed_file(entry, "a Parquet file")) {
       const std::string name = entry.path().lexically_relative(folder).native();

@@ -21,7 +21,7 @@ int channels_of(uint8_t colour_type) {
 }
 
 // eXIf may come before or after the pixels.
-int find_orientation(const ByteReader& bytes) {
+int find_png_orientation(const ByteReader& bytes) {
   for (size_t at = kSignature; at + kAroundData <= bytes.size();) {
     const size_t length = bytes.u32(at);
     if (length > bytes.size() - at - kAroundData) break;
@@ -45,7 +45,7 @@ ImageInfo read_png_header(Bytes file) {
     throw DamagedHeader("its header gives " + std::to_string(bits) + " bits");
   }
   const cv::Size size = make_size(bytes.u32(16), bytes.u32(20));
-  return {Format::png, size, channels_of(bytes.u8(25)), bits, find_orientation(bytes)};
+  return {Format::png, size, channels_of(bytes.u8(25)), bits, find_png_orientation(bytes)};
 }
 
 }  // namespace images

@@ -14,7 +14,7 @@ bool is_chunk(const ByteReader& bytes, size_t at, const char* name) {
   return std::memcmp(bytes.part(at, 4).data(), name, 4) == 0;
 }
 
-int find_orientation(const ByteReader& bytes) {
+int find_webp_orientation(const ByteReader& bytes) {
   for (size_t at = kFirstChunk; at + 8 <= bytes.size();) {
     const size_t length = bytes.u32(at + 4);
     if (length > bytes.size() - at - 8) break;
@@ -35,7 +35,7 @@ ImageInfo read_extended(const ByteReader& bytes) {
   const uint8_t flags = bytes.u8(kContent);
   if (flags & kAnimation) throw DamagedHeader("is an animated WebP; expected a single image; convert it");
   const cv::Size size = make_size(int64_t{bytes.u24(kContent + 4)} + 1, int64_t{bytes.u24(kContent + 7)} + 1);
-  return {Format::webp, size, flags & kAlpha ? 4 : 3, 8, flags & kExif ? find_orientation(bytes) : 1};
+  return {Format::webp, size, flags & kAlpha ? 4 : 3, 8, flags & kExif ? find_webp_orientation(bytes) : 1};
 }
 
 }  // namespace

@@ -16,10 +16,6 @@ struct Overloaded : Functions... {
 template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;
 
-ResizeArea area_of(const Resize& step) {
-  return {cv::Rect2d(0, 0, step.source.width, step.source.height), step.scaled, step.part};
-}
-
 // Copies the window, which may extend beyond the source.
 void cut_out(const cv::Mat& source, const cv::Rect& window, const cv::Scalar& fill, cv::Mat& target) {
   target.create(window.size(), source.type());
@@ -39,6 +35,10 @@ void erase(const Erase& step, cv::Mat& image) {
 }
 
 }  // namespace
+
+ResizeArea area_of(const Resize& step) {
+  return {cv::Rect2d(0, 0, step.source.width, step.source.height), step.scaled, step.part};
+}
 
 cv::Size size_after(const Step& step, cv::Size size) {
   return std::visit(Overloaded{[](const Resize& resize) { return resize.part.size(); },

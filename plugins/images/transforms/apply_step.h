@@ -14,6 +14,9 @@ struct TransformBuffers {
   int last_written = 0;
 };
 
+// Returns the area of the step, relative to its source.
+ResizeArea area_of(const Resize& step);
+
 cv::Size size_after(const Step& step, cv::Size size);
 
 // Returns whether each new pixel depends only on the same pixel and on values that ignore the order of pixels.

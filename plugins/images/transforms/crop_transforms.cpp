@@ -11,8 +11,6 @@
 namespace images {
 namespace {
 
-std::string describe(cv::Size size) { return std::to_string(size.width) + " x " + std::to_string(size.height); }
-
 // Returns the start of a window of `length`. It is negative if the image is shorter and the window extends beyond both
 // ends.
 int center(int image, int length) {
@@ -53,8 +51,8 @@ class RandomCrop final : public Transform {
     const auto [top, height] = pad(size.height, size_.height, padding_[1], padding_[3]);
     const auto [left, width] = pad(size.width, size_.width, padding_[0], padding_[2]);
     if (height < size_.height || width < size_.width) {
-      throw tenon::DataError("an image of " + describe(size) + " pixels reaches random_crop, which crops " +
-                             describe(size_) + "; put a resize before it, or add pad_if_needed=true");
+      throw tenon::DataError("an image of " + describe_size(size) + " pixels reaches random_crop, which crops " +
+                             describe_size(size_) + "; put a resize before it, or add pad_if_needed=true");
     }
     const int y = static_cast<int>(random.integer(height - size_.height + 1)) - top;
     const int x = static_cast<int>(random.integer(width - size_.width + 1)) - left;

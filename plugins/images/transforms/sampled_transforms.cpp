@@ -12,15 +12,13 @@ namespace {
 // The default limit for images. Long thin images can exceed it when their shorter side is scaled up.
 constexpr int64_t kMaxPixels = 178956970;
 
-std::string describe(cv::Size size) { return std::to_string(size.width) + " x " + std::to_string(size.height); }
-
 // Returns the size after all steps. Throws if a step makes the image too large.
 cv::Size final_size(const Steps& steps, cv::Size image) {
   cv::Size size = image;
   for (const Step& step : steps) {
     size = size_after(step, size);
     if (int64_t{size.width} * size.height > kMaxPixels) {
-      throw tenon::DataError("an image of " + describe(image) + " pixels would become one of " + describe(size) +
+      throw tenon::DataError("an image of " + describe_size(image) + " pixels would become one of " + describe_size(size) +
                              "; expected " + std::to_string(kMaxPixels) +
                              " pixels at most; give resize a max_size, or remove the image");
     }
@@ -63,10 +61,6 @@ Steps join_steps(const Steps& steps, cv::Size size) {
     joined.push_back(step);
   }
   return joined;
-}
-
-ResizeArea area_of(const Resize& step) {
-  return {cv::Rect2d(0, 0, step.source.width, step.source.height), step.scaled, step.part};
 }
 
 bool averages(const Resize& step) {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -15,6 +16,11 @@
 namespace images {
 
 using Colour = std::array<float, 3>;  // red, green, blue; 0 to 255 for 8-bit pixels
+
+// Returns "640 x 480", for messages.
+inline std::string describe_size(cv::Size size) {
+  return std::to_string(size.width) + " x " + std::to_string(size.height);
+}
 
 // Geometry, which also applies to masks.
 
