@@ -1,14 +1,20 @@
 #include "tests/end_to_end/hosted_run.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
+#include "tests/host_server/protocol.h"
 #include "tests/test_folder.h"
 
 namespace tenon::end_to_end {
@@ -30,6 +36,28 @@ std::vector<nlohmann::ordered_json> read_history(const fs::path& run_folder) {
   return lines;
 }
 
+// Runs `host` by the server of scripts/test. Returns its wait status, or no value if there is no server.
+std::optional<int> run_by_server(const fs::path& folder, const std::vector<std::string>& arguments) {
+  const char* const path = std::getenv("TENON_HOST_SERVER");
+  if (!path) return std::nullopt;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+  const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  host_server::Request request{folder.string(), "output.txt", "errors.txt", {}, {TENON_BINARY_DIR "/bin/host"}};
+  for (char** variable = environ; *variable; ++variable)
+    if (std::strncmp(*variable, "NO_COLOR=", 9) != 0) request.environment.emplace_back(*variable);
+  request.environment.emplace_back("NO_COLOR=1");
+  request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
+  int32_t status = 0;
+  const bool has_run = connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                       host_server::send(connection, request) &&
+                       host_server::receive_bytes(connection, &status, sizeof status);
+  close(connection);
+  REQUIRE_MESSAGE(has_run, "the server of scripts/test at ", path, " does not respond");
+  return status;
+}
+
 }  // namespace
 
 Outcome run_host(const std::vector<std::string>& arguments, const std::string& prefix) {
@@ -38,12 +66,16 @@ Outcome run_host(const std::vector<std::string>& arguments, const std::string& p
 
 Outcome run_program(const std::string& name, const std::vector<std::string>& arguments, const std::string& prefix) {
   const fs::path& folder = tenon::test_folder();
+  const auto outcome = [&](int status) {
+    return Outcome{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(folder / "output.txt"),
+                   read_file(folder / "errors.txt")};
+  };
+  if (name == "host" && prefix.empty())
+    if (const std::optional<int> status = run_by_server(folder, arguments)) return outcome(*status);
   std::string command = "cd " + quote(folder.string()) + " && NO_COLOR=1 " + prefix + " " +
                         quote((fs::path(TENON_BINARY_DIR) / "bin" / name).string());
   for (const std::string& argument : arguments) command += " " + quote(argument);
-  const int status = std::system((command + " >output.txt 2>errors.txt </dev/null").c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(folder / "output.txt"),
-          read_file(folder / "errors.txt")};
+  return outcome(std::system((command + " >output.txt 2>errors.txt </dev/null").c_str()));
 }
 
 fs::path make_empty_folder(const std::string& name) {

@@ -26,7 +26,10 @@ may_see() {
     [ -n "$line" ] || continue
     path=${line##*:}
     case $path in
-    framework/*/*) owner=$(cut -d/ -f2 <<<"$path") ;;
+    framework/*/*)
+      owner=${path#framework/}
+      owner=${owner%%/*}
+      ;;
     *)
       breach "${line%:*}: includes \"$path\"; expected a path in framework, relative to the repository's root"
       continue
@@ -58,15 +61,16 @@ may_see pipeline support config plugins data operators distributed precision opt
 
 # follow_order FOLDER SUBFOLDER...: checks that files in each subfolder include only files of that and earlier subfolders.
 follow_order() {
-  local folder=$1 name line earlier=" "
+  local folder=$1 name line path earlier=" "
   shift
   for name in "$@"; do
     earlier+="$name "
     while IFS= read -r line; do
       [ -n "$line" ] || continue
       line=${line/:$folder\//:}
+      path=${line##*:}
       case "$earlier" in
-      *" $(cut -d: -f3 <<<"$line" | cut -d/ -f1) "*) ;;
+      *" ${path%%/*} "*) ;;
       *) breach "${line%:*}: $name includes \"${line##*:}\" of $folder; $name may include:$earlier" ;;
       esac
     done < <(includes "$folder/$name" | grep -E ":$folder/[a-z_]+/" || true)
