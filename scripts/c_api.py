@@ -18,7 +18,7 @@ GROUPS = {
     "Tensors and models": [
         "tensor", "port", "usual_sources", "model", "decoding", "frozen_parameters", "tied_weights", "index_inputs",
         "gradient", "checkpointing", "capture", "device_stream", "dlpack", "trusted_files"],
-    "Operators in C": ["ops", "ops/call", "ops/arithmetic", "ops/comparison", "ops/shape", "ops/network", "ops/loss"],
+    "Operators in C": ["ops", "ops/call", "called_operators", "ops/arithmetic", "ops/comparison", "ops/shape", "ops/network", "ops/loss"],
     "Losses and metrics": ["loss", "metric", "run_metrics"],
     "Datasets": ["dataset", "random", "class_names", "sample_names", "sample_order", "prepare", "preprocessing", "tokenizer"],
     "Callbacks": ["callback", "run_progress", "run_tensors", "run_values", "saved_state", "deferred_work"],

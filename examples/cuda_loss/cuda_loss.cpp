@@ -154,4 +154,5 @@ class FusedCrossEntropy final {
 
 TENON_PLUGIN("cuda_loss", "0.1.0", "Apache-2.0", "A loss with CUDA kernels.",
              tenon::loss<FusedCrossEntropy>("fused_cross_entropy",
-                                            "softmax cross entropy in one kernel each for the loss and its gradient"))
+                                            "softmax cross entropy in one kernel each for the loss and its gradient"),
+             tenon::operators({"aten::new_empty"}))

@@ -132,8 +132,7 @@ void require_known_check(const std::string& name) {
   for (const Check& check : all_checks())
     if (std::find(names.begin(), names.end(), check.name) == names.end()) names.push_back(check.name);
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-    refuse("there is no check " + name + support::suggest_name(name, names) +
-           " (docs/reference/validate.md lists them)");
+    refuse("there is no check " + name + support::suggest_name(name, names) + " (a report without --brief names them)");
 }
 
 // ---- The order of checks -------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ po::options_description make_validate_options() {
       "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
   add("component", po::value<std::string>()->value_name("KIND.ID"), "run only the checks of this component");
   add("check", po::value<std::string>()->value_name("NAME"),
-      "run only this check; docs/reference/validate.md lists them");
+      "run only this check; the report without --brief names them");
   add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "seed of the generated inputs");
   add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"),
       "time limit for each call of the plugin");

@@ -23,10 +23,8 @@ inline LossResult mean_over(const Tensor& total, int64_t weight) {
 
 // [C] numbers with the device and dtype of `like`. Does not synchronise with the device.
 inline Tensor make_like(const std::vector<double>& numbers, const Tensor& like) {
-  static const Op kTo("aten::to", "other");
   const Frame& frame = like.checked_frame();
-  const Tensor made = frame.make<double>(numbers, {static_cast<int64_t>(numbers.size())});
-  return frame.call(kTo, {made, like, /*non_blocking=*/true});
+  return to_like(frame.make<double>(numbers, {static_cast<int64_t>(numbers.size())}), like, /*non_blocking=*/true);
 }
 
 }  // namespace tenon::losses

@@ -13,12 +13,10 @@ namespace tenon::plugins {
 // In training, zeroes each row of `branch` ([N, ...]) with this probability, and scales the other rows by 1 / (1 -
 // probability), in place. REQUIRES: 0 <= probability < 1, and no graph node has saved `branch`.
 inline void drop_rows(const Tensor& branch, double probability) {
-  static const Op new_ones("aten::new_ones");
-  const Frame& frame = branch.checked_frame();
-  if (!frame.is_training() || probability == 0) return;
+  if (!branch.checked_frame().is_training() || probability == 0) return;
   std::vector<int64_t> one_each = branch.shape();
   std::fill(one_each.begin() + 1, one_each.end(), 1);
-  branch *= dropout(frame.call(new_ones, {branch, one_each}), probability);
+  branch *= dropout(new_ones(branch, one_each), probability);
 }
 
 }  // namespace tenon::plugins

@@ -65,5 +65,5 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.destroy = destroy;
   table.subscribe = subscribe;
   table.on_event = on_event;
-  return describe(offer, reply, TENON_CALLBACK, &table, get_extension, NULL, 0);
+  return describe(offer, reply, TENON_CALLBACK, &table, get_extension);
 }

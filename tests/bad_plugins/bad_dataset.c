@@ -197,5 +197,5 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.close_worker = close_worker;
   table.get = get;
   table.fingerprint = fingerprint;
-  return describe(offer, reply, TENON_DATASET, &table, get_extension, NULL, 0);
+  return describe(offer, reply, TENON_DATASET, &table, get_extension);
 }

@@ -83,5 +83,5 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.destroy = destroy;
   table.ports = ports;
   table.forward = forward;
-  return describe(offer, reply, TENON_LOSS, &table, get_extension, NULL, 0);
+  return describe(offer, reply, TENON_LOSS, &table, get_extension);
 }

@@ -102,5 +102,5 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.values = values;
   table.update = update;
   table.compute = compute;
-  return describe(offer, reply, TENON_METRIC, &table, NULL, NULL, 0);
+  return describe(offer, reply, TENON_METRIC, &table, NULL);
 }

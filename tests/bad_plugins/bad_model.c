@@ -112,6 +112,12 @@ static tenon_tensor* weight_of(model* self, const tenon_frame* frame) {
   return self->kept;
 }
 
+static tenon_tensor* call_by_name(tenon_calls* made, tenon_tensor* input) {
+  static const tenon_op* found;
+  const tenon_value argument = tenon_tensor_value(input);
+  return tenon_call_op(made, &found, "aten::exp", "", &argument, 1);
+}
+
 /* Faults that change only the output. */
 static tenon_tensor* spoil(model* self, tenon_calls* made, tenon_tensor* output) {
   switch (FAULT) {
@@ -122,7 +128,7 @@ static tenon_tensor* spoil(model* self, tenon_calls* made, tenon_tensor* output)
     case GRADIENT_IS_WRONG: return square_wrongly(&self->ops, made, output);
     case GRADIENT_IS_NAN: /* the slope of the root is infinite at 0 */
       return tenon_sqrt(made, tenon_mul_scalar(made, output, tenon_float(0)));
-    case OPERATOR_UNDECLARED: return tenon_exp(made, output);
+    case OPERATOR_UNDECLARED: return call_by_name(made, output);
     default: return output;
   }
 }
@@ -148,9 +154,6 @@ static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tenso
 }
 
 tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
-  static const tenon_string operators[] = {TENON_STRING("aten::linear"),     TENON_STRING("aten::mul.Tensor"),
-                                           TENON_STRING("aten::mul.Scalar"), TENON_STRING("aten::add.Scalar"),
-                                           TENON_STRING("aten::unsqueeze"),  TENON_STRING("aten::sqrt")};
   static tenon_model table;
   table.size = sizeof table;
   table.create = create;
@@ -158,5 +161,5 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.ports = ports;
   table.build = build;
   table.forward = forward;
-  return describe(offer, reply, TENON_MODEL, &table, NULL, operators, sizeof operators / sizeof operators[0]);
+  return describe(offer, reply, TENON_MODEL, &table, NULL);
 }

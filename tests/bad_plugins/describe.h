@@ -20,8 +20,7 @@ static inline tenon_status fail(const char* reason) { return host->fail(TENON_FA
 
 /* Describes a plugin with one component, `kind.bad`, that has the parameter `items`. May write to `table`. */
 static inline tenon_status describe(const tenon_offer* offer, tenon_reply* reply, uint32_t kind, void* table,
-                                    const void* (*get_extension)(tenon_string id), const tenon_string* operators,
-                                    uint64_t operator_count) {
+                                    const void* (*get_extension)(tenon_string id)) {
   static tenon_param items;
   static const tenon_param* params[1] = {&items};
   static tenon_component component;
@@ -52,8 +51,6 @@ static inline tenon_status describe(const tenon_offer* offer, tenon_reply* reply
   plugin.doc = text("A plugin with one fault.");
   plugin.components = components;
   plugin.component_count = 1;
-  plugin.operators = operators;
-  plugin.operator_count = operator_count;
 
   switch (FAULT) {
     case ENTRY_THROWS: throw_exception(); break;

@@ -1,5 +1,5 @@
 // A callback: stops a run when a metric is good enough in several validations.
-// Guide: docs/guides/your_plugin.md.
+// The header tenon/callback.hpp describes all functions of a callback.
 #include <tenon/plugin.hpp>
 
 namespace {

@@ -1,5 +1,5 @@
 // A dataset: points of a square, and whether they are in the circle in its middle.
-// Guide: docs/guides/your_plugin.md.
+// The header tenon/dataset.hpp describes all functions of a dataset.
 #include <tenon/plugin.hpp>
 
 namespace {

@@ -1,5 +1,5 @@
 // A loss: cross entropy that weighs the error of each sample more, PolyLoss of Leng et al., arXiv:2204.12511.
-// Guide: docs/guides/your_plugin.md.
+// The header tenon/loss.hpp describes all functions of a loss.
 #include <tenon/plugin.hpp>
 
 namespace {

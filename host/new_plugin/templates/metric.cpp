@@ -1,4 +1,5 @@
-// A metric: the mean probability that the model gives to the right class. Guide: docs/guides/your_plugin.md.
+// A metric: the mean probability that the model gives to the right class.
+// The header tenon/metric.hpp describes all functions of a metric.
 #include <cmath>
 #include <tenon/plugin.hpp>
 

@@ -1,4 +1,5 @@
-// A model: two convolutions, and a linear layer for the classes. Guide: docs/guides/your_plugin.md.
+// A model: two convolutions, and a linear layer for the classes.
+// The header tenon/model.hpp describes all functions of a model.
 #include <tenon/plugin.hpp>
 
 namespace {

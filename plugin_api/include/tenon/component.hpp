@@ -19,8 +19,9 @@ struct Component {
   const void* (*get_extension)(tenon_string id) = nullptr;
 };
 
-// The ATen operators that a plugin calls: `aten::linear`, or with an overload `aten::add.Tensor`. If the host's
-// LibTorch lacks one of them, the host rejects the plugin at load rather than in the middle of a run.
+// The ATen operators that a plugin calls by name, with tenon::Op: `aten::linear`, or with an overload
+// `aten::add.Tensor`. TENON_PLUGIN adds those of ops.hpp and layers.hpp. If the host's LibTorch lacks one of them, the
+// host rejects the plugin at load rather than in the middle of a run.
 struct Operators {
   std::vector<std::string> names;
 };

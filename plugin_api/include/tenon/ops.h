@@ -9,8 +9,9 @@
  *   return calls.status;
  *
  * All functions are static inline, so these files are not part of the ABI. Tensors that an operator returns belong to
- * the frame. Names, shapes and type promotion are those of PyTorch. Call an operator that is missing here with
- * tenon_call_op. All functions: [train]. */
+ * the frame. Names, shapes and type promotion are those of PyTorch. A plugin declares an operator by calling it. Call
+ * an operator that is missing here with tenon_call_op, and name it in tenon_plugin.operators. All functions: [train].
+ */
 #ifndef TENON_OPS_H
 #define TENON_OPS_H
 

@@ -1,7 +1,7 @@
 // ATen operators in C++: tenon::relu(tenon::linear(x, weight, bias)). They use the functions in tenon/ops, where each
 // operator is documented. Operators are called through the host's dispatcher, so that autograd, autocast and no_grad
-// apply. Names, shapes and type promotion are those of PyTorch. Call an operator that is missing here with Frame::call.
-// Errors throw HostError.
+// apply. Names, shapes and type promotion are those of PyTorch. A plugin declares an operator by calling it. Call an
+// operator that is missing here with Frame::call, and name it in tenon::operators({...}). Errors throw HostError.
 #pragma once
 
 #include <cstdint>
@@ -264,10 +264,16 @@ inline Tensor one_hot(const Tensor& classes, int64_t class_count) {
 inline Tensor to_dtype(const Tensor& input, int32_t dtype) {
   return input.checked_frame().apply(tenon_to_dtype, input, dtype);
 }
+inline Tensor to_like(const Tensor& input, const Tensor& like, bool non_blocking = false) {
+  return like.checked_frame().apply(tenon_to_like, input, like, non_blocking);
+}
 inline Tensor contiguous(const Tensor& input) { return input.checked_frame().apply(tenon_contiguous, input); }
 inline Tensor detach(const Tensor& input) { return input.checked_frame().apply(tenon_detach, input); }
 inline Tensor zeros_like(const Tensor& input) { return input.checked_frame().apply(tenon_zeros_like, input); }
 inline Tensor ones_like(const Tensor& input) { return input.checked_frame().apply(tenon_ones_like, input); }
+inline Tensor new_ones(const Tensor& like, const std::vector<int64_t>& shape) {
+  return like.checked_frame().apply(tenon_new_ones, like, shape.data(), shape.size());
+}
 inline Tensor rand_like(const Tensor& input) { return input.checked_frame().apply(tenon_rand_like, input); }
 
 // ---- Networks -------------------------------------------------------------------------------------------------------

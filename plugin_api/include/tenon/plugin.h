@@ -8,7 +8,11 @@
 #ifndef TENON_PLUGIN_H
 #define TENON_PLUGIN_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "abi.h"
+#include "called_operators.h"
 #include "host.h"
 #include "parameters.h"
 
@@ -52,7 +56,8 @@ typedef struct tenon_plugin {
   tenon_string torch_build;
 
   /* Optional. The ATen operators that the plugin calls: `aten::linear`, or with an overload `aten::add.Tensor`. If the
-   * host's LibTorch lacks one of them, the host rejects the plugin at load rather than in the middle of a run. */
+   * host's LibTorch lacks one of them, the host rejects the plugin at load rather than in the middle of a run.
+   * tenon_answer() adds those of tenon/ops. */
   const tenon_string* operators;
   uint64_t operator_count;
 } tenon_plugin;
@@ -81,15 +86,44 @@ TENON_STATIC_ASSERT(sizeof(tenon_reply) == 16, "tenon_reply is frozen");
 typedef tenon_status (*tenon_plugin_open_function)(const tenon_offer* offer, tenon_reply* reply);
 TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply);
 
+/* [load] Returns the description with the operators of called_operators.h after those that it lists. Returns null if
+ * there is not enough memory. Returns the description itself if there are none to add, or if it is not that of these
+ * headers, which the host reports. */
+static inline const tenon_plugin* tenon_add_called_operators(const tenon_plugin* plugin) {
+  static tenon_plugin complete;
+  static tenon_string* operators; /* kept for a second call */
+  const char* name;
+  uint64_t i, count = 0;
+  for (name = tenon_next_called_operator(NULL); name; name = tenon_next_called_operator(name)) ++count;
+  if (!plugin || count == 0 || plugin->size != sizeof complete || (plugin->operator_count > 0 && !plugin->operators))
+    return plugin;
+  if (!operators) operators = (tenon_string*)calloc(plugin->operator_count + count, sizeof *operators);
+  if (!operators) return NULL;
+  count = plugin->operator_count;
+  for (i = 0; i < count; ++i) operators[i] = plugin->operators[i];
+  for (name = tenon_next_called_operator(NULL); name; name = tenon_next_called_operator(name)) {
+    const tenon_string called = tenon_make_string(name, strlen(name));
+    for (i = 0; i < count; ++i)
+      if (operators[i].size == called.size && operators[i].data && memcmp(operators[i].data, name, called.size) == 0)
+        break;
+    if (i == count) operators[count++] = called;
+  }
+  complete = *plugin;
+  complete.operators = operators;
+  complete.operator_count = count;
+  return &complete;
+}
+
 /* [load] Implements tenon_plugin_open for a plugin in C. It replies with the versions from TENON_TARGET_ABI to the
- * version of these headers, and passes the plugin if the host supports one of them. Otherwise it returns
- * TENON_UNSUPPORTED. */
+ * version of these headers, and passes the plugin if the host supports one of them, with the operators that it calls
+ * through tenon/ops. Otherwise it returns TENON_UNSUPPORTED. */
 static inline tenon_status tenon_answer(const tenon_offer* offer, tenon_reply* reply, const tenon_plugin* plugin) {
   reply->abi_min = TENON_TARGET_ABI;
   reply->abi_max = TENON_ABI_CURRENT;
   reply->plugin = NULL;
   if (offer->abi_max < reply->abi_min || reply->abi_max < offer->abi_min) return TENON_UNSUPPORTED;
-  reply->plugin = plugin;
+  reply->plugin = tenon_add_called_operators(plugin);
+  if (plugin && !reply->plugin) return offer->host->fail(TENON_FAILED, tenon_make_string("out of memory", 13));
   return TENON_OK;
 }
 

@@ -47,7 +47,7 @@
 #include "run_values.hpp"
 
 // Defines the entry point of the plugin. Arguments: id, version, SPDX licence, one line of doc, the components, and
-// optionally tenon::operators({...}). Use it once per plugin.
+// tenon::operators({...}) if the plugin calls operators by name. Use it once per plugin.
 #define TENON_PLUGIN(id, version, license, doc, ...)                                                     \
   extern "C" TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) { \
     return ::tenon::detail::open_plugin(offer, reply, [] {                                               \

@@ -156,7 +156,7 @@ struct NamedArgument {
 };
 
 // An ATen operator by name and overload: tenon::Op("aten::clamp_min", "Tensor"). It is looked up on first use, so keep
-// the object.
+// the object. Name the operator in tenon::operators({...}) of TENON_PLUGIN.
 class Op {
  public:
   explicit Op(std::string name, std::string overload = {}) : name_(std::move(name)), overload_(std::move(overload)) {}

@@ -9,10 +9,9 @@ namespace {
 using tenon::Tensor;
 
 const tenon::Op kCtcLoss("aten::ctc_loss", "IntList");
-const tenon::Op kTo("aten::to", "other");
 
 std::vector<int64_t> read(const tenon::Frame& frame, const Tensor& numbers) {
-  const Tensor here = tenon::contiguous(frame.call(kTo, {numbers, frame.make<int64_t>({}, {0})}));
+  const Tensor here = contiguous(to_like(numbers, frame.make<int64_t>({}, {0})));
   return std::vector<int64_t>(here.data<int64_t>(), here.data<int64_t>() + here.numel());
 }
 
@@ -85,4 +84,5 @@ class Ctc final {
 }  // namespace
 
 TENON_PLUGIN("ctc", "0.1.0", "Apache-2.0", "Connectionist temporal classification.",
-             tenon::loss<Ctc>("ctc", "CTC loss of unaligned labels, divided by the target length, mean over samples"))
+             tenon::loss<Ctc>("ctc", "CTC loss of unaligned labels, divided by the target length, mean over samples"),
+             tenon::operators({"aten::ctc_loss.IntList"}))

@@ -94,4 +94,5 @@ class BinaryFocal final {
 
 TENON_PLUGIN("focal_losses", "0.1.0", "Apache-2.0", "Focal losses.",
              tenon::loss<Focal>("focal", "focal loss over classes, mean over the targets that are not ignored"),
-             tenon::loss<BinaryFocal>("binary_focal", "focal loss over binary logits, mean over all elements"))
+             tenon::loss<BinaryFocal>("binary_focal", "focal loss over binary logits, mean over all elements"),
+             tenon::operators({"aten::expm1"}))

@@ -69,4 +69,5 @@ class KlDivergence final {
 
 TENON_PLUGIN("kl_divergence", "0.1.0", "Apache-2.0", "Kullback-Leibler divergence, also for distillation.",
              tenon::loss<KlDivergence>(
-                 "kl_divergence", "Kullback-Leibler divergence, sum over classes and positions, mean over samples"))
+                 "kl_divergence", "Kullback-Leibler divergence, sum over classes and positions, mean over samples"),
+             tenon::operators({"aten::kl_div"}))

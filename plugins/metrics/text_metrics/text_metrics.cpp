@@ -11,8 +11,6 @@ using tenon::Tensor;
 using tenon::metrics::kNone;
 using tenon::metrics::Tokens;
 
-const tenon::Op kTo("aten::to", "other");
-
 class SequencePairs {
  public:
   std::vector<tenon::Port> ports() const {
@@ -40,9 +38,7 @@ class SequencePairs {
   }
 
   // Moves the tensor to the device and dtype of `like`.
-  static Tensor move(const Tensor& tensor, const Tensor& like) {
-    return tenon::contiguous(like.checked_frame().call(kTo, {tensor, like}));
-  }
+  static Tensor move(const Tensor& tensor, const Tensor& like) { return contiguous(to_like(tensor, like)); }
 
  private:
   Tokens read_row(const Tensor& rows, int64_t row) const {

@@ -283,10 +283,7 @@ class EfficientNet final {
 
 }  // namespace
 
-TENON_PLUGIN(
-    "efficientnet", "0.1.0", "Apache-2.0", "EfficientNets for image classification.",
-    tenon::model<EfficientNet>(
-        "efficientnet", "EfficientNet B0 to B7 for image classification; loads the weights of torchvision and timm"),
-    tenon::operators({"aten::adaptive_avg_pool2d", "aten::add_.Scalar", "aten::add_.Tensor", "aten::batch_norm",
-                      "aten::conv2d", "aten::dropout", "aten::flatten.using_ints", "aten::linear", "aten::mul.Tensor",
-                      "aten::mul_.Tensor", "aten::new_ones", "aten::sigmoid", "aten::silu"}))
+TENON_PLUGIN("efficientnet", "0.1.0", "Apache-2.0", "EfficientNets for image classification.",
+             tenon::model<EfficientNet>(
+                 "efficientnet",
+                 "EfficientNet B0 to B7 for image classification; loads the weights of torchvision and timm"))

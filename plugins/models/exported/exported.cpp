@@ -423,7 +423,7 @@ constexpr tenon_model kTable = {sizeof(tenon_model),   &ExportedTable::create, &
 tenon::Component exported_model() {
   return {TENON_MODEL,
           "exported",
-          "any PyTorch model, from a .pt2 archive of torch.export",
+          "a PyTorch model from a .pt2 archive of torch.export",
           ExportedModel::schema(),
           &kTable,
           &ExportedTable::get_extension};

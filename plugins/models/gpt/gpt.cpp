@@ -218,8 +218,4 @@ class Gpt final {
 }  // namespace
 
 TENON_PLUGIN("gpt", "0.1.0", "Apache-2.0", "A transformer that continues a text.",
-             tenon::model<Gpt>("gpt", "GPT-2's transformer for next-token prediction; loads nanoGPT's weights"),
-             tenon::operators({"aten::add.Tensor", "aten::cat", "aten::chunk", "aten::dropout", "aten::embedding",
-                               "aten::flatten.using_ints", "aten::gelu", "aten::layer_norm", "aten::linear",
-                               "aten::reshape", "aten::scaled_dot_product_attention", "aten::select.int",
-                               "aten::slice.Tensor", "aten::transpose.int"}))
+             tenon::model<Gpt>("gpt", "GPT-2's transformer for next-token prediction; loads nanoGPT's weights"))

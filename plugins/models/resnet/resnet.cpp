@@ -184,9 +184,7 @@ class ResNet final {
 
 }  // namespace
 
-TENON_PLUGIN(
-    "resnet", "0.1.0", "Apache-2.0", "Residual networks for image classification.",
-    tenon::model<ResNet>("resnet",
-                         "residual network for image classification; loads the weights of torchvision and timm"),
-    tenon::operators({"aten::adaptive_avg_pool2d", "aten::add_.Scalar", "aten::add_.Tensor", "aten::batch_norm",
-                      "aten::conv2d", "aten::flatten.using_ints", "aten::linear", "aten::max_pool2d", "aten::relu_"}))
+TENON_PLUGIN("resnet", "0.1.0", "Apache-2.0", "Residual networks for image classification.",
+             tenon::model<ResNet>(
+                 "resnet", "residual network for image classification; loads the weights of torchvision and timm"),
+             tenon::operators({"aten::relu_"}))

@@ -1,11 +1,13 @@
 // The plugin's side of tenon_plugin_open: agrees on a version and passes the description to the host.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "../called_operators.h"
 #include "../component.hpp"
 #include "guard.hpp"
 #include "table.hpp"
@@ -33,13 +35,22 @@ struct Contents {
   std::vector<std::string> operators;
 };
 
+// The operators of called_operators.h, and those called by name.
+inline std::vector<std::string> add_called_operators(std::vector<std::string> operators) {
+  for (const char* name = tenon_next_called_operator(nullptr); name; name = tenon_next_called_operator(name))
+    operators.emplace_back(name);
+  std::sort(operators.begin(), operators.end());
+  operators.erase(std::unique(operators.begin(), operators.end()), operators.end());
+  return operators;
+}
+
 // The descriptors of the plugin and all data that they point to.
 class Description {
  public:
   Description(PluginDetails details, Contents contents)
       : details_(std::move(details)),
         components_(std::move(contents.components)),
-        operators_(std::move(contents.operators)),
+        operators_(add_called_operators(std::move(contents.operators))),
         descriptors_(describe_components()) {
     for (const std::string& name : operators_) borrowed_operators_.push_back(borrow(name));
     plugin_.size = sizeof plugin_;

@@ -18,7 +18,7 @@ static inline tenon_tensor* tenon_cross_entropy_loss(tenon_calls* calls, tenon_t
   const tenon_value args[6] = {tenon_tensor_value(logits),        tenon_tensor_value(target),
                                tenon_tensor_value(class_weights), tenon_int(reduction),
                                tenon_int(ignore_index),           tenon_float(label_smoothing)};
-  return tenon_apply(calls, TENON_OPERATOR_CROSS_ENTROPY_LOSS, args, 6);
+  return tenon_apply(calls, tenon_operator_cross_entropy_loss(), args, 6);
 }
 
 /* log_probabilities: [N, C]; target: [N] int64. */
@@ -26,21 +26,21 @@ static inline tenon_tensor* tenon_nll_loss(tenon_calls* calls, tenon_tensor* log
                                            tenon_tensor* class_weights, int64_t reduction, int64_t ignore_index) {
   const tenon_value args[5] = {tenon_tensor_value(log_probabilities), tenon_tensor_value(target),
                                tenon_tensor_value(class_weights), tenon_int(reduction), tenon_int(ignore_index)};
-  return tenon_apply(calls, TENON_OPERATOR_NLL_LOSS, args, 5);
+  return tenon_apply(calls, tenon_operator_nll_loss(), args, 5);
 }
 
 /* The squared difference. */
 static inline tenon_tensor* tenon_mse_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
                                            int64_t reduction) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction)};
-  return tenon_apply(calls, TENON_OPERATOR_MSE_LOSS, args, 3);
+  return tenon_apply(calls, tenon_operator_mse_loss(), args, 3);
 }
 
 /* The absolute difference. */
 static inline tenon_tensor* tenon_l1_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
                                           int64_t reduction) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction)};
-  return tenon_apply(calls, TENON_OPERATOR_L1_LOSS, args, 3);
+  return tenon_apply(calls, tenon_operator_l1_loss(), args, 3);
 }
 
 /* Girshick, arXiv:1504.08083. */
@@ -48,14 +48,14 @@ static inline tenon_tensor* tenon_smooth_l1_loss(tenon_calls* calls, tenon_tenso
                                                  int64_t reduction, double beta) {
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction),
                                tenon_float(beta)};
-  return tenon_apply(calls, TENON_OPERATOR_SMOOTH_L1_LOSS, args, 4);
+  return tenon_apply(calls, tenon_operator_smooth_l1_loss(), args, 4);
 }
 
 static inline tenon_tensor* tenon_huber_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
                                              int64_t reduction, double delta) {
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction),
                                tenon_float(delta)};
-  return tenon_apply(calls, TENON_OPERATOR_HUBER_LOSS, args, 4);
+  return tenon_apply(calls, tenon_operator_huber_loss(), args, 4);
 }
 
 /* Binary cross entropy of sigmoid(logits). target: in [0, 1], with the shape of logits; weight: broadcast, or null;
@@ -65,14 +65,14 @@ static inline tenon_tensor* tenon_bce_with_logits(tenon_calls* calls, tenon_tens
                                                   int64_t reduction) {
   const tenon_value args[5] = {tenon_tensor_value(logits), tenon_tensor_value(target), tenon_tensor_value(weight),
                                tenon_tensor_value(positive_weight), tenon_int(reduction)};
-  return tenon_apply(calls, TENON_OPERATOR_BCE_WITH_LOGITS, args, 5);
+  return tenon_apply(calls, tenon_operator_bce_with_logits(), args, 5);
 }
 
 /* Kullback-Leibler divergence. target: probabilities. The mean divides by the number of elements. */
 static inline tenon_tensor* tenon_kl_div(tenon_calls* calls, tenon_tensor* log_probabilities, tenon_tensor* target,
                                          int64_t reduction) {
   const tenon_value args[3] = {tenon_tensor_value(log_probabilities), tenon_tensor_value(target), tenon_int(reduction)};
-  return tenon_apply(calls, TENON_OPERATOR_KL_DIV, args, 3);
+  return tenon_apply(calls, tenon_operator_kl_div(), args, 3);
 }
 
 #ifdef __cplusplus

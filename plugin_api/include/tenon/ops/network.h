@@ -13,7 +13,7 @@ extern "C" {
 static inline tenon_tensor* tenon_linear(tenon_calls* calls, tenon_tensor* input, tenon_tensor* weight,
                                          tenon_tensor* bias) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_tensor_value(weight), tenon_tensor_value(bias)};
-  return tenon_apply(calls, TENON_OPERATOR_LINEAR, args, 3);
+  return tenon_apply(calls, tenon_operator_linear(), args, 3);
 }
 
 /* input: [N, C, L]; weight: [O, C / groups, K]; bias: [O] or null. */
@@ -23,7 +23,7 @@ static inline tenon_tensor* tenon_conv1d(tenon_calls* calls, tenon_tensor* input
   const tenon_value args[7] = {tenon_tensor_value(input), tenon_tensor_value(weight), tenon_tensor_value(bias),
                                tenon_int(stride),         tenon_int(padding),         tenon_int(dilation),
                                tenon_int(groups)};
-  return tenon_apply(calls, TENON_OPERATOR_CONV1D, args, 7);
+  return tenon_apply(calls, tenon_operator_conv1d(), args, 7);
 }
 
 /* input: [N, C, H, W]; weight: [O, C / groups, K, K]; bias: [O] or null. */
@@ -33,7 +33,7 @@ static inline tenon_tensor* tenon_conv2d(tenon_calls* calls, tenon_tensor* input
   const tenon_value args[7] = {tenon_tensor_value(input), tenon_tensor_value(weight), tenon_tensor_value(bias),
                                tenon_int(stride),         tenon_int(padding),         tenon_int(dilation),
                                tenon_int(groups)};
-  return tenon_apply(calls, TENON_OPERATOR_CONV2D, args, 7);
+  return tenon_apply(calls, tenon_operator_conv2d(), args, 7);
 }
 
 /* weight: [C, O / groups, K, K]; bias: [O] or null. */
@@ -43,27 +43,27 @@ static inline tenon_tensor* tenon_conv_transpose2d(tenon_calls* calls, tenon_ten
   const tenon_value args[7] = {tenon_tensor_value(input), tenon_tensor_value(weight), tenon_tensor_value(bias),
                                tenon_int(stride),         tenon_int(padding),         tenon_int(output_padding),
                                tenon_int(groups)};
-  return tenon_apply(calls, TENON_OPERATOR_CONV_TRANSPOSE2D, args, 7);
+  return tenon_apply(calls, tenon_operator_conv_transpose2d(), args, 7);
 }
 
 static inline tenon_tensor* tenon_max_pool2d(tenon_calls* calls, tenon_tensor* input, int64_t kernel, int64_t stride,
                                              int64_t padding) {
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_int(kernel), tenon_int(stride), tenon_int(padding)};
-  return tenon_apply(calls, TENON_OPERATOR_MAX_POOL2D, args, 4);
+  return tenon_apply(calls, tenon_operator_max_pool2d(), args, 4);
 }
 
 /* Average pooling. The padding counts as zeros. */
 static inline tenon_tensor* tenon_avg_pool2d(tenon_calls* calls, tenon_tensor* input, int64_t kernel, int64_t stride,
                                              int64_t padding) {
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_int(kernel), tenon_int(stride), tenon_int(padding)};
-  return tenon_apply(calls, TENON_OPERATOR_AVG_POOL2D, args, 4);
+  return tenon_apply(calls, tenon_operator_avg_pool2d(), args, 4);
 }
 
 /* Average pooling to [N, C, height, width]. */
 static inline tenon_tensor* tenon_adaptive_avg_pool2d(tenon_calls* calls, tenon_tensor* input, int64_t height,
                                                       int64_t width) {
   const int64_t size[2] = {height, width};
-  return tenon_apply_with(calls, TENON_OPERATOR_ADAPTIVE_AVG_POOL2D, input, tenon_ints(size, 2));
+  return tenon_apply_with(calls, tenon_operator_adaptive_avg_pool2d(), input, tenon_ints(size, 2));
 }
 
 /* Nearest-neighbour resize to [N, C, height, width]. */
@@ -71,7 +71,7 @@ static inline tenon_tensor* tenon_upsample_nearest2d(tenon_calls* calls, tenon_t
                                                      int64_t width) {
   const int64_t size[2] = {height, width};
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(size, 2), tenon_none()};
-  return tenon_apply(calls, TENON_OPERATOR_UPSAMPLE_NEAREST2D, args, 3);
+  return tenon_apply(calls, tenon_operator_upsample_nearest2d(), args, 3);
 }
 
 /* Bilinear resize to [N, C, height, width]. */
@@ -79,13 +79,13 @@ static inline tenon_tensor* tenon_upsample_bilinear2d(tenon_calls* calls, tenon_
                                                       int64_t width, int align_corners) {
   const int64_t size[2] = {height, width};
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_ints(size, 2), tenon_bool(align_corners), tenon_none()};
-  return tenon_apply(calls, TENON_OPERATOR_UPSAMPLE_BILINEAR2D, args, 4);
+  return tenon_apply(calls, tenon_operator_upsample_bilinear2d(), args, 4);
 }
 
 /* weight: [V, D]; indices: [...] int64 in [0, V). Returns [..., D]. */
 static inline tenon_tensor* tenon_embedding(tenon_calls* calls, tenon_tensor* weight, tenon_tensor* indices) {
   const tenon_value args[2] = {tenon_tensor_value(weight), tenon_tensor_value(indices)};
-  return tenon_apply(calls, TENON_OPERATOR_EMBEDDING, args, 2);
+  return tenon_apply(calls, tenon_operator_embedding(), args, 2);
 }
 
 /* In training, zeroes elements with this probability and scales the others by 1 / (1 - probability). In evaluation,
@@ -93,7 +93,7 @@ static inline tenon_tensor* tenon_embedding(tenon_calls* calls, tenon_tensor* we
 static inline tenon_tensor* tenon_dropout(tenon_calls* calls, tenon_tensor* input, double probability) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_float(probability),
                                tenon_bool(calls->frame->training != 0)};
-  return tenon_apply(calls, TENON_OPERATOR_DROPOUT, args, 3);
+  return tenon_apply(calls, tenon_operator_dropout(), args, 3);
 }
 
 /* Ioffe and Szegedy, arXiv:1502.03167. In training, normalises with the statistics of the batch and updates
@@ -111,7 +111,7 @@ static inline tenon_tensor* tenon_batch_norm(tenon_calls* calls, tenon_tensor* i
                                tenon_float(momentum),
                                tenon_float(eps),
                                tenon_bool(1)};
-  return tenon_apply(calls, TENON_OPERATOR_BATCH_NORM, args, 9);
+  return tenon_apply(calls, tenon_operator_batch_norm(), args, 9);
 }
 
 /* Ba et al., arXiv:1607.06450, over the last dimensions, which have the shape `shape`. weight and bias: `shape`, or
@@ -121,7 +121,7 @@ static inline tenon_tensor* tenon_layer_norm(tenon_calls* calls, tenon_tensor* i
                                              double eps) {
   const tenon_value args[5] = {tenon_tensor_value(input), tenon_ints(shape, shape_count), tenon_tensor_value(weight),
                                tenon_tensor_value(bias), tenon_float(eps)};
-  return tenon_apply(calls, TENON_OPERATOR_LAYER_NORM, args, 5);
+  return tenon_apply(calls, tenon_operator_layer_norm(), args, 5);
 }
 
 /* Wu and He, arXiv:1803.08494. weight and bias: [C] or null. */
@@ -129,7 +129,7 @@ static inline tenon_tensor* tenon_group_norm(tenon_calls* calls, tenon_tensor* i
                                              tenon_tensor* weight, tenon_tensor* bias, double eps) {
   const tenon_value args[5] = {tenon_tensor_value(input), tenon_int(groups), tenon_tensor_value(weight),
                                tenon_tensor_value(bias), tenon_float(eps)};
-  return tenon_apply(calls, TENON_OPERATOR_GROUP_NORM, args, 5);
+  return tenon_apply(calls, tenon_operator_group_norm(), args, 5);
 }
 
 /* Zhang and Sennrich, arXiv:1910.07467. weight: `shape`, or null. */
@@ -137,57 +137,57 @@ static inline tenon_tensor* tenon_rms_norm(tenon_calls* calls, tenon_tensor* inp
                                            uint64_t shape_count, tenon_tensor* weight, double eps) {
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_ints(shape, shape_count), tenon_tensor_value(weight),
                                tenon_float(eps)};
-  return tenon_apply(calls, TENON_OPERATOR_RMS_NORM, args, 4);
+  return tenon_apply(calls, tenon_operator_rms_norm(), args, 4);
 }
 
 static inline tenon_tensor* tenon_relu(tenon_calls* calls, tenon_tensor* input) {
-  return tenon_apply_unary(calls, TENON_OPERATOR_RELU, input);
+  return tenon_apply_unary(calls, tenon_operator_relu(), input);
 }
 
 static inline tenon_tensor* tenon_leaky_relu(tenon_calls* calls, tenon_tensor* input, double negative_slope) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_float(negative_slope)};
-  return tenon_apply(calls, TENON_OPERATOR_LEAKY_RELU, args, 2);
+  return tenon_apply(calls, tenon_operator_leaky_relu(), args, 2);
 }
 
 static inline tenon_tensor* tenon_elu(tenon_calls* calls, tenon_tensor* input, double alpha) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_float(alpha)};
-  return tenon_apply(calls, TENON_OPERATOR_ELU, args, 2);
+  return tenon_apply(calls, tenon_operator_elu(), args, 2);
 }
 
 /* Hendrycks and Gimpel, arXiv:1606.08415, exact. */
 static inline tenon_tensor* tenon_gelu(tenon_calls* calls, tenon_tensor* input) {
-  return tenon_apply_unary(calls, TENON_OPERATOR_GELU, input);
+  return tenon_apply_unary(calls, tenon_operator_gelu(), input);
 }
 
 /* x * sigmoid(x). */
 static inline tenon_tensor* tenon_silu(tenon_calls* calls, tenon_tensor* input) {
-  return tenon_apply_unary(calls, TENON_OPERATOR_SILU, input);
+  return tenon_apply_unary(calls, tenon_operator_silu(), input);
 }
 
 static inline tenon_tensor* tenon_hardswish(tenon_calls* calls, tenon_tensor* input) {
-  return tenon_apply_unary(calls, TENON_OPERATOR_HARDSWISH, input);
+  return tenon_apply_unary(calls, tenon_operator_hardswish(), input);
 }
 
 static inline tenon_tensor* tenon_softplus(tenon_calls* calls, tenon_tensor* input) {
-  return tenon_apply_unary(calls, TENON_OPERATOR_SOFTPLUS, input);
+  return tenon_apply_unary(calls, tenon_operator_softplus(), input);
 }
 
 static inline tenon_tensor* tenon_sigmoid(tenon_calls* calls, tenon_tensor* input) {
-  return tenon_apply_unary(calls, TENON_OPERATOR_SIGMOID, input);
+  return tenon_apply_unary(calls, tenon_operator_sigmoid(), input);
 }
 
 static inline tenon_tensor* tenon_tanh(tenon_calls* calls, tenon_tensor* input) {
-  return tenon_apply_unary(calls, TENON_OPERATOR_TANH, input);
+  return tenon_apply_unary(calls, tenon_operator_tanh(), input);
 }
 
 static inline tenon_tensor* tenon_softmax(tenon_calls* calls, tenon_tensor* input, int64_t dim) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_int(dim)};
-  return tenon_apply(calls, TENON_OPERATOR_SOFTMAX, args, 2);
+  return tenon_apply(calls, tenon_operator_softmax(), args, 2);
 }
 
 static inline tenon_tensor* tenon_log_softmax(tenon_calls* calls, tenon_tensor* input, int64_t dim) {
   const tenon_value args[2] = {tenon_tensor_value(input), tenon_int(dim)};
-  return tenon_apply(calls, TENON_OPERATOR_LOG_SOFTMAX, args, 2);
+  return tenon_apply(calls, tenon_operator_log_softmax(), args, 2);
 }
 
 /* Scaled dot-product attention, Vaswani et al., arXiv:1706.03762. query: [N, heads, L, E]; key: [N, heads, S, E];
@@ -197,7 +197,7 @@ static inline tenon_tensor* tenon_attention(tenon_calls* calls, tenon_tensor* qu
                                             tenon_tensor* value, tenon_tensor* mask, double dropout, int is_causal) {
   const tenon_value args[6] = {tenon_tensor_value(query), tenon_tensor_value(key), tenon_tensor_value(value),
                                tenon_tensor_value(mask),  tenon_float(dropout),    tenon_bool(is_causal)};
-  return tenon_apply(calls, TENON_OPERATOR_ATTENTION, args, 6);
+  return tenon_apply(calls, tenon_operator_attention(), args, 6);
 }
 
 #ifdef __cplusplus
