@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Trains for a long time while processes are killed and stopped and the disk is full: tests/soak.py BUILD [OPTION...]
+"""Trains for a long time while processes are killed and stopped and the disk is full: tests/recovery/disturbed_run.py BUILD [OPTION...]
 
-  tests/soak.py build/release --minutes 60 --seed 7
+  tests/recovery/disturbed_run.py build/release --minutes 60 --seed 7
 
 BUILD is a build tree with the host and its plugins. A run of two processes is disturbed at random times, chosen by --seed:
 
@@ -19,7 +19,7 @@ times, and the same weights. No process, no file in /dev/shm and no temporary fi
   --seed N        of the disturbances, 1 by default
   --every N       mean seconds between disturbances, 12 by default
   --timeout N     distributed.timeout_s, 6 by default; more on a busy machine
-  --work DIR      the folder for the runs, BUILD/tests/written/soak by default. A file system of 64 MiB is mounted there if
+  --work DIR      the folder for the runs, BUILD/tests/written/disturbed_run by default. A file system of 64 MiB is mounted there if
                   that is permitted. Otherwise the limit RLIMIT_FSIZE of the processes stands for a full disk.
   --prefix WORDS  starts the host with this command, such as "chrt --idle 0"
   --wait-for FILE pauses while this file exists
@@ -126,7 +126,7 @@ class Soak:
     def __init__(self, given):
         self.given = given
         self.random = random.Random(given.seed)
-        self.work = given.work or given.build / "tests/written/soak"
+        self.work = given.work or given.build / "tests/written/disturbed_run"
         self.done = collections.Counter()
         self.codes = collections.Counter()
         self.shared_memory = set(os.listdir("/dev/shm"))
