@@ -30,7 +30,8 @@ static int find_program(const char *folder, char *found, size_t size) {
   for (size_t i = 0; i < sizeof places / sizeof places[0]; ++i) {
     char pattern[PATH_MAX];
     glob_t matches;
-    if (!fits(snprintf(pattern, sizeof pattern, "%s/%s/tenon/bin/tenon", folder, places[i]), sizeof pattern)) continue;
+    if (!fits(snprintf(pattern, sizeof pattern, "%s/%s/tenon_host/bin/tenon", folder, places[i]), sizeof pattern))
+      continue;
     if (glob(pattern, 0, NULL, &matches) != 0) continue;
     for (size_t k = 0; k < matches.gl_pathc; ++k) {
       struct stat info;
@@ -57,23 +58,23 @@ int main(int argc, char **argv) {
   self[length] = '\0';
   *strrchr(self, '/') = '\0';
   if (!find_program(self, found, sizeof found) || !realpath(found, program)) {
-    fprintf(stderr,
-            "error: %s: the Python package tenon is not in ../lib/python3*/site-packages; install it again with pip\n",
-            self);
+    fprintf(
+        stderr,
+        "error: %s: the Python package tenon-host is not in ../lib/python3*/site-packages; install it again with pip\n",
+        self);
     return NOT_FOUND;
   }
   // Without this check the loader's message would name a library that users do not know.
-  snprintf(torch, sizeof torch, "%.*s/torch/lib/libtorch_cpu.so", (int)(strlen(program) - strlen("/tenon/bin/tenon")),
-           program);
+  snprintf(torch, sizeof torch, "%.*s/torch/lib/libtorch_cpu.so",
+           (int)(strlen(program) - strlen("/tenon_host/bin/tenon")), program);
   if (access(torch, R_OK) != 0) {
-    fprintf(
-        stderr,
-        "error: %s: %s; expected the Python package torch in the same folder as tenon; install both into one virtual "
-        "environment, which does not use the packages of the system\n",
-        torch, strerror(errno));
+    fprintf(stderr,
+            "error: %s: %s; expected the Python package torch in the same folder as tenon-host; install both into one "
+            "virtual environment, which does not use the packages of the system\n",
+            torch, strerror(errno));
     return NOT_FOUND;
   }
   execv(program, argv);
-  fprintf(stderr, "error: %s: %s; install tenon again with pip\n", program, strerror(errno));
+  fprintf(stderr, "error: %s: %s; install tenon-host again with pip\n", program, strerror(errno));
   return NOT_FOUND;
 }

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Makes the packages of a build: make_packages.py BUILD OUT [--format wheel|archive|deb ...] [--leave-out-opencv]
 
-BUILD: a build folder of Tenon. OUT: gets tenon-VERSION-...whl, tenon-VERSION-linux-x86_64.tar.gz, tenon_VERSION_amd64.deb,
+BUILD: a build folder of Tenon. OUT: gets tenon_host-VERSION-...whl, tenon-VERSION-linux-x86_64.tar.gz, tenon_VERSION_amd64.deb,
 the bill of materials of each of them, PACKAGE.cdx.json, and contents.json with their files, libraries, licences and sizes.
 
 Installs BUILD into a temporary folder and adds the libraries that the programs need: those of BUNDLED. A library that is
 neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package unseen. Each format has another path to
 LibTorch, relative to the program:
 
-    wheel    site-packages/tenon/bin/tenon, with torch/lib and, for the plugin parquet, pyarrow in site-packages
+    wheel    site-packages/tenon_host/bin/tenon, with torch/lib and, for the plugin parquet, pyarrow in site-packages
     archive  bin/host, bin/tenon, lib/tenon/torch/lib
     deb      /usr/bin/tenon, /usr/lib/tenon/torch/lib; no program `host`, because Debian's bind9-host has one
 
@@ -30,6 +30,8 @@ import zipfile
 
 import sbom
 
+WHEEL = "tenon-host"  # PyPI's `tenon` is another project
+WHEEL_FOLDER = "tenon_host"  # in site-packages
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
@@ -303,10 +305,10 @@ def add_torch(contents, prefix):
                     shutil.copy(text, texts / f"{info.name.split('-')[0]}-{text.name}")
 
 
-def add_sbom(contents, prefix, place, target, has_libtorch=True):
+def add_sbom(contents, prefix, place, target, pypi_name=None):
     """Writes the bill of materials into the package at `place`, and next to its file `target`. Nothing in the package may
     change afterwards."""
-    text = sbom.print_sbom(contents, prefix, has_libtorch)
+    text = sbom.print_sbom(contents, prefix, pypi_name)
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text(text)
     target.with_name(f"{target.name}.cdx.json").write_text(text)
@@ -328,46 +330,47 @@ def requirement_of_arrow(libraries):
 
 def make_wheel(contents, scratch, out):
     package = scratch / "wheel"
-    copy_tree(contents.folder, package / "tenon")
-    (package / "tenon/bin/tenon").unlink()
-    (package / "tenon/bin/host").rename(package / "tenon/bin/tenon")
+    prefix = package / WHEEL_FOLDER
+    copy_tree(contents.folder, prefix)
+    (prefix / "bin/tenon").unlink()
+    (prefix / "bin/host").rename(prefix / "bin/tenon")
     # The package pyarrow has them.
     arrow = [file.name for pattern in ("libarrow.so.*", "libparquet.so.*")
-             for file in sorted((package / "tenon/lib/tenon").glob(pattern))]
+             for file in sorted((prefix / "lib/tenon").glob(pattern))]
     for name in arrow:
-        (package / "tenon/lib/tenon" / name).unlink()
-    set_library_paths(package / "tenon", "bin/tenon", "../torch/lib", "../pyarrow")
-    scripts = package / f"tenon-{contents.version}.data/scripts"
-    data = package / f"tenon-{contents.version}.data/data"
+        (prefix / "lib/tenon" / name).unlink()
+    set_library_paths(prefix, "bin/tenon", "../torch/lib", "../pyarrow")
+    scripts = package / f"{WHEEL_FOLDER}-{contents.version}.data/scripts"
+    data = package / f"{WHEEL_FOLDER}-{contents.version}.data/data"
     scripts.mkdir(parents=True)
     for name in ("tenon", "host"):
         run("cc", "-O2", "-s", "-Wall", "-Wextra", "-o", scripts / name, HERE / "launcher.c")
     # The only program in Python: it describes a model and needs torch, as a package of Python.
     for name in ("export_model.py", "compile_model.py"):
-        shutil.copy(ROOT / "scripts" / name, package / "tenon" / name)
+        shutil.copy(ROOT / "scripts" / name, prefix / name)
     # man searches share/man next to the folder of a command. The shells do not, so their files stay in the package.
     (data / "share").mkdir(parents=True)
-    shutil.move(package / "tenon/share/man", data / "share/man")
+    shutil.move(prefix / "share/man", data / "share/man")
 
     glibc = contents.newest_symbols("GLIBC")
     tag = f"py3-none-manylinux_{glibc[0]}_{glibc[1]}_{os.uname().machine}"
-    info = package / f"tenon-{contents.version}.dist-info"
+    info = package / f"{WHEEL_FOLDER}-{contents.version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: tenon\n"
+        f"Metadata-Version: 2.1\nName: {WHEEL}\n"
         f"Version: {contents.version}\nSummary: A training host for plugins, in C++\nLicense: Apache-2.0\n"
         f"Requires-Python: >=3.10\nRequires-Dist: torch=={contents.torch_version}\n"
         f"{requirement_of_arrow(arrow)}"
         "Description-Content-Type: text/markdown\n\n" + (HERE / "wheel.md").read_text())
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tenon\nRoot-Is-Purelib: false\nTag: {tag}\n")
-    (info / "entry_points.txt").write_text("[console_scripts]\ntenon-export = tenon.export_model:main\n")
-    copy_tree(package / "tenon/share/doc/tenon", info / "licenses")
-    shutil.rmtree(package / "tenon/share/doc")
+    (info / "entry_points.txt").write_text(f"[console_scripts]\ntenon-export = {WHEEL_FOLDER}.export_model:main\n")
+    copy_tree(prefix / "share/doc/tenon", info / "licenses")
+    shutil.rmtree(prefix / "share/doc")
     # pip removes a folder with all of its sub-folders only if it also has a file.
-    shutil.copy(ROOT / "LICENSE", package / "tenon/LICENSE")
-    target = out / f"tenon-{contents.version}-{tag}.whl"
+    shutil.copy(ROOT / "LICENSE", prefix / "LICENSE")
+    target = out / f"{WHEEL_FOLDER}-{contents.version}-{tag}.whl"
     # The place of PEP 770.
-    add_sbom(contents, package, info / "sboms/tenon.cdx.json", target, has_libtorch=False)
+    add_sbom(contents, package, info / "sboms/tenon.cdx.json", target, WHEEL)
     write_wheel(package, info, target)
     return target
 
@@ -381,7 +384,7 @@ def write_wheel(package, info, target):
             name = file.relative_to(package).as_posix()
             content = file.read_bytes()
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-            executable = ".data/scripts/" in name or name == "tenon/bin/tenon"
+            executable = ".data/scripts/" in name or name == f"{WHEEL_FOLDER}/bin/tenon"
             entry.external_attr = (0o100755 if executable else 0o100644) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
@@ -423,11 +426,10 @@ def make_deb(contents, scratch, out):
     set_library_paths(prefix, "bin/tenon", "lib/tenon/torch/lib")
     add_torch(contents, prefix)
     # The packages bash-completion and bind9-host have files for their program `host`.
-    (prefix / "share/bash-completion/completions/host").unlink()
-    (prefix / "share/fish/vendor_completions.d/host.fish").unlink()
-    (prefix / "share/zsh/vendor-completions").mkdir()
-    (prefix / "share/zsh/site-functions/_host").rename(prefix / "share/zsh/vendor-completions/_tenon")
-    (prefix / "share/zsh/site-functions").rmdir()
+    for name in ("bash-completion/completions/host", "fish/vendor_completions.d/host.fish", "man/man1/host.1",
+                 "zsh/site-functions/_host"):
+        (prefix / "share" / name).unlink()
+    (prefix / "share/zsh/site-functions").rename(prefix / "share/zsh/vendor-completions")
     run("gzip", "-9n", prefix / "share/man/man1/tenon.1")
     (prefix / "share/doc/tenon/LICENSE").rename(prefix / "share/doc/tenon/copyright")
     target = out / f"tenon_{contents.version}_{machine}.deb"
@@ -442,7 +444,10 @@ def make_deb(contents, scratch, out):
         "Suggests: libcurl4\n"
         "Description: training host for plugins, in C++\n"
         " Trains neural networks from plugins and a TOML run file. Contains LibTorch for\n"
-        " CPUs, the bundled plugins, and the headers for writing plugins.\n")
+        " CPUs, the bundled plugins, and the headers for writing plugins.\n"
+        " .\n"
+        " The program is `tenon`. Messages and documentation call it `host`, but Debian\n"
+        " has another program of this name, in the package bind9-host.\n")
     run("dpkg-deb", "--root-owner-group", "-Zxz", "-z3", "--build", root, target, stderr=subprocess.DEVNULL)
     return target
 

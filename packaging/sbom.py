@@ -83,16 +83,19 @@ def list_libtorch(folder, is_contained):
     return components
 
 
-def print_sbom(contents, folder, has_libtorch):
-    """Returns the JSON. `folder` has the package as it is installed; its libraries must not change afterwards."""
+def print_sbom(contents, folder, pypi_name):
+    """Returns the JSON. `folder` has the package as it is installed; its libraries must not change afterwards.
+    `pypi_name`: the name of a wheel, which does not contain LibTorch; None for the other packages."""
     components = []
     for title, licence, names, origin in contents.parts:
         files = find_files(folder, "(.*/)?(" + "|".join(map(re.escape, names)) + ")") if names else {}
         if files or not names:
             components.append(make_component(origin, title, licence, files))
-    components += list_libtorch(folder, has_libtorch)
-    product = {"type": "application", "bom-ref": "tenon", "name": "tenon", "version": contents.version,
+    components += list_libtorch(folder, is_contained=not pypi_name)
+    product = {"type": "application", "bom-ref": "tenon", "name": pypi_name or "tenon", "version": contents.version,
                "licenses": print_licence("Apache-2.0")}
+    if pypi_name:
+        product["purl"] = f"pkg:pypi/{pypi_name}@{contents.version}"
     bom = {"$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json", "bomFormat": "CycloneDX", "specVersion": "1.6",
            "version": 1, "metadata": {"component": product}, "components": components,
            "dependencies": [{"ref": "tenon", "dependsOn": [component["bom-ref"] for component in components]}]}

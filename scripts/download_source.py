@@ -46,6 +46,22 @@ def read(url):
         raise Failure(f"{url}: {error}") from None
 
 
+def read_pin(path):
+    """Reads a list of pins with one package."""
+    pins = list(PIN.finditer(pathlib.Path(path).read_text(encoding="utf-8")))
+    if len(pins) != 1:
+        raise Failure(f"{path}: has {len(pins)} packages with one SHA-256 each; expected 1")
+    return pins[0]
+
+
+def read_pinned(url, pin):
+    content = read(url)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != pin["digest"]:
+        raise Failure(f"{url}: has the SHA-256 {digest}; expected {pin['digest']}: do not use this file")
+    return content
+
+
 def find_index():
     if os.environ.get("PIP_INDEX_URL"):
         return os.environ["PIP_INDEX_URL"]
@@ -72,15 +88,10 @@ def main():
     if len(sys.argv) != 3:
         print("usage: download_source.py PINS DIR", file=sys.stderr)
         return 2
-    pins = list(PIN.finditer(pathlib.Path(sys.argv[1]).read_text(encoding="utf-8")))
     try:
-        if len(pins) != 1:
-            raise Failure(f"{sys.argv[1]}: has {len(pins)} packages with one SHA-256 each; expected 1")
-        address = find_file(pins[0]["name"], pins[0]["version"])
-        content = read(address)
-        digest = hashlib.sha256(content).hexdigest()
-        if digest != pins[0]["digest"]:
-            raise Failure(f"{address}: has the SHA-256 {digest}; expected {pins[0]['digest']}: do not use this file")
+        pin = read_pin(sys.argv[1])
+        address = find_file(pin["name"], pin["version"])
+        content = read_pinned(address, pin)
         path = pathlib.Path(sys.argv[2], pathlib.PurePosixPath(urllib.parse.urlparse(address).path).name)
         path.write_bytes(content)
         print(path)

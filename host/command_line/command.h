@@ -15,7 +15,7 @@ struct Command {
   const char* needed;     // required options, as in the usage: "--config FILE"
   const char* purpose;    // one line without a subject: "list the runs in a folder"
   const char* details;    // complete sentences
-  const char* page;       // page in docs/
+  const char* page;       // page in docs/, which the reference of all commands links to
   po::options_description (*make_options)();
   // Returns the exit code (docs/reference/exit_codes.md); throws support::Error.
   int (*run)(const Arguments& arguments);

@@ -85,7 +85,8 @@ std::string bash_values(const Values& values) {
 
 std::string print_bash() {
   std::ostringstream text;
-  text << "# bash completions for Tenon's host: source <(host completion bash)\n"
+  text << "# bash completions for Tenon's host: source <(" << program_name()
+       << " completion bash)\n"
           "_tenon_host() {\n"
           "  local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}\n"
           "  local values= options=\n"
@@ -121,7 +122,8 @@ std::string print_bash() {
           "  local offered=$(eval \"compgen$values -- \\\"\\$word\\\"\") IFS=$'\\n'\n"
           "  COMPREPLY=($offered)\n"
           "}\n"
-          "complete -o filenames -F _tenon_host host tenon\n";
+          "complete -o filenames -F _tenon_host "
+       << program_name() << "\n";
   return text.str();
 }
 
@@ -150,7 +152,8 @@ std::string zsh_values(const Values& values) {
 
 std::string print_zsh() {
   std::ostringstream text;
-  text << "#compdef host tenon\n# zsh completions for Tenon's host: save as _host in $fpath.\n"
+  text << "#compdef " << program_name() << "\n# zsh completions for Tenon's host: save as _" << program_name()
+       << " in $fpath.\n"
           "_tenon_host() {\n"
           "  local -a commands=(\n";
   for (const std::string& word : command_words())
@@ -194,10 +197,11 @@ std::string escape_for_fish(const std::string& text) {
 }
 
 std::string print_fish() {
+  const std::string complete = "complete -c " + program_name();
   std::ostringstream text;
   text
-      << "# fish completions for Tenon's host: host completion fish | source\n"
-         "complete -c tenon -w host\n"
+      << "# fish completions for Tenon's host: " << program_name()
+      << " completion fish | source\n"
          "function __tenon_host_is\n"
          "  set -l words (commandline -opc)\n"
          "  set -e words[1]\n"
@@ -206,14 +210,14 @@ std::string print_fish() {
          "  test (count $argv) -gt 0; and test \"$words[1..(count $argv)]\" = \"$argv\"\n"
          "end\n";
   for (const std::string& word : command_words())
-    text << "complete -c host -n __fish_use_subcommand -f -a " << word << " -d '" << escape_for_fish(purpose_of(word))
+    text << complete << " -n __fish_use_subcommand -f -a " << word << " -d '" << escape_for_fish(purpose_of(word))
          << "'\n";
   for (const std::string& word : first_words())
-    text << "complete -c host -n '__tenon_host_is " << word << "' -f -a '" << second_words(word) << "'\n";
+    text << complete << " -n '__tenon_host_is " << word << "' -f -a '" << second_words(word) << "'\n";
   for (const Command* command : commands())
     for (const Option& option : options_of(*command)) {
       const Values values = values_of(option->long_name(), placeholder_of(option));
-      text << "complete -c host -n '__tenon_host_is" << (*command->name ? " " : "") << command->name << "' -l "
+      text << complete << " -n '__tenon_host_is" << (*command->name ? " " : "") << command->name << "' -l "
            << option->long_name() << " -d '" << escape_for_fish(option->description()) << "'";
       if (takes_value(option)) text << (values.files || values.folders ? " -r -F" : " -x");
       if (!values.words.empty()) text << " -a '" << values.words << "'";
@@ -221,7 +225,7 @@ std::string print_fish() {
     }
   for (const Command* command : commands())
     if (const Values values = values_of("", command->arguments); !values.words.empty())
-      text << "complete -c host -n '__tenon_host_is " << command->name << "' -f -a '" << values.words << "'\n";
+      text << complete << " -n '__tenon_host_is " << command->name << "' -f -a '" << values.words << "'\n";
   return text.str();
 }
 

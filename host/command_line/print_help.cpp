@@ -88,7 +88,7 @@ std::string help_text(const Command& command) {
   text << "Usage: " << usage_of(command) << "\n\n" << wrap(command.details);
   const po::options_description options = command.make_options();
   if (!options.options().empty()) text << "\n" << options;
-  text << "\nMore: docs/" << command.page << "\n";
+  text << "\nThe manual page has all commands, exit codes and variables: " << program_name() << " manual | man -l -\n";
   return text.str();
 }
 

@@ -34,13 +34,16 @@ void print_options(std::ostream& text, const Command& command) {
 
 std::string print_manual(const std::string& version) {
   const Command& training = default_command();
+  const std::string name = program_name();
   std::ostringstream text;
-  text << ".TH TENON 1 \"\" \"Tenon " << version << "\" \"User Commands\"\n"
-       << ".SH NAME\ntenon \\- train neural networks from plugins and a run file\n"
-       << ".SH SYNOPSIS\n.B " << escape(usage_of(training)) << "\n.br\n.B host \\fICOMMAND\\fR ...\n"
+  text << ".TH " << name << " 1 \"\" \"Tenon " << version << "\" \"User Commands\"\n"
+       << ".SH NAME\n"
+       << name << " \\- train neural networks from plugins and a run file\n"
+       << ".SH SYNOPSIS\n.B " << escape(usage_of(training)) << "\n.br\n.B " << name << " \\fICOMMAND\\fR ...\n"
        << ".SH DESCRIPTION\n"
        << escape(training.details)
-       << "\n.PP\nAn installed Tenon has this program under two names, tenon and host.\n.PP\n"
+       << "\n.PP\nAn installed Tenon has this program under two names, host and tenon; its Debian package has tenon "
+          "only.\n.PP\n"
        << escape(describe_plugin_search()) << "\n.SH OPTIONS\n";
   print_options(text, training);
   text << ".SH COMMANDS\n";

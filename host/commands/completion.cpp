@@ -19,7 +19,8 @@ extern const Command completion_command{
     .arguments = "bash|zsh|fish",
     .needed = "",
     .purpose = "print shell completions",
-    .details = "Prints the script that a shell sources to complete commands, options and values.",
+    .details =
+        "Prints the script that a shell sources to complete commands, options and values after this program's name.",
     .page = "guides/editors.md",
     .make_options = no_options,
     .run = print_completion};

@@ -11,7 +11,7 @@ namespace {
 
 po::options_description make_manual_options() {
   po::options_description options = no_options();
-  options.add_options()("markdown", "print the reference of all commands in Markdown instead");
+  options.add_options()("markdown", "print the reference of all commands in Markdown");
   return options;
 }
 
@@ -27,7 +27,7 @@ extern const Command manual_command{
     .arguments = "",
     .needed = "",
     .purpose = "print the manual page",
-    .details = "Prints the manual page that `man tenon` shows. --markdown prints docs/reference/commands.md.",
+    .details = "Prints the manual page of the program with this name. --markdown prints the reference of all commands.",
     .page = "guides/editors.md",
     .make_options = make_manual_options,
     .run = print_manual_page};

@@ -45,8 +45,8 @@ std::string read_lists(const std::string& kind) {
   }
   if (!text.empty()) return text;
   throw std::runtime_error("apt has no lists of the kind " + kind +
-                           "; expected those of a Debian release with English descriptions; get them with "
-                           "`apt-get -o Acquire::Languages=en update` as root");
+                           "; expected those of a Debian release with English descriptions, which scripts/example-data "
+                           "downloads unless APT_CONFIG is set");
 }
 
 // One paragraph of "Name: value" lines, including their continuation lines.

@@ -5,8 +5,8 @@
 namespace example_data {
 
 // Writes jargon.txt for the dataset text_windows: the Jargon File 4.4.7 (public domain), 1.7 MB of English in UTF-8,
-// from the Debian package jargon-text. Throws std::runtime_error if the package is not installed; the message explains
-// how to install it.
+// from the Debian package jargon-text, which scripts/example-data downloads. Throws std::runtime_error if the file is
+// missing.
 void write_jargon(const std::filesystem::path& folder);
 
 }  // namespace example_data

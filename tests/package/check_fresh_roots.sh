@@ -117,6 +117,12 @@ check_libraries() {
   fi
 }
 
+# expect_files PATH...: the root has these files.
+expect_files() {
+  local path
+  for path; do [ -e "$tree$path" ] || fail "$format: there is no $path"; done
+}
+
 for format in "${formats[@]}"; do
   tree=$work/$format
   rm -rf "$tree"
@@ -130,10 +136,11 @@ for format in "${formats[@]}"; do
     timed 'pip install (with download)' inside tester \
       "python3 -m venv env && env/bin/pip -q --no-cache-dir install /packages/*.whl"
     train env/bin/tenon
-    check_libraries $home/env/lib/python3.11/site-packages/tenon
+    expect_files $home/env/bin/{host,tenon,tenon-export} $home/env/share/man/man1/{host,tenon}.1
+    check_libraries $home/env/lib/python3.11/site-packages/tenon_host
     build_plugins env/bin/tenon
-    inside tester "env/bin/pip -q uninstall --yes tenon"
-    left=$(find "$tree$home/env" -name '*tenon*' -o -path '*/bin/host')
+    inside tester "env/bin/pip -q uninstall --yes tenon-host"
+    left=$(find "$tree$home/env" -name '*tenon*' -o -path '*/bin/host' -o -name host.1)
     [ -z "$left" ] || fail "wheel: pip left $left"
     ;;
   archive)
@@ -143,6 +150,7 @@ for format in "${formats[@]}"; do
     inside tester "'another folder/moved/bin/host' --version" >/dev/null
     inside tester "mv 'another folder/moved' moved"
     train moved/bin/host
+    expect_files $home/moved/bin/{host,tenon} $home/moved/share/man/man1/{host,tenon}.1
     check_libraries $home/moved
     build_plugins moved/bin/tenon
     ;;
@@ -152,6 +160,9 @@ for format in "${formats[@]}"; do
     timed 'apt install' install '/packages/*.deb'
     train tenon
     check_libraries "/usr/bin/tenon /usr/lib/tenon"
+    # Other packages have the program `host`, its page and its completions.
+    install bind9-host bash-completion
+    expect_files /usr/bin/tenon /usr/share/man/man1/tenon.1.gz /usr/share/bash-completion/completions/tenon
     inside root "apt-get -qq purge -y tenon" >"$work/apt.log" 2>&1
     left=$(comm -13 <(printf '%s\n' "$before") <(list_files) | grep tenon || true)
     [ -z "$left" ] || fail "deb: purge left $left"

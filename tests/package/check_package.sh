@@ -11,6 +11,8 @@ prefix=$tenon_build/tests/written/installed/prefix
 rm -rf "$work"
 mkdir -p "$work"
 
+"$here/check_names.sh" "$prefix" "$prefix"
+
 # A copy of the installed plugins, so that no relative path leads into this repository.
 cp -r "$prefix/share/tenon/examples/tutorial" "$work/source"
 "$cmake" -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH="$prefix" \

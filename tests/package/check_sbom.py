@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the bill of materials of a package: check_sbom.py SBOM FOLDER
+"""Checks the bill of materials of the wheel: check_sbom.py SBOM FOLDER
 
 FOLDER has the installed files. Every file in SBOM must be there with its SHA-256, every library next to the plugins must be in
 SBOM, and the pinned digests must be those of scripts/*.txt. Validates the format with the package cyclonedx if Python has it.
@@ -21,6 +21,10 @@ def main():
     folder = pathlib.Path(sys.argv[2])
     bom = json.loads(text)
     findings = []
+    product = bom["metadata"]["component"]
+    purl = f"pkg:pypi/tenon-host@{product['version']}"
+    if (product["name"], product.get("purl")) != ("tenon-host", purl):
+        findings.append(f"the wheel is {product['name']}, {product.get('purl')}; expected tenon-host, {purl}")
     if (bom["bomFormat"], bom["specVersion"]) != ("CycloneDX", "1.6"):
         findings.append(f"format {bom['bomFormat']} {bom['specVersion']}; expected CycloneDX 1.6")
     pins = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.txt"))
@@ -45,7 +49,7 @@ def main():
         path = folder / name
         if not path.is_file() or hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             findings.append(f"{name}: missing, or with another SHA-256")
-    for path in sorted(folder.glob("tenon/lib/tenon/lib*.so*")):
+    for path in sorted(folder.glob("tenon_host/lib/tenon/lib*.so*")):
         if path.name != "libtenon_cuda.so" and path.relative_to(folder).as_posix() not in files:
             findings.append(f"{path.name}: in the package, but not in the bill of materials")
     try:

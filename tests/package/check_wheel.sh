@@ -41,7 +41,7 @@ run() { (cd "$work/user" && env -i PATH="$PATH" HOME="$work/user" PIP_ROOT_USER_
 python3 "$root/packaging/make_packages.py" "$build" "$work/made" --format wheel --leave-out-opencv
 wheel=$(echo "$work"/made/*.whl)
 case $(basename "$wheel") in
-tenon-*-py3-none-manylinux_2_*_*.whl) ;;
+tenon_host-*-py3-none-manylinux_2_*_*.whl) ;;
 *) fail "$wheel: unexpected name" ;;
 esac
 
@@ -51,13 +51,12 @@ ln -s "$libtorch" "$work/first/torch"
 ln -s "$libtorch/../nvidia" "$work/first/nvidia"
 mv "$work/first" "$work/moved"
 bin=$work/moved/bin
-prefix=$work/moved/tenon
+prefix=$work/moved/tenon_host
 python3 "$here/check_sbom.py" "$wheel.cdx.json" "$work/moved" || fail 'the bill of materials does not match the wheel'
-cmp "$wheel.cdx.json" "$work"/moved/tenon-*.dist-info/sboms/tenon.cdx.json || fail 'the wheel has another bill of materials'
+cmp "$wheel.cdx.json" "$work"/moved/tenon_host-*.dist-info/sboms/tenon.cdx.json || fail 'the wheel has another bill of materials'
 [ "$(run "$bin/tenon" --prefix)" = "$prefix" ] || fail "--prefix: found $(run "$bin/tenon" --prefix); expected $prefix"
-[ "$(run "$bin/host" --version)" = "$(run "$bin/tenon" --version)" ] || fail 'host and tenon have different versions'
-help=$(run "$bin/tenon" --help)
-grep -q '^Usage: tenon --config FILE' <<<"$help" || fail 'the help of tenon names another program'
+grep -qx 'Name: tenon-host' "$work"/moved/tenon_host-*.dist-info/METADATA || fail 'the wheel has another name'
+"$here/check_names.sh" "$work/moved" "$prefix" || fail 'the names of the program are wrong (above)'
 
 # tenon-export prints its help without PyTorch.
 exported=$(run PYTHONPATH="$work/moved" "$python" "$bin/tenon-export" --help) || fail 'tenon-export does not start'
@@ -109,7 +108,7 @@ run "$bin/tenon" --config "$work/plugin/spiral.toml" --plugin-dir "$work/plugin/
 # In a prefix, the commands are found in the folders of Python, and pip removes every file. Debian's pip chooses another
 # folder than Python's own.
 with_pip install --no-deps --no-index --ignore-installed --prefix "$work/prefix" "$wheel"
-place=$(dirname "$(find "$work/prefix" -type d -name tenon -path '*-packages/tenon')")
+place=$(dirname "$(find "$work/prefix" -type d -path '*-packages/tenon_host')")
 command=$(find "$work/prefix" -type f -path '*/bin/tenon' -not -path '*-packages/*')
 status=0
 run "$command" --version >"$work/log" 2>&1 || status=$?
@@ -118,6 +117,6 @@ grep -q "^error: $place/torch/lib/libtorch_cpu.so: No such file" "$work/log" || 
   cat "$work/log"
   fail 'without torch: expected the missing file'
 }
-PYTHONPATH=$place with_pip uninstall --yes tenon
+PYTHONPATH=$place with_pip uninstall --yes tenon-host
 left=$(find "$work/prefix" -type f)
 [ -z "$left" ] || fail "pip left files: $left"
