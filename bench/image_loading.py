@@ -1,10 +1,13 @@
 """Compares image loading of Tenon with other libraries: JPEG files -> random-resized-crop 224 -> horizontal flip ->
 normalise -> float batches of 64 images.
 
+    python bench/image_loading.py --data DIR --make PHOTO...
     python bench/image_loading.py --data DIR [--cores 1 2] [--rounds 5] [--seconds 6] [--extra NAME=COMMAND]...
 
-DIR contains folders of JPEG files. Each round measures all peers one after another, on the same cores, with the files
-in the page cache. Prints the medians of images/s at the consumer, and the medians of the ratios of Tenon to each peer.
+DIR contains folders of JPEG files. The first command writes them: 1,000 files of 500 x 375 and 400 of 1280 x 960 pixels,
+4:2:0 with quality 90, which are scaled windows of the photographs. The second one measures in each round all peers one
+after another, on the same cores, with the files in the page cache. It prints the medians of images/s at the consumer,
+and the medians of the ratios of Tenon to each peer.
 
 tenon, tenon_plain       `host data` with image_folder, with antialiasing as in Pillow, and without
 tenon_full               like tenon, but every JPEG is decoded at full size
@@ -22,6 +25,7 @@ import argparse
 import json
 import os
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -31,6 +35,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 BATCH = 64
+SETS = {"500x375": (500, 375, 1000), "1280x960": (1280, 960, 400)}
 PEERS = ["tenon", "tenon_plain", "tenon_full", "pil", "torchvision", "cv2", "dali", "dali_plain"]
 
 RUN_FILE = """
@@ -54,6 +59,20 @@ epochs = 1
 use = "sgd"
 lr = 0.1
 """
+
+
+def make_images(data, names):
+    from PIL import Image
+    random.seed(0)
+    photos = [Image.open(name).convert("RGB") for name in names]
+    for folder, (width, height, count) in SETS.items():
+        (data / folder).mkdir(parents=True)
+        for index in range(count):
+            photo = photos[index % len(photos)]
+            scale = random.uniform(1, min(photo.width / width, photo.height / height))
+            x, y = random.uniform(0, photo.width - scale * width), random.uniform(0, photo.height - scale * height)
+            window = photo.resize((width, height), Image.Resampling.BICUBIC, (x, y, x + scale * width, y + scale * height))
+            window.save(data / folder / f"{index:04}.jpg", quality=90, subsampling="4:2:0")
 
 
 def list_files(folder):
@@ -92,7 +111,6 @@ def make_torch_dataset(peer, files):
     import numpy
     import torch
     if peer == "cv2":
-        import random
         import cv2
         cv2.setNumThreads(0)
         scale = numpy.float32([1 / (255 * s) for s in STD])
@@ -210,7 +228,10 @@ def main():
     parser.add_argument("--extra", action="append", default=[], metavar="NAME=COMMAND")
     parser.add_argument("--run", choices=PEERS, help=argparse.SUPPRESS)
     parser.add_argument("--workers", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--make", nargs="+", metavar="PHOTO", help="write the images of DIR from these photographs")
     arguments = parser.parse_args()
+    if arguments.make:
+        return make_images(pathlib.Path(arguments.data), arguments.make)
     if not arguments.run:
         return run_in_turn(arguments)
     time_one = time_tenon if arguments.run.startswith("tenon") else time_peer

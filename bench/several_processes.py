@@ -4,10 +4,10 @@
 
 Each round measures, one after another, in milliseconds per step: `host` on one process, `host --processes 2`, and the
 same networks in PyTorch with DistributedDataParallel and the fused AdamW, on one process and on two. Each process has
-one thread and a batch size of 16, and communicates over gloo on loopback. The networks are an MLP of 11.0 M parameters,
-with gradients that dominate the work, and ResNet-18 on images of 32 x 32. Input is synthetic and in memory. PYTHON is
-an interpreter with torch and torchvision. Prints the medians over the rounds, and the median over the rounds of the
-ratio of host to PyTorch.
+one thread and a batch size of 16. PyTorch communicates over gloo on loopback. The networks are an MLP of 11.0 M
+parameters, with gradients that dominate the work, and ResNet-18 on images of 32 x 32, which PyTorch trains contiguous
+and in channels_last. Input is synthetic and in memory. PYTHON is an interpreter with torch and torchvision. Prints the
+medians over the rounds, and the median over the rounds of the ratio of host to PyTorch.
 """
 
 import argparse
@@ -21,8 +21,10 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WARMUP = 20
 NETWORKS = {
-    "mlp": {"model": 'use = "mlp"\nparams = { inputs = 512, hidden = [2048, 2048, 2816] }', "shape": (1, 1, 512)},
-    "resnet18": {"model": 'use = "resnet"\nparams = { depth = 18, classes = 10 }', "shape": (3, 32, 32)},
+    "mlp": {"model": 'use = "mlp"\nparams = { inputs = 512, hidden = [2048, 2048, 2816] }', "shape": (1, 1, 512),
+            "formats": ["contiguous_format"]},
+    "resnet18": {"model": 'use = "resnet"\nparams = { depth = 18, classes = 10 }', "shape": (3, 32, 32),
+                 "formats": ["contiguous_format", "channels_last"]},
 }
 RUN_FILE = """
 [run]
@@ -61,15 +63,18 @@ def make(name):
     import torchvision
     return torchvision.models.resnet18(num_classes=10), (3, 32, 32)
 
-def work(rank, name, world, steps, warmup, port):
+def work(rank, name, memory_format, world, steps, warmup, port):
     torch.set_num_threads(1)
     network, shape = make(name)
+    network = network.to(memory_format=memory_format)
     if world > 1:
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo")
         dist.init_process_group("gloo", rank=rank, world_size=world)
         network = nn.parallel.DistributedDataParallel(network, gradient_as_bucket_view=True)
     optimizer = torch.optim.AdamW(network.parameters(), lr=1e-3, fused=True)
     images, labels = torch.rand(128, *shape), torch.randint(10, (128,))
+    if images.dim() == 4:
+        images = images.contiguous(memory_format=memory_format)
     for step in range(warmup + steps):
         if step == warmup:
             begin = time.perf_counter()
@@ -83,11 +88,13 @@ def work(rank, name, world, steps, warmup, port):
         dist.destroy_process_group()
 
 if __name__ == "__main__":
-    name, world, steps, warmup, port = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+    name, memory_format, port = sys.argv[1], getattr(torch, sys.argv[2]), sys.argv[6]
+    world, steps, warmup = map(int, sys.argv[3:6])
+    arguments = (name, memory_format, world, steps, warmup, port)
     if world > 1:
-        mp.spawn(work, args=(name, world, steps, warmup, port), nprocs=world)
+        mp.spawn(work, args=arguments, nprocs=world)
     else:
-        work(0, name, 1, steps, warmup, port)
+        work(0, *arguments)
 """
 
 
@@ -103,11 +110,11 @@ def time_host(host, network, processes, steps):
     return (times[WARMUP + steps] - times[WARMUP]) / steps * 1e3
 
 
-def time_pytorch(python, script, network, processes, steps):
+def time_pytorch(python, script, network, memory_format, processes, steps):
     # Each run uses a new port, because the system may hold a recently closed port for a while.
     port = str(20000 + os.getpid() % 5000 + len(os.listdir(script.parent)) * 17)
     (script.parent / f"port{port}").touch()
-    command = [python, script, network, str(processes), str(steps), str(WARMUP), port]
+    command = [python, script, network, memory_format, str(processes), str(steps), str(WARMUP), port]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -131,16 +138,18 @@ def main():
                 row = {}
                 for processes in (1, arguments.processes):
                     row["host", processes] = time_host(host, network, processes, arguments.steps)
-                    row["PyTorch", processes] = time_pytorch(arguments.python, script, network, processes,
-                                                             arguments.steps)
+                    for memory_format in NETWORKS[network]["formats"]:
+                        row[f"PyTorch, {memory_format}", processes] = time_pytorch(
+                            arguments.python, script, network, memory_format, processes, arguments.steps)
                 rounds.append(row)
             print(network)
             for program, processes in rounds[0]:
-                print(f"  {program:<8} {processes} process{'es' if processes > 1 else '  '} "
+                print(f"  {program:<26} {processes} process{'es' if processes > 1 else '  '} "
                       f"{statistics.median(row[program, processes] for row in rounds):8.1f} ms")
-            for processes in (1, arguments.processes):
-                ratio = statistics.median(row["host", processes] / row["PyTorch", processes] for row in rounds)
-                print(f"  host / PyTorch on {processes}: {ratio:.3f}")
+            for program, processes in rounds[0]:
+                if program != "host":
+                    ratio = statistics.median(row["host", processes] / row[program, processes] for row in rounds)
+                    print(f"  host / ({program}) on {processes}: {ratio:.3f}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """A timed PyTorch version of configs/digits.toml: python docs/benchmarks/digits_pytorch.py
 
-Requires only torch. Prints the seconds from the start of the process to its first optimizer step and to its end, and the
-validation accuracy. Network, data, optimizer, schedule and validation after each epoch are those of the run file. The
-DataLoader has no worker processes, which is the fastest setting for such small samples.
+Requires only torch. Prints the seconds from the start of the process to the end of the imports, to the first optimizer step
+and to the end, the seconds of the epochs, and the validation accuracy. Network, data, optimizer, schedule and validation after
+each epoch are those of the run file. The model is in channels_last, and the DataLoader has no worker processes: both are the
+fastest settings for such a network and such small samples.
 """
 import os
 import pathlib
@@ -33,6 +34,7 @@ def make_network(width=32, classes=10):
 
 
 def main():
+    imported = seconds_since_start()
     torch.manual_seed(0)
     lines = [line for line in DIGITS.read_text().splitlines() if line[:1].isdigit()]
     rows = torch.tensor([[int(cell) for cell in line.split(",")] for line in lines])
@@ -41,11 +43,11 @@ def main():
     train = DataLoader(TensorDataset(images[~is_test], labels[~is_test]), BATCH, shuffle=True)
     test = DataLoader(TensorDataset(images[is_test], labels[is_test]), BATCH)
 
-    model = make_network()
+    model = make_network().to(memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(model.parameters(), lr=LR, fused=True)
     schedule = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, LR, total_steps=EPOCHS * len(train), cycle_momentum=False)
-    first_step = None
+    first_step, begin = None, seconds_since_start()
     for _ in range(EPOCHS):
         model.train()
         for image, label in train:
@@ -58,7 +60,9 @@ def main():
         model.eval()
         with torch.inference_mode():
             correct = sum(int((model(image).argmax(1) == label).sum()) for image, label in test)
-    print(f"first step {first_step:.2f} s, end {seconds_since_start():.2f} s, accuracy {correct / int(is_test.sum()):.4f}")
+    end = seconds_since_start()
+    print(f"imported {imported:.2f} s, first step {first_step:.2f} s, epochs {end - begin:.2f} s, end {end:.2f} s, "
+          f"accuracy {correct / int(is_test.sum()):.4f}")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ void EpochTable::widen_columns(const EpochRow& row) {
   for (const EpochRow::Cell& cell : row.cells) {
     const size_t needed = std::max({kNarrowest, cell.name.size(), cell.text.size()});
     auto column = std::ranges::find(columns_, cell.name, &Column::name);
-    if (column == columns_.end()) column = columns_.insert(next, {cell.name, 0, cell.importance, false, false});
+    if (column == columns_.end())
+      column = columns_.insert(next, {cell.name, 0, cell.importance, cell.is_optional, false, false});
     if (column->width < needed || (cell.is_best && !column->has_mark)) has_names_ = false;
     column->width = std::max(column->width, needed);
     column->has_mark = column->has_mark || cell.is_best;
@@ -88,7 +89,7 @@ std::string EpochTable::print_names(size_t width) const {
   for (const Column& column : columns_) {
     if (column.is_shown)
       names += std::string(kGap, ' ') + pad_left(column.name, column.width) + (column.has_mark ? "  " : "");
-    else
+    else if (!column.is_optional)
       hidden.push_back(column.name);
   }
   names.erase(names.find_last_not_of(' ') + 1);

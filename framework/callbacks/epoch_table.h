@@ -14,6 +14,7 @@ struct EpochRow {
     std::string text;
     int importance;  // if the terminal is too narrow, columns with larger values are left out first
     bool is_best = false;
+    bool is_optional = false;  // if the column is left out, it is not named
   };
   std::string epoch;  // "2/3"
   std::vector<Cell> cells;
@@ -33,6 +34,7 @@ class EpochTable {
     std::string name;
     size_t width;
     int importance;
+    bool is_optional;
     bool has_mark;  // a value was marked as best
     bool is_shown;
   };

@@ -241,8 +241,10 @@ void Progress::print_epoch(const RunState& state) {
   if (state.validated_step == state.step)
     for (const auto& [name, value] : state.metrics)
       if (name.starts_with("validation/")) add(name, value, name.ends_with("/loss") ? kValidationLoss : kValidation);
+  // These two are optional: the history has the first, and the bar shows the second.
   add("train/learning_rate", state.learning_rate, kLearningRate);
-  row.cells.push_back({"samples/s", with_separators(samples_per_second(state)), kSpeed});
+  row.cells.back().is_optional = true;
+  row.cells.push_back({"samples/s", with_separators(samples_per_second(state)), kSpeed, false, true});
   row.cells.push_back({"time", format_elapsed(state.time_s - epoch_start_s_), kTime});
   print(is_terminal_ ? epochs_.add(row, support::find_terminal_width(stream_))
                      : callbacks::print_line(row, has_colours_));

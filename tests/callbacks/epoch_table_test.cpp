@@ -47,6 +47,22 @@ TEST_CASE("the most important columns that fit are shown in their order, and the
   CHECK(table.add(row, 80).starts_with("epoch  train/loss"));
 }
 
+TEST_CASE("an optional column is left out without a note") {
+  EpochTable table;
+  const EpochRow row{"1/2",
+                     {{"train/loss", "0.5", 0}, {"validation/f1", "0.9", 1}, {"samples/s", "99", 2, false, true}}};
+  CHECK(table.add(row, 80) ==
+        "epoch  train/loss  validation/f1  samples/s\n"
+        "1/2           0.5            0.9         99\n");
+  CHECK(table.add(row, 40) ==
+        "epoch  train/loss  validation/f1\n"
+        "1/2           0.5            0.9\n");
+  CHECK(table.add(row, 31) ==
+        "(too narrow for validation/f1)\n"
+        "epoch  train/loss  samples/s\n"
+        "1/2           0.5         99\n");
+}
+
 TEST_CASE("a plain line has one sample in the singular") {
   CHECK(print_line({"1/2", {{"samples/s", "1", 1}}}) == "epoch 1/2  1 sample/s\n");
   CHECK(print_line({"1/2", {{"samples/s", "0", 1}}}) == "epoch 1/2  0 samples/s\n");

@@ -179,7 +179,7 @@ TEST_CASE("the line of an epoch replaces the bar") {
   CHECK(drawn.ends_with("\n"));
 }
 
-TEST_CASE("a narrow terminal shows the most important columns and names the others") {
+TEST_CASE("a narrow terminal shows the most important columns and names the metrics that it leaves out") {
   for (const unsigned short columns : {20, 30, 40, 60, 80, 140}) {
     CAPTURE(columns);
     Terminal terminal(columns);
@@ -195,11 +195,28 @@ TEST_CASE("a narrow terminal shows the most important columns and names the othe
   Terminal terminal(60);
   Progress progress(terminal.stream());
   progress.set_monitor("validation/accuracy", true);
-  send(progress, Event::epoch_end, middle_of_training());
+  RunState state = middle_of_training();
+  send(progress, Event::epoch_end, state);
   CHECK(terminal.read_all() ==
-        "(too narrow for train/learning_rate, samples/s)\r\n"
         "epoch  train/loss  validation/accuracy       time\r\n"
         "2/3           0.5                0.975 *   30.0 s\r\n");
+  state.metrics["validation/loss"] = 0.3;
+  send(progress, Event::epoch_end, state);
+  CHECK(terminal.read_all() ==
+        "(too narrow for validation/loss)\r\n"
+        "epoch  train/loss  validation/accuracy       time\r\n"
+        "2/3           0.5                0.975     30.0 s\r\n");
+}
+
+TEST_CASE("with the metrics of a classifier, a terminal of 80 columns begins with the names of the columns") {
+  Terminal terminal(80);
+  Progress progress(terminal.stream());
+  progress.set_monitor("validation/loss", false);
+  RunState state = middle_of_training();
+  state.metrics["validation/loss"] = 0.3;
+  send(progress, Event::epoch_end, state);
+  CHECK(terminal.read_all().starts_with(
+      "epoch  train/loss  validation/accuracy  validation/loss    samples/s     time\r\n"));
 }
 
 TEST_CASE("the column names are repeated after twenty rows, and when the columns change") {
@@ -267,7 +284,6 @@ TEST_CASE("a terminal with colours has bold names and a green best value, of the
   progress.set_monitor("validation/accuracy", true);
   send(progress, Event::epoch_end, middle_of_training());
   CHECK(terminal.read_all() ==
-        "(too narrow for train/learning_rate, samples/s)\r\n"
         "\033[1mepoch  train/loss  validation/accuracy       time\033[m\r\n"
         "2/3           0.5  \033[32m              0.975 *\033[m   30.0 s\r\n");
   send(progress, Event::step_end, middle_of_training());
