@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares examples/python/classify.py with `host predict`: python3 tests/evaluation/check_classify.py PATH/TO/host
 
-Trains a small network on pictures of three classes, exports it as TorchScript, and classifies pictures that are resized
-and cropped. Exit status 0: names and probabilities agree. 77: Python lacks torch, numpy or Pillow, so nothing was
+Trains a small network on pictures of three classes, exports it as TorchScript, and classifies pictures that are turned
+upright, resized and cropped. Exit status 0: names and probabilities agree. 77: Python lacks torch, numpy or Pillow, so nothing was
 compared.
 """
 
@@ -15,7 +15,7 @@ import tempfile
 try:
     import numpy
     import torch  # noqa: F401
-    from PIL import Image
+    from PIL import ExifTags, Image
 except ImportError as missing:
     print(f"check_classify: skipped: {missing}; install torch, numpy and pillow")
     sys.exit(77)
@@ -56,7 +56,9 @@ def write_images(folder):
         (folder / name).mkdir(parents=True)
         for number in range(6):
             noise = random.integers(-30, 30, (40 + 3 * number, 52, 3))
-            Image.fromarray((numpy.array(color) + noise).astype("uint8")).save(folder / name / f"{number}.png")
+            exif = Image.Exif()
+            exif[ExifTags.Base.Orientation] = 1 + number
+            Image.fromarray((numpy.array(color) + noise).astype("uint8")).save(folder / name / f"{number}.png", exif=exif)
 
 
 def main():

@@ -77,7 +77,7 @@ def main():
                         sys.exit(f"check_timm_guide: timm predicts {name}, {probability}; host predict has {row}")
                 predicted = len(rows) > 0
             else:
-                for command in text.splitlines():
+                for command in text.replace("\\\n", " ").splitlines():
                     if not command.startswith("pip "):
                         subprocess.run(["bash", "-c", adapt(command)], check=True, env=environment, cwd=scratch)
         if not predicted:
