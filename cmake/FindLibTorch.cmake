@@ -7,7 +7,7 @@
 #   3. the cache of scripts/dependencies: ${TENON_CACHE}, else ${XDG_CACHE_HOME}/tenon, else ~/.cache/tenon
 #   4. the package torch of the Python that CMake finds
 # Locations 2 to 4 must have the version TENON_LIBTORCH_VERSION (major.minor). TENON_LIBTORCH may name any version from
-# 2.11.
+# TENON_LIBTORCH_OLDEST to TENON_LIBTORCH_NEWEST.
 #
 # Sets LibTorch_ROOT_FOUND, LibTorch_VERSION ("2.11.0") and LibTorch_BUILD ("2.11.0+cu130,cxx11abi=1"). Targets that
 # link LibTorch::LibTorch get LibTorch_BUILD as the definition TENON_TORCH_BUILD.
@@ -15,7 +15,8 @@ set(TENON_LIBTORCH "" CACHE PATH "A LibTorch to use instead of the pinned one")
 set(TENON_LIBTORCH_VERSION 2.11 CACHE STRING "The LibTorch version to build with, major.minor")
 mark_as_advanced(TENON_LIBTORCH_VERSION)
 set(TENON_LIBTORCH_OLDEST 2.11)
-set(TENON_LIBTORCH_NEWEST_TRIED 2.15)
+# From LibTorch 2.13 on nodes of autograd have another type of pointer, so that the host's sources do not compile.
+set(TENON_LIBTORCH_NEWEST 2.12)
 
 # Sets `result` to the folder with include/ and lib/: `folder` or a folder in it, or "" if there is none.
 function(tenon_libtorch_root folder result)
@@ -99,16 +100,14 @@ function(tenon_find_libtorch)
       return()
     endif()
     tenon_libtorch_versions(${root} version full)
-    if(version STREQUAL "" OR version VERSION_LESS TENON_LIBTORCH_OLDEST)
-      string(CONCAT reason "TENON_LIBTORCH=${given}: LibTorch \"${full}\"; expected ${TENON_LIBTORCH_OLDEST} or newer; "
-                    "set another folder, or leave it out and run scripts/dependencies")
+    string(REGEX MATCH "^[0-9]+\\.[0-9]+" minor "${version}")
+    if(version STREQUAL "" OR version VERSION_LESS TENON_LIBTORCH_OLDEST OR minor VERSION_GREATER TENON_LIBTORCH_NEWEST)
+      string(CONCAT reason "TENON_LIBTORCH=${given}: LibTorch \"${full}\"; expected ${TENON_LIBTORCH_OLDEST} to "
+                    "${TENON_LIBTORCH_NEWEST}; set another folder, or leave it out and run scripts/dependencies")
       set(LibTorch_REASON "${reason}" PARENT_SCOPE)
       return()
     endif()
-    string(REGEX MATCH "^[0-9]+\\.[0-9]+" minor ${version})
-    if(minor VERSION_GREATER TENON_LIBTORCH_NEWEST_TRIED)
-      message(WARNING "LibTorch ${full} is newer than ${TENON_LIBTORCH_NEWEST_TRIED}, the newest tested version")
-    elseif(NOT minor VERSION_EQUAL TENON_LIBTORCH_VERSION)
+    if(NOT minor VERSION_EQUAL TENON_LIBTORCH_VERSION)
       message(STATUS "LibTorch ${full} from TENON_LIBTORCH, instead of ${TENON_LIBTORCH_VERSION}")
     endif()
     set(LibTorch_ROOT_FOUND ${root} PARENT_SCOPE)
@@ -133,7 +132,7 @@ function(tenon_find_libtorch)
   endforeach()
   string(CONCAT reason "LibTorch found: ${seen}; expected ${TENON_LIBTORCH_VERSION} in ${cache} or in Python; run "
                 "scripts/dependencies or pip install torch, or pass -DTENON_LIBTORCH=DIR for another LibTorch from "
-                "${TENON_LIBTORCH_OLDEST} to ${TENON_LIBTORCH_NEWEST_TRIED}")
+                "${TENON_LIBTORCH_OLDEST} to ${TENON_LIBTORCH_NEWEST}")
   set(LibTorch_REASON "${reason}" PARENT_SCOPE)
 endfunction()
 

@@ -16,11 +16,11 @@ The wheel of Tenon installs it as `tenon-export`. SOURCE is one of
 Each --input describes an argument of forward: its name there, the sizes of an example with the batch size first, and
 its dtype, which is float32 by default. The batch size becomes dynamic; example sizes of at least 2 are needed for it. A
 letter in place of a size, such as tokens=2,T:int64, is another dynamic size, the same wherever the letter is.
-The archive holds two graphs, of model.train() and model.eval(), over one set of weights. Run it where PyTorch of the
-same version as the host's LibTorch is installed. The host needs no Python.
+The archive holds two graphs, of model.train() and model.eval(), over one set of weights. Archives of PyTorch 2.11, 2.13
+and 2.15 have been trained. The host needs no Python.
 
 --compile also adds machine code of both graphs, which torch.compile's compiler makes, for a run with this
-train.precision and `compiled = true`. It needs a C++ compiler, and takes minutes for a large model. The code needs a
+train.precision and `compiled = true`. It needs PyTorch of the version of the host's LibTorch and a C++ compiler, and takes minutes for a large model. The code needs a
 processor with --instructions, by default the best of this one; elsewhere the host runs the graphs.
 
 --onnx converts the archive's graph of eval(), with its weights or those that the host trained.

@@ -19,7 +19,7 @@ class Check:
     title: str
     piece: int
     minutes: float
-    """Estimate for an H100 with 16 cores."""
+    """An estimate, not measured on any device. A check that may exceed --minutes is left to the next call."""
     limit: float
     function: Callable[[Context], dict[str, Any]]
     alone: bool = False

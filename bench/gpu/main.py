@@ -1,8 +1,8 @@
 """Tests a packed Tenon on the CUDA device of this machine. DIR/gpu runs this program.
 
     DIR/gpu                      all checks, the most valuable ones first
-    DIR/gpu --smoke              the first piece, about 3 minutes on an H100
-    DIR/gpu --piece N            one piece, at most 8 minutes on an H100
+    DIR/gpu --smoke              the first piece
+    DIR/gpu --piece N            one piece; --minutes limits its time, 8 by default
     DIR/gpu --only NAME ...      these checks
     DIR/gpu --list               the checks with their pieces and estimated minutes
     DIR/gpu --table FILE         the results as Markdown tables

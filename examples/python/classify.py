@@ -6,7 +6,7 @@ import sys
 
 import numpy
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 
 files = {"tenon.json": ""}
 model = torch.jit.load(sys.argv[1], _extra_files=files)
@@ -30,6 +30,7 @@ def prepare(image, steps):
 
 
 for path in sys.argv[2:]:
-    image = prepare(Image.open(path).convert("RGB"), description["inputs"][0]["preprocessing"])
+    upright = ImageOps.exif_transpose(Image.open(path)).convert("RGB")
+    image = prepare(upright, description["inputs"][0]["preprocessing"])
     probabilities = model(image[None]).softmax(1)[0]
     print(path, names[probabilities.argmax()], f"{probabilities.max():.6f}", sep="\t")

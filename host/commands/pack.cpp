@@ -104,8 +104,7 @@ extern const Command pack_command{
     .arguments = "",
     .needed = "--config FILE --data NAME --output DIR",
     .purpose = "write a dataset as shards",
-    .details =
-        "Writes a dataset of the run file as tar files. The dataset tar_shards reads them faster than single files.",
+    .details = "Writes a dataset of the run file as tar files, which the dataset tar_shards reads.",
     .page = "guides/shards.md",
     .make_options = make_pack_options,
     .run = pack,

@@ -88,9 +88,8 @@ void write_head(Text& text, const ImageData& data, const ImageSettings& settings
     text.line("# The largest class is \"" + range.largest.name + "\", the smallest \"" + range.smallest.name + "\".");
   text.line("# The median of their shorter sides is about " + std::to_string(data.shorter_side) +
             " pixels; the model gets " + std::to_string(settings.size) + " x " + std::to_string(settings.size) + ".");
-  text.line(
-      "# The number of classes and the channels of the model come from the images. All keys are in "
-      "docs/reference/run_file.md.");
+  text.line("# The number of classes and the channels of the model come from the images.");
+  text.line("# With --check, the command prints all keys.");
   text.line();
 }
 

@@ -52,10 +52,31 @@ TEST_CASE("a traced model returns several outputs as a tuple") {
   for (size_t i = 0; i < 2; ++i) CHECK(torch::allclose(found[i].toTensor(), expected[i]));
 }
 
+TEST_CASE("the TorchScript of the other models of images and numbers takes another number of samples") {
+  const std::map<std::string, tenon::config::Values> cases = {
+      {"efficientnet", {{"classes", int64_t{3}}}},
+      {"unet", {{"classes", int64_t{3}}, {"width", int64_t{4}}}},
+      {"vit", {{"variant", std::string("ti_16")}, {"image_size", int64_t{32}}}}};
+  for (const auto& [id, params] : cases) {
+    CAPTURE(id);
+    Model model = open_model(id, params);
+    model.build();
+    CHECK_NOTHROW(trace_model(model, {{torch::rand({4, 3, 32, 32})}, {torch::rand({3, 3, 32, 32})}}));
+  }
+}
+
 TEST_CASE("a model that computes with the sizes of its inputs is rejected, because a trace records the first sizes") {
+  const auto tokens = [](int64_t length) { return torch::ones({4, length}, torch::kLong); };
+  for (const char* id : {"gpt", "seq2seq_gru"}) {
+    CAPTURE(id);
+    Model other = open_model(id, {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
+    other.build();
+    const std::vector<at::Tensor> inputs(other.inputs().size(), tokens(5));
+    CHECK_THROWS_WITH_AS(trace_model(other, {inputs}), doctest::Contains("sizes that tracing records as constants"),
+                         tenon::support::Error);
+  }
   Model model = open_model("seq2seq_transformer", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
   model.build();
-  const auto tokens = [](int64_t length) { return torch::ones({4, length}, torch::kLong); };
   std::string message = "none";
   try {
     trace_model(model, {{tokens(5), tokens(6)}, {tokens(7), tokens(6)}});

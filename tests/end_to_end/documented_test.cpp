@@ -93,11 +93,14 @@ std::vector<std::string> list_commands(const std::string& text) {
 // A folder with all files that the pages mention: run files, two runs, two checkpoints.
 class Workplace {
  public:
+  static constexpr int kNewRows = 20;  // in data/new.csv
+
   Workplace() : folder_(make_empty_folder("documented")) {
     fs::copy(fs::path(TENON_SOURCE_DIR) / "configs", folder_ / "configs", fs::copy_options::recursive);
     write_texts();
     write_photos();
     write_masks();
+    write_tables();
     const std::string run_file =
         std::regex_replace(read_file(fs::path(TENON_SOURCE_DIR) / "configs" / "digits_mlp.toml"),
                            std::regex("epochs = [0-9]+"), "epochs = 1");
@@ -106,7 +109,7 @@ class Workplace {
     fs::create_directory(folder_ / "functions_of_zsh");
     fs::create_directory(folder_ / "build");
     fs::create_directory_symlink(TENON_BINARY_DIR, folder_ / "build" / "release");
-    for (const std::string run : {"gpt", "text_pairs", "image_folder", "segmentation"})
+    for (const std::string run : {"gpt", "text_pairs", "image_folder", "segmentation", "regression"})
       REQUIRE_MESSAGE(execute("host --config configs/" + run + ".toml --set train.epochs=1") == 0, printed());
     for (const std::string run : {"digits", "digits_mlp"}) {
       REQUIRE(execute("host --config configs/" + run + ".toml --set train.epochs=2") == 0);
@@ -172,6 +175,19 @@ class Workplace {
     }
   }
 
+  // Rows for configs/regression.toml, and rows to predict.
+  void write_tables() const {
+    fs::create_directories(folder_ / "data" / "cars");
+    std::string cars = "mpg,weight,origin,car_name\n", rows = "origin,weight\n";
+    for (int i = 0; i < 60; ++i) {
+      const std::string weight = std::to_string(2000 + 40 * i), origin = std::to_string(1 + i % 3);
+      cars += std::to_string(40 - i / 3) + "," + weight + "," + origin + ",car " + std::to_string(i) + "\n";
+      if (i < kNewRows) rows += origin + "," + weight + "\n";
+    }
+    write_file(folder_ / "data" / "cars" / "cars.csv", cars);
+    write_file(folder_ / "data" / "new.csv", rows);
+  }
+
   // Photos of one colour per class for configs/image_folder.toml, and some without a class.
   void write_photos() const {
     const fs::path labelled = folder_ / "configs" / "photos", unlabelled = folder_ / "photos";
@@ -210,6 +226,9 @@ TEST_CASE("every command of the documentation succeeds") {
       const int code = workplace.execute(command);
       CAPTURE(workplace.printed());
       CHECK(code == expected_code(command));
+      if (command.find("/new.csv") != command.npos)
+        CHECK(workplace.printed().find(": " + std::to_string(Workplace::kNewRows) + " samples in ") !=
+              std::string::npos);
       ++executed;
     }
   }

