@@ -9,7 +9,11 @@ namespace tenon::operators {
 #if defined(__x86_64__)
 
 #define TENON_AVX2 __attribute__((target("avx2,fma")))
+#if defined(__clang__)  // clang 14 does not know this preference
+#define TENON_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
+#else
 #define TENON_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")))
+#endif
 
 inline bool has_avx2() {
   static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");

@@ -57,7 +57,9 @@ TEST_CASE("the TorchScript of the other models of images and numbers takes anoth
       {"efficientnet", {{"classes", int64_t{3}}}},
       {"unet", {{"classes", int64_t{3}}, {"width", int64_t{4}}}},
       {"vit", {{"variant", std::string("ti_16")}, {"image_size", int64_t{32}}}}};
-  for (const auto& [id, params] : cases) {
+  for (const auto& one : cases) {
+    const auto& id = one.first;
+    const auto& params = one.second;
     CAPTURE(id);
     Model model = open_model(id, params);
     model.build();

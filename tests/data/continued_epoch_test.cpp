@@ -102,7 +102,9 @@ const std::vector<SamplerOptions> kSamplers{
 
 TEST_CASE("ranks that continue an epoch read its remaining samples in the order with which it began") {
   for (const SamplerOptions& options : kSamplers)
-    for (const auto& [data, parts] : random_cases(options)) {
+    for (const auto& one : random_cases(options)) {
+      const auto& data = one.first;
+      const auto& parts = one.second;
       CAPTURE(data.size);
       const Part alone{parts[0].world, parts[0].batch_size, -1};
       CHECK(read_parts(data, parts) == read_parts(data, {alone}));
@@ -124,7 +126,9 @@ TEST_CASE("an epoch that is continued by the same ranks is divided as before") {
 }
 
 TEST_CASE("with drop_last all ranks read the same number of full batches of the rest, and no sample twice") {
-  for (const auto& [data, parts] : random_cases({.shuffle = true, .seed = 4, .drop_last = true})) {
+  for (const auto& one : random_cases({.shuffle = true, .seed = 4, .drop_last = true})) {
+    const auto& data = one.first;
+    const auto& parts = one.second;
     CAPTURE(data.size);
     const std::vector<Place> read = read_parts(data, parts);
     const std::set<Place> once(read.begin(), read.end());

@@ -226,7 +226,7 @@ TEST_CASE("a damaged file never shows previous contents of memory") {
     CHECK(are_equal(pixels, bright.decode(file.bytes)));
     ++counts[file.extension][pixels ? 1 : 0];
   }
-  for (const auto& [extension, count] : counts) MESSAGE(extension, ": ", count[0], " refused, ", count[1], " decoded");
+  for (const auto& one : counts) MESSAGE(one.first, ": ", one.second[0], " refused, ", one.second[1], " decoded");
 }
 
 TEST_CASE("every flipped bit in the checksum of a PNG's header or palette is refused") {

@@ -89,7 +89,9 @@ std::map<std::string, double> count_samples(const Transform& transform, cv::Size
 void check_counts(const std::map<std::string, double>& counts, const std::map<std::string, double>& probabilities,
                   int draws) {
   double total = 0;
-  for (const auto& [text, probability] : probabilities) {
+  for (const auto& one : probabilities) {
+    const auto& text = one.first;
+    const auto& probability = one.second;
     total += probability;
     const auto found = counts.find(text);
     const double count = found == counts.end() ? 0 : found->second;
@@ -100,9 +102,9 @@ void check_counts(const std::map<std::string, double>& counts, const std::map<st
     CHECK(std::abs(count - expected) <= 5 * std::sqrt(expected * (1 - probability)) + 1e-6);
   }
   CHECK(total == doctest::Approx(1));
-  for (const auto& [text, count] : counts) {
-    CAPTURE(text);
-    CHECK(probabilities.count(text) == 1);
+  for (const auto& one : counts) {
+    CAPTURE(one.first);
+    CHECK(probabilities.count(one.first) == 1);
   }
 }
 
@@ -168,7 +170,9 @@ TEST_CASE("auto_augment samples the pairs of the policy with torchvision's proba
       }
   }
   REQUIRE(expected.size() == 3);
-  for (const auto& [policy, probabilities] : expected) {
+  for (const auto& one : expected) {
+    const auto& policy = one.first;
+    const auto& probabilities = one.second;
     CAPTURE(policy);
     const auto transform = make(auto_augment_kind(), "auto_augment(" + policy + ")");
     check_counts(count_samples(*transform, size, kDraws), probabilities, kDraws);

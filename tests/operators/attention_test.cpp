@@ -432,14 +432,15 @@ TEST_CASE("attention and its backward have the same bits with any number of thre
 }
 
 TEST_CASE("attention of long sequences, of few queries and of other types is LibTorch's") {
-  for (const auto& [one, type] :
-       std::vector<std::pair<Case, at::ScalarType>>{{{1, 2, 800, 800, 64, true}, at::kBFloat16},
-                                                    {{1, 2, 100, 2000, 128}, at::kHalf},
-                                                    {{1, 2, 3, 40, 8}, at::kFloat},
-                                                    {{1, 1, 64, 1100, 16}, at::kFloat},
-                                                    {{1, 1, 100, 128, 256}, at::kBFloat16},
-                                                    {{1, 1, 20, 20, 48}, at::kFloat},
-                                                    {{1, 2, 20, 20, 8}, at::kDouble}}) {
+  for (const auto& given : std::vector<std::pair<Case, at::ScalarType>>{{{1, 2, 800, 800, 64, true}, at::kBFloat16},
+                                                                        {{1, 2, 100, 2000, 128}, at::kHalf},
+                                                                        {{1, 2, 3, 40, 8}, at::kFloat},
+                                                                        {{1, 1, 64, 1100, 16}, at::kFloat},
+                                                                        {{1, 1, 100, 128, 256}, at::kBFloat16},
+                                                                        {{1, 1, 20, 20, 48}, at::kFloat},
+                                                                        {{1, 2, 20, 20, 8}, at::kDouble}}) {
+    const Case& one = given.first;
+    const at::ScalarType type = given.second;
     CAPTURE(one.keys);
     const Inputs inputs = make_inputs(one, type);
     const auto [output, log_sum] =

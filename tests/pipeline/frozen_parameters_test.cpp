@@ -107,7 +107,9 @@ TEST_CASE("a run resumes bit for bit from a checkpoint without frozen parameters
     CHECK(names_of(checkpoint.excluded.tensors) == kFirst);
     BuiltRun end(setup);
     end.train({}, 0, &checkpoint);
-    for (const auto& [name, tensor] : whole.recorder.weights) {
+    for (const auto& weight : whole.recorder.weights) {
+      const auto& name = weight.first;
+      const auto& tensor = weight.second;
       CAPTURE(name);
       CHECK(tensor.equal(end.recorder.weights.at(name)));
     }

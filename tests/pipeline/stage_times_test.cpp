@@ -140,7 +140,9 @@ TEST_CASE("each log line has the times of its steps, which are no metrics of the
   const RunReport report = run.train();
   CHECK(run.recorder.step_times.size() == 4 * run.recorder.of_kind(LineKind::step).size());
   double step_s = 0, parts_s = 0;
-  for (const auto& [name, value] : run.recorder.step_times) {
+  for (const auto& time : run.recorder.step_times) {
+    const auto& name = time.first;
+    const auto& value = time.second;
     CAPTURE(name);
     CHECK(value > 0);
     (name == "train/step_s" ? step_s : parts_s) += value;

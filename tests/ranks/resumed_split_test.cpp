@@ -231,7 +231,9 @@ TEST_CASE("ranks that resume a run in the middle of an epoch read each remaining
                           Case{{"data.train={use=\"noise\"}", "data.validation={use=\"noise\"}",
                                 "data.repeated_augmentation=3", "data.batch_size=2"},
                                40}})
-    for (const auto& [before, after] : {std::pair(1, 2), std::pair(2, 1), std::pair(2, 3), std::pair(3, 2)}) {
+    for (const auto& sizes : {std::pair(1, 2), std::pair(2, 1), std::pair(2, 3), std::pair(3, 2)}) {
+      const auto& before = sizes.first;
+      const auto& after = sizes.second;
       CAPTURE(one.more);
       CAPTURE(before);
       CAPTURE(after);
@@ -268,7 +270,9 @@ TEST_CASE("ranks that resume a run with the same total batch have the losses of 
       {"train.accumulate=2", "optimizer={use=\"adamw\",lr=0.01}", "train.average={use=\"ema\",decay=0.9}"}};
   for (const auto& more : settings) {
     const ResumedResult whole = resume_in(1, resumed_setup(12, more), {nullptr}).at(0);
-    for (const auto& [before, after] : {std::pair(1, 3), std::pair(3, 1), std::pair(2, 3), std::pair(3, 2)}) {
+    for (const auto& sizes : {std::pair(1, 3), std::pair(3, 1), std::pair(2, 3), std::pair(3, 2)}) {
+      const auto& before = sizes.first;
+      const auto& after = sizes.second;
       CAPTURE(before);
       CAPTURE(after);
       const ResumedResult begun = resume_in(before, resumed_setup(12 / before, more), {nullptr}).at(0);
@@ -307,7 +311,9 @@ TEST_CASE("ranks that resume a run with the same total batch have the losses of 
 TEST_CASE("samples that could not be read are counted once, if the number of ranks changes") {
   const std::vector<std::string> torn{"data.train={use=\"torn\",params={broken=[3,7,11,20,30]}}",
                                       "data.validation={use=\"torn\"}", "data.on_error=\"skip\"", "metric=[]"};
-  for (const auto& [before, after] : {std::pair(1, 3), std::pair(3, 1), std::pair(3, 2)}) {
+  for (const auto& sizes : {std::pair(1, 3), std::pair(3, 1), std::pair(3, 2)}) {
+    const auto& before = sizes.first;
+    const auto& after = sizes.second;
     CAPTURE(before);
     const ResumedResult whole = resume_in(before, resumed_setup(3, torn), {nullptr}).at(0);
     const auto results = resume_in(after, resumed_setup(3, torn), choose(whole, {0, 1, 2, 3}));
