@@ -26,7 +26,8 @@ const std::string kPlugin = "plugin";
 struct Found {
   std::string name;  // "dataset.digits"
   std::string kind;
-  std::string not_created;  // why its parameters are incomplete; empty: they are complete
+  std::string not_created;  // why its parameters are incomplete or wrong; empty: they are neither
+  std::string needed;       // the parameters without a default: "dataset.digits={ path = ... }"
 };
 
 Session make_session(const ValidationRequest& request) {
@@ -62,7 +63,7 @@ std::string run_check(const Check& check, const std::string& component, const Va
 
 CheckResult run_in_child_process(const Check& check, const std::string& component, const ValidationRequest& request) {
   const ChildEnd end = run_in_child([&] { return run_check(check, component, request); }, request.timeout_s);
-  CheckResult result{component, &check, CheckStatus::fail, "", end.output};
+  CheckResult result{component, &check, CheckStatus::fail, "", end.output, ""};
   if (end.how == ChildEnd::How::finished) {
     const Json answer = Json::parse(end.result);
     result.status = static_cast<CheckStatus>(answer["status"].get<int>());
@@ -75,6 +76,13 @@ CheckResult run_in_child_process(const Check& check, const std::string& componen
 }
 
 // ---- The components of the file ------------------------------------------------------------------------------------
+
+std::string describe_needed(const plugins::Component& component) {
+  std::string needed;
+  for (const config::ParamSchema& param : component.schema.params)
+    if (!param.default_value) needed += (needed.empty() ? "" : ", ") + param.name + " = ...";
+  return name_of(component) + "={ " + needed + " }";
+}
 
 std::string list_components(const ValidationRequest& request) {
   Json list = Json::array();
@@ -91,7 +99,8 @@ std::string list_components(const ValidationRequest& request) {
       }
       list.push_back({{"name", name_of(component)},
                       {"kind", config::to_string(component.schema.kind)},
-                      {"not_created", not_created}});
+                      {"not_created", not_created},
+                      {"needed", describe_needed(component)}});
     }
   } catch (const std::exception&) {
     // A check of the file reports it.
@@ -104,7 +113,8 @@ std::vector<Found> find_components(const ValidationRequest& request) {
   const ChildEnd end = run_in_child([&] { return list_components(request); }, request.timeout_s);
   std::vector<Found> found;
   if (end.how != ChildEnd::How::finished) return found;
-  for (const Json& each : Json::parse(end.result)) found.push_back({each["name"], each["kind"], each["not_created"]});
+  for (const Json& each : Json::parse(end.result))
+    found.push_back({each["name"], each["kind"], each["not_created"], each["needed"]});
   return found;
 }
 
@@ -162,11 +172,11 @@ class Validation {
     for (const Check& check : all_checks()) {
       if (!belongs_to(check, component.kind)) continue;
       if (!request_.check.empty() && request_.check != check.name) continue;
-      const std::string blocked = blocking(check, component, unknown);
-      const CheckResult result = blocked.empty()
-                                     ? run_in_child_process(check, component.name, request_)
-                                     : CheckResult{component.name, &check, CheckStatus::skipped, blocked, ""};
-      if (!blocked.empty() || result.status == CheckStatus::fail) unknown.insert(check.name);
+      CheckResult result{component.name, &check, CheckStatus::skipped, blocking(check, component, unknown), "", ""};
+      const bool is_blocked = !result.reason.empty();
+      if (!is_blocked) result = run_in_child_process(check, component.name, request_);
+      if (!component.not_created.empty()) result.needed_params = component.needed;
+      if (is_blocked || result.status == CheckStatus::fail) unknown.insert(check.name);
       results_.push_back(result);
       report_(results_.back());
     }
@@ -178,7 +188,7 @@ class Validation {
   std::string blocking(const Check& check, const Found& component, const std::set<std::string>& unknown) const {
     // Reported once, for `create`. All other checks need it.
     if (!component.not_created.empty() && (check.name == "create" || !request_.check.empty()))
-      return component.not_created + " (set it with --params)";
+      return component.not_created + "; set it with --params '" + component.needed + "'";
     for (const std::string& need : check.needs)
       for (const std::string& name : need == "usable" ? usable(component.kind) : std::vector<std::string>{need})
         if (unknown.contains(name)) return "needs " + name;
@@ -197,7 +207,7 @@ std::vector<CheckResult> validate(const ValidationRequest& request,
   require_known_check(request.check);
   plugins::install_libtorch();
   Validation validation(request, report);
-  validation.check_all_of({kPlugin, kPlugin, ""});
+  validation.check_all_of({kPlugin, kPlugin, "", ""});
   const std::vector<Found> found = find_components(request);
   if (!found.empty()) require_known(request, found);
   for (const Found& component : found) validation.check_all_of(component);

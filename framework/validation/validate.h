@@ -26,6 +26,8 @@ struct CheckResult {
   CheckStatus status;
   std::string reason;  // empty if the check passed
   std::string output;  // what the plugin printed; empty unless the check failed
+  // What --params must set before this component can be checked: "dataset.idx={ images = ... }". Empty: nothing.
+  std::string needed_params;
 };
 
 // Runs the checks in order and passes each result to the function as soon as it is available. REQUIRES: this process

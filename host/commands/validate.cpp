@@ -88,15 +88,23 @@ void print_summary(const std::vector<CheckResult>& results) {
                           count(results, CheckStatus::fail), count(results, CheckStatus::skipped));
 }
 
-// Returns the components without any check. They could not be created without parameters.
-std::vector<std::string> find_untested(const std::vector<CheckResult>& results) {
-  std::vector<std::string> untested;
+// A component that could not be created without parameters, so that none of its checks ran.
+struct Untested {
+  std::string component;
+  std::string needed_params;
+};
+
+std::vector<Untested> find_untested(const std::vector<CheckResult>& results) {
+  std::vector<Untested> untested;
   for (const CheckResult& result : results)
-    if (result.check->name == "create" && result.status == CheckStatus::skipped) untested.push_back(result.component);
+    if (!result.needed_params.empty() && (untested.empty() || untested.back().component != result.component))
+      untested.push_back({result.component, result.needed_params});
   return untested;
 }
 
 void print_as_json(const std::vector<CheckResult>& results, const ValidateOptions& options) {
+  std::vector<std::string> untested;
+  for (const Untested& one : find_untested(results)) untested.push_back(one.component);
   Json checks = Json::array();
   for (const CheckResult& result : results) {
     std::string status = to_string(result.status);
@@ -115,7 +123,7 @@ void print_as_json(const std::vector<CheckResult>& results, const ValidateOption
                  {"warned", count(results, CheckStatus::warning)},
                  {"failed", count(results, CheckStatus::fail)},
                  {"skipped", count(results, CheckStatus::skipped)},
-                 {"not_tried", find_untested(results)},
+                 {"not_tried", untested},
                  {"checks", checks}};
   reporting::write_output_json(all);
 }
@@ -164,13 +172,17 @@ int validate(const Arguments& arguments) {
   else
     print_summary(results);
   if (count(results, CheckStatus::fail) > 0) return static_cast<int>(ErrorKind::plugin);
-  const std::vector<std::string> untested = find_untested(results);
+  const std::vector<Untested> untested = find_untested(results);
   if (untested.empty()) return 0;
   std::string names;
-  for (const std::string& name : untested) names += (names.empty() ? "" : ", ") + name;
+  std::string needed;
+  for (const Untested& one : untested) {
+    names += (names.empty() ? "" : ", ") + one.component;
+    needed += " --params '" + one.needed_params + "'";
+  }
   throw Error(ErrorKind::configuration, "command options: no check of " + names +
-                                            " was run: a parameter without a default is missing; expected --params '" +
-                                            untested.front() + "={ ... }'");
+                                            " was run, because parameters without a default are missing; expected" +
+                                            needed + ", with their values");
 }
 
 }  // namespace

@@ -89,5 +89,7 @@ TEST_CASE("errors on the command line of validate end with code 2 and a suggesti
   refused({"validate", file, "--params", "model.mlp=[1]"}, "is not a TOML table");
   refused({"validate", file, "--timeout", "0"}, "--timeout is 0");
   // A plugin without any completed check must not look like a plugin that passed.
-  refused({"validate", bundled("image_folder")}, "no check of dataset.image_folder was run");
+  refused({"validate", bundled("table")},
+          "no check of dataset.table was run, because parameters without a default are missing; expected --params "
+          "'dataset.table={ path = ..., target = ..., task = ... }', with their values");
 }

@@ -48,7 +48,7 @@ Answer validate(const std::string& file, const Options& options) {
     answer.reasons[name] = result.reason;
     answer.outputs[name] = result.output;
     answer.text += name + ": " + status + " " + result.reason + "\n" + result.output;
-    if (result.check->name == "create" && result.status == validation::CheckStatus::skipped) is_untested = true;
+    if (!result.needed_params.empty()) is_untested = true;
   }
   if (!answer.with("fail").empty())
     answer.exit_code = static_cast<int>(support::ErrorKind::plugin);
