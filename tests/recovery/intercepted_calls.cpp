@@ -2,13 +2,14 @@
 // call at one of them. killed_saves_test.cpp loads this library into the host with LD_PRELOAD. Environment variables:
 //
 //   TENON_TEST_CALLS_OF     the folder with the run folders; calls elsewhere are not intercepted
-//   TENON_TEST_CALLS_LOG    a file; each call adds the line "PROCESS THREAD NAME PATHS" before it is made
+//   TENON_TEST_CALLS_LOG    a file; each call adds the line "PROCESS THREAD RESULT NAME PATHS" before it is made
 //   TENON_TEST_CALL         the number of the call at which something happens, counted from 1 in each process
 //   TENON_TEST_CALL_RESULT  "kill": the process is killed before the call; "tear": it is killed after it has written
 //                           half of the bytes; otherwise the errno of the failed call
 //
-// THREAD is "main" or "other". PATHS are relative to the run folder and do not contain the numbers in temporary names.
-// Two runs that do the same therefore log the same lines, except for PROCESS.
+// THREAD is "main" or "other". RESULT is "none", or that of the call at which something happens. PATHS are relative to
+// the run folder and do not contain the numbers in temporary names. Two runs that do the same therefore log the same
+// lines, except for PROCESS.
 //
 // The functions replace those of the C library and make the system calls themselves. Signal handlers, and children
 // between fork() and exec(), also call them, so they neither allocate memory nor lock.
@@ -34,7 +35,7 @@ struct Settings {
   const char* folder = nullptr;  // null: no call is intercepted
   const char* log = nullptr;
   int number = 0;  // 0: nothing happens at any call
-  std::string_view result;
+  const char* result = nullptr;
 };
 
 Settings settings;
@@ -107,11 +108,11 @@ class CheckpointPath {
   size_t size_ = 0;
 };
 
-void log_call(const char* name, const CheckpointPath& path, const CheckpointPath& other) {
+void log_call(const char* result, const char* name, const CheckpointPath& path, const CheckpointPath& other) {
   char line[1200];
   const int length =
-      std::snprintf(line, sizeof line, "%d %s %s %s%s%s\n", getpid(), gettid() == getpid() ? "main" : "other", name,
-                    path.text(), path.is_empty() || other.is_empty() ? "" : " ", other.text());
+      std::snprintf(line, sizeof line, "%d %s %s %s %s%s%s\n", getpid(), gettid() == getpid() ? "main" : "other",
+                    result, name, path.text(), path.is_empty() || other.is_empty() ? "" : " ", other.text());
   const long log = syscall(SYS_openat, AT_FDCWD, settings.log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (log < 0 || syscall(SYS_write, log, line, length) != length) std::abort();
   syscall(SYS_close, log);
@@ -127,10 +128,11 @@ constexpr int kTear = -1;
 // Returns 0 if the call is to be made, kTear, or the errno that it is to return.
 int intercept(const char* name, const CheckpointPath& path, const CheckpointPath& other = {}) {
   if (path.is_empty() && other.is_empty()) return 0;
-  log_call(name, path, other);
-  if (++calls != settings.number) return 0;
-  if (settings.result == "kill") kill_process();
-  return settings.result == "tear" ? kTear : std::atoi(settings.result.data());
+  const bool is_chosen = ++calls == settings.number;
+  log_call(is_chosen ? settings.result : "none", name, path, other);
+  if (!is_chosen) return 0;
+  if (std::strcmp(settings.result, "kill") == 0) kill_process();
+  return std::strcmp(settings.result, "tear") == 0 ? kTear : std::atoi(settings.result);
 }
 
 template <class... Arguments>

@@ -95,7 +95,10 @@ std::string name_step(int step) { return "step-0000000" + std::to_string(step); 
 
 // One call of a run. The paths are relative to the run folder.
 struct Call {
-  std::string thread, name, path, target;  // the target of a rename; otherwise empty
+  std::string thread;
+  std::string result;  // see intercepted_calls.cpp
+  std::string name, path;
+  std::string target;  // of a rename; otherwise empty
 
   bool operator==(const Call&) const = default;
   // Opening a file to read or to sync it does not change the disk.
@@ -103,7 +106,7 @@ struct Call {
 };
 
 std::ostream& operator<<(std::ostream& stream, const Call& call) {
-  return stream << call.thread << ' ' << call.name << ' ' << call.path << ' ' << call.target;
+  return stream << call.thread << ' ' << call.result << ' ' << call.name << ' ' << call.path << ' ' << call.target;
 }
 
 // `result`: see intercepted_calls.cpp. Empty: nothing happens at any call.
@@ -124,7 +127,7 @@ std::vector<Call> read_calls() {
     std::istringstream words(line);
     std::string process;
     Call call;
-    words >> process >> call.thread >> call.name >> call.path >> call.target;
+    words >> process >> call.thread >> call.result >> call.name >> call.path >> call.target;
     processes.insert(process);
     calls.push_back(call);
   }
@@ -280,8 +283,8 @@ std::vector<Trial> choose(const std::vector<Trial>& trials, const std::vector<Ca
   return chosen;
 }
 
-// Runs the host with the call of the trial disturbed. Checks that it made the same calls as the whole run up to this
-// one.
+// Runs the host. Checks that it made the same calls as the whole run up to the call of the trial, and that this is the
+// call at which something happened.
 Outcome disturb(const std::string& name, const Setup& setup, const WholeRun& whole, const Trial& trial) {
   fs::remove_all(runs_of(name));
   const Outcome outcome = run_host(arguments_of(name, setup), intercept(name, trial.index + 1, trial.result));
@@ -289,7 +292,9 @@ Outcome disturb(const std::string& name, const Setup& setup, const WholeRun& who
   REQUIRE(calls.size() > trial.index);
   size_t same = 0;
   while (same < trial.index && calls[same] == whole.calls[same]) ++same;
-  CHECK(calls[same] == whole.calls[same]);
+  Call expected = whole.calls[same];
+  if (same == trial.index) expected.result = trial.result;
+  CHECK(calls[same] == expected);
   return outcome;
 }
 
@@ -373,7 +378,7 @@ void check_random_kills(const Setup& setup, int count) {
 
 // Returns the names of the calls that change checkpoints, as strace(1) has seen them and as intercepted_calls.cpp names
 // them. A call that is unknown here keeps its name. Calls that fail change nothing.
-std::vector<std::string> read_traced_changes() {
+std::string read_traced_changes() {
   const std::set<std::string> reading{"access",   "close",      "faccessat2", "fcntl",      "fstat",   "getdents64",
                                       "lseek",    "lstat",      "mmap",       "newfstatat", "pread64", "read",
                                       "readlink", "readlinkat", "stat",       "statfs",     "statx"};
@@ -381,7 +386,7 @@ std::vector<std::string> read_traced_changes() {
       {"mkdirat", "mkdir"}, {"openat", "create"},     {"renameat", "rename"}, {"renameat2", "rename"},
       {"rmdir", "unlink"},  {"symlinkat", "symlink"}, {"unlinkat", "unlink"}};
   std::ifstream trace(tenon::test_folder() / "strace.txt");
-  std::vector<std::string> changes;
+  std::string changes;
   for (std::string line; std::getline(trace, line);) {  // 4711 write(7</some/checkpoints/file>, ...
     if (line.find("/checkpoints") == std::string::npos) continue;
     const size_t begin = line.find_first_not_of("0123456789 ");
@@ -390,7 +395,7 @@ std::vector<std::string> read_traced_changes() {
         (name == "openat" && line.find("O_CREAT") == std::string::npos))
       continue;
     const auto found = names.find(name);
-    changes.push_back(found == names.end() ? name : found->second);
+    changes += (found == names.end() ? name : found->second) + ' ';
   }
   return changes;
 }
@@ -398,9 +403,9 @@ std::vector<std::string> read_traced_changes() {
 }  // namespace
 
 TEST_CASE("every call that changes a checkpoint is intercepted") {
-  std::vector<std::string> intercepted;
+  std::string intercepted;
   for (const Call& call : run_whole(kSynchronous).calls)
-    if (call.changes()) intercepted.push_back(call.name);
+    if (call.changes()) intercepted += call.name + ' ';
   const std::string strace = "strace -f -qq -y -s 0 -o strace.txt -e trace=%file,%desc";
   CHECK(run_host(arguments_of("traced", kSynchronous), strace).exit_code == 0);
   CHECK(read_traced_changes() == intercepted);
