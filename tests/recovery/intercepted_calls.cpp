@@ -71,10 +71,10 @@ class CheckpointPath {
       size = static_cast<size_t>(length);
       if (path[0] != '\0') whole[size++] = '/';
     }
-    const size_t rest = std::strlen(path);
-    if (size + rest > sizeof whole) return;
-    std::memcpy(whole + size, path, rest);
-    shorten({whole, size + rest});
+    const std::string_view rest = path;
+    if (size + rest.size() > sizeof whole) return;
+    rest.copy(whole + size, rest.size());
+    shorten({whole, size + rest.size()});
   }
 
   bool is_empty() const { return size_ == 0; }
@@ -100,7 +100,7 @@ class CheckpointPath {
 
   void add(std::string_view part) {
     if (size_ + part.size() >= sizeof text_) std::abort();
-    std::memcpy(text_ + size_, part.data(), part.size());
+    part.copy(text_ + size_, part.size());
     size_ += part.size();
   }
 
