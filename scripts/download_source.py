@@ -5,7 +5,8 @@ PINS is a file such as scripts/opencv.txt, with one package, its version and the
 the file in DIR and prints its path.
 
 `pip download` would do the same, but runs the build script of the package to learn its name, and for that installs the
-packages that the script needs, which nothing pins. The index is that of pip: PIP_INDEX_URL, its configuration, or PyPI.
+packages that the script needs, which nothing pins. The index and the certificates are those of pip: PIP_INDEX_URL and
+PIP_CERT, its configuration, or else PyPI and the certificates of the machine.
 
 Exit codes: 0 success, 1 the file cannot be downloaded or has another SHA-256, 2 wrong arguments.
 """
@@ -14,6 +15,7 @@ import html.parser
 import os
 import pathlib
 import re
+import ssl
 import subprocess
 import sys
 import urllib.parse
@@ -38,9 +40,23 @@ class Links(html.parser.HTMLParser):
             self.found.append(dict(attrs)["href"])
 
 
+def find_setting_of_pip(name):
+    """Of an environment variable or a configuration file; empty if neither has it."""
+    value = os.environ.get(f"PIP_{name.upper().replace('-', '_')}")
+    if value:
+        return value
+    configured = subprocess.run([sys.executable, "-m", "pip", "config", "get", f"global.{name}"], text=True,
+                                capture_output=True, check=False)
+    return configured.stdout.strip()
+
+
 def read(url):
     try:
-        with urllib.request.urlopen(url, timeout=60) as response:  # pip.conf may name a file: URL, too
+        context = ssl.create_default_context()
+        certificates = find_setting_of_pip("cert")
+        if certificates:
+            context.load_verify_locations(certificates)
+        with urllib.request.urlopen(url, timeout=60, context=context) as response:  # pip.conf may name a file: URL, too
             return response.read()
     except (OSError, ValueError) as error:
         raise Failure(f"{url}: {error}") from None
@@ -62,17 +78,10 @@ def read_pinned(url, pin):
     return content
 
 
-def find_index():
-    if os.environ.get("PIP_INDEX_URL"):
-        return os.environ["PIP_INDEX_URL"]
-    configured = subprocess.run([sys.executable, "-m", "pip", "config", "get", "global.index-url"], text=True,
-                                capture_output=True, check=False)
-    return configured.stdout.strip() or "https://pypi.org/simple"
-
-
 def find_file(name, version):
     """The address of the source distribution."""
-    page = f"{find_index().rstrip('/')}/{re.sub(r'[-_.]+', '-', name).lower()}/"
+    index = find_setting_of_pip("index-url") or "https://pypi.org/simple"
+    page = f"{index.rstrip('/')}/{re.sub(r'[-_.]+', '-', name).lower()}/"
     links = Links()
     links.feed(read(page).decode("utf-8", "replace"))
     # A distribution is named NAME-VERSION.tar.gz, and the name may have underscores.
