@@ -126,6 +126,12 @@ TEST_CASE("a run that resumes removes what a killed run left, but not the checkp
   CHECK(list_names(scratch.path()) == Names{"latest", "step-00000003", "step-00000004"});
 }
 
+// Also for root: a link to itself.
+void make_unreadable(const std::filesystem::path& file) {
+  std::filesystem::remove(file);
+  std::filesystem::create_symlink(file.filename(), file);
+}
+
 TEST_CASE("the best checkpoints are kept in addition to the newest, and best is a link to the first of them") {
   const Scratch scratch;
   const auto write = [](CheckpointStore& store, int64_t step, double loss) {
@@ -161,12 +167,29 @@ TEST_CASE("the best checkpoints are kept in addition to the newest, and best is 
     const CheckpointStore store(scratch.path(), {1, "validation/accuracy", true});
     CHECK(best() == "step-00000002");
   }
-  SUBCASE("a checkpoint with an unreadable manifest is ignored") {
+  SUBCASE("a checkpoint with a damaged manifest is ignored") {
     std::ofstream(scratch / "step-00000005/manifest.json") << "{";
     CheckpointStore store(scratch.path(), {1, "validation/loss", false, 1});
     CHECK(best() == "step-00000002");
     write(store, 7, 0.6);
     CHECK(list_names(scratch.path()) == Names{"best", "latest", "step-00000002", "step-00000007"});
+  }
+  SUBCASE("a checkpoint with a manifest that cannot be read is never removed") {
+    const std::filesystem::path manifest = scratch / "step-00000005/manifest.json";
+    const Names before = list_names(scratch.path());
+    SUBCASE("by a store that wrote or read it before") {
+      CheckpointStore store(scratch.path(), {1, "validation/loss", false, 1});
+      make_unreadable(manifest);
+      write(store, 7, 0.6);
+      CHECK(best() == "step-00000005");
+      CHECK(list_names(scratch.path()) == Names{"best", "latest", "step-00000005", "step-00000007"});
+    }
+    SUBCASE("by a store that is opened afterwards") {
+      make_unreadable(manifest);
+      const auto open = [&] { CheckpointStore(scratch.path(), {1, "validation/loss"}, scratch / "step-00000006"); };
+      CHECK(contains(find_error(ErrorKind::checkpoint, open), "step-00000005/manifest.json: "));
+      CHECK(list_names(scratch.path()) == before);
+    }
   }
 }
 

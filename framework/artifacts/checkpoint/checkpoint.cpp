@@ -72,27 +72,42 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention, const fs:
   const auto checkpoints = list_checkpoint_folders(folder_);
   if (checkpoints.empty()) return;
   point_at(kLatest, checkpoints.front());
-  std::vector<fs::path> kept = find_best();
+  read_scores(checkpoints);
+  std::vector<fs::path> kept = find_best(checkpoints);
   if (!kept.empty()) point_at(kBest, kept.front());
   if (resumed_from.empty()) return;
   kept.push_back(resumed_from);  // a newer checkpoint may be damaged
-  remove_surplus(kept);
+  remove_surplus(checkpoints, kept);
 }
 
-// Returns the best checkpoints, best first. Among equals the earlier comes first. Skips unreadable manifests.
-std::vector<fs::path> CheckpointStore::find_best() const {
-  if (retention_.metric.empty()) return {};
-  std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
-  std::ranges::reverse(checkpoints);
-  std::vector<std::pair<double, fs::path>> found;
+// A manifest that cannot be read is an error, because its checkpoint may be the best, and would be removed.
+void CheckpointStore::read_scores(const std::vector<fs::path>& checkpoints) {
+  if (retention_.metric.empty()) return;
   for (const fs::path& path : checkpoints) {
+    const fs::path file = path / kManifestFile;
+    std::error_code unknown;
+    const fs::file_status status = fs::status(file, unknown);
+    if (fs::status_known(status) && !fs::is_regular_file(status)) continue;  // incomplete
+    const std::string text = read_manifest_text(path);
     try {
-      for (const auto& [name, value] : read_manifest(path).metrics)
-        if (name == retention_.metric && !std::isnan(value))
-          found.emplace_back(retention_.is_larger_better ? -value : value, path);
-    } catch (const support::Error&) {
+      remember_score(path, parse_checkpoint_manifest(text, file).metrics);
+    } catch (const support::Error&) {  // damaged
     }
   }
+}
+
+void CheckpointStore::remember_score(const fs::path& checkpoint, const MetricValues& metrics) {
+  scores_.erase(checkpoint);
+  for (const auto& [name, value] : metrics)
+    if (name == retention_.metric && !std::isnan(value))
+      scores_[checkpoint] = retention_.is_larger_better ? -value : value;
+}
+
+// Returns the best checkpoints, best first. Among equals the earlier comes first. Does not read the manifests again.
+std::vector<fs::path> CheckpointStore::find_best(const std::vector<fs::path>& checkpoints) const {
+  std::vector<std::pair<double, fs::path>> found;
+  for (auto path = checkpoints.rbegin(); path != checkpoints.rend(); ++path)
+    if (const auto score = scores_.find(*path); score != scores_.end()) found.emplace_back(score->second, *path);
   std::ranges::stable_sort(found, {}, &std::pair<double, fs::path>::first);
   std::vector<fs::path> best;
   for (auto& [value, path] : found)
@@ -128,7 +143,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     std::string digest = write_safetensors(path, tensors, metadata, kOfCheckpoints, SyncedBy::containing_folder);
     manifest.files.push_back({file, support::read_file_size(path, kOfCheckpoints), std::move(digest)});
   };
-  const Metadata metadata = make_weights_metadata(contents.class_names, contents.model_sizes);
+  const Metadata metadata = make_weights_metadata(contents.class_names, contents.model_sizes, contents.fitted_data);
   const auto parts =
       contents.parts.has_model ? std::vector{contents.model} : divide_model(contents.model, contents.most_model_bytes);
   const auto count = contents.parts.has_model ? contents.parts.ranks : static_cast<int64_t>(parts.size());
@@ -160,15 +175,17 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   write_text(kManifestDigestFile, print_manifest_digest(text));
   folder.commit();
   replace_link_durably(folder_ / kLatest, name, kOfCheckpoints);
-  const std::vector<fs::path> best = find_best();
+  remember_score(folder_ / name, contents.metrics);
+  const std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
+  const std::vector<fs::path> best = find_best(checkpoints);
   if (!best.empty()) point_at(kBest, best.front());
-  if (can_be_resumed) remove_surplus(best);
+  if (can_be_resumed) remove_surplus(checkpoints, best);
   return folder_ / name;
 }
 
-void CheckpointStore::remove_surplus(const std::vector<fs::path>& kept) const {
+void CheckpointStore::remove_surplus(const std::vector<fs::path>& checkpoints,
+                                     const std::vector<fs::path>& kept) const {
   const auto latest = find_linked_checkpoint(folder_, kLatest);
-  const std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
   for (size_t i = checkpoints.size(); i-- > static_cast<size_t>(retention_.keep);) {
     const fs::path& path = checkpoints[i];
     if (path != latest && std::ranges::find(kept, path) == kept.end()) remove_folder_durably(path, kOfCheckpoints);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
+#include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/model_sizes.h"
@@ -50,6 +51,7 @@ struct CheckpointContents {
   std::map<std::string, std::string> texts = {};  // additional files by name
   config::ClassNames class_names = {};            // in the manifest and in the metadata of model.safetensors
   ModelSizes model_sizes = {};                    // in the metadata of model.safetensors
+  FittedData fitted_data = {};                    // in the metadata of model.safetensors
   std::vector<ExcludedTensor> excluded = {};      // frozen parameters that `model` lacks
   AwaitedParts parts = {};
   uint64_t most_model_bytes = kMostModelBytes;  // of a file of the model
@@ -67,8 +69,9 @@ struct Retention {
 class CheckpointStore {
  public:
   // Opens an existing folder. Removes incomplete files of an earlier crash, and points `latest` to the newest and
-  // `best` to the best checkpoint. If the run resumes in its folder, `resumed_from` is the checkpoint; then also
-  // removes surplus checkpoints, which a run that was killed may leave. REQUIRES: keep >= 1, keep_best >= 1.
+  // `best` to the best checkpoint. Ignores damaged checkpoints. If the run resumes in its folder, `resumed_from` is the
+  // checkpoint; then also removes surplus checkpoints, which a run that was killed may leave. REQUIRES: keep >= 1,
+  // keep_best >= 1.
   CheckpointStore(std::filesystem::path folder, Retention retention, const std::filesystem::path& resumed_from = {});
 
   // Writes a checkpoint, updates the links `latest` and `best`, and then removes surplus checkpoints. Replaces a
@@ -77,13 +80,19 @@ class CheckpointStore {
   std::filesystem::path write(const CheckpointContents& contents);
 
  private:
-  std::vector<std::filesystem::path> find_best() const;
+  // `checkpoints`: those in the folder, newest first.
+  void read_scores(const std::vector<std::filesystem::path>& checkpoints);
+  void remember_score(const std::filesystem::path& checkpoint, const MetricValues& metrics);
+  std::vector<std::filesystem::path> find_best(const std::vector<std::filesystem::path>& checkpoints) const;
   void point_at(const char* link, const std::filesystem::path& checkpoint) const;
-  // Removes the checkpoints that are neither among the newest nor in `kept`.
-  void remove_surplus(const std::vector<std::filesystem::path>& kept) const;
+  // Removes those that are neither among the newest nor in `kept`.
+  void remove_surplus(const std::vector<std::filesystem::path>& checkpoints,
+                      const std::vector<std::filesystem::path>& kept) const;
 
   std::filesystem::path folder_;
   Retention retention_;
+  // The metric of each checkpoint that has it, with the sign that makes less better.
+  std::map<std::filesystem::path, double> scores_;
 };
 
 inline constexpr const char* kLatest = "latest";

@@ -34,6 +34,13 @@ bool is_whole(const fs::path& checkpoint) {
   }
 }
 
+// Also true if this is unknown: an overlooked checkpoint could be removed.
+bool may_be_folder(const fs::path& path) {
+  std::error_code unknown;
+  const fs::file_status status = fs::status(path, unknown);
+  return !fs::status_known(status) || fs::is_directory(status);
+}
+
 }  // namespace
 
 std::string name_checkpoint_folder(int64_t step) {
@@ -51,12 +58,11 @@ std::optional<int64_t> parse_checkpoint_folder(const std::string& name) {
 }
 
 std::vector<fs::path> list_checkpoint_folders(const fs::path& checkpoints) {
+  if (!may_be_folder(checkpoints)) return {};
   std::vector<std::pair<int64_t, fs::path>> found;
-  std::error_code error;
-  for (fs::directory_iterator entry(checkpoints, error), end; !error && entry != end; entry.increment(error)) {
-    std::error_code ignored;
-    const auto step = parse_checkpoint_folder(entry->path().filename().string());
-    if (step && entry->is_directory(ignored)) found.emplace_back(*step, entry->path());
+  for (fs::path& entry : support::list_folder(checkpoints, support::ErrorKind::checkpoint)) {
+    const auto step = parse_checkpoint_folder(entry.filename().string());
+    if (step && may_be_folder(entry)) found.emplace_back(*step, std::move(entry));
   }
   std::ranges::sort(found, std::greater());
   std::vector<fs::path> folders;

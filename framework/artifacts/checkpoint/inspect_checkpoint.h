@@ -16,7 +16,7 @@ std::string name_checkpoint_folder(int64_t step);
 std::optional<int64_t> parse_checkpoint_folder(const std::string& name);
 
 // Returns the checkpoints of a run, newest first, by the names of the folders in its checkpoints/. Empty if there is no
-// such folder.
+// such folder. Throws Error if the folder cannot be listed.
 std::vector<std::filesystem::path> list_checkpoint_folders(const std::filesystem::path& checkpoints);
 
 // Returns `path` if it is a file or a checkpoint folder. For a run folder returns the newest checkpoint: the target of
