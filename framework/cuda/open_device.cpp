@@ -48,9 +48,10 @@ const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
   if (!support::path_exists(file))
     refuse(
         file.string() +
-        ": is missing, so this Tenon was built without CUDA; of its packages only the wheel has it; a build from "
-        "source needs CUDA's headers and LibTorch's CUDA libraries: run scripts/dependencies --cuda, which downloads "
-        "them, and build again; or configure with -DTENON_CUDA=ON, which reports missing parts");
+        ": is missing, so this Tenon was built without CUDA; expected a Tenon with CUDA: of its packages the wheel, or "
+        "a "
+        "build from source with CUDA's headers and LibTorch's CUDA libraries: run scripts/dependencies --cuda, which "
+        "downloads them, and build again; -DTENON_CUDA=ON reports missing parts");
   // The library is never closed, because LibTorch does not support that.
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) refuse_unloadable(file, dlerror());

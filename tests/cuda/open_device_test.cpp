@@ -39,7 +39,7 @@ TEST_CASE("a host without the library reports that it was built without CUDA") {
   CAPTURE(text);
   CHECK(text.starts_with("run.toml:2:10: run.device is \"cuda\": /nowhere/libtenon_cuda.so: is missing"));
   CHECK(has(text, "run scripts/dependencies --cuda"));
-  CHECK(has(text, "configure with -DTENON_CUDA=ON"));
+  CHECK(has(text, "-DTENON_CUDA=ON reports missing parts"));
 }
 
 TEST_CASE("a library with a missing dependency is refused with its name and the command that installs it") {

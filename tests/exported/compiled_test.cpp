@@ -179,7 +179,7 @@ TEST_CASE("a wrong description of compiled graphs is refused") {
 TEST_CASE("machine code in a file that others can write is refused before it is read") {
   const std::filesystem::path path = tenon::test_folder() / "shared.pt2";
   std::filesystem::copy_file(archive_path("cnn_compiled"), path);
-  std::filesystem::permissions(path, std::filesystem::perms::others_write, std::filesystem::perm_options::add);
+  std::filesystem::permissions(path, std::filesystem::perms{0646});
   check_refused(path, "is writable by others, mode 0646; expected that only you and root can write it");
   CHECK_NOTHROW(open_archive(path));
 }

@@ -27,9 +27,9 @@ if [ -z "$python" ]; then
   exit 77
 fi
 
-# with_pip ARGUMENT...: runs pip without a network.
+# with_pip ARGUMENT...: runs pip without a network. Debian's pip refuses --prefix, even for a folder of the test (PEP 668).
 with_pip() {
-  PIP_ROOT_USER_ACTION=ignore "$python" -m pip --quiet --disable-pip-version-check "$@" 2>"$work/pip.log" || {
+  PIP_ROOT_USER_ACTION=ignore PIP_BREAK_SYSTEM_PACKAGES=1 "$python" -m pip --quiet --disable-pip-version-check "$@" 2>"$work/pip.log" || {
     cat "$work/pip.log"
     exit 1
   }
