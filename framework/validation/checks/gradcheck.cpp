@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <sstream>
+
+#include "framework/validation/session/check.h"
 
 namespace tenon::validation {
 
@@ -29,22 +32,39 @@ double evaluate(const std::function<at::Tensor()>& function) {
   return function().item<double>();
 }
 
-// Steps from an element in both directions. Curvature needs a small step, rounding errors a large one. A large
-// gradient, such as that of batch normalisation of nearly equal values, also needs a step that changes the function by
-// about 1e-4.
+// A gradient such as that of batch normalisation of nearly equal values. It grows rounding errors.
+bool is_steep(double gradient) { return std::abs(gradient) > 1e4; }
+
+// Steps from an element in both directions. Curvature needs a small step, rounding errors a large one. A steep function
+// also needs steps that change it by about 1e-4 and 1e-5.
 std::vector<double> choose_steps(double element, double gradient) {
   std::vector<double> steps;
   for (const double relative : {1e-6, 1e-4, 1e-8}) steps.push_back(relative * std::max(1.0, std::abs(element)));
-  const double changes_little = 1e-4 / std::abs(gradient);
-  if (changes_little < steps.back()) steps.push_back(changes_little);
+  if (is_steep(gradient))
+    for (const double change : {1e-4, 1e-5}) steps.push_back(change / std::abs(gradient));
   return steps;
 }
 
-bool matches(const std::function<at::Tensor()>& function, const at::Tensor& flat, int64_t index, double gradient,
-             double& numerical) {
+bool are_close(double left, double right, double relative = 1e-3) {
+  return std::abs(left - right) <= 1e-6 + relative * std::max(std::abs(left), std::abs(right));
+}
+
+struct ComparedElement {
+  enum class Result { is_close, differs, inconclusive };
+  Result result;
+  double numerical;  // with `differs`, the numerical gradient that two steps gave
+};
+
+// A gradient differs if two steps give the same numerical gradient, and it is another one. If each step gives a
+// different one, the function is too steep for its rounding errors.
+ComparedElement compare_element(const std::function<at::Tensor()>& function, const at::Tensor& flat, int64_t index,
+                                double gradient) {
   const at::NoGradGuard no_grad;
   const at::Tensor element = flat[index];
   const double before = element.item<double>();
+  const double tolerance = is_steep(gradient) ? 1e-2 : 1e-3;
+  std::vector<double> found;
+  std::optional<double> repeated;
   for (const double step : choose_steps(before, gradient)) {
     const double right = before + step;
     const double left = before - step;
@@ -53,11 +73,13 @@ bool matches(const std::function<at::Tensor()>& function, const at::Tensor& flat
     element.fill_(left);
     const double below = evaluate(function);
     element.fill_(before);
-    numerical = (above - below) / (right - left);
-    const double scale = std::max(std::abs(gradient), std::abs(numerical));
-    if (std::abs(gradient - numerical) <= 1e-6 + 1e-3 * scale) return true;
+    const double numerical = (above - below) / (right - left);
+    if (are_close(gradient, numerical, tolerance)) return {ComparedElement::Result::is_close, numerical};
+    if (std::ranges::any_of(found, [&](double earlier) { return are_close(earlier, numerical); })) repeated = numerical;
+    found.push_back(numerical);
   }
-  return false;
+  if (repeated) return {ComparedElement::Result::differs, *repeated};
+  return {ComparedElement::Result::inconclusive, found.back()};
 }
 
 // Chooses elements of one variable: the one with the largest gradient and some random ones. With many variables it
@@ -72,12 +94,13 @@ std::set<int64_t> choose_elements(const at::Tensor& gradient, size_t variables) 
 
 }  // namespace
 
-std::string compare_gradients(const std::function<at::Tensor()>& function, const std::vector<NamedVariable>& variables,
-                              uint64_t seed) {
+GradientComparison compare_gradients(const std::function<at::Tensor()>& function,
+                                     const std::vector<NamedVariable>& variables, uint64_t seed) {
   const OneThread one_thread;
   for (const NamedVariable& variable : variables) variable.tensor.mutable_grad().reset();
   function().backward();
   torch::manual_seed(seed);
+  GradientComparison comparison;
   for (const NamedVariable& variable : variables) {
     const at::Tensor gradient = variable.tensor.grad();
     if (variable.tensor.numel() == 0) continue;
@@ -86,15 +109,28 @@ std::string compare_gradients(const std::function<at::Tensor()>& function, const
     const at::Tensor flat = variable.tensor.detach().view(-1);
     for (const int64_t index : choose_elements(slopes, variables.size())) {
       const double slope = slopes[index].item<double>();
-      double numerical = 0;
-      if (matches(function, flat, index, slope, numerical)) continue;
+      const ComparedElement compared = compare_element(function, flat, index, slope);
+      ++comparison.compared;
+      if (compared.result == ComparedElement::Result::inconclusive) ++comparison.inconclusive;
+      if (compared.result != ComparedElement::Result::differs) continue;
       std::ostringstream text;
       text << "the gradient with respect to element " << index << " of " << variable.name << " is " << slope
-           << "; the numerical gradient is " << numerical;
-      return text.str();
+           << "; the numerical gradient is " << compared.numerical;
+      comparison.difference = text.str();
+      return comparison;
     }
   }
-  return "";
+  return comparison;
+}
+
+void require_equal_gradients(Session& session, const std::function<at::Tensor()>& function,
+                             const std::vector<NamedVariable>& variables) {
+  const GradientComparison comparison = compare_gradients(function, variables, session.seed);
+  if (!comparison.difference.empty()) throw Failed(comparison.difference);
+  if (comparison.inconclusive == 0) return;
+  session.warn(std::to_string(comparison.inconclusive) + " of " + std::to_string(comparison.compared) +
+               " gradients could not be compared: each step size gives another numerical gradient, because the "
+               "function is too steep for its rounding errors; try other sizes with --params");
 }
 
 }  // namespace tenon::validation

@@ -199,8 +199,7 @@ void check_model_gradcheck(Session& session) {
         sum = sum + (output * (at::rand(output.sizes(), at::kDouble) + 0.5)).sum();
     return sum;
   };
-  const std::string difference = compare_gradients(function, variables, session.seed);
-  if (!difference.empty()) throw Failed(difference);
+  require_equal_gradients(session, function, variables);
 }
 
 void check_model_autocast(Session& session) {
