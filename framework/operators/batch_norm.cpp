@@ -282,6 +282,13 @@ bool is_frozen(const at::Tensor& running_mean) {
   return !frozen.empty() && running_mean.defined() && frozen.contains(running_mean.const_data_ptr());
 }
 
+// As torch.nn.functional.batch_norm does, which not every model calls. The variance of one value is undefined: the
+// running variance would be NaN.
+void require_several_values(const at::Tensor& input) {
+  const bool has_one = input.dim() > 1 && input.numel() > 0 && input.numel() == input.size(1);
+  TORCH_CHECK(!has_one, kOneValuePerChannel, ", got input size ", input.sizes());
+}
+
 at::Tensor batch_norm(const at::Tensor& input, const std::optional<at::Tensor>& weight_,
                       const std::optional<at::Tensor>& bias_, const std::optional<at::Tensor>& running_mean_,
                       const std::optional<at::Tensor>& running_variance_, bool training, double momentum,
@@ -294,6 +301,7 @@ at::Tensor batch_norm(const at::Tensor& input, const std::optional<at::Tensor>& 
   if (uses_batch) {
     if (const auto replacement = batch_norm_hooks().normalise)
       return replacement(input, weight, bias, running_mean, running_variance, momentum, epsilon);
+    require_several_values(input);
     if (has_fast_kernel(input, weight, bias, running_mean, running_variance))
       return normalise_images(input, weight, bias, running_mean, running_variance, momentum, epsilon);
   }

@@ -14,6 +14,10 @@
 
 namespace tenon::operators {
 
+// The start of LibTorch's message about a batch norm that has one value per channel in training. The replaced operator
+// throws c10::Error with the same text, also for models that do not use torch::nn.
+inline constexpr const char* kOneValuePerChannel = "Expected more than 1 value per channel when training";
+
 // What batch_norm does in training, on the CPU and on CUDA devices. Change it on the training thread, between two
 // calls.
 struct BatchNormHooks {

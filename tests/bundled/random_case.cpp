@@ -3,7 +3,9 @@
 #include <ATen/Parallel.h>
 #include <torch/types.h>
 
-#include "framework/pipeline/build/load_weights.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/pipeline/state/stored_tensors.h"
+#include "tests/doctest_with_torch.h"
 
 namespace tenon::bundled {
 
@@ -63,12 +65,15 @@ std::vector<int64_t> join(std::vector<int64_t> front, const std::vector<int64_t>
 std::vector<at::Tensor> read_reference(const std::string& file, at::ScalarType dtype,
                                        const std::vector<std::pair<std::string, int64_t>>& components) {
   at::set_num_threads(1);  // the tensors are too small for more threads
-  std::vector<plugins::NamedTensor> named;
-  for (const auto& [component, columns] : components)
-    named.push_back({component, torch::empty({kRandomCases, columns}, dtype), false});
-  pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/" + file + ".safetensors", named);
+  const artifacts::SafetensorsFile stored(TENON_SOURCE_DIR "/tests/parity/reference/" + file + ".safetensors");
   std::vector<at::Tensor> tables;
-  for (const plugins::NamedTensor& tensor : named) tables.push_back(tensor.tensor.to(torch::kDouble));
+  for (const auto& [component, columns] : components) {
+    const artifacts::TensorView* const found = stored.find(component);
+    REQUIRE(found);
+    const at::Tensor table = pipeline::copy_stored(*found);
+    REQUIRE(table.sizes() == at::IntArrayRef({kRandomCases, columns}));
+    tables.push_back(table.to(dtype).to(torch::kDouble));
+  }
   return tables;
 }
 

@@ -26,7 +26,7 @@ using Overrides = std::vector<std::string>;
 const Overrides kCommon{"run.deterministic=true",
                         "data.workers=0",
                         "data.batch_size=6",
-                        "data.train.subset=\"6%\"",
+                        "data.train.subset=\"7%\"",
                         "data.validation.subset=\"30%\"",
                         "data.validation_batch_size=40",
                         "train={epochs=2}",

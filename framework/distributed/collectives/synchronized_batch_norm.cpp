@@ -64,6 +64,9 @@ class Normalisation : public torch::autograd::Function<Normalisation> {
                             double momentum, double epsilon) {
     const at::Tensor values = input.to(at::kFloat);
     const Statistics all = gather_statistics(values);
+    // Not on a device, which would have to be waited for. There the running variance stays finite, see below.
+    TORCH_CHECK(!all.count.is_cpu() || all.count.item<double>() != 1, operators::kOneValuePerChannel,
+                ", got input size ", input.sizes(), " on one rank and none on the others");
     if (running_mean.defined()) {
       at::Tensor(running_mean).lerp_(all.mean.to(running_mean.scalar_type()), momentum);
       const at::Tensor unbiased = all.variance * all.count / (all.count - 1).clamp_min(1);

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "framework/pipeline/device/readback.h"
+#include "framework/pipeline/device/tensor_storage.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 
@@ -105,41 +107,64 @@ void refuse_gradient(const Training& training, const std::string& parameter, int
 
 namespace {
 
-// [n] bool in host memory. A largest magnitude is finite if and only if all elements are, and LibTorch computes those
-// of many tensors with one kernel. Groups by dtype keep that fast.
-std::vector<bool> are_finite(const std::vector<at::Tensor>& tensors) {
-  std::map<at::ScalarType, std::vector<size_t>> groups;
-  for (size_t i = 0; i < tensors.size(); ++i) groups[tensors[i].scalar_type()].push_back(i);
-  std::vector<at::Tensor> found;
-  std::vector<size_t> order;
-  for (const auto& [dtype, indices] : groups) {
+// The largest magnitude in each tensor, in host memory; NaN if an element is NaN. LibTorch computes those of many
+// tensors with one kernel. Groups by dtype and device keep that fast.
+std::vector<double> read_magnitudes(const std::vector<at::Tensor>& tensors) {
+  std::map<std::pair<bool, at::ScalarType>, std::vector<size_t>> groups;
+  for (size_t i = 0; i < tensors.size(); ++i) groups[{tensors[i].is_cpu(), tensors[i].scalar_type()}].push_back(i);
+  std::map<bool, std::vector<at::Tensor>> found;  // by whether they are in host memory
+  std::map<bool, std::vector<size_t>> order;
+  for (const auto& [key, indices] : groups) {
     std::vector<at::Tensor> members;
     for (const size_t i : indices) members.push_back(tensors[i]);
-    found.push_back(at::stack(at::_foreach_norm(members, std::numeric_limits<double>::infinity())).isfinite());
-    order.insert(order.end(), indices.begin(), indices.end());
+    const bool is_cpu = key.first;
+    found[is_cpu].push_back(
+        at::stack(at::_foreach_norm(members, std::numeric_limits<double>::infinity())).to(at::kDouble));
+    order[is_cpu].insert(order[is_cpu].end(), indices.begin(), indices.end());
   }
-  std::vector<bool> finite(tensors.size());
-  if (found.empty()) return finite;
-  const at::Tensor all = at::cat(found).cpu();
-  for (size_t i = 0; i < order.size(); ++i) finite[order[i]] = all.const_data_ptr<bool>()[i];
-  return finite;
+  std::vector<double> magnitudes(tensors.size());
+  for (const auto& [is_cpu, parts] : found) {
+    const at::Tensor all = at::cat(parts).cpu();
+    for (size_t i = 0; i < order[is_cpu].size(); ++i) magnitudes[order[is_cpu][i]] = all.const_data_ptr<double>()[i];
+  }
+  return magnitudes;
+}
+
+bool has_magnitude(const at::Tensor& tensor) {
+  return at::isFloatingType(tensor.scalar_type()) && tensor.numel() > 0 && has_storage(tensor);
 }
 
 }  // namespace
 
-std::string find_non_finite(std::span<const plugins::NamedTensor> tensors, bool only_trainable) {
+std::set<std::string> list_infinite_buffers(std::span<const plugins::NamedTensor> tensors) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> checked;
   std::vector<std::string> names;
   for (const plugins::NamedTensor& named : tensors) {
-    if ((only_trainable && !named.trainable) || !at::isFloatingType(named.tensor.scalar_type())) continue;
-    if (named.tensor.numel() == 0) continue;  // it has no magnitude
+    if (named.trainable || !has_magnitude(named.tensor)) continue;
     checked.push_back(named.tensor.detach());
     names.push_back(named.name);
   }
-  const std::vector<bool> finite = are_finite(checked);
-  const auto bad = std::ranges::find(finite, false);
-  return bad == finite.end() ? "" : names[static_cast<size_t>(bad - finite.begin())];
+  const std::vector<double> magnitudes = read_magnitudes(checked);
+  std::set<std::string> infinite;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (std::isinf(magnitudes[i])) infinite.insert(names[i]);
+  return infinite;
+}
+
+const CheckedTensor* find_non_finite(std::span<const CheckedTensor> tensors) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> checked;
+  std::vector<const CheckedTensor*> sources;
+  for (const CheckedTensor& one : tensors) {
+    if (!has_magnitude(one.tensor)) continue;
+    checked.push_back(one.tensor.detach());
+    sources.push_back(&one);
+  }
+  const std::vector<double> magnitudes = read_magnitudes(checked);
+  for (size_t i = 0; i < sources.size(); ++i)
+    if (std::isnan(magnitudes[i]) || (std::isinf(magnitudes[i]) && !sources[i]->may_be_infinite)) return sources[i];
+  return nullptr;
 }
 
 }  // namespace tenon::pipeline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,7 +36,20 @@ std::optional<NonFiniteSource> find_source(const BoundDataset& data, const Batch
 // the model was not trained.
 void check_items(const Training& training, const LossSums& sums);
 
-// The name of the first tensor that holds NaN or infinity; "" if all are finite. Synchronises with the device once.
-std::string find_non_finite(std::span<const plugins::NamedTensor> tensors, bool only_trainable);
+// A tensor that a checkpoint would hold.
+struct CheckedTensor {
+  std::string name;
+  at::Tensor tensor;
+  bool may_be_infinite = false;
+  std::string advice = {};  // for the message
+};
+
+// The first tensor that holds NaN, or infinity where it may not; null if there is none. Leaves out integers and tensors
+// that only other ranks have. Synchronises with the device once.
+const CheckedTensor* find_non_finite(std::span<const CheckedTensor> tensors);
+
+// The names of the buffers that hold infinity, and no NaN: such as an attention mask. Synchronises with the device
+// once.
+std::set<std::string> list_infinite_buffers(std::span<const plugins::NamedTensor> tensors);
 
 }  // namespace tenon::pipeline

@@ -1,12 +1,16 @@
 #include "framework/pipeline/loop/train.h"
 
 #include <chrono>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "framework/pipeline/build/monitored_metrics.h"
 #include "framework/pipeline/checks/check_class_counts.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_ranks.h"
+#include "framework/pipeline/checks/check_targets.h"
 #include "framework/pipeline/checks/first_loss_check.h"
 #include "framework/pipeline/checks/self_check.h"
 #include "framework/pipeline/device/count_waits.h"
@@ -81,6 +85,7 @@ class Loop {
       dispatch(Event::run_start);
       if (resumed_) load_state(*resumed_);
       resumed_.reset();
+      infinite_buffers_ = list_infinite_buffers(training_.stored_tensors());
       check_ranks(training_);
       if (is_resumed_ || !training_.plan->model.weights.empty()) dispatch(Event::checkpoint_loaded);
       if (is_resumed_)
@@ -126,6 +131,7 @@ class Loop {
       step_.inspect_next_batch([this](BoundDataset& data, const BatchTensors& batch_tensors, const auto& losses) {
         for (const std::string& warning : check_class_counts(training_, &batch_tensors.outputs))
           support::log_warning(warning);
+        for (const std::string& warning : check_targets(training_, batch_tensors)) support::log_warning(warning);
         first_loss_check_.start(data, batch_tensors, losses, context());
       });
     check_precision(training_);
@@ -417,14 +423,29 @@ class Loop {
     requests_.take(Request::save);
     drain();
     // A rank that finds one reports it, and the next collective of the others throws its message.
-    const std::string bad = find_non_finite(training_.stored_tensors(), /*only_trainable=*/true);
-    if (!bad.empty())
+    const std::vector<CheckedTensor> tensors = list_checked_tensors();
+    if (const CheckedTensor* const bad = find_non_finite(tensors))
       throw support::Error(support::ErrorKind::non_finite,
-                           training_.plan->model.place + ": " + bad + " holds NaN or infinity after step " +
-                               std::to_string(state_.step) +
-                               "; expected finite weights: lower optimizer.lr; they are not saved");
+                           training_.plan->model.place + ": " + bad->name + " holds NaN or infinity after step " +
+                               std::to_string(state_.step) + "; expected finite numbers: " + bad->advice +
+                               "; no checkpoint of this step is saved");
     check_ranks(training_);
     write_checkpoint();
+  }
+
+  // What a checkpoint would hold: the tensors of the model, their averages, and the states of the optimizer.
+  std::vector<CheckedTensor> list_checked_tensors() {
+    const std::string lower = "lower optimizer.lr";
+    std::vector<CheckedTensor> tensors;
+    for (const plugins::NamedTensor& named : training_.stored_tensors())
+      tensors.push_back({named.name, named.tensor, infinite_buffers_.contains(named.name),
+                         named.trainable ? lower : "look for samples that are not finite"});
+    if (training_.plan->train.average && training_.average->count() > 0)
+      for (const optimization::NamedTensor& one : training_.average->put_by())
+        tensors.push_back({"the average of " + one.name, one.tensor, infinite_buffers_.contains(one.name), lower});
+    for (const optimization::NamedTensor& one : training_.optimizer->state())
+      tensors.push_back({"the optimizer state " + one.name, one.tensor, false, lower});
+    return tensors;
   }
 
   void write_checkpoint() {
@@ -533,7 +554,7 @@ class Loop {
       const SavedState saved = is_between_steps && !training_.group ? save_state() : SavedState();
       if (training_.average && training_.average->needs_all_processes()) return;
       const AveragedWeights averaged(training_.average.get());
-      if (!find_non_finite(training_.model.tensors(), /*only_trainable=*/false).empty()) return;
+      if (find_non_finite(list_checked_tensors())) return;
       recorder_.save_checkpoint(state_, training_.model.tensors(), saved);
       record(LineKind::checkpoint, {});
     } catch (const std::exception& error) {
@@ -694,7 +715,8 @@ class Loop {
   optimization::StepRates rates_;  // of the current step
   RunReport report_;
   Phase phase_ = Phase::computing;
-  bool has_started_step_ = false;  // and not ended it
+  std::set<std::string> infinite_buffers_;  // from the start of the run on
+  bool has_started_step_ = false;           // and not ended it
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

@@ -93,6 +93,7 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
 
 void TrainStep::start_epoch() {
   if (graphs_) graphs_->start_epoch();
+  if (training_.plan->train.non_finite == config::NonFinite::skip) finite_buffers_.emplace(training_.model);
   if (!training_.group) return;
   std::vector<std::string> names;
   std::vector<at::Tensor> tensors;
@@ -441,6 +442,7 @@ void TrainStep::update(const optimization::StepRates& rates) {
   if (training_.scaler) training_.scaler->update(non_finite_.tensor());
   training_.optimizer->zero_grad();
   gradients_.release();
+  if (finite_buffers_) finite_buffers_->restore();
   // If the run is to end, the flag stays set, so that later steps change nothing either.
   if (may_skip_) non_finite_.clear();
   groups_.reset();

@@ -13,6 +13,7 @@
 #include "framework/distributed/collectives/synchronized_batch_norm.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/checks/check_finite.h"
+#include "framework/pipeline/device/finite_buffers.h"
 #include "framework/pipeline/device/gradients.h"
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/loop/batch_graphs.h"
@@ -117,7 +118,8 @@ class TrainStep {
   std::vector<at::Tensor> buffers_;                                 // of the model, kept equal on all ranks
   std::unique_ptr<distributed::SynchronizedBatchNorm> batch_norm_;  // null: each rank normalises its batches separately
   NonFiniteFlag non_finite_;
-  std::unique_ptr<BatchGraphs> graphs_;  // null: every operator is submitted separately
+  std::optional<FiniteBuffers> finite_buffers_;  // only with train.non_finite = "skip"
+  std::unique_ptr<BatchGraphs> graphs_;          // null: every operator is submitted separately
   const bool may_skip_;
   int64_t skipped_in_a_row_ = 0;
   Inspect inspect_;  // empty: nothing to inspect

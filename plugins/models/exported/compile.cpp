@@ -165,6 +165,7 @@ class Compiler {
       read_arguments(inputs, instruction, names);
     }
     switch_mode(instruction, mode_);
+    instruction.uses_batch_statistics = uses_batch_statistics(instruction);
     if (mode_ == Mode::evaluation && drop_update(node, instruction, names)) return;
     for (const Json& output : elements(field(node, "outputs")))
       instruction.results.push_back(add_result(output, names));

@@ -71,6 +71,17 @@ void switch_mode(Instruction& instruction, Mode mode) {
   }
 }
 
+bool uses_batch_statistics(const Instruction& instruction) {
+  if (!instruction.op) return false;
+  const std::string& name = instruction.op->schema().name();
+  if (name == "aten::batch_norm" || name.find("batch_norm") == name.npos || name.find("backward") != name.npos)
+    return false;
+  if (name.find("batch_norm_with_update") != name.npos) return true;
+  const auto flag =
+      find_constant(instruction, {"train", "training"}, [](const c10::IValue& value) { return value.isBool(); });
+  return flag && instruction.operands[*flag].constant.toBool();
+}
+
 void add_views(const Instruction& instruction, WeightViews& views) {
   if (!instruction.op) return;
   const auto& arguments = arguments_of(instruction);

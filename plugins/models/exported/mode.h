@@ -17,6 +17,10 @@ Mode find_mode(const Program& program);
 // evaluation but has no flag, such as a random draw outside of dropout.
 void switch_mode(Instruction& instruction, Mode mode);
 
+// Whether the instruction is a batch norm that normalises with the statistics of its batch. Not for aten::batch_norm:
+// the host checks its batches.
+bool uses_batch_statistics(const Instruction& instruction);
+
 // For the slots of weights and of their views: the slot of the weight.
 using WeightViews = std::map<Slot, Slot>;
 

@@ -63,6 +63,7 @@ struct Instruction {
   std::vector<Result> results = {};
   std::vector<Slot> released = {};  // slots that no later instruction reads
   Settings settings = {};
+  bool uses_batch_statistics = false;  // see exported::uses_batch_statistics()
 
   // `conv2d_1 (torch.ops.aten.conv2d.default), net.py, line 12, in forward: x = self.conv(x)`
   std::string describe() const {

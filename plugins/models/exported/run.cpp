@@ -76,6 +76,7 @@ class Run {
     std::vector<c10::IValue> stack;
     stack.reserve(instruction.operands.size());
     for (const Operand& operand : instruction.operands) stack.push_back(evaluate(operand));
+    if (instruction.uses_batch_statistics) require_several_values(stack.front().toTensor());
     // The stack then holds the last reference, which the operator releases.
     release(instruction);
     if (instruction.symbolic) {
@@ -87,6 +88,12 @@ class Run {
       instruction.op->callBoxed(stack);
     }
     store(instruction, std::move(stack));
+  }
+
+  // The message is that of torch.nn.functional.batch_norm, which is not part of a graph.
+  static void require_several_values(const at::Tensor& input) {
+    TORCH_CHECK(input.dim() < 2 || input.numel() != input.size(1),
+                "Expected more than 1 value per channel when training, got input size ", input.sizes());
   }
 
   c10::IValue evaluate(const Operand& operand) const {

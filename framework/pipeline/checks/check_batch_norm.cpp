@@ -1,0 +1,119 @@
+#include "framework/pipeline/checks/check_batch_norm.h"
+
+#include <torch/types.h>
+#include <torch/utils.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/pipeline/build/compute_losses.h"
+#include "framework/pipeline/device/keep_random_state.h"
+#include "framework/pipeline/device/tensor_storage.h"
+#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/error.h"
+#include "framework/support/log.h"
+#include "framework/support/print_count.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+// Restores the buffers of a model when destroyed.
+class KeepBuffers {
+ public:
+  explicit KeepBuffers(const plugins::Model& model) {
+    for (const plugins::NamedTensor& named : model.tensors())
+      if (!named.trainable && has_storage(named.tensor))
+        buffers_.emplace_back(named.tensor, named.tensor.detach().clone());
+  }
+  ~KeepBuffers() {
+    const at::NoGradGuard no_grad;
+    for (const auto& [buffer, copy] : buffers_) at::Tensor(buffer).copy_(copy);
+  }
+  KeepBuffers(const KeepBuffers&) = delete;
+  KeepBuffers& operator=(const KeepBuffers&) = delete;
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> buffers_;  // of the model, and its copy
+};
+
+// The samples of the smallest batch that a rank has in an epoch. A limited run may not reach the last batch.
+int64_t find_smallest_batch(const Training& training) {
+  const int64_t batch_size = training.train->feed.batch_size();
+  const int64_t ranks = training.group ? training.group->size() : 1;
+  const int64_t rest = training.train->feed.sampler().size() % (batch_size * ranks);
+  if (rest == 0 || training.total_steps < training.steps_per_epoch) return batch_size;
+  return std::max<int64_t>(1, rest / ranks);
+}
+
+// One sample of zeros; nothing if the model has an input of varying size.
+std::optional<BatchTensors> make_sample(const Training& training) {
+  BatchTensors batch_tensors;
+  const BoundDataset& data = *training.train;
+  const std::vector<plugins::SampleField>& fields = data.transforms.fields();
+  batch_tensors.fields.resize(fields.size());
+  for (const Source& source : data.model.front().sources()) {
+    const plugins::SampleField& field = fields[source.index];
+    if (field.is_varying()) return std::nullopt;
+    std::vector<int64_t> shape{1};
+    shape.insert(shape.end(), field.shape.begin(), field.shape.end());
+    batch_tensors.fields[source.index] =
+        at::zeros(shape, at::TensorOptions(training.device).dtype(plugins::to_scalar_type(field.dtype)));
+  }
+  return batch_tensors;
+}
+
+std::string describe_batch(const Training& training) {
+  const config::DataSection& plan = training.plan->data;
+  const int64_t samples = training.train->feed.sampler().size();
+  const std::string size = "data.batch_size is " + std::to_string(plan.batch_size);
+  if (plan.batch_size == 1) return size;
+  return size + (training.group ? " in each of " + std::to_string(training.group->size()) + " processes" : "") +
+         " and train has " + support::print_count(samples, "sample") + ", so the last batch of an epoch has 1 sample" +
+         (training.group ? " in some of them" : "");
+}
+
+// How to get larger batches.
+std::string advise(const Training& training) {
+  const config::DataSection& plan = training.plan->data;
+  const int64_t ranks = training.group ? training.group->size() : 1;
+  if (plan.batch_size == 1) return "data.batch_size of at least 2";
+  if (training.train->feed.sampler().size() < plan.batch_size * ranks) return "more samples";
+  return "data.drop_last = true, which leaves out the smaller last batch, or another data.batch_size";
+}
+
+}  // namespace
+
+void check_batch_norm(Training& training) {
+  const bool is_synchronized = training.group && training.plan->distributed.synchronize_batch_norm;
+  // With divided weights, the ranks would have to compute together.
+  if (find_smallest_batch(training) > 1 || is_synchronized || training.parameter_shards) return;
+  std::optional<BatchTensors> sample = make_sample(training);
+  if (!sample) return;
+  const torch::NoGradGuard no_grad;
+  const KeepRandomState keep(c10::kCPU);  // a model may use either generator
+  const KeepRandomState keep_on_device(training.device);
+  const KeepBuffers keep_buffers(training.model);
+  // The later epochs of a run freeze the fewest batch norms.
+  if (training.frozen_statistics)
+    training.frozen_statistics->start_epoch(std::max<int64_t>(1, training.total_steps / training.steps_per_epoch));
+  plugins::StepContext context{true, 0, 1, 0, 1, training.plan->run.seed};
+  try {
+    run_model(training, *training.train, *sample, context);
+  } catch (const OneValuePerChannel& error) {
+    throw support::Error(support::ErrorKind::configuration,
+                         training.plan->data.train.place + ": " + describe_batch(training) +
+                             ", for which the model fails: " + error.found() +
+                             "; the variance of one value is undefined; expected " + advise(training));
+  } catch (const std::exception& error) {
+    // The fake sample may be wrong for other reasons.
+    support::log_debug(std::string("a batch of 1 sample was not checked: ") + error.what());
+  }
+  if (training.frozen_statistics) training.frozen_statistics->start_epoch(1);
+}
+
+}  // namespace tenon::pipeline
