@@ -42,6 +42,16 @@ void check(const std::string& id, const Values& params, int64_t size) {
 
 TEST_CASE("efficientnet loads weights with timm's names") { check("efficientnet", kEfficientnet, 40); }
 
+TEST_CASE("efficientnet has the padding and the norms of timm's tf_efficientnet") {
+  Values params = kEfficientnet;
+  params["padding"] = std::string("same");
+  params["norm_eps"] = 1e-3;
+  const at::Tensor images = make_images({"published", {3, 40, 40}}, 0);
+  const at::Tensor expected = read_values("timm.safetensors", "tf_efficientnet.logits");
+  check_published(load("efficientnet", params), images, expected);
+  CHECK(distance(expected, read_values("timm.safetensors", "efficientnet.logits")) > 1e-3);
+}
+
 TEST_CASE("vit loads weights with timm's names") { check("vit", kVit, 16); }
 
 TEST_CASE("all tensors have a name of timm, for each variant") {

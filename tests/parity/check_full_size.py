@@ -1,22 +1,29 @@
 #!/usr/bin/env python3
-"""Compares EfficientNet-B5 and ViT-B/16 with torchvision, at full width and with their default image sizes. Writes
-random weights of torchvision as safetensors, lets the host load them and predict noise, and compares the logits. Takes
-some minutes and 2 GB. The soak test soak.full_size runs it.
+"""Compares EfficientNets and ViT-B/16 with torchvision and timm, at full width. Writes random weights of the library as
+safetensors, lets the host load them and predict noise, and compares the logits. Takes some minutes and 2 GB. The soak
+test soak.full_size runs it.
 
-    python3 check_full_size.py HOST        (torch 2.11, torchvision 0.26 and safetensors; HOST: the built bin/host)
+    python3 check_full_size.py HOST        (torch 2.11, torchvision 0.26, timm 1.0 and safetensors; HOST: the built bin/host)
 """
 import pathlib
 import subprocess
 import sys
 import tempfile
 
+import timm
 import torch
 import torchvision
 from safetensors.torch import load_file, save_file
 
 IMAGES = 2
-CASES = {"efficientnet_b5": ('use = "efficientnet"\nparams = { variant = "b5" }', 456),
-         "vit_b_16": ('use = "vit"\nparams = { variant = "b_16" }', 224)}
+# The library, the model of the run file, and the size of images. An odd size has asymmetric padding in TensorFlow.
+CASES = {"efficientnet_b5": (torchvision.models, 'use = "efficientnet"\nparams = { variant = "b5" }', 456),
+         "vit_b_16": (torchvision.models, 'use = "vit"\nparams = { variant = "b_16" }', 224),
+         "timm efficientnet_b5": (timm, 'use = "efficientnet"\nparams = { variant = "b5", norm_eps = 1e-5 }', 224),
+         "timm tf_efficientnet_b0": (
+             timm, 'use = "efficientnet"\nparams = { variant = "b0", padding = "same", norm_eps = 1e-3 }', 223),
+         "timm tf_efficientnet_b5": (
+             timm, 'use = "efficientnet"\nparams = { variant = "b5", padding = "same", norm_eps = 1e-3 }', 224)}
 RUN_FILE = """
 [run]
 threads = 1
@@ -51,9 +58,10 @@ def disturb(network):
 
 def main(host):
     torch.set_num_threads(1)
-    for name, (model, size) in CASES.items():
+    for name, (library, model, size) in CASES.items():
         torch.manual_seed(1)
-        network = getattr(torchvision.models, name)().eval()
+        make = timm.create_model if library is timm else lambda short: getattr(library, short)()
+        network = make(name.split()[-1]).eval()
         with torch.no_grad():
             disturb(network)
             images = torch.randn(IMAGES, 3, size, size)
@@ -69,8 +77,8 @@ def main(host):
                             folder / "weights.safetensors", "--output", folder / "logits.safetensors"], check=True)
             found = load_file(folder / "logits.safetensors")["logits"]
         scale = precise.abs().max()
-        pairs = {"host to torchvision": (found, logits), "host to torchvision in float64": (found, precise),
-                 "torchvision to torchvision in float64": (logits, precise)}
+        pairs = {"host to the library": (found, logits), "host to the library in float64": (found, precise),
+                 "the library to itself in float64": (logits, precise)}
         print(f"{name}, largest difference relative to the largest logit:", "; ".join(
             f"{what} {((left - right).abs().max() / scale).item():.2g}" for what, (left, right) in pairs.items()))
 

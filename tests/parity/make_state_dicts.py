@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Writes state_dicts with torch.save, and the same tensors as safetensors.
 
-    python3 make_state_dicts.py OUTDIR        (torch 2.11 and safetensors; OUTDIR: reference/state_dicts)
+    python3 make_state_dicts.py OUTDIR        (torch 2.11, NumPy and safetensors; OUTDIR: reference/state_dicts)
 """
 
+import argparse
 import collections
+import datetime
 import os
 import pathlib
 import sys
 
+import numpy
 import torch
 from safetensors.torch import save_file
 
@@ -68,6 +71,17 @@ def main():
     save(folder, "module", model, None)
     save(folder, "legacy", state, None, _use_new_zipfile_serialization=False)
     save(folder, "command", {"weight": torch.zeros(2), "command": Command()}, None)
+    zeros = {key: torch.zeros_like(value) for key, value in model.state_dict().items()}
+    objects = {"state_dict": zeros, "state_dict_ema": model.state_dict(), "args": argparse.Namespace(lr=1, opt=["a"]),
+               "best": numpy.float64(0.9), "history": numpy.arange(3), "path": pathlib.PurePosixPath("/x"),
+               "counter": collections.Counter(a=1), "default": collections.defaultdict(int, b=2), "set": {1, 2},
+               "frozen": frozenset({3}), "dtype": torch.float32, "device": torch.device("cpu"), "size": torch.Size([1]),
+               "time": datetime.datetime(2026, 1, 1), "bytes": b"x" * 300, "large": 1 << 100, "complex": 1j,
+               "half": torch.zeros(2, dtype=torch.complex64), "sparse": torch.eye(2).to_sparse(), "module": model,
+               "command": Command(), "twice": [numpy.float64(0.9)] * 2}
+    save(folder, "objects", objects, None)
+    save(folder, "objects_4", objects, None, pickle_protocol=4)
+    save(folder, "array", {"a": torch.zeros(2), "b": numpy.zeros(2)}, None)
     torch.jit.script(model).save(folder / "script.pth")
 
 

@@ -68,6 +68,31 @@ TEST_CASE("metrics and batch transforms have the classes of the data") {
   CHECK(run.recorder.of_kind(LineKind::validation).size() == 2);
 }
 
+TEST_CASE("a model with named inputs has the classes of the data, or of the losses' targets") {
+  auto overrides = synthetic("{use='mlp',params={hidden=[8]},inputs={image='data.image'}}");
+  const BuiltRun run({overrides});
+  CHECK(size_of(run.training->plan->model, "classes") == 4);
+  CHECK(size_of(run.training->plan->model, "inputs") == 30);
+  overrides.insert(overrides.end(), {"loss=[{use='cross_entropy',inputs={target='data.label'}}]", "metric=[]"});
+  const BuiltRun named({overrides});
+  CHECK(size_of(named.training->plan->model, "classes") == 4);
+}
+
+TEST_CASE("a field without dimensions is one value for each sample") {
+  const std::filesystem::path folder = tenon::test_folder() / "scalars";
+  std::filesystem::create_directories(folder);
+  const at::Tensor x = torch::linspace(-1, 1, 12), y = 3 * x;
+  save_weights(folder / "samples.safetensors", {{"x", x, true}, {"y", y.unsqueeze(1), true}},
+               at::ScalarType::Undefined);
+  const std::string data = "{use='arrays',params={path='" + (folder / "samples.safetensors").string() + "'}}";
+  BuiltRun run({{"model={use='mlp',params={hidden=[],classes=1},inputs={image='data.x'}}", "data.train=" + data,
+                 "data.validation=" + data, "loss=[{use='mse',inputs={prediction='model.logits',target='data.y'}}]",
+                 "metric=[]", "data.batch_size=4"}});
+  CHECK(size_of(run.training->plan->model, "inputs") == 1);
+  run.train();
+  CHECK(run.recorder.weights.at("layers.0.weight").sizes() == at::IntArrayRef({1, 1}));
+}
+
 TEST_CASE("the vocabulary is that of the data's tokenizer") {
   const std::string data = "{use='text_windows',params={path='" + write_text("abcabcabcabcabcabc").string() +
                            "',tokens='characters',context=4}}";

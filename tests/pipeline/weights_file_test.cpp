@@ -149,10 +149,22 @@ TEST_CASE("renamed tensors need a pattern that matches, and different names") {
 
 TEST_CASE("a file that would execute code is refused by the name of its function") {
   const std::string refusal = refusal_of(kReferences / "command.pth");
-  CHECK(has(refusal, "command.pth: holds a Python object of \"posix.system\", which is not created; expected tensors"));
+  CHECK(has(refusal,
+            "command.pth: holds at \"command\" a Python object of \"posix.system\", which is not created; expected"));
   CHECK_FALSE(fs::exists("executed"));
   CHECK(has(refusal_of(kReferences / "module.pth"),
             "holds a Python object of \"torch.nn.modules.container.Sequential\""));
+}
+
+TEST_CASE("objects next to the weights are skipped, and the average is preferred") {
+  for (const char* name : {"objects", "objects_4"}) {
+    CAPTURE(name);
+    const WeightsFile found(kReferences / (std::string(name) + ".pth"));
+    const tenon::artifacts::SafetensorsFile expected(kReferences / "training.safetensors");
+    check_same(found.tensors(), expected.tensors());
+  }
+  CHECK_FALSE(fs::exists("executed"));
+  CHECK(has(refusal_of(kReferences / "array.pth"), "array.pth: holds at \"b\" a Python object of \"numpy"));
 }
 
 TEST_CASE("other files of PyTorch are refused with what to do") {

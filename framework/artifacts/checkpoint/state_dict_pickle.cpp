@@ -42,21 +42,19 @@ constexpr std::string_view kRebuildTensor = "torch._utils._rebuild_tensor_v2";
 constexpr std::string_view kRebuildParameter = "torch._utils._rebuild_parameter";
 constexpr std::string_view kSize = "torch.Size";
 
-// In the order in which they are preferred.
-constexpr std::array<std::string_view, 4> kStateDictKeys{"state_dict", "model_state_dict", "model", "model_ema"};
-
-bool is_known_global(std::string_view name) {
-  return name == kOrderedDict || name == kRebuildTensor || name == kRebuildParameter || name == kSize ||
-         std::ranges::find(kStorageTypes, name, &StorageType::name) != kStorageTypes.end();
-}
+// In the order in which they are preferred. As timm, the average comes first.
+constexpr std::array<std::string_view, 5> kStateDictKeys{"state_dict_ema", "state_dict", "model_state_dict", "model",
+                                                         "model_ema"};
 
 using Id = uint32_t;  // of a value
 
 struct Value {
-  enum class Kind { mark, none, number, text, list, dict, global, storage, tensor } kind;
+  // opaque: an object that is not created, such as an argparse.Namespace.
+  enum class Kind { mark, none, number, text, list, dict, global, storage, tensor, opaque } kind;
   int64_t number = 0;          // integers and booleans; floating-point numbers are not needed
   std::string text = {};       // a string, the name of a global, or the record of a storage
   std::vector<Id> items = {};  // elements of a list or tuple; alternating keys and values of a dictionary
+  Id type = 0;                 // of an opaque object: the global that would make it
   int32_t dtype = 0;           // of a storage or tensor
   uint64_t elements = 0;       // of a storage
   PickledTensor tensor = {};
@@ -81,17 +79,18 @@ class PickleMachine {
     throw Error(ErrorKind::checkpoint, file_ + ": its pickle " + found + "; expected " + expected);
   }
 
+  // `what`: "holds", or also the entry of the dictionary.
+  [[noreturn]] void refuse_object(const std::string& what, const Value& opaque) const {
+    throw Error(ErrorKind::checkpoint,
+                file_ + ": " + what + " a Python object of " + quote_name(values_[opaque.type].text) +
+                    ", which is not created; expected tensors, numbers, strings, lists and dictionaries: save only the "
+                    "weights, torch.save(model.state_dict(), FILE), or use safetensors.torch.save_file");
+  }
+
  private:
   [[noreturn]] void refuse_damage(const std::string& what) const {
     refuse(what + " at byte " + std::to_string(size_ - left_.size()),
            "a state_dict that torch.save wrote: the file may be damaged");
-  }
-
-  [[noreturn]] void refuse_global(const std::string& name) const {
-    throw Error(ErrorKind::checkpoint,
-                file_ + ": holds a Python object of " + quote_name(name) +
-                    ", which is not created; expected tensors, numbers, strings, lists and dictionaries: save only the "
-                    "weights, torch.save(model.state_dict(), FILE), or use safetensors.torch.save_file");
   }
 
   std::string_view take(uint64_t bytes) {
@@ -125,6 +124,14 @@ class PickleMachine {
 
   void push_number(int64_t number) { push({Kind::number, number}); }
   void push_text(std::string_view text) { push({.kind = Kind::text, .text = std::string(text)}); }
+  // `type`: a global, or an object that has one. Names are not copied: thousands of objects may share a long one.
+  void push_opaque(Id type) {
+    push({.kind = Kind::opaque, .type = values_[type].kind == Kind::opaque ? values_[type].type : type});
+  }
+  void push_opaque(const char* name) {
+    push_global(name);
+    push_opaque(pop());
+  }
 
   Id top() const {
     if (stack_.empty() || values_[stack_.back()].kind == Kind::mark) refuse_damage("takes a value that is not there");
@@ -162,6 +169,7 @@ class PickleMachine {
 
   void add_items(Kind kind, const std::vector<Id>& items) {
     Value& target = values_[top()];
+    if (target.kind == Kind::opaque) return;
     if (target.kind != kind) refuse_damage("adds elements to another value");
     if (kind == Kind::dict && items.size() % 2 != 0) refuse_damage("has a key without a value");
     target.items.insert(target.items.end(), items.begin(), items.end());
@@ -185,7 +193,8 @@ class PickleMachine {
   }
 
   void push_global(const std::string& name) {
-    if (!is_known_global(name)) refuse_global(name);
+    name_bytes_ += name.size();
+    if (name_bytes_ > kMostBytes) refuse_damage("has names of more than 64 MiB");
     push({.kind = Kind::global, .text = name});
   }
 
@@ -215,7 +224,7 @@ class PickleMachine {
     if (parts.size() != 5 || text_of(parts[0]) != "storage" || values_[parts[1]].kind != Kind::global)
       refuse_damage("has a reference that is no storage");
     const auto type = std::ranges::find(kStorageTypes, values_[parts[1]].text, &StorageType::name);
-    if (type == kStorageTypes.end()) refuse_global(values_[parts[1]].text);
+    if (type == kStorageTypes.end()) return push_opaque(parts[1]);
     Value storage{Kind::storage};
     storage.text = text_of(parts[2]);
     storage.dtype = type->dtype;
@@ -232,6 +241,7 @@ class PickleMachine {
 
   // (storage, offset, shape, strides, ...)
   void push_tensor(const std::vector<Id>& arguments) {
+    if (!arguments.empty() && values_[arguments[0]].kind == Kind::opaque) return push_opaque(arguments[0]);
     if (arguments.size() < 4 || values_[arguments[0]].kind != Kind::storage) refuse_damage("has an incomplete tensor");
     const Value& storage = values_[arguments[0]];
     Value tensor{Kind::tensor};
@@ -262,15 +272,18 @@ class PickleMachine {
     return last < tensor.storage_elements && bytes && *bytes <= tensor.storage_elements;
   }
 
-  void call(const std::string& name, const std::vector<Id>& arguments) {
+  void call(Id callee, const std::vector<Id>& arguments) {
+    const std::string& name = values_[callee].text;
     if (name == kRebuildTensor) return push_tensor(arguments);
     if (name == kRebuildParameter || name == kSize) {
       const Kind expected = name == kSize ? Kind::list : Kind::tensor;
-      if (arguments.empty() || values_[arguments[0]].kind != expected) refuse_damage("has an incomplete " + name);
+      const bool is_opaque = !arguments.empty() && values_[arguments[0]].kind == Kind::opaque;
+      if (arguments.empty() || (values_[arguments[0]].kind != expected && !is_opaque))
+        refuse_damage("has an incomplete " + name);
       stack_.push_back(arguments[0]);
       return;
     }
-    if (name != kOrderedDict) refuse_damage("calls " + name);
+    if (name != kOrderedDict) return push_opaque(callee);
     Value dict{Kind::dict};
     if (!arguments.empty())
       for (const Id pair : items_of(arguments[0])) {
@@ -283,15 +296,26 @@ class PickleMachine {
 
   void reduce() {
     const std::vector<Id> arguments = items_of(pop());
-    const Value& callee = values_[pop()];
-    if (callee.kind != Kind::global) refuse_damage("calls a value that is no function");
-    call(std::string(callee.text), arguments);
+    const Id callee = pop();
+    if (values_[callee].kind == Kind::opaque) return push_opaque(callee);
+    if (values_[callee].kind != Kind::global) refuse_damage("calls a value that is no function");
+    call(callee, arguments);
+  }
+
+  // An object that Python would make with cls.__new__. `count`: of arguments.
+  void make_object(size_t count) {
+    for (size_t i = 0; i < count; ++i) pop();
+    const Id type = pop();
+    if (values_[type].kind != Kind::global && values_[type].kind != Kind::opaque)
+      refuse_damage("makes an object of no class");
+    push_opaque(type);
   }
 
   // Attributes, such as _metadata of a state_dict, are left out.
   void build() {
     pop();
-    if (values_[top()].kind != Kind::dict) refuse_damage("sets attributes of another value than a dictionary");
+    if (values_[top()].kind != Kind::dict && values_[top()].kind != Kind::opaque)
+      refuse_damage("sets attributes of another value than a dictionary");
   }
 
   void step() {
@@ -316,6 +340,7 @@ class PickleMachine {
       case 'K': push_number(static_cast<int64_t>(take_number(1))); return;
       case 'M': push_number(static_cast<int64_t>(take_number(2))); return;
       case 0x8a: return push_long(take_number(1));
+      case 0x8b: return push_long(take_number(4));
       case 'G':
         take(8);
         push({Kind::none});
@@ -323,10 +348,19 @@ class PickleMachine {
       case 'X': return push_text(take(take_number(4)));
       case 0x8c: return push_text(take(take_number(1)));
       case 0x8d: return push_text(take(take_number(8)));
+      case 'C': return push_bytes(take_number(1));
+      case 'B': return push_bytes(take_number(4));
+      case 0x8e:
+      case 0x96: return push_bytes(take_number(8));
+      case '0': pop(); return;
+      case '1': pop_to_mark(); return;
       case '}': push({Kind::dict}); return;
       case ']':
       case ')': push({Kind::list}); return;
       case 't': return push_list(pop_to_mark());
+      case 0x8f: return push_opaque("builtins.set");
+      case 0x90: return add_items(Kind::opaque, pop_to_mark());
+      case 0x91: pop_to_mark(); return push_opaque("builtins.frozenset");
       case 0x85:
       case 0x86:
       case 0x87: return push_tuple(code - 0x84u);
@@ -348,15 +382,23 @@ class PickleMachine {
         return push_global(text_of(pop()) + "." + name);
       }
       case 'R': return reduce();
+      case 0x81: return make_object(1);
+      case 0x92: return make_object(2);
       case 'b': return build();
       case 'Q': return push_storage();
       default: refuse_damage("has the operation " + std::to_string(code) + ", which no state_dict needs,");
     }
   }
 
+  // Bytes are not needed.
+  void push_bytes(uint64_t count) {
+    take(count);
+    push({Kind::none});
+  }
+
   // A little-endian integer of any length. Numbers beyond 64 bits are no sizes.
   void push_long(uint64_t bytes) {
-    if (bytes > 8) refuse_damage("has an integer of more than 64 bits");
+    if (bytes > 8) return push_bytes(bytes);
     uint64_t number = take_number(bytes);
     const bool is_negative = bytes > 0 && bytes < 8 && (number >> (8 * bytes - 1)) != 0;
     if (is_negative) number |= ~uint64_t{0} << (8 * bytes);
@@ -371,6 +413,7 @@ class PickleMachine {
   std::vector<Value> values_;
   std::vector<Id> stack_;
   std::vector<Id> memo_;
+  size_t name_bytes_ = 0;  // of globals
   bool is_done_ = false;
 };
 
@@ -401,30 +444,45 @@ std::string list_keys(const PickleMachine& machine, const Value& dict) {
   return list.empty() ? "no keys" : "the keys " + list;
 }
 
+std::string list_state_dict_keys() {
+  std::string list;
+  for (size_t i = 0; i < kStateDictKeys.size(); ++i)
+    list += (i == 0 ? "" : i + 1 < kStateDictKeys.size() ? ", " : " or ") + quote_name(kStateDictKeys[i]);
+  return list;
+}
+
 }  // namespace
 
 PickledStateDict parse_state_dict(std::string_view pickle, const std::string& file) {
   PickleMachine machine(pickle, file);
   const Value* dict = &machine.run();
   PickledStateDict parsed;
+  if (dict->kind == Kind::opaque) machine.refuse_object("holds", *dict);
   if (dict->kind != Kind::dict) machine.refuse("has no dictionary", "a state_dict");
   if (!has_tensors(machine, *dict)) {
     const Value* found = nullptr;
     for (const std::string_view key : kStateDictKeys) {
       const Value* const entry = find_entry(machine, *dict, key);
-      if (found || !entry || entry->kind != Kind::dict || !has_tensors(machine, *entry)) continue;
+      if (!entry || entry->kind != Kind::dict || !has_tensors(machine, *entry)) continue;
+      if (found) {
+        parsed.other_keys.emplace_back(key);
+        continue;
+      }
       found = entry;
       parsed.key = key;
     }
     if (!found)
       machine.refuse("has a dictionary without tensors, with " + list_keys(machine, *dict),
-                     "a state_dict, or one at \"state_dict\", \"model_state_dict\", \"model\" or \"model_ema\"");
+                     "a state_dict, or one at " + list_state_dict_keys());
     dict = found;
   }
   std::set<std::string_view> names;
   for (size_t i = 0; i < dict->items.size(); i += 2) {
     const Value& name = machine.at(dict->items[i]);
     const Value& value = machine.at(dict->items[i + 1]);
+    if (value.kind == Kind::opaque)
+      machine.refuse_object("holds at " + quote_name(name.kind == Kind::text ? name.text : "a key that is no string"),
+                            value);
     if (value.kind != Kind::tensor) continue;
     if (name.kind != Kind::text) machine.refuse("has a tensor with a key that is no string", "names");
     if (const auto fault = find_name_error(name.text))

@@ -22,15 +22,17 @@ struct PickledTensor {
 struct PickledStateDict {
   std::vector<PickledTensor> tensors;  // in the order of the dictionary
   std::string key;  // the entry of the saved dictionary that holds them; empty: the dictionary itself
+  std::vector<std::string> other_keys = {};  // other entries that could hold them
 };
 
 // Parses data.pkl of a file of torch.save, protocols 2 to 5 (docs.python.org/3/library/pickletools.html). Only tensors,
-// numbers, strings, lists, tuples and dictionaries are read. Nothing is executed: the few names of Python that such a
-// file needs are recognised, and any other is refused by name.
+// numbers, strings, lists, tuples and dictionaries are read. Nothing is executed and no object is created: others, such
+// as an argparse.Namespace, are skipped outside of the state_dict. In the state_dict they are refused by name, because
+// they may be weights.
 //
-// The saved object is the state_dict itself, or a dictionary that has it at `state_dict`, `model_state_dict`, `model`
-// or `model_ema`; the first of these that exists is used. Entries of the state_dict that are no tensors are left out.
-// Throws Error(checkpoint) naming `file`.
+// The saved object is the state_dict itself, or a dictionary that has it at `state_dict_ema`, `state_dict`,
+// `model_state_dict`, `model` or `model_ema`; the first of these that exists is used. Entries of the state_dict that
+// are no tensors are left out. Throws Error(checkpoint) naming `file`.
 PickledStateDict parse_state_dict(std::string_view pickle, const std::string& file);
 
 }  // namespace tenon::artifacts

@@ -24,6 +24,7 @@ namespace {
 
 constexpr size_t kImageDimensions = 3;
 const std::string kData = "data.";
+const std::string kModel = "model.";
 const std::string kClasses = "classes";
 const config::Interval kAny{1, std::numeric_limits<double>::infinity(), true, false};
 
@@ -56,18 +57,6 @@ bool is_chosen(const OpenSize& size, const std::string& field) {
   return size.fields.empty() || std::ranges::find(size.fields, field) != size.fields.end();
 }
 
-// The numbers of classes of the fields that have any.
-std::optional<int64_t> find_classes(const OpenSize& size, const config::RunPlan& plan, const plugins::Dataset& data) {
-  std::set<int64_t> counts;
-  for (const plugins::ClassList& list : data.classes()) {
-    const std::string& field = data.fields()[list.field].name;
-    if (!is_chosen(size, field)) continue;
-    const auto named = plan.data.class_names.find(field);
-    counts.insert(named == plan.data.class_names.end() ? list.count : static_cast<int64_t>(named->second.size()));
-  }
-  return only(counts);
-}
-
 // Fields that losses or metrics read are targets, not inputs of the model.
 std::set<std::string> list_targets(const config::RunPlan& plan) {
   std::set<std::string> targets;
@@ -79,14 +68,42 @@ std::set<std::string> list_targets(const config::RunPlan& plan) {
   return targets;
 }
 
-// A number of each floating-point field that may be an input of the model.
+// The number of classes of the fields that have any and for which `is_chosen` holds.
+template <class IsChosen>
+std::optional<int64_t> find_classes(const config::RunPlan& plan, const plugins::Dataset& data,
+                                    const IsChosen& is_chosen) {
+  std::set<int64_t> counts;
+  for (const plugins::ClassList& list : data.classes()) {
+    const std::string& field = data.fields()[list.field].name;
+    if (!is_chosen(field)) continue;
+    const auto named = plan.data.class_names.find(field);
+    counts.insert(named == plan.data.class_names.end() ? list.count : static_cast<int64_t>(named->second.size()));
+  }
+  return only(counts);
+}
+
+// The fields that the run file connects a model to are its inputs, which seldom have the classes. Those of the losses
+// and metrics have.
+std::optional<int64_t> find_classes(const OpenSize& size, const config::RunPlan& plan, const plugins::Dataset& data) {
+  const auto chosen = find_classes(plan, data, [&](const std::string& field) { return is_chosen(size, field); });
+  if (chosen || !size.key.starts_with(kModel)) return chosen;
+  const std::set<std::string> targets = list_targets(plan);
+  return find_classes(plan, data, [&](const std::string& field) { return targets.empty() || targets.contains(field); });
+}
+
+// A number of each field that may be an input of the model: of floating-point numbers, or if the run file names only
+// others, of those, which are converted.
 template <class Count>
 std::optional<int64_t> find_of_inputs(const OpenSize& size, const config::RunPlan& plan,
                                       const std::vector<SampleField>& fields, const Count& count) {
   const std::set<std::string> targets = list_targets(plan);
   std::set<int64_t> counts;
+  const bool are_converted = !size.fields.empty() && std::ranges::none_of(fields, [&](const SampleField& field) {
+    return is_chosen(size, field.name) && artifacts::is_floating_point(field.dtype);
+  });
   for (const SampleField& field : fields) {
-    if (!is_chosen(size, field.name) || !artifacts::is_floating_point(field.dtype)) continue;
+    if (!is_chosen(size, field.name)) continue;
+    if (!are_converted && !artifacts::is_floating_point(field.dtype)) continue;
     if (size.fields.empty() && targets.contains(field.name)) continue;
     if (const std::optional<int64_t> counted = count(field)) counts.insert(*counted);
   }
@@ -98,7 +115,7 @@ std::optional<int64_t> count_channels(const SampleField& field) {
 }
 
 std::optional<int64_t> count_values(const SampleField& field) {
-  if (field.shape.empty() || field.is_varying()) return std::nullopt;
+  if (field.is_varying()) return std::nullopt;
   return static_cast<int64_t>(field.sample_bytes / field.element_bytes);
 }
 

@@ -15,14 +15,17 @@
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/pipeline/build/weights_file.h"
 #include "framework/pipeline/device/tensor_storage.h"
+#include "framework/pipeline/state/adapt_weights.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/timm_weights.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/nearest_name.h"
 #include "framework/support/nearest_path.h"
+#include "framework/support/print_count.h"
 
 namespace tenon::pipeline {
 
@@ -141,14 +144,80 @@ void check_partial(const MatchedWeights& matched, const std::vector<NamedTensor>
   }
 }
 
+// Tensors of the file that were converted for the model.
+using AdaptedWeights = std::map<const TensorView*, AdaptedWeight>;
+
+at::Tensor read_values(const TensorView& stored, const AdaptedWeights& adapted) {
+  const auto found = adapted.find(&stored);
+  return found == adapted.end() ? copy_stored(stored) : found->second.values;
+}
+
+// Converts the tensors that only have another image size or number of channels, and marks them as loaded. Several
+// convolutions of three channels are not the first layer of an RGB image.
+AdaptedWeights adapt(MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
+  AdaptedWeights adapted;
+  std::vector<WeightMatch*> convolutions;
+  for (WeightMatch& match : matched.matches) {
+    if (match.status != WeightStatus::other_shape) continue;
+    auto values = adapt_weight(tensors[match.expected], copy_stored(*match.stored), tensors);
+    if (!values) continue;
+    if (values->values.dim() == 4) convolutions.push_back(&match);
+    adapted.emplace(match.stored, std::move(*values));
+    match.status = WeightStatus::loaded;
+  }
+  if (convolutions.size() < 2) return adapted;
+  for (WeightMatch* const match : convolutions) {
+    adapted.erase(match->stored);
+    match->status = WeightStatus::other_shape;
+  }
+  return adapted;
+}
+
+std::string describe(const AdaptedWeights& adapted) {
+  std::string text;
+  for (const auto& [stored, weight] : adapted) text += (text.empty() ? "" : ", ") + stored->name + " " + weight.what;
+  return text;
+}
+
+// A run cannot recover from NaN. Infinity may be meant, as in a mask of attention.
+void refuse_nan(const MatchedWeights& matched, const std::string& file) {
+  for (const WeightMatch& match : matched.matches)
+    if (match.status == WeightStatus::loaded && artifacts::is_floating_point(match.stored->dtype) &&
+        at::isnan(copy_stored(*match.stored)).any().item<bool>())
+      throw support::Error(support::ErrorKind::checkpoint,
+                           file + ": " + match.stored->name +
+                               " holds NaN; expected numbers: use weights from before the training diverged");
+}
+
+// The names of what a partial match leaves out, at most the first of them.
+std::string list_names(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  std::string text;
+  for (size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
+  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more, see log.txt";
+  return text;
+}
+
+std::string describe_left_out(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors) {
+  std::vector<std::string> initial, unused;
+  for (const WeightMatch& match : matched.matches)
+    if (match.status != WeightStatus::loaded && match.status != WeightStatus::older_batch)
+      initial.push_back(tensors[match.expected].name);
+  for (const TensorView* stored : matched.unexpected) unused.push_back(stored->name);
+  std::string text;
+  if (!initial.empty()) text += "; these keep their initial values: " + list_names(initial);
+  if (!unused.empty()) text += "; the model lacks these of the file: " + list_names(unused);
+  return text;
+}
+
 // Tied tensors may be in the file several times, with equal values.
-void check_ties(const MatchedWeights& matched, const std::string& file) {
+void check_ties(const MatchedWeights& matched, const AdaptedWeights& adapted, const std::string& file) {
   for (const WeightMatch& one : matched.matches)
     for (const WeightMatch& other : matched.matches) {
       if (one.tensor != other.tensor || one.expected >= other.expected || one.status != WeightStatus::loaded ||
           other.status != WeightStatus::loaded)
         continue;
-      if (!copy_stored(*one.stored).equal(copy_stored(*other.stored)))
+      if (!read_values(*one.stored, adapted).equal(read_values(*other.stored, adapted)))
         throw support::Error(support::ErrorKind::checkpoint,
                              file + ": " + one.stored->name + " and " + other.stored->name +
                                  " differ; expected equal values, because the model has one tensor for both");
@@ -255,6 +324,14 @@ std::string suggest_run_file(const std::string& file) {
   return support::is_file(plan) ? "; expected the model of its run: --config " + plan.string() : "";
 }
 
+// Without layers that the file has, the model would compute something else.
+std::string suggest_partial(const MatchedWeights& matched) {
+  if (matched.unexpected.empty()) return "; load only these with model.weights_match = \"partial\"";
+  return "; the model lacks " + support::print_count(std::ssize(matched.unexpected), "tensor") +
+         " of the file, and without these layers it computes something else; expected weights of the same "
+         "architecture, or model.weights_exclude with the names of tensors that are not needed, such as a classifier";
+}
+
 // Throws if the match does not allow loading.
 void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensors, const WeightsRequest& request,
            const std::string& file) {
@@ -267,9 +344,7 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
     reject_transposed(matched, tensors, file);
     if (loaded == 0) refuse(": does not fit the model" + suggest_run_file(file) + ":");
     refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(matched.count()) +
-           " tensors fit" +
-           (request.is_of_run ? suggest_run_file(file) : "; load only these with model.weights_match = \"partial\"") +
-           ":");
+           " tensors fit" + (request.is_of_run ? suggest_run_file(file) : suggest_partial(matched)) + ":");
   }
   reject_transposed(matched, tensors, file);
   if (loaded == 0 && !tensors.empty()) refuse(": none of its tensors fits the model; expected at least one:");
@@ -290,6 +365,9 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   artifacts::verify_checkpoint_file(path);
   const WeightsFile file(path);
   std::vector<TensorView> stored(file.tensors().begin(), file.tensors().end());
+  if (request.model)
+    if (const std::string warning = check_timm_weights(*request.model, path, stored); !warning.empty())
+      support::log_warning(warning);
   artifacts::ExcludedTensors excluded = artifacts::find_excluded_tensors(path);
   std::vector<std::string*> names;
   for (TensorView& tensor : stored) names.push_back(&tensor.name);
@@ -303,14 +381,17 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   }
   const std::vector<KeptTensor> kept = keep_excluded(excluded, request, tensors);
   const std::vector<artifacts::ExpectedTensor> expected = list_expected(tensors);
-  const MatchedWeights matched = artifacts::match_weights(stored, expected);
+  MatchedWeights matched = artifacts::match_weights(stored, expected);
+  // The weights of a run must be of the same model.
+  const AdaptedWeights adapted = request.is_of_run ? AdaptedWeights() : adapt(matched, tensors);
   check(matched, tensors, request, path.string());
-  check_ties(matched, path.string());
+  check_ties(matched, adapted, path.string());
+  refuse_nan(matched, path.string());
 
   const at::NoGradGuard no_grad;
   for (const WeightMatch& one : matched.matches)
     if (one.status == WeightStatus::loaded && has_storage(tensors[one.expected].tensor))
-      tensors[one.expected].tensor.copy_(copy_stored(*one.stored));
+      tensors[one.expected].tensor.copy_(read_values(*one.stored, adapted));
   // A complete checkpoint of a run in bfloat16 would have rounded them.
   for (const KeptTensor& one : kept)
     if (one.tensor.scalar_type() != one.dtype && has_storage(one.tensor)) one.tensor.copy_(one.tensor.to(one.dtype));
@@ -319,8 +400,9 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
                       " frozen parameters, which equal the initial weights of the model");
   support::log_info(path.string() + ": " + describe_counts(matched) + describe_matches(matched, tensors));
   if (!matched.is_complete())
-    support::log_warning(path.string() + ": " + describe_counts(matched) +
-                         "; the other tensors keep their initial values");
+    support::log_warning(path.string() + ": " + describe_counts(matched) + describe_left_out(matched, tensors));
+  if (!adapted.empty())
+    support::log_warning(path.string() + ": for the images of this model, as timm does: " + describe(adapted));
 }
 
 }  // namespace tenon::pipeline

@@ -21,6 +21,9 @@ namespace tenon::pipeline {
 // names of the file's tensors by pattern, such as "backbone.*" = "*". The longest pattern that matches applies. If it
 // throws, the model is unchanged.
 //
+// Tensors for another image size or number of channels are converted with a warning, see adapt_weight(), unless they
+// are those of the run. Throws Error(checkpoint) for NaN.
+//
 // If a checkpoint leaves out frozen parameters, the model must have their values already, which are compared with the
 // digests in the manifest. Strict: throws Error(checkpoint) naming the first that differs. Partial: such a parameter is
 // missing in the file.
@@ -28,8 +31,9 @@ struct WeightsRequest {
   config::WeightsMatch match = config::WeightsMatch::strict;
   std::vector<std::string> exclude = {};
   std::map<std::string, std::string> rename = {};
-  std::string initial_weights = {};  // what the values of the model come from, for messages
-  bool is_of_run = false;            // the weights of the run's own checkpoint, which must fit: for messages
+  std::string initial_weights = {};              // what the values of the model come from, for messages
+  bool is_of_run = false;                        // the weights of the run's own checkpoint, which must fit
+  const config::ComponentPlan* model = nullptr;  // for check_timm_weights(); null: not checked
 };
 void load_weights(const std::filesystem::path& file, std::vector<plugins::NamedTensor> tensors,
                   const WeightsRequest& request = {});

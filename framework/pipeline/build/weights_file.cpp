@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
-#include "framework/artifacts/checkpoint/archive_sums.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
+#include "framework/artifacts/files/archive_sums.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
@@ -150,6 +150,19 @@ class Records {
   PyTorchStreamReader reader_;  // decompresses a record when it opens the file, after the check of the sizes
 };
 
+// A file of a training often has the weights and their average.
+void report_key(const artifacts::PickledStateDict& parsed, const fs::path& file) {
+  if (parsed.key.empty()) return;
+  const std::string used = file.string() + ": the weights are at \"" + parsed.key + "\"";
+  if (parsed.other_keys.empty()) return support::log_info(used);
+  std::string others;
+  for (const std::string& key : parsed.other_keys) others += (others.empty() ? "\"" : ", \"") + key + "\"";
+  support::log_warning(used + (parsed.key.ends_with("_ema") ? ", an average, as timm prefers" : "") + "; those at " +
+                       others + " are not used: to use them, save them alone, torch.save(torch.load(\"" +
+                       file.filename().string() + "\", weights_only=True)[\"" + parsed.other_keys.front() +
+                       "\"], FILE)");
+}
+
 void check_kind(Records& reader, const fs::path& file) {
   if (reader.has("data.pkl") && !reader.has("constants.pkl")) return;
   if (reader.has("constants.pkl"))
@@ -207,7 +220,7 @@ void WeightsFile::open_archive(const fs::path& file) {
     const auto [pickle, pickle_bytes] = reader.read("data.pkl");
     const artifacts::PickledStateDict parsed =
         artifacts::parse_state_dict({static_cast<const char*>(pickle.get()), pickle_bytes}, file.string());
-    if (!parsed.key.empty()) support::log_info(file.string() + ": the weights are at \"" + parsed.key + "\"");
+    report_key(parsed, file);
     check_total(parsed.tensors, file);
     std::map<std::string, std::pair<at::DataPtr, size_t>> storages;
     for (const PickledTensor& tensor : parsed.tensors) {

@@ -49,9 +49,23 @@ tenon::Init init_convolution(int64_t to, int64_t kernel) {
   return tenon::init::normal(0, std::sqrt(2 / static_cast<double>(to * kernel * kernel)));
 }
 
-struct Norm {
-  double momentum, eps;
+// What the weights of several libraries differ in.
+struct Convention {
+  double momentum, eps;   // of batch normalisation
+  bool has_same_padding;  // as TensorFlow: the padding depends on the size of the image, and may be asymmetric
 };
+
+// Pads with zeros to ceil(size / stride) outputs. Of an odd number of rows or columns, the last side gets one more.
+Tensor pad_same(const Tensor& x, int64_t kernel, int64_t stride) {
+  static const tenon::Op pad("aten::constant_pad_nd");
+  const auto missing = [&](int64_t size) {
+    return std::max<int64_t>(0, ((size + stride - 1) / stride - 1) * stride + kernel - size);
+  };
+  const std::vector<int64_t> shape = x.shape();
+  const int64_t rows = missing(shape[2]), columns = missing(shape[3]);
+  return x.checked_frame().call(
+      pad, {x, std::vector<int64_t>{columns / 2, columns - columns / 2, rows / 2, rows - rows / 2}});
+}
 
 // A convolution and a batch normalisation, which replaces the bias.
 class Convolution {
@@ -60,15 +74,22 @@ class Convolution {
     int64_t from, to, kernel = 1, stride = 1, groups = 1;
   };
 
-  Convolution(const Builder& builder, const std::string& name, const Shape& shape, const Norm& norm)
-      : convolution_(builder, name + ".0", shape.from, shape.to, shape.kernel,
-                     {shape.stride, shape.kernel / 2, 1, shape.groups, /*has_bias=*/false,
+  Convolution(const Builder& builder, const std::string& name, const Shape& shape, const Convention& by)
+      : pads_same_(by.has_same_padding && shape.stride > 1),  // with stride 1 both paddings are equal
+        kernel_(shape.kernel),
+        stride_(shape.stride),
+        convolution_(builder, name + ".0", shape.from, shape.to, shape.kernel,
+                     {shape.stride, pads_same_ ? 0 : shape.kernel / 2, 1, shape.groups, /*has_bias=*/false,
                       init_convolution(shape.to, shape.kernel)}),
-        norm_(builder, name + ".1", shape.to, norm.momentum, norm.eps) {}
+        norm_(builder, name + ".1", shape.to, by.momentum, by.eps) {}
 
-  Tensor operator()(const Tensor& x) const { return norm_(convolution_(x)); }
+  Tensor operator()(const Tensor& x) const {
+    return norm_(convolution_(pads_same_ ? pad_same(x, kernel_, stride_) : x));
+  }
 
  private:
+  bool pads_same_;
+  int64_t kernel_, stride_;
   tenon::Conv2d convolution_;
   tenon::BatchNorm norm_;
 };
@@ -110,16 +131,16 @@ class Block {
     int64_t expansion, kernel, stride, from, to;
   };
 
-  Block(const Builder& builder, const std::string& name, const Shape& shape, const Norm& norm, double drop)
+  Block(const Builder& builder, const std::string& name, const Shape& shape, const Convention& by, double drop)
       : is_residual_(shape.stride == 1 && shape.from == shape.to), drop_(drop) {
     int64_t part = 0;
     const auto next_name = [&] { return name + ".block." + std::to_string(part++); };
     const int64_t hidden = round_channels(static_cast<double>(shape.from * shape.expansion));
-    if (hidden != shape.from) expand_.emplace(builder, next_name(), Convolution::Shape{shape.from, hidden}, norm);
+    if (hidden != shape.from) expand_.emplace(builder, next_name(), Convolution::Shape{shape.from, hidden}, by);
     const Convolution::Shape depthwise{hidden, hidden, shape.kernel, shape.stride, hidden};
-    depthwise_.emplace(builder, next_name(), depthwise, norm);
+    depthwise_.emplace(builder, next_name(), depthwise, by);
     weigh_.emplace(builder, next_name(), hidden, std::max<int64_t>(1, shape.from / 4));
-    project_.emplace(builder, next_name(), Convolution::Shape{hidden, shape.to}, norm);
+    project_.emplace(builder, next_name(), Convolution::Shape{hidden, shape.to}, by);
   }
 
   Tensor operator()(const Tensor& x) const {
@@ -173,14 +194,26 @@ class EfficientNet final {
                 .doc("factor for the channels of b0, rounded to multiples of 8; 0: the default of the variant, 1 to 2"),
             tenon::param("depth", 0.0)
                 .range("[0, 16]")
-                .doc("factor for the blocks per stage of b0, rounded up; 0: the default of the variant, 1 to 3.1")};
+                .doc("factor for the blocks per stage of b0, rounded up; 0: the default of the variant, 1 to 3.1"),
+            tenon::param("padding", "symmetric")
+                .choices({"symmetric", "same"})
+                .doc("padding of convolutions with stride 2: symmetric, or same as in TensorFlow and timm's "
+                     "tf_efficientnet"),
+            tenon::param("norm_eps", 0.0)
+                .range("[0, 1]")
+                .doc("term added to the variance in batch normalisation; 0: the default of torchvision's variant, 1e-5 "
+                     "for b0 to b4 and 1e-3 for b5 to b7; timm has 1e-3 in tf_efficientnet and 1e-5 otherwise")};
   }
 
   explicit EfficientNet(const tenon::Params& params)
       : variant_(read_variant(params)),
         channels_(params.integer("channels")),
         classes_(params.integer("classes")),
-        stochastic_depth_(params.number("stochastic_depth")) {}
+        stochastic_depth_(params.number("stochastic_depth")),
+        has_same_padding_(params.text("padding") == "same"),
+        norm_eps_(params.number("norm_eps") > 0 ? params.number("norm_eps")
+                  : variant_.has_slow_norms     ? 1e-3
+                                                : 1e-5) {}
 
   std::vector<tenon::Port> ports() const {
     return {tenon::input("image", "N," + std::to_string(channels_) + ",H,W", TENON_ANY_FLOAT, "of any size"),
@@ -188,13 +221,13 @@ class EfficientNet final {
   }
 
   void build(const Builder& builder) {
-    const Norm norm = variant_.has_slow_norms ? Norm{0.01, 1e-3} : Norm{0.1, 1e-5};
+    const Convention by{variant_.has_slow_norms ? 0.01 : 0.1, norm_eps_, has_same_padding_};
     const int64_t stem = scale_channels(kStages[0].from);
-    stem_.emplace(builder, "features.0", Convolution::Shape{channels_, stem, 3, 2}, norm);
-    add_blocks(builder, norm);
+    stem_.emplace(builder, "features.0", Convolution::Shape{channels_, stem, 3, 2}, by);
+    add_blocks(builder, by);
     const int64_t last = scale_channels(std::end(kStages)[-1].to);
     head_.emplace(builder, "features." + std::to_string(std::size(kStages) + 1), Convolution::Shape{last, 4 * last},
-                  norm);
+                  by);
     const double bound = 1 / std::sqrt(static_cast<double>(classes_));
     weight_ = builder.parameter("classifier.1.weight", {classes_, 4 * last}, tenon::init::uniform(-bound, bound));
     bias_ = builder.parameter("classifier.1.bias", {classes_}, tenon::init::constant(0));
@@ -255,7 +288,7 @@ class EfficientNet final {
     return static_cast<int64_t>(std::ceil(static_cast<double>(blocks) * variant_.depth));
   }
 
-  void add_blocks(const Builder& builder, const Norm& norm) {
+  void add_blocks(const Builder& builder, const Convention& by) {
     int64_t count = 0;
     for (const Stage& stage : kStages) count += scale_depth(stage.blocks);
     int64_t number = 1;
@@ -265,7 +298,7 @@ class EfficientNet final {
       Block::Shape shape{stage.expansion, stage.kernel, stage.stride, scale_channels(stage.from), to};
       for (int64_t i = 0; i < scale_depth(stage.blocks); ++i) {
         const double drop = stochastic_depth_ * static_cast<double>(blocks_.size()) / static_cast<double>(count);
-        blocks_.emplace_back(builder, name + std::to_string(i), shape, norm, drop);
+        blocks_.emplace_back(builder, name + std::to_string(i), shape, by, drop);
         shape.from = to;
         shape.stride = 1;
       }
@@ -276,6 +309,8 @@ class EfficientNet final {
   int64_t channels_;
   int64_t classes_;
   double stochastic_depth_;
+  bool has_same_padding_;
+  double norm_eps_;
   std::optional<Convolution> stem_, head_;
   std::vector<Block> blocks_;
   uint64_t weight_ = 0, bias_ = 0;
@@ -286,4 +321,5 @@ class EfficientNet final {
 TENON_PLUGIN("efficientnet", "0.1.0", "Apache-2.0", "EfficientNets for image classification.",
              tenon::model<EfficientNet>(
                  "efficientnet",
-                 "EfficientNet B0 to B7 for image classification; loads the weights of torchvision and timm"))
+                 "EfficientNet B0 to B7 for image classification; loads the weights of torchvision and timm"),
+             tenon::operators({"aten::constant_pad_nd"}))

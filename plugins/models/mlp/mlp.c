@@ -123,7 +123,11 @@ static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tenso
   if (input_count != 1 || output_count != 1) {
     return self->host->fail(TENON_INVALID_ARGUMENT, (tenon_string)TENON_STRING("expected one input and one output"));
   }
-  tenon_tensor* features = tenon_flatten(&calls, inputs[0], 1, -1);
+  tenon_tensor_info info = {.size = sizeof info};
+  if (calls.status == TENON_OK) calls.status = self->host->tensor_info(inputs[0], &info);
+  /* A field without dimensions is [N]. */
+  tenon_tensor* features =
+      info.ndim == 1 ? tenon_unsqueeze(&calls, inputs[0], 1) : tenon_flatten(&calls, inputs[0], 1, -1);
   const tenon_status status = check_features(self, &calls, features);
   if (status != TENON_OK) return status;
   for (uint64_t i = 0; i < self->layer_count; ++i) {

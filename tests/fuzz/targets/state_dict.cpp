@@ -4,9 +4,9 @@
 #include <span>
 #include <string_view>
 
-#include "framework/artifacts/checkpoint/archive_sums.h"
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/artifacts/files/archive_sums.h"
 #include "framework/support/error.h"
 #include "tests/fuzz/fuzz_target.h"
 

@@ -1,4 +1,4 @@
-#include "framework/artifacts/checkpoint/archive_sums.h"
+#include "framework/artifacts/files/archive_sums.h"
 
 #include <algorithm>
 #include <cstring>
