@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "framework/pipeline/checks/check_class_counts.h"
+#include "framework/pipeline/checks/check_vocabularies.h"
 #include "framework/support/print_count.h"
 
 namespace tenon::pipeline {
@@ -25,8 +26,8 @@ std::optional<std::string> find_slow_precision(const Training& training, bool ha
 }
 
 // Parameters that change what the samples look like or how they are read, but not which samples there are.
-constexpr std::array<std::string_view, 6> kLooks{"transforms", "scaled_decoding", "max_pixels",
-                                                 "cache",      "cache_bytes",     "cache_dir"};
+constexpr std::array<std::string_view, 8> kLooks{"transforms", "scaled_decoding", "background",  "max_value",
+                                                 "max_pixels", "cache",           "cache_bytes", "cache_dir"};
 
 const std::string* find_split(const NamedDataset& dataset) {
   const auto found = dataset.params.find("split");
@@ -108,6 +109,7 @@ std::vector<std::string> check_run(const Training& training, bool has_bf16) {
   for (const NamedDataset& test : training.plan->data.test)
     add(find_trained_samples(training.plan->data.train, test, "test"));
   add(find_large_batch(training));
+  check_vocabularies(training);
   return warnings;
 }
 
