@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/find_weights.h"
@@ -52,8 +53,7 @@ struct DescribingData {
 };
 
 // The data need not exist on the machine that exports weights.
-DescribingData open_describing_data(const OpenedRun& opened) {
-  const config::DataSection& data = opened.plan.data;
+DescribingData open_describing_data(const OpenedRun& opened, const config::DataSection& data) {
   const config::NamedDataset& plan = data.validation.empty() ? data.train : data.validation.front();
   const plugins::Component& component = opened.catalogue.find(config::ComponentKind::dataset, plan.use);
   try {
@@ -86,15 +86,17 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
   const std::filesystem::path archive = is_archive ? find_archive(opened) : "";
   const artifacts::FoundWeights weights = use_weights(arguments.text("checkpoint"), plan);
   pipeline::use_sizes_of_weights(plan, opened.catalogue, artifacts::read_model_sizes(weights.file));
-  const DescribingData data = open_describing_data(opened);
+  const DescribingData data = open_describing_data(opened, plan.data);
   if (data.dataset) pipeline::use_sizes_of_data(plan, opened.catalogue, *data.dataset);
   const plugins::Model model = pipeline::build_initial_model(plan, opened.catalogue);
   if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
     plan.data.class_names = names;
-  const std::map<std::string, std::string> more = {
+  std::map<std::string, std::string> more = {
       {pipeline::kExportMetadata, pipeline::print_export_metadata(plan, model, data.dataset.get(), {})},
       {artifacts::kModelSizes,
        artifacts::print_model_sizes(pipeline::list_model_sizes(plan.model, model.component()))}};
+  if (const artifacts::FittedData fitted = artifacts::read_fitted_data(weights.file); !fitted.empty())
+    more.emplace(artifacts::kFittedData, artifacts::print_fitted_data(fitted));
   size_t count = 0;
   if (is_archive) {
     std::vector<plugins::NamedTensor> tensors = model.tensors();
@@ -148,8 +150,10 @@ int export_torchscript(const Arguments& arguments, const std::filesystem::path& 
   const plugins::Dataset& data = evaluation.parts().validation.front()->feed.dataset();
   const std::string description =
       pipeline::print_export_metadata(evaluation.plan(), evaluation.parts().model, &data, batches.outputs);
-  const std::string traced =
-      pipeline::trace_model(evaluation.parts().model, batches.inputs, {{pipeline::kExportMetadata, description}});
+  std::map<std::string, std::string> files = {{pipeline::kExportMetadata, description}};
+  if (const artifacts::FittedData fitted = artifacts::read_fitted_data(evaluation.weights().file); !fitted.empty())
+    files.emplace(artifacts::kFittedData, artifacts::print_fitted_data(fitted));
+  const std::string traced = pipeline::trace_model(evaluation.parts().model, batches.inputs, files);
   artifacts::write_file_durably(output, traced, kKind);
   reporting::write_output("weights %s\n%s: TorchScript, traced on %s of %s; outputs verified against the model\n",
                           evaluation.describe_weights().c_str(), output.c_str(),

@@ -15,6 +15,7 @@
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
 #include "host/training/open_run.h"
+#include "host/training/use_weights.h"
 
 namespace tenon::host {
 
@@ -69,7 +70,8 @@ int pack(const Arguments& arguments) {
   const std::string folder = arguments.text("output");
   const OpenedRun opened = open_run(arguments.run_file(), Computes::no);
   const config::RunPlan& plan = opened.plan;
-  const config::NamedDataset& named = find_dataset(plan, arguments.text("data"));
+  config::NamedDataset named = find_dataset(plan, arguments.text("data"));
+  use_training_data(named, plan, opened.catalogue);
   plugins::prepare_dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
   const plugins::Dataset dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
   data::PluginSamples samples(

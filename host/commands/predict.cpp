@@ -90,8 +90,8 @@ po::options_description make_predict_options() {
   add("data", po::value<std::string>()->value_name("NAME"),
       "dataset: train, validation, test, validation/NAME or test/NAME");
   add("input", po::value<std::vector<std::string>>()->value_name("PATH")->composing(),
-      "unlabelled data to read in place of the dataset's: a folder of images, an image, or a CSV file with paths; "
-      "may be repeated");
+      "unlabelled data to read in place of the dataset's: a folder of images, an image, or a list of paths (.csv, "
+      ".tsv, .txt); may be repeated");
   add("output", po::value<std::string>()->value_name("FILE"), "output file: .csv, .jsonl or .safetensors");
   add("masks", po::value<std::string>()->value_name("FOLDER"),
       "write the class of each pixel as a grey PNG picture for each sample");

@@ -18,9 +18,14 @@ using support::ErrorKind;
 
 namespace {
 
-const config::NamedDataset& choose_tokens(const config::RunPlan& plan, const std::string& name) {
-  if (!name.empty()) return find_dataset(plan, name);
-  return plan.data.validation.empty() ? plan.data.train : plan.data.validation.front();
+config::NamedDataset choose_tokens(const OpenedRun& run, const std::string& name,
+                                   const artifacts::FoundWeights& weights) {
+  const config::DataSection& data = run.plan.data;
+  const config::NamedDataset& dataset = !name.empty()             ? find_dataset(run.plan, name)
+                                        : data.validation.empty() ? data.train
+                                                                  : data.validation.front();
+  report_unknown_fitted_data(weights.file, dataset, run.catalogue);
+  return dataset;
 }
 
 // Builds only the model: the dataset is needed for its tokenizer alone.
@@ -42,8 +47,8 @@ plugins::Dataset open_tokens(const plugins::Catalogue& catalogue, const config::
 
 Generation::Generation(const RunFile& file, const std::string& checkpoint, const std::string& dataset)
     : run_(open_run(file, Computes::yes)),
-      dataset_plan_(choose_tokens(run_.plan, dataset)),
       weights_(use_weights(checkpoint, run_.plan)),
+      dataset_plan_(choose_tokens(run_, dataset, weights_)),
       parts_(build_generation(run_)),
       ports_(pipeline::find_token_ports(parts_.model, run_.plan.model.place)),
       dataset_(open_tokens(run_.catalogue, dataset_plan_)) {

@@ -49,8 +49,8 @@ class Generation {
   void check_tokenizer() const;
 
   OpenedRun run_;
-  config::NamedDataset dataset_plan_;
   artifacts::FoundWeights weights_;
+  config::NamedDataset dataset_plan_;
   pipeline::Evaluation parts_;
   pipeline::TokenPorts ports_;
   plugins::Dataset dataset_;

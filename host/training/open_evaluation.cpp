@@ -74,10 +74,13 @@ OpenedRun choose(OpenedRun run, const Evaluation::Choice& choice, Evaluation::Of
   return run;
 }
 
-artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::RunPlan& plan) {
+artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::RunPlan& plan,
+                                         const plugins::Catalogue& catalogue) {
   artifacts::FoundWeights weights = use_weights(checkpoint, plan);
   use_class_names(plan, artifacts::read_class_names(weights.file), weights.file.string());
   use_folds(plan, weights.file);
+  for (const config::NamedDataset& dataset : plan.data.validation)
+    report_unknown_fitted_data(weights.file, dataset, catalogue);
   return weights;
 }
 
@@ -88,7 +91,7 @@ Evaluation::Evaluation(const RunFile& file, const Choice& choice, Of of)
 
 Evaluation::Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup* group)
     : run_(choose(std::move(run), choice, of)),
-      weights_(find_weights_for(choice.checkpoint, run_.plan)),
+      weights_(find_weights_for(choice.checkpoint, run_.plan, run_.catalogue)),
       parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device, group)) {
   parts_.test_time_augmentation = choice.augmentation;
   // All validation data are numbered alike.

@@ -28,11 +28,11 @@ using config::ResumePolicy;
 using support::Error;
 using support::ErrorKind;
 
-namespace {
-
 bool is_within_epoch(const pipeline::SavedState& state) {
   return state.count("epoch") > 0 && state.count("is_epoch_complete") == 0;
 }
+
+namespace {
 
 // Keys that divide the samples of an epoch into steps.
 bool divides_epoch(const std::string& key) { return key == "data.batch_size" || key == "train.accumulate"; }

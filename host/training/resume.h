@@ -25,6 +25,9 @@ struct Resumption {
 std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
                                           int64_t processes, distributed::ProcessGroup* group);
 
+// Whether a checkpoint was written in the middle of an epoch.
+bool is_within_epoch(const pipeline::SavedState& state);
+
 // Returns whether the run of the checkpoint has already finished.
 bool is_finished(const Resumption& resumption, const pipeline::Training& training);
 

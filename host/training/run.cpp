@@ -14,7 +14,6 @@
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/model_tensors.h"
 #include "framework/pipeline/checks/advise_device.h"
-#include "framework/pipeline/checks/check_run.h"
 #include "framework/pipeline/loop/train.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/tools/score_samples.h"
@@ -32,10 +31,12 @@
 #include "host/training/histogram_observer.h"
 #include "host/training/open_run.h"
 #include "host/training/ranks.h"
+#include "host/training/report_checks.h"
 #include "host/training/resume.h"
 #include "host/training/run_recorder.h"
 #include "host/training/trace_observer.h"
 #include "host/training/use_class_names.h"
+#include "host/training/use_weights.h"
 
 namespace tenon::host {
 
@@ -198,19 +199,16 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
     if (resumption->checkpoint.excluded.tensors.empty() && !plan.checkpoint.exclude_frozen_parameters)
       plan.model.weights.clear();
     use_class_names(plan, resumption->from.manifest.class_names, resumption->from.folder.string());
+    use_fitted_data(plan, artifacts::read_fitted_data(resumption->from.folder));
   }
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
   config::RunPlan recorded = opened.plan;
   recorded.train.memory_format = training.memory_format;
   pipeline::copy_sizes(*training.plan, recorded);
   add_class_names(recorded, training.train->feed.class_names());
-  if (!resumption && (!group || group->world().is_first()))
-    compare_class_names(plan.model.weights, training.train->feed.class_names());
   // Before the run folder is changed.
   if (resumption) pipeline::require_excluded(training.model, plan.model, resumption->checkpoint.excluded);
-  // Every rank checks, because every rank has to stop at an error.
-  for (const std::string& warning : pipeline::check_run(training))
-    if (!group || group->world().is_first()) support::log_warning(warning);
+  report_checks(training, resumption ? &*resumption : nullptr, options);
   if (options.is_check) {
     pipeline::copy_connections(training, recorded);
     reporting::write_output_text(config::print_run_plan(recorded));

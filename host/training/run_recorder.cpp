@@ -8,9 +8,6 @@
 #include "framework/artifacts/run_folder/start_files.h"
 #include "framework/config/plan/print_run_plan.h"
 #include "framework/pipeline/build/infer_sizes.h"
-#include "framework/pipeline/build/metric_directions.h"
-#include "framework/pipeline/build/model_summary.h"
-#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/report/saved_samples.h"
 #include "framework/reporting/runs/read_history.h"
@@ -19,26 +16,12 @@
 #include "framework/support/read_file.h"
 #include "framework/support/signals_blocked.h"
 #include "host/process/signals.h"
+#include "host/training/make_record.h"
 #include "host/training/read_checkpoint.h"
 
 namespace tenon::host {
 
 namespace {
-
-artifacts::RunRecord make_record(const pipeline::Training& training, const plugins::Catalogue& catalogue,
-                                 const support::ComputeDevice& device, std::vector<std::string> command_line,
-                                 std::chrono::system_clock::time_point start) {
-  artifacts::RunRecord record = artifacts::make_run_record(std::move(command_line), start);
-  record.libtorch_version = plugins::torch_build();
-  record.device = device;
-  for (const auto& plugin : catalogue.plugins())
-    record.plugins.push_back({plugin->id, plugin->version, plugin->file, plugin->sha256});
-  record.model_summary = pipeline::summarize_model(training.model);
-  if (training.monitor) record.monitor = training.monitor->metric;
-  record.directions = pipeline::find_directions(training);
-  record.directions.merge(pipeline::find_test_directions(training));
-  return record;
-}
 
 artifacts::HistoryEvent to_history_event(pipeline::LineKind kind) {
   switch (kind) {
@@ -139,6 +122,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
       history_(open_history(folder_, resumed_from)),
       losses_(name_losses(plan)),
       class_names_(training.train->feed.class_names()),
+      fitted_data_(training.fitted_data),
       model_sizes_(pipeline::list_model_sizes(training.plan->model, training.model.component())),
       parts_{.ranks = training.shards ? training.group->size() : 1, .has_model = training.parameter_shards != nullptr},
       checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
@@ -233,6 +217,7 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
     if (state.validated_step == state.step || !name.starts_with("validation/"))
       contents.metrics.emplace_back(name, value);
   contents.class_names = class_names_;
+  contents.fitted_data = fitted_data_;
   contents.model_sizes = model_sizes_;
   contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
   if (!contents.state.empty()) {

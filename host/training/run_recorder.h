@@ -83,6 +83,7 @@ class RunRecorder final : public pipeline::Recorder {
   std::optional<artifacts::TensorboardEvents> events_;
   std::vector<std::string> losses_;  // names of the losses
   config::ClassNames class_names_;
+  artifacts::FittedData fitted_data_;
   artifacts::ModelSizes model_sizes_;
   pipeline::FrozenParameters frozen_;  // that checkpoints leave out
   bool has_png_plots_ = false;

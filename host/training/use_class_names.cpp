@@ -1,9 +1,11 @@
 #include "host/training/use_class_names.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/config/toml/value.h"
+#include "framework/formats/class_names.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 
@@ -35,6 +37,28 @@ void compare_class_names(const std::filesystem::path& weights, const config::Cla
                          config::describe_classes(found->second) + "; set data.class_names." +
                          config::to_toml_key(field) +
                          " to the order of the weights to keep the meaning of their outputs");
+  }
+}
+
+void report_number_order(const config::RunPlan& plan, const config::ClassNames& of_data) {
+  for (const auto& [field, names] : of_data) {
+    const auto as_text = formats::sort_numbers_as_text(names);
+    if (!as_text || plan.data.class_names.contains(field) || formats::sort_names(names) != names) continue;
+    const std::string order = "the classes of " + field + " are numbers in the order of their values, " +
+                              formats::list_briefly(names) + "; if these are in the order of the texts, " +
+                              formats::list_briefly(*as_text) + ", as of torchvision's ImageFolder, ";
+    const bool has_unnamed =
+        !plan.model.weights.empty() && !artifacts::read_class_names(plan.model.weights).contains(field);
+    if (has_unnamed)
+      support::log_warning(plan.model.weights.string() + ": has no names of classes, and " + order +
+                           "set data.class_names." + config::to_toml_key(field) + " to that order");
+    for (const config::LossPlan& loss : plan.losses) {
+      const auto weights = loss.params.find("class_weights");
+      const auto* const numbers =
+          weights == loss.params.end() ? nullptr : std::get_if<std::vector<double>>(&weights->second);
+      if (numbers && !numbers->empty())
+        support::log_warning(loss.place + ": class_weights has a number for each class, and " + order + "reorder them");
+    }
   }
 }
 

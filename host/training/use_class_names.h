@@ -16,6 +16,10 @@ void use_class_names(config::RunPlan& plan, const config::ClassNames& of_weights
 // be wrong. `weights`: model.weights; empty: none.
 void compare_class_names(const std::filesystem::path& weights, const config::ClassNames& of_data);
 
+// Warns if classes with numbers as names are in the order of their values, and class weights or weights without names
+// may have the order of their texts: "0, 1, 10, 11, 2", as torchvision's ImageFolder.
+void report_number_order(const config::RunPlan& plan, const config::ClassNames& of_data);
+
 // Warns how the classes are numbered if the data name them and the weights do not. `weights`: for the message.
 void report_unnamed_classes(const std::string& weights, const config::ClassNames& of_weights,
                             const config::ClassNames& of_data);

@@ -1,15 +1,36 @@
-// The weights of a command such as `host evaluate`.
+// The weights of a command such as `host evaluate`, and what their training data derived (a vocabulary, categories,
+// statistics).
 #pragma once
 
+#include <filesystem>
 #include <string>
 
+#include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/config/plan/run_plan.h"
+#include "framework/plugins/loading/catalogue.h"
 
 namespace tenon::host {
 
 // Finds the weights, see artifacts::find_weights(), and sets the plan to load all tensors of the model from them. The
-// frozen parameters that a checkpoint leaves out come from the initial weights of the plan. Throws Error(checkpoint).
+// frozen parameters that a checkpoint leaves out come from the initial weights of the plan. The datasets of the plan
+// use what the training data of the weights derived, see use_fitted_data(). Throws Error(checkpoint).
 artifacts::FoundWeights use_weights(const std::string& checkpoint, config::RunPlan& plan);
+
+// All datasets of the plan with these components read their samples as the training data of the weights.
+void use_fitted_data(config::RunPlan& plan, const artifacts::FittedData& of_weights);
+
+// The same for a dataset that a command opens without weights: opens the training data, if the dataset is another one
+// of a component that derives something. Throws as plugins::Dataset does.
+void use_training_data(config::NamedDataset& dataset, const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+
+// Warns if the weights do not know what the dataset of a later command would derive: they are of an earlier version.
+// `weights`: for the message.
+void report_unknown_fitted_data(const std::filesystem::path& weights, const config::NamedDataset& dataset,
+                                const plugins::Catalogue& catalogue);
+
+// Warns if weights that a run starts from were trained with another vocabulary, other columns or statistics than the
+// training data have. `weights`: model.weights; empty: none.
+void compare_fitted_data(const std::filesystem::path& weights, const artifacts::FittedData& of_data);
 
 }  // namespace tenon::host

@@ -6,6 +6,8 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/encoding.h"
+#include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/csv.h"
 #include "plugins/regular_file.h"
 #include "plugins/text/utf8.h"
@@ -19,26 +21,35 @@ std::string quoted_list(const std::vector<std::string>& names) {
   return list;
 }
 
-// The lines of a file. A line ends with LF or CR LF. A byte order mark is skipped.
+// The lines of a file that are not blank. A line ends with LF or CR LF. A byte order mark is skipped.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), text_(plugins::read_whole(path, "a text file")) {}
+  explicit Lines(const std::string& path) : path_(path), text_(plugins::read_whole(path, "a text file")) {
+    if (const std::string found = formats::find_wide_encoding(text_); !found.empty())
+      throw tenon::DataError(path + ": " + found);
+    if (text_.starts_with(formats::kByteOrderMark)) at_ = formats::kByteOrderMark.size();
+  }
 
   bool next(std::string& line) {
-    if (at_ == text_.size()) return false;
-    const size_t end = std::min(text_.find('\n', at_), text_.size());
-    line.assign(text_, at_, end - at_);
-    at_ = std::min(end + 1, text_.size());
-    ++number_;
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (number_ == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
-    if (line.ends_with('\r')) line.pop_back();
+    do {
+      if (at_ == text_.size()) return false;
+      const size_t end = std::min(text_.find('\n', at_), text_.size());
+      line.assign(text_, at_, end - at_);
+      at_ = std::min(end + 1, text_.size());
+      ++number_;
+      if (line.ends_with('\r')) line.pop_back();
+    } while (is_blank(line));
     return true;
   }
   size_t number() const { return number_; }
   std::string place() const { return path_ + ':' + std::to_string(number_); }
 
  private:
+  // A line of tabs is a row of empty cells.
+  static bool is_blank(std::string_view line) {
+    return line.find('\t') == std::string_view::npos && formats::trim(line).empty();
+  }
+
   std::string path_;
   std::string text_;
   size_t at_ = 0;
@@ -114,11 +125,11 @@ void TextTable::read_separated(const TableFormat& format, const std::vector<std:
   std::vector<std::string> names = format.columns();
   if (names.empty()) {
     lines.next(line);
-    for (const std::string_view name : split_at_tabs(line)) names.emplace_back(name);
+    for (const std::string_view name : split_at_tabs(line)) names.push_back(formats::clean_name(name));
   }
   std::vector<size_t> columns;
   for (const std::string& name : columns_to_read) {
-    columns.push_back(find_column(names, name, path_ + ":1",
+    columns.push_back(find_column(names, name, path_ + ':' + std::to_string(std::max<size_t>(lines.number(), 1)),
                                   "; if the file has no header, set the column names in the parameter columns"));
   }
   while (lines.next(line)) {

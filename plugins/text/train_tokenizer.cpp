@@ -1,29 +1,74 @@
 #include "plugins/text/train_tokenizer.h"
 
 #include <sentencepiece_trainer.h>
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <tuple>
 #include <unordered_map>
+
+#include <tenon/log.hpp>
 
 #include "plugins/hash_text.h"
 
 namespace text {
 namespace {
 
-// Passes texts to the trainer, which reads them one by one.
+// The trainer leaves longer texts out.
+constexpr size_t kMaxTextBytes = 65536;
+
+// Returns where to end a part of the text that begins at `begin` and is not too long: at its end, after a blank, or
+// before a character.
+size_t find_part_end(const std::string& text, size_t begin) {
+  if (text.size() - begin <= kMaxTextBytes) return text.size();
+  const size_t limit = begin + kMaxTextBytes;
+  const size_t blank = text.find_last_of(" \t\n", limit - 1);
+  if (blank != std::string::npos && blank > begin) return blank + 1;
+  size_t end = limit;
+  while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return end;
+}
+
+// Passes texts to the trainer, which reads them one by one. Long texts are passed in parts.
 class TextIterator final : public sentencepiece::SentenceIterator {
  public:
-  explicit TextIterator(const std::vector<std::string>& texts) : texts_(texts) {}
+  explicit TextIterator(const std::vector<std::string>& texts) : texts_(texts) { take_part(); }
   bool done() const override { return at_ == texts_.size(); }
-  void Next() override { ++at_; }
-  const std::string& value() const override { return texts_[at_]; }
+  void Next() override {
+    if (end_ == texts_[at_].size()) {
+      ++at_;
+      end_ = 0;
+    }
+    take_part();
+  }
+  const std::string& value() const override { return part_; }
   sentencepiece::util::Status status() const override { return {}; }
 
  private:
+  void take_part() {
+    if (done()) return;
+    const size_t begin = end_;
+    end_ = find_part_end(texts_[at_], begin);
+    part_.assign(texts_[at_], begin, end_ - begin);
+  }
+
   const std::vector<std::string>& texts_;
   size_t at_ = 0;
+  size_t end_ = 0;  // of the part in its text
+  std::string part_;
 };
+
+// The trainer leaves out texts with the character that it uses for unknown ones.
+void report_left_out(const std::vector<std::string>& texts, const std::string& place) {
+  const auto has_reserved = [](const std::string& text) { return text.find("\xE2\x96\x85") != std::string::npos; };
+  const auto count = std::count_if(texts.begin(), texts.end(), has_reserved);
+  if (count == 0) return;
+  const auto first = std::find_if(texts.begin(), texts.end(), has_reserved);
+  tenon::log_warning(place + ": " + std::to_string(count) + " of its " + std::to_string(texts.size()) +
+                     " texts have the character U+2585, which SentencePiece reserves, so the tokenizer is trained "
+                     "without them; the first is text " +
+                     std::to_string(first - texts.begin() + 1) + "; expected texts without it: replace the character");
+}
 
 uint64_t count_bytes(const std::vector<std::string>& texts) {
   uint64_t bytes = 0;
@@ -49,11 +94,12 @@ std::string train(const std::vector<std::string>& texts, const TokenizerTraining
       {"unk_id", "1"},
       {"bos_id", "2"},
       {"eos_id", "3"},
-      {"max_sentence_length", "65536"},
+      {"max_sentence_length", std::to_string(kMaxTextBytes)},
       // The order in which threads add floats depends on their number, which would change the tokenizer.
       {"num_threads", "1"},
       {"minloglevel", "2"},
   };
+  report_left_out(texts, place);
   TextIterator iterator(texts);
   std::string model;
   const auto status = sentencepiece::SentencePieceTrainer::Train(options, &iterator, &model);

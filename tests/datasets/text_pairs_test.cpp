@@ -187,6 +187,19 @@ TEST_CASE("another file uses the tokenizer of tokenizer_text, and unseen text is
   CHECK(other.integers(0, "target") == Ids{abcd[0], abcd[2], abcd[1], kUnknown, kEnd});
 }
 
+TEST_CASE("a table in another file has the tokenizer of the training data") {
+  const std::string train = write_file("of_train.tsv", "source\ttarget\nabcd\tdcba\nbad\tdab\n");
+  const std::string test = write_file("of_test.tsv", "source\ttarget\ncab\tbaz\n");
+  const OpenedDataset trained(kTextPairs, make_params(train));
+  const OpenedDataset expected(kTextPairs, make_params(test, {{"tokenizer_text", train}}));
+  const OpenedDataset other(kTextPairs, make_params(test), trained.fitted_data());
+  CHECK(other.fitted_data() == trained.fitted_data());
+  for (const char* field : {"source", "target_in", "target"}) CHECK(all_of(other, field) == all_of(expected, field));
+  CHECK(all_of(OpenedDataset(kTextPairs, make_params(test)), "source") != all_of(expected, "source"));
+  CHECK_THROWS_AS(OpenedDataset(kTextPairs, make_params(test, {{"tokenizer_text", test}}), trained.fitted_data()),
+                  Refused);
+}
+
 TEST_CASE("training a tokenizer is deterministic, and a tokenizer in use is shared") {
   const std::vector<std::string> texts = {"one mortise", "two tenons", "three joints fit",
                                           "one tenon fits one mortise"};
@@ -238,6 +251,25 @@ TEST_CASE("CSV and JSON lines give the same pairs, also with a JSON pointer") {
   for (const OpenedDataset& other : others) {
     for (const char* field : {"source", "target_in", "target"}) CHECK(all_of(other, field) == all_of(expected, field));
   }
+}
+
+TEST_CASE("blank lines, CR LF and a byte order mark do not matter in any format") {
+  const std::string tsv = "source\ttarget\na\tb\nb\ta\n";
+  const std::string json = "{\"source\": \"a\", \"target\": \"b\"}\n{\"source\": \"b\", \"target\": \"a\"}\n";
+  const OpenedDataset expected(kTextPairs, make_params(write_file("plain.tsv", tsv)));
+  const auto spoil = [](const std::string& text) {
+    std::string spoiled = "\xEF\xBB\xBF";
+    for (const char c : text) spoiled += c == '\n' ? std::string("\r\n\r\n  \n") : std::string(1, c);
+    return spoiled + "\n\n";
+  };
+  const OpenedDataset others[] = {
+      {kTextPairs, make_params(write_file("spoiled.tsv", spoil(tsv)))},
+      {kTextPairs, make_params(write_file("spoiled.jsonl", spoil(json)), {{"format", "json_lines"}})},
+      {kTextPairs, make_params(write_file("spoiled.csv", spoil("source,target\na,b\nb,a\n")), {{"format", "csv"}})}};
+  for (const OpenedDataset& other : others)
+    for (const char* field : {"source", "target"}) CHECK(all_of(other, field) == all_of(expected, field));
+  CHECK(refusal("place.tsv", "\n\nsource\ttarget\n\na\n") ==
+        "place.tsv:5: has 1 cells; expected 2, for the columns \"source\", \"target\"");
 }
 
 TEST_CASE("a pair that is too long is cut off before an EOS, left out, or refused") {

@@ -7,6 +7,7 @@
 
 #include <tenon/random.hpp>
 
+#include "plugins/text/tokenizer.h"
 #include "plugins/text/train_tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/test_folder.h"
@@ -29,16 +30,10 @@ std::string write_file(const std::string& name, const std::string& bytes) {
 }
 
 ParamValues make_params(const std::string& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path},
-                        {"context", int64_t{4}},
-                        {"stride", int64_t{0}},
-                        {"split", "all"},
-                        {"validation_fraction", 0.1},
-                        {"tokens", "bytes"},
-                        {"tokenizer", ""},
-                        {"vocabulary_size", int64_t{100}},
-                        {"model_type", "char"},
-                        {"character_coverage", 1.0}};
+  ParamValues params = {{"path", path},         {"context", int64_t{4}},      {"stride", int64_t{0}},
+                        {"split", "all"},       {"validation_fraction", 0.1}, {"tokens", "bytes"},
+                        {"tokenizer", ""},      {"tokenizer_text", ""},       {"vocabulary_size", int64_t{100}},
+                        {"model_type", "char"}, {"character_coverage", 1.0}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;
 }
@@ -170,7 +165,8 @@ TEST_CASE("the text of characters and pieces is the text that was read") {
   } catch (const Refused& refused) {
     CHECK(refused.status == TENON_BAD_DATA);
     CHECK(std::string(refused.what()) ==
-          "the character \"q\" is not one of the 6 characters of the text; leave it out");
+          "the character \"q\" is not one of the 6 characters of the training text; leave it out, or set "
+          "tokenizer_text of the training data to a text with all characters");
   }
 
   const OpenedDataset pieces(kTextWindows, make_params(file, {{"tokens", "pieces"}}));
@@ -180,6 +176,100 @@ TEST_CASE("the text of characters and pieces is the text that was read") {
   tokens.pop_back();
   CHECK(pieces.decode(tokens) == text);
   CHECK(pieces.encode(text) == tokens);
+}
+
+TEST_CASE("a text in another file has the tokens of the training data") {
+  const std::string train = write_file("train.txt", "the quick brown fox jumps over a lazy dog\nover and over\n");
+  const std::string text = "over the dog\n";
+  const std::string other = write_file("other.txt", text);
+  for (const std::string tokens : {"bytes", "characters", "pieces"}) {
+    CAPTURE(tokens);
+    const OpenedDataset trained(kTextWindows, make_params(train, {{"tokens", tokens}}));
+    const OpenedDataset same(kTextWindows, make_params(other, {{"tokens", tokens}}), trained.fitted_data());
+    CHECK(same.describe_tokenizer() == trained.describe_tokenizer());
+    CHECK(same.fitted_data() == trained.fitted_data());
+    CHECK(same.encode("lazy dog") == trained.encode("lazy dog"));
+    Ids expected = trained.encode(tokens == "pieces" ? "over the dog" : text);
+    if (tokens == "pieces") expected.push_back(3);
+    CHECK(read_tokens(same) == expected);
+    // Alone, it has others.
+    const OpenedDataset alone(kTextWindows, make_params(other, {{"tokens", tokens}}));
+    CHECK((alone.describe_tokenizer() == trained.describe_tokenizer()) == (tokens == "bytes"));
+    // The parameter names the same vocabulary, or another one.
+    if (tokens == "bytes") continue;
+    const auto with = [&](const std::string& file) {
+      return make_params(other, {{"tokens", tokens}, {"tokenizer_text", file}});
+    };
+    CHECK(OpenedDataset(kTextWindows, with(train)).fitted_data() == trained.fitted_data());
+    CHECK(OpenedDataset(kTextWindows, with(train), trained.fitted_data()).encode("dog") == trained.encode("dog"));
+    CHECK(OpenedDataset(kTextWindows, with("/gone.txt"), trained.fitted_data()).encode("dog") == trained.encode("dog"));
+    try {
+      const OpenedDataset contradicting(kTextWindows, with(other), trained.fitted_data());
+      CHECK(false);
+    } catch (const Refused& refused) {
+      CHECK(refused.status == TENON_INVALID_ARGUMENT);
+      CHECK(std::string(refused.what()) ==
+            "tokenizer_text = " + other +
+                ": is another vocabulary than that of the training data; expected the same tokens: remove the "
+                "parameter, or train with it");
+    }
+  }
+}
+
+TEST_CASE("a text that the vocabulary of the training data cannot express is refused") {
+  const OpenedDataset trained(kTextWindows, make_params(write_file("abc.txt", "abcabc"), {{"tokens", "characters"}}));
+  const auto message = [&](const std::string& text, const ParamValues& changes, const std::string& fitted) {
+    const std::string file = write_file("unknown.txt", text);
+    try {
+      const OpenedDataset dataset(kTextWindows, make_params(file, changes), fitted);
+    } catch (const Refused& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  const std::string place = (tenon::test_folder() / "unknown.txt").string();
+  CHECK(message("abxyzxw", {{"tokens", "characters"}}, trained.fitted_data()) ==
+        place +
+            ": 4 characters, such as \"w\", \"x\", \"y\", are not of the 3 characters of the training text; leave "
+            "them out, or set tokenizer_text of the training data to a text with all characters");
+  CHECK(message("abc", {{"tokens", "bytes"}}, trained.fitted_data()) ==
+        "tokens = \"bytes\", but those of the training data are \"characters\"; expected the same tokens");
+  CHECK(message("abc", {{"tokens", "characters"}}, "damaged") ==
+        "the saved vocabulary begins with \"damaged\"; expected bytes, characters or pieces: it was written by another "
+        "version of the plugin");
+  CHECK(message("abc", {{"tokenizer_text", place}}, "") ==
+        "tokenizer_text is set, but tokens = \"bytes\" does not use it; remove it, or set tokens = \"pieces\"");
+  CHECK(message("abc", {{"tokens", "characters"}, {"tokenizer", place}}, "") ==
+        "tokenizer is set, but tokens = \"characters\" does not use it; remove it, or set tokens = \"pieces\"");
+  CHECK(message("abc", {{"tokens", "pieces"}, {"tokenizer", place}, {"tokenizer_text", place}}, "") ==
+        "tokenizer and tokenizer_text are both set; expected one of them: remove tokenizer_text to use the model " +
+            place);
+}
+
+TEST_CASE("a tokenizer is trained on texts of any length") {
+  // The trainer leaves out texts of more than 64 KiB.
+  std::string words, letters;
+  while (words.size() < 200000) words += "one tenon ";
+  while (letters.size() < 200000) letters += "\xC3\xA4\xE2\x82\xAC";
+  const std::vector<std::string> texts = {words + "zeppelin", "joint", letters + "\xC3\xBC"};
+  for (const std::string type : {"unigram", "bpe", "char"}) {
+    CAPTURE(type);
+    const text::Tokenizer tokenizer(*text::train_tokenizer(texts, {60, type, 1.0}, "texts"), "the model");
+    for (const std::string text : {"zeppelin tenon joint", "\xC3\xA4\xE2\x82\xAC\xC3\xBC"}) {
+      std::vector<int32_t> ids;
+      tokenizer.append_ids(text, ids);
+      CHECK(std::count(ids.begin(), ids.end(), 1) == 0);  // unknown
+    }
+  }
+}
+
+TEST_CASE("texts that the trainer leaves out are counted and named") {
+  const std::string file = write_file("reserved.txt", "one two\nfull \xE2\x96\x85 block\ntwo \xE2\x96\x85\nthree\n");
+  const OpenedDataset dataset(kTextWindows, make_params(file, {{"tokens", "pieces"}}));
+  CHECK(OpenedDataset::log().front() ==
+        file +
+            ": 2 of its 4 texts have the character U+2585, which SentencePiece reserves, so the tokenizer is trained "
+            "without them; the first is text 2; expected texts without it: replace the character");
 }
 
 TEST_CASE("a pattern reads all matching files in the order of their names, each beginning on a new line") {

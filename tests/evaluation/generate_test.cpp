@@ -270,10 +270,18 @@ TEST_CASE("prompts that the model cannot read are refused with their place") {
                 "empty.txt: is empty; expected a prompt in each line");
   check_refused(language_model(), {"--prompt-file", (folder / "missing.txt").string()}, 2, "missing.txt");
   check_refused(language_model(), {"--prompt", "to", "--data", "other"}, 2, "--data is \"other\"");
-  write_file(folder / "other.txt", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ 0123456789 zyx");
+  const std::string letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+  write_file(folder / "other.txt", letters);
   check_refused(language_model(),
                 {"--prompt", "zz", "--set", "data.train.params.path=\"" + (folder / "other.txt").string() + "\""}, 4,
-                "the prompt has the token 62, \"z\"; expected tokens below 40, the model's vocabulary");
+                "characters of the training text; leave them out");
+  write_file(folder / "other.tsv", "source\ttarget\n" + letters + "\t" + letters + "\n");
+  check_refused(language_model(),
+                {"--prompt", letters, "--set",
+                 "data.train={use=\"text_pairs\",params={path=\"" + (folder / "other.tsv").string() +
+                     "\",model_type=\"char\",vocabulary_size=100}}",
+                 "--set", "model.inputs={tokens=\"data.source\"}"},
+                4, "\"; expected tokens below 40, the model's vocabulary");
 }
 
 TEST_CASE("a run without a tokenizer or without tokens cannot generate") {

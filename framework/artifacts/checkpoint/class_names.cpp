@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/model_files.h"
+#include "framework/artifacts/files/base64.h"
 #include "framework/support/error.h"
 
 namespace tenon::artifacts {
@@ -33,10 +35,11 @@ config::ClassNames parse_class_names(std::string_view text) {
   return names;
 }
 
-Metadata make_weights_metadata(const config::ClassNames& names, const ModelSizes& sizes) {
+Metadata make_weights_metadata(const config::ClassNames& names, const ModelSizes& sizes, const FittedData& fitted) {
   Metadata metadata{{"format", "pt"}};  // expected by Python libraries
   if (!names.empty()) metadata.emplace(kClassNames, print_class_names(names));
   if (!sizes.empty()) metadata.emplace(kModelSizes, print_model_sizes(sizes));
+  if (!fitted.empty()) metadata.emplace(kFittedData, print_fitted_data(fitted));
   return metadata;
 }
 
@@ -45,6 +48,33 @@ config::ClassNames read_class_names(const std::filesystem::path& file) {
     const SafetensorsFile opened(list_weight_files(file).front());
     const auto found = opened.metadata().find(kClassNames);
     return found == opened.metadata().end() ? config::ClassNames{} : parse_class_names(found->second);
+  } catch (const support::Error&) {
+    return {};
+  }
+}
+
+std::string print_fitted_data(const FittedData& fitted) {
+  nlohmann::json object = nlohmann::json::object();
+  for (const auto& [dataset, bytes] : fitted)
+    object[dataset] = to_base64(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  return object.dump();
+}
+
+FittedData read_fitted_data(const std::filesystem::path& file) {
+  try {
+    const SafetensorsFile opened(list_weight_files(file).front());
+    const auto found = opened.metadata().find(kFittedData);
+    if (found == opened.metadata().end()) return {};
+    using nlohmann::json;
+    const json object = json::parse(found->second, nullptr, /*allow_exceptions=*/false);
+    if (!object.is_object()) return {};
+    FittedData fitted;
+    for (const auto& [dataset, text] : object.items()) {
+      const auto bytes = text.is_string() ? from_base64(text.get_ref<const std::string&>()) : std::nullopt;
+      if (!bytes) return {};
+      fitted[dataset] = *bytes;
+    }
+    return fitted;
   } catch (const support::Error&) {
     return {};
   }

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "framework/support/check.h"
+#include "framework/support/decode_float16.h"
 
 namespace tenon::artifacts {
 
@@ -25,27 +26,12 @@ T read(const std::byte* place) {
   return value;
 }
 
-// Decodes a float from the exponent and fraction in `bits`, as in IEEE 754.
-Number decode(uint16_t bits, int exponent_bits, int fraction_bits) {
-  const int bias = (1 << (exponent_bits - 1)) - 1;
-  const int exponent = (bits >> fraction_bits) & ((1 << exponent_bits) - 1);
-  const int fraction = bits & ((1 << fraction_bits) - 1);
-  Number value;
-  if (exponent == (1 << exponent_bits) - 1)
-    value = fraction == 0 ? std::numeric_limits<Number>::infinity() : std::numeric_limits<Number>::quiet_NaN();
-  else if (exponent == 0)
-    value = std::ldexp(static_cast<Number>(fraction), 1 - bias - fraction_bits);
-  else
-    value = std::ldexp(static_cast<Number>(fraction + (1 << fraction_bits)), exponent - bias - fraction_bits);
-  return (bits >> 15) != 0 ? -value : value;
-}
-
 Number read_number(int32_t dtype, const std::byte* place) {
   switch (dtype) {
     case TENON_FLOAT64: return read<double>(place);
     case TENON_FLOAT32: return read<float>(place);
-    case TENON_FLOAT16: return decode(read<uint16_t>(place), 5, 10);
-    case TENON_BFLOAT16: return decode(read<uint16_t>(place), 8, 7);
+    case TENON_FLOAT16: return support::decode_float16(read<uint16_t>(place), 5, 10);
+    case TENON_BFLOAT16: return support::decode_float16(read<uint16_t>(place), 8, 7);
     case TENON_INT64: return static_cast<Number>(read<int64_t>(place));
     case TENON_INT32: return read<int32_t>(place);
     case TENON_INT16: return read<int16_t>(place);

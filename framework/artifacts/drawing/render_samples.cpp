@@ -14,9 +14,9 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
-#include "framework/artifacts/drawing/base64.h"
 #include "framework/artifacts/drawing/encode_png.h"
 #include "framework/artifacts/drawing/escape_html.h"
+#include "framework/artifacts/files/base64.h"
 #include "framework/support/print_count.h"
 
 namespace tenon::artifacts {

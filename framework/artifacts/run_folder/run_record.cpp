@@ -130,6 +130,7 @@ std::string print_origin(const RunRecord& record) {
   json["libtorch"] = text_or_null(record.libtorch_version);
   json["git"] = record.git ? describe_commit(*record.git) : Json();
   json["plugins"] = to_json(record.plugins);
+  json["data"] = record.data;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -143,6 +144,15 @@ std::map<std::string, std::string> read_plugin_digests(const std::filesystem::pa
     return {};
   }
   return digests;
+}
+
+DataRecord read_data_record(const std::filesystem::path& file) {
+  try {
+    const Json record = Json::parse(support::read_text(file));
+    return record.contains("data") ? record["data"].get<DataRecord>() : DataRecord();
+  } catch (const Json::exception&) {
+    return {};
+  }
 }
 
 std::string print_run_record(const RunRecord& record) {
@@ -172,6 +182,7 @@ std::string print_run_record(const RunRecord& record) {
   json["accelerator"] = describe_accelerator(record.device);
   json["machine"] = to_json(record.machine);
   json["plugins"] = to_json(record.plugins);
+  json["data"] = record.data;
   json["model"] = to_lines(record.model_summary);
   json["monitor"] = text_or_null(record.monitor);
   json["directions"] = describe_directions(record.directions);

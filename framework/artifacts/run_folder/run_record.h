@@ -22,6 +22,9 @@ struct PluginRecord {
   std::string sha256;
 };
 
+// Descriptions of the datasets, see data::describe_data(), by name: "train", "validation".
+using DataRecord = std::map<std::string, std::map<std::string, std::string>>;
+
 // The metrics of the test data, and the weights that have them.
 struct TestRecord {
   std::string monitor;  // the metric by which these weights are the best; empty: they are the last ones
@@ -44,6 +47,7 @@ struct RunRecord {
   std::optional<GitState> git;          // none: no repository
   Machine machine;
   std::vector<PluginRecord> plugins;
+  DataRecord data;  // set by the caller
   std::chrono::system_clock::time_point start;
   std::filesystem::path resumed_from;         // checkpoint of a resumed run; empty: a new run
   std::string model_summary;                  // text for display; set by the caller, as are the next two
@@ -80,12 +84,14 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
 // locked the folder. A run crashes, is killed, or loses its machine.
 bool has_crashed(const std::filesystem::path& run);
 
-// Prints the origin of a checkpoint, without time and machine: `tenon`, `libtorch`, `git` and `plugins`, as in
+// Prints the origin of a checkpoint, without time and machine: `tenon`, `libtorch`, `git`, `plugins` and `data`, as in
 // run.json.
 std::string print_origin(const RunRecord& record);
 // Reads the SHA-256 of each plugin, by plugin id, from a file of print_origin() or print_run_record(). Empty for any
 // other file.
 std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file);
+// Reads the descriptions of the datasets from such a file. Empty for any other file.
+DataRecord read_data_record(const std::filesystem::path& file);
 
 // Prints JSON with a fixed order of keys. Unknown values are null.
 std::string print_run_record(const RunRecord& record);

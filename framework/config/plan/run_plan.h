@@ -86,6 +86,9 @@ struct NamedDataset : ComponentPlan {
   std::string name;    // "train"; "validation" or "test", or "validation/<name>" or "test/<name>" for named datasets
   Subset subset = {};  // samples to use; default: all
   FoldPart part = FoldPart::all;  // of the subset
+  // What the training data derived, see tenon/draft/fitted_data.h; empty: the dataset derives it from the data that it
+  // reads. Not a key of the run file.
+  std::string fitted = {};
 };
 
 // Cross-validation: the samples of data.train are divided into folds. One fold is validated on, the others are trained

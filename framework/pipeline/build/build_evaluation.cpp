@@ -194,8 +194,11 @@ plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::C
   built.weights.clear();
   if (!plan.model.weights.empty())
     load_weights(plan.model.weights, tensors,
-                 {plan.model.weights_match, plan.model.weights_exclude, plan.model.weights_rename,
-                  describe_initial_weights(built, model.component())});
+                 {.match = plan.model.weights_match,
+                  .exclude = plan.model.weights_exclude,
+                  .rename = plan.model.weights_rename,
+                  .initial_weights = describe_initial_weights(built, model.component()),
+                  .model = &plan.model});
   if (!plan.model.checkpoint.empty())
     load_weights(plan.model.checkpoint, tensors,
                  {.initial_weights = describe_initial_weights(plan.model, model.component()), .is_of_run = true});
@@ -237,8 +240,11 @@ void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugi
 }
 
 std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const plugins::Catalogue& catalogue,
-                                         const config::NamedDataset& dataset, const MetricSet& metrics) {
+                                         const config::NamedDataset& given, const MetricSet& metrics) {
   const config::RunPlan& plan = *evaluation.plan;
+  config::NamedDataset dataset = given;
+  const auto fitted = evaluation.fitted_data.find(dataset.use);
+  if (fitted != evaluation.fitted_data.end()) dataset.fitted = fitted->second;
   const data::Share share =
       evaluation.group ? data::Share{evaluation.group->rank(), evaluation.group->size()} : data::Share{};
   plugins::Dataset opened = evaluation.opened

@@ -175,6 +175,8 @@ Training build_training(const config::RunPlan& given, const plugins::Catalogue& 
   std::unique_ptr<BoundDataset> train = build_data(evaluation, catalogue, plan.data.train, train_metrics);
   data::require_class_fields(plan.data.class_names, plan.data.class_names_source, train->feed.dataset(),
                              plan.data.train.place);
+  if (std::string fitted = train->feed.dataset().read_fitted_data(); !fitted.empty())
+    evaluation.fitted_data.emplace(plan.data.train.use, std::move(fitted));
   evaluation.numbering.names = train->feed.class_names();
   if (plan.data.class_names.empty()) evaluation.numbering.source = "the training data";
   std::vector<ScheduledData> scheduled_train = build_scheduled_data(evaluation, catalogue, train_metrics, train->feed);

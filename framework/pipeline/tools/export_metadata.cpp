@@ -86,7 +86,8 @@ Json print_inputs(const config::RunPlan& plan, const plugins::Model& model, cons
     const SampleField& field = transforms.fields()[wiring.sources()[i].index];
     std::vector<int64_t> shape = field.shape;
     shape.insert(shape.begin(), -1);
-    inputs[i]["dtype"] = plugins::dtype_name(field.dtype);
+    const auto& converted = wiring.sources()[i].dtype;
+    inputs[i]["dtype"] = plugins::dtype_name(converted ? plugins::to_dtype(*converted) : field.dtype);
     inputs[i]["shape"] = print_extents(shape);
     inputs[i]["field"] = field.name;
     inputs[i]["preprocessing"] = print_steps(plan, *data, field.name);

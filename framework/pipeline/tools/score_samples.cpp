@@ -28,6 +28,7 @@ struct Pair {
   Kind kind;
   size_t output;
   size_t field;
+  std::optional<at::ScalarType> dtype;  // the field is converted to it
 };
 
 bool gives_classes_of(const at::Tensor& output, const at::Tensor& target) {
@@ -70,7 +71,7 @@ std::vector<Pair> find_pairs(const BoundDataset& data, const BatchTensors& batch
     const bool holds_tokens = tokenizer && tokenizer->holds_tokens(data.transforms.fields()[field.index].name);
     const auto kind = find_kind(output.take(batch_tensors), field.take(batch_tensors), holds_tokens);
     const auto is_known = [&](const Pair& pair) { return pair.output == output.index || pair.field == field.index; };
-    if (kind && std::ranges::none_of(pairs, is_known)) pairs.push_back({*kind, output.index, field.index});
+    if (kind && std::ranges::none_of(pairs, is_known)) pairs.push_back({*kind, output.index, field.index, field.dtype});
   };
   for (const auto* wirings : {&data.losses, &data.metrics})
     for (const Wiring& wiring : *wirings)
@@ -162,7 +163,8 @@ class Scoring {
   // Returns what the output predicts for the rows, and counts it.
   at::Tensor predict_pair(const BatchTensors& batch_tensors, const Pair& pair, int64_t rows) {
     const at::Tensor output = batch_tensors.outputs[pair.output].narrow(0, 0, rows);
-    const at::Tensor target = batch_tensors.fields[pair.field].narrow(0, 0, rows);
+    const at::Tensor field = batch_tensors.fields[pair.field].narrow(0, 0, rows);
+    const at::Tensor target = pair.dtype ? field.to(*pair.dtype) : field;
     if (pair.kind == Pair::Kind::tokens) return read_tokens(output);
     if (pair.kind == Pair::Kind::numbers) {
       numbers_.resize(scores_.numbers.size());

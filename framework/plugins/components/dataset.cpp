@@ -1,6 +1,7 @@
 #include "framework/plugins/components/dataset.h"
 
 #include <tenon/class_names.h>
+#include <tenon/draft/fitted_data.h>
 #include <tenon/preprocessing.h>
 #include <tenon/sample_names.h>
 #include <tenon/sample_order.h>
@@ -144,10 +145,19 @@ SampleField read_field(const tenon_field& declared) {
                                      " has " + found + "; expected " + expected);
 }
 
+Instance<tenon_dataset> create(const Component& component, const config::NamedDataset& plan) {
+  const auto* const extension =
+      plan.fitted.empty() ? nullptr : extension_of<tenon_fitted_data>(component, TENON_FITTED_DATA);
+  if (!extension || !extension->create) return {component, plan};
+  return {component, plan, "fitted_data.create", [&](const tenon_params& params, void** self) {
+            return extension->create(&host_table(), &params, to_tenon(plan.fitted), self);
+          }};
+}
+
 }  // namespace
 
 Dataset::Dataset(const Component& component, const config::NamedDataset& plan) try
-    : name_(plan.name), sample_unit_(plan.name + " sample"), instance_(component, plan) {
+    : name_(plan.name), sample_unit_(plan.name + " sample"), instance_(create(component, plan)) {
   instance_.call([&](const tenon_dataset& table) { return table.length(instance_.self(), &size_); }, "length");
   if (size_ <= 0)
     throw Error(ErrorKind::data, plan.place + ": " + component.describe() + " has " +
@@ -207,6 +217,25 @@ void Dataset::read_preprocessing() {
                  "preprocessing.lists");
   const ResultScope scope(component(), "preprocessing.lists, reading its result");
   preprocessing_ = read_field_steps(component(), lists, count, fields_);
+}
+
+std::string Dataset::read_fitted_data() const {
+  const auto* const extension = instance_.extension<tenon_fitted_data>(TENON_FITTED_DATA);
+  std::string bytes;
+  if (!extension || !extension->save) return bytes;
+  const tenon_text_sink sink{sizeof sink, &bytes, append_text};
+  instance_.call([&](const tenon_dataset&) { return extension->save(instance_.self(), &sink); }, "fitted_data.save");
+  if (bytes.empty())
+    throw Error(ErrorKind::plugin, component().describe() + ", fitted_data.save: put no bytes; expected at least one");
+  return bytes;
+}
+
+std::optional<uint64_t> Dataset::read_fingerprint() const {
+  if (!instance_.has(&tenon_dataset::fingerprint)) return std::nullopt;
+  uint64_t fingerprint = 0;
+  instance_.call([&](const tenon_dataset& table) { return table.fingerprint(instance_.self(), &fingerprint); },
+                 "fingerprint");
+  return fingerprint;
 }
 
 bool Dataset::names_samples() const {

@@ -21,8 +21,9 @@ class Dataset {
  public:
   using Field = SampleField;
 
-  // Creates the dataset and reads its size, fields, classes, preprocessing and tokenizer. Throws Error(plugin) for
-  // invalid ones, and Error(data) for an empty dataset or if the plugin reports bad data.
+  // Creates the dataset, with plan.fitted if the plugin has that extension, and reads its size, fields, classes,
+  // preprocessing and tokenizer. Throws Error(plugin) for invalid ones, and Error(data) for an empty dataset or if the
+  // plugin reports bad data.
   Dataset(const Component& component, const config::NamedDataset& plan);
 
   const std::string& name() const { return name_; }
@@ -37,6 +38,13 @@ class Dataset {
 
   // How the dataset makes tokens of text; nothing if it has no tokenizer.
   const std::optional<Tokenizer>& tokenizer() const { return tokenizer_; }
+
+  // What the dataset derived from its data, or was created with, see tenon/draft/fitted_data.h; empty if the plugin
+  // does not have the extension. Throws Error as call_plugin does.
+  std::string read_fitted_data() const;
+
+  // The fingerprint that the plugin computes of its data, see tenon_dataset; nothing if it computes none.
+  std::optional<uint64_t> read_fingerprint() const;
 
   // Whether samples have names, see tenon/sample_names.h.
   bool names_samples() const;

@@ -34,10 +34,17 @@ template <class Table>
 class Instance {
  public:
   // Throws Error as call_plugin does. The text starts with the location of the component in the run file.
-  Instance(const Component& component, const config::ComponentPlan& plan) : component_(&component) {
+  Instance(const Component& component, const config::ComponentPlan& plan)
+      : Instance(component, plan, "create", [&](const tenon_params& params, void** self) {
+          return table().create(&host_table(), &params, self);
+        }) {}
+
+  // create(params, self) calls the plugin's `function`, which creates the object.
+  template <class Create>
+  Instance(const Component& component, const config::ComponentPlan& plan, const char* function, const Create& create)
+      : component_(&component) {
     const tenon_params params(plan.params);
-    call([&](const Table& table) { return table.create(&host_table(), &params, &self_); }, "create",
-         [&] { return plan.place; });
+    call([&](const Table&) { return create(params, &self_); }, function, [&] { return plan.place; });
   }
   ~Instance() {
     if (component_) {

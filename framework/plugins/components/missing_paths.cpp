@@ -17,6 +17,7 @@ std::string suggest_paths(const Component& component, const config::ComponentPla
     const std::string home = "/~/";  // the path is absolute
     if (const size_t at = path->find(home); at != path->npos)
       return "; a run file does not replace ~: write \"${HOME}/" + path->substr(at + home.size()) + "\"";
+    if (path->find('\\') != path->npos) return "; the path has backslashes; expected / between folders";
     return support::suggest_path(*path, support::path_exists);
   }
   return "";

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/draft/fitted_data.hpp>
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/shared/validation_part.h"
 #include "plugins/datasets/text_pairs/token_pairs.h"
+#include "plugins/text/fitted_vocabulary.h"
 #include "plugins/text/text_table.h"
 #include "plugins/text/tokenizer.h"
 #include "plugins/text/train_tokenizer.h"
@@ -34,7 +36,7 @@ int32_t special_id(const tenon::Params& params, const char* parameter, int64_t o
                          "; expected an id below its vocabulary size, " + std::to_string(vocabulary_size));
 }
 
-class TextPairs final {
+class TextPairs {
  public:
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
@@ -48,27 +50,29 @@ class TextPairs final {
         tenon::param("validation_fraction", 0.1)
             .range("(0, 1)")
             .doc("fraction of the pairs in the validation split; the train split has the rest"),
-        tenon::param("tokenizer", tenon::Path())
-            .doc("SentencePiece model of both texts; empty: one is trained, the same for every split"),
-        tenon::param("tokenizer_text", tenon::Path())
-            .doc("table with the same columns for training a tokenizer, from the rows of all splits; empty: path"),
     };
     const std::vector<tenon::Param> special = {
         tenon::param("pad_id", -1).range("[-1, 1e9]").doc("id for padding; -1: the tokenizer's padding id"),
         tenon::param("bos_id", -1).range("[-1, 1e9]").doc("first id of target_in; -1: the tokenizer's BOS"),
         tenon::param("eos_id", -1).range("[-1, 1e9]").doc("last id of source and target; -1: the tokenizer's EOS")};
     for (const std::vector<tenon::Param>& more :
-         {text::TableFormat::schema(), text::TokenizerTraining::schema(), LengthLimits::schema(), special}) {
+         {text::tokenizer_schema("of both texts",
+                                 "table with the same columns for training a tokenizer, from the rows of all splits",
+                                 "path of the training data"),
+          text::TableFormat::schema(), text::TokenizerTraining::schema(), LengthLimits::schema(), special}) {
       params.insert(params.end(), more.begin(), more.end());
     }
     return params;
   }
 
-  explicit TextPairs(const tenon::Params& params)
-      : TextPairs(params, text::TextTable(params.path("path"), text::TableFormat(params), column_names(params))) {}
+  TextPairs(const tenon::Params& params, std::string_view fitted)
+      : TextPairs(params, fitted,
+                  text::TextTable(params.path("path"), text::TableFormat(params), column_names(params))) {}
 
-  TextPairs(const tenon::Params& params, const text::TextTable& table)
-      : pairs_(LengthLimits(params)), tokenizer_(make_tokenizer(params, table)) {
+  TextPairs(const tenon::Params& params, std::string_view fitted, const text::TextTable& table)
+      : pairs_(LengthLimits(params)),
+        model_(choose_model(params, fitted, table)),
+        tokenizer_(*model_, params.path("tokenizer").empty() ? "the trained tokenizer" : params.path("tokenizer")) {
     const std::string path = params.path("path");
     const text::SpecialIds tokenizer_ids = tokenizer_.special_ids();
     const int64_t vocabulary_size = tokenizer_.vocabulary_size();
@@ -131,21 +135,22 @@ class TextPairs final {
 
   std::string decode(const std::vector<int64_t>& tokens) const { return tokenizer_.decode(tokens); }
 
+  std::string fitted_data() const { return text::FittedVocabulary{"pieces", *model_}.print(); }
+
   uint64_t fingerprint() const { return pairs_.hash(); }
 
  private:
-  text::Tokenizer make_tokenizer(const tenon::Params& params, const text::TextTable& table) {
-    const std::string model = params.path("tokenizer");
-    if (!model.empty()) return {text::read_tokenizer_file(model), model};
-    const auto training = text::TokenizerTraining::read(params);
-    const std::string path = params.path("tokenizer_text");
-    if (path.empty()) {
-      model_ = text::train_tokenizer(table.texts(), training, params.path("path"));
-    } else {
-      const text::TextTable other(path, text::TableFormat(params), column_names(params));
-      model_ = text::train_tokenizer(other.texts(), training, path);
-    }
-    return {*model_, "the trained tokenizer"};
+  static std::shared_ptr<const std::string> choose_model(const tenon::Params& params, std::string_view fitted,
+                                                         const text::TextTable& table) {
+    const std::string of_training = fitted.empty() ? "" : text::FittedVocabulary::parse(fitted).bytes;
+    return text::choose_vocabulary(params, of_training, params.path("path"), text::read_tokenizer_file,
+                                   [&](const std::string& file) {
+                                     const auto training = text::TokenizerTraining::read(params);
+                                     if (file == params.path("path"))
+                                       return text::train_tokenizer(table.texts(), training, file);
+                                     const text::TextTable other(file, text::TableFormat(params), column_names(params));
+                                     return text::train_tokenizer(other.texts(), training, file);
+                                   });
   }
 
   void log_summary(const std::string& path, const std::string& split, int64_t vocabulary_size,
@@ -164,12 +169,12 @@ class TextPairs final {
   int32_t begin_ = 0;
   int32_t end_ = 0;
   std::shared_ptr<const std::string> model_;  // shared with the validation dataset
-  text::Tokenizer tokenizer_;                 // after model_, which its construction may set
+  text::Tokenizer tokenizer_;
 };
 
 }  // namespace
 }  // namespace text_pairs
 
 TENON_PLUGIN("text_pairs", "0.1.0", "Apache-2.0", "Pairs of texts as tokens.",
-             tenon::dataset<text_pairs::TextPairs>("text_pairs",
-                                                   "pairs of texts from a table, tokenized by SentencePiece"))
+             tenon::draft::fitted_dataset<text_pairs::TextPairs>(
+                 "text_pairs", "pairs of texts from a table, tokenized by SentencePiece"))

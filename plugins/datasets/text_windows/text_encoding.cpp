@@ -1,6 +1,7 @@
 #include "plugins/datasets/text_windows/text_encoding.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <tenon/error.hpp>
@@ -49,19 +50,24 @@ class Characters final : public TextEncoding {
   int64_t vocabulary_size() const override { return static_cast<int64_t>(known_.size()); }
 
   void append_tokens(std::string_view text, std::vector<int32_t>& tokens) const override {
+    std::map<std::string_view, int64_t> unknown;
     for_each_character(text, [&](int32_t character, std::string_view bytes) {
       const auto code = static_cast<size_t>(character);
-      if (code >= tokens_.size() || tokens_[code] == kNone) {
-        throw tenon::DataError("the character \"" + std::string(bytes) + "\" is not one of the " +
-                               std::to_string(known_.size()) + " characters of the text; leave it out");
-      }
-      tokens.push_back(tokens_[code]);
+      const bool is_known = code < tokens_.size() && tokens_[code] != kNone;
+      is_known ? tokens.push_back(tokens_[code]) : void(++unknown[bytes]);
     });
+    if (!unknown.empty()) refuse(unknown);
   }
 
   std::string decode(const std::vector<int64_t>& tokens) const override {
     std::string text;
     for (const int64_t token : tokens) text += known_[static_cast<size_t>(token)].bytes;
+    return text;
+  }
+
+  std::string list() const {
+    std::string text;
+    for (const Character& character : known_) text += character.bytes;
     return text;
   }
 
@@ -71,6 +77,21 @@ class Characters final : public TextEncoding {
     std::string bytes;
   };
   static constexpr int32_t kNone = -1;
+
+  [[noreturn]] void refuse(const std::map<std::string_view, int64_t>& unknown) const {
+    constexpr size_t kExamples = 3;
+    std::string list;
+    size_t count = 0;
+    for (const auto& [bytes, times] : unknown) {
+      if (count++ == kExamples) break;
+      list += (list.empty() ? "\"" : ", \"") + std::string(bytes) + '"';
+    }
+    const bool is_one = unknown.size() == 1;
+    throw tenon::DataError((is_one ? "the character " : std::to_string(unknown.size()) + " characters, such as ") +
+                           list + (is_one ? " is not one" : ", are not") + " of the " + std::to_string(known_.size()) +
+                           " characters of the training text; leave " + (is_one ? "it" : "them") +
+                           " out, or set tokenizer_text of the training data to a text with all characters");
+  }
 
   void add(int32_t character, std::string_view bytes) {
     const auto code = static_cast<size_t>(character);
@@ -106,6 +127,8 @@ std::shared_ptr<const TextEncoding> TextEncoding::make_bytes() { return std::mak
 std::shared_ptr<const TextEncoding> TextEncoding::make_characters(std::string_view text) {
   return std::make_shared<const Characters>(text);
 }
+
+std::string TextEncoding::list_characters(std::string_view text) { return Characters(text).list(); }
 
 std::shared_ptr<const TextEncoding> TextEncoding::make_pieces(text::Tokenizer tokenizer) {
   return std::make_shared<const Pieces>(std::move(tokenizer));

@@ -30,6 +30,9 @@ class TextEncoding {
   // A token is the index of a character among those of `text`, sorted by code point. `text` must be valid UTF-8.
   static std::shared_ptr<const TextEncoding> make_characters(std::string_view text);
 
+  // Returns each character of `text` once, sorted by code point. `text` must be valid UTF-8.
+  static std::string list_characters(std::string_view text);
+
   static std::shared_ptr<const TextEncoding> make_pieces(text::Tokenizer tokenizer);
 };
 

@@ -1,23 +1,18 @@
 #include "plugins/datasets/text_windows/text_file.h"
 
-#include <glob.h>
-
 #include <algorithm>
 #include <vector>
 
 #include <tenon/error.hpp>
 
+#include "plugins/datasets/shared/path_pattern.h"
 #include "plugins/regular_file.h"
 
 namespace text_windows {
 namespace {
 
 std::vector<std::string> list_files(const std::string& pattern) {
-  glob_t found = {};
-  const int status = ::glob(pattern.c_str(), GLOB_ERR | GLOB_NOSORT, nullptr, &found);
-  std::vector<std::string> files;
-  for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) files.emplace_back(found.gl_pathv[i]);
-  ::globfree(&found);
+  std::vector<std::string> files = datasets::match_files(pattern, 0);
   if (files.empty()) {
     throw tenon::DataError(
         pattern +

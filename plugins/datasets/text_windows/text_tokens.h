@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tenon/params.hpp>
@@ -13,15 +14,18 @@
 namespace text_windows {
 
 struct TextTokens {
-  // Declares `tokens`, `tokenizer` and the parameters for training a tokenizer.
+  // Declares `tokens`, `tokenizer`, `tokenizer_text` and the parameters for training a tokenizer.
   static std::vector<tenon::Param> schema();
 
-  // `place` is for messages. Throws tenon::DataError if the text must be UTF-8 and is not.
-  TextTokens(const std::string& text, const tenon::Params& params, const std::string& place);
+  // `path`: of the text. `fitted`: the vocabulary of the training data; empty: this text or the parameters make it.
+  // Throws tenon::DataError if the text must be UTF-8 and is not, or has characters that the vocabulary lacks.
+  TextTokens(const std::string& text, const tenon::Params& params, const std::string& path, std::string_view fitted);
 
   std::vector<int32_t> ids;
   std::shared_ptr<const TextEncoding> encoding;
-  std::shared_ptr<const std::string> model;  // model of a trained tokenizer, shared with the next dataset
+  std::string kind;  // the parameter `tokens`
+  // The characters, or the SentencePiece model, shared with the next dataset; empty for bytes.
+  std::shared_ptr<const std::string> vocabulary;
 };
 
 }  // namespace text_windows

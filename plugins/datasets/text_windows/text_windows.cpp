@@ -7,11 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/draft/fitted_data.hpp>
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/text_windows/text_file.h"
 #include "plugins/datasets/text_windows/text_tokens.h"
 #include "plugins/hash_text.h"
+#include "plugins/text/fitted_vocabulary.h"
 
 namespace text_windows {
 namespace {
@@ -27,7 +29,7 @@ std::pair<size_t, size_t> find_part(size_t count, const tenon::Params& params) {
   return split == "train" ? std::pair{size_t{0}, end} : std::pair{end, count};
 }
 
-class TextWindows final {
+class TextWindows {
  public:
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
@@ -49,7 +51,7 @@ class TextWindows final {
     return params;
   }
 
-  explicit TextWindows(const tenon::Params& params)
+  TextWindows(const tenon::Params& params, std::string_view fitted)
       : context_(static_cast<size_t>(params.integer("context"))),
         stride_(static_cast<size_t>(params.integer("stride"))) {
     if (stride_ == 0) stride_ = context_;
@@ -59,7 +61,7 @@ class TextWindows final {
                                                      "; expected at most context; a larger stride would skip tokens");
     }
     const std::string path = params.path("path");
-    const TextTokens text(read_text(path), params, path);
+    const TextTokens text(read_text(path), params, path, fitted);
     const auto [begin, end] = find_part(text.ids.size(), params);
     if (end - begin < 2) {
       throw tenon::DataError(path + ": " + std::to_string(end - begin) + " of its " + std::to_string(text.ids.size()) +
@@ -69,7 +71,8 @@ class TextWindows final {
     ids_.assign(text.ids.begin() + static_cast<std::ptrdiff_t>(begin),
                 text.ids.begin() + static_cast<std::ptrdiff_t>(end));
     encoding_ = text.encoding;
-    model_ = text.model;
+    kind_ = text.kind;
+    vocabulary_ = text.vocabulary;
     tenon::detail::host->log(
         TENON_LOG_INFO,
         tenon::detail::borrow(path + ": " + std::to_string(ids_.size()) + " tokens (split " + params.text("split") +
@@ -113,6 +116,10 @@ class TextWindows final {
 
   std::string decode(const std::vector<int64_t>& tokens) const { return encoding_->decode(tokens); }
 
+  std::string fitted_data() const {
+    return text::FittedVocabulary{kind_, vocabulary_ ? *vocabulary_ : std::string()}.print();
+  }
+
   uint64_t fingerprint() const {
     return plugins::hash_text({reinterpret_cast<const char*>(ids_.data()), ids_.size() * sizeof ids_[0]},
                               plugins::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
@@ -123,13 +130,14 @@ class TextWindows final {
   size_t stride_;
   std::vector<int32_t> ids_;
   std::shared_ptr<const TextEncoding> encoding_;
-  std::shared_ptr<const std::string> model_;  // shared with the validation dataset
+  std::string kind_;
+  std::shared_ptr<const std::string> vocabulary_;  // shared with the validation dataset
 };
 
 }  // namespace
 }  // namespace text_windows
 
 TENON_PLUGIN("text_windows", "0.1.0", "Apache-2.0", "A text divided into windows of tokens.",
-             tenon::dataset<text_windows::TextWindows>(
+             tenon::draft::fitted_dataset<text_windows::TextWindows>(
                  "text_windows",
                  "windows of a text as bytes, characters or SentencePiece pieces, with the next tokens as targets"))

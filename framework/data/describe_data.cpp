@@ -1,0 +1,116 @@
+#include "framework/data/describe_data.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+#include "framework/plugins/calls/ports.h"
+#include "framework/support/digests/xxh128.h"
+#include "framework/support/print_count.h"
+
+namespace tenon::data {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int64_t kMostSampleFiles = 100'000;  // a size may take a millisecond on a network file system
+
+// The digest of a long list.
+class Digest {
+ public:
+  void add(const std::string& line) {
+    constexpr size_t kMostPending = size_t{1} << 20;
+    pending_ += line;
+    pending_ += '\n';
+    if (pending_.size() > kMostPending) pending_ = support::xxh128(pending_);
+  }
+  std::string read() const { return support::xxh128(pending_); }
+
+ private:
+  std::string pending_;
+};
+
+class Files {
+ public:
+  // Whether there is such a file. `name`: without the folder that may move.
+  bool add(const fs::path& file, const std::string& name) {
+    std::error_code missing;
+    if (!fs::is_regular_file(file, missing)) return false;
+    const uintmax_t size = fs::file_size(file, missing);
+    if (missing) return false;
+    ++count_;
+    bytes_ += size;
+    digest_.add(name + '\t' + std::to_string(size));
+    return true;
+  }
+
+  std::string describe() const {
+    if (count_ == 0) return {};
+    return support::print_count(count_, "file") + ", " + std::to_string(bytes_) + " bytes, " + digest_.read();
+  }
+
+ private:
+  int64_t count_ = 0;
+  uintmax_t bytes_ = 0;
+  Digest digest_;
+};
+
+// The files and folders that the parameters name. A cache is no data.
+std::vector<fs::path> list_paths(const plugins::Dataset& dataset, const config::NamedDataset& plan) {
+  std::vector<fs::path> paths;
+  for (const config::ParamSchema& param : dataset.component().schema.params) {
+    const auto value = plan.params.find(param.name);
+    if (param.type != config::ParamType::path || value == plan.params.end() || param.name.starts_with("cache"))
+      continue;
+    const auto* const path = std::get_if<std::string>(&value->second);
+    if (path && !path->empty()) paths.emplace_back(*path);
+  }
+  return paths;
+}
+
+std::string describe_fields(const plugins::Dataset& dataset) {
+  std::string text;
+  for (const plugins::SampleField& field : dataset.fields())
+    text += (text.empty() ? "" : ", ") + field.name + ' ' + plugins::dtype_name(field.dtype) + ' ' +
+            to_string(plugins::sample_pattern(field));
+  return text;
+}
+
+}  // namespace
+
+DataDescription describe_data(const plugins::Dataset& dataset, const config::NamedDataset& plan) {
+  DataDescription description{{"samples", std::to_string(dataset.size())}, {"fields", describe_fields(dataset)}};
+  Files files;
+  std::vector<fs::path> folders;  // that samples may be named in
+  for (const fs::path& path : list_paths(dataset, plan))
+    folders.push_back(files.add(path, path.filename().string()) ? path.parent_path() : path);
+  if (dataset.names_samples()) {
+    Digest names;
+    for (int64_t i = 0; i < dataset.size(); ++i) {
+      const std::string name = dataset.name_sample(i);
+      names.add(name);
+      if (dataset.size() > kMostSampleFiles) continue;
+      for (const fs::path& folder : folders)
+        if (files.add(folder / name, name)) break;
+    }
+    description["names"] = support::print_count(dataset.size(), "name") + ", " + names.read();
+  }
+  if (std::string described = files.describe(); !described.empty()) description["files"] = std::move(described);
+  if (const auto fingerprint = dataset.read_fingerprint()) description["fingerprint"] = std::to_string(*fingerprint);
+  return description;
+}
+
+std::string compare_descriptions(const DataDescription& before, const DataDescription& now) {
+  std::string text;
+  for (const auto& [what, value] : before) {
+    const auto found = now.find(what);
+    if (found == now.end() || found->second == value) continue;
+    text += "\n  " + what + ": " + value + ", now " + found->second;
+  }
+  return text;
+}
+
+}  // namespace tenon::data

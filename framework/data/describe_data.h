@@ -1,0 +1,30 @@
+// A short description of a dataset, to find out whether its data have changed since a checkpoint.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "framework/config/plan/run_plan.h"
+#include "framework/plugins/components/dataset.h"
+
+namespace tenon::data {
+
+// Texts by what they describe: the number of samples, the fields, and digests of what the dataset knows.
+using DataDescription = std::map<std::string, std::string>;
+
+// Reads no sample and no contents of files, apart from the fingerprint that the plugin computes:
+//
+//   samples       their number
+//   fields        name, dtype and shape of each
+//   names         of all samples in their order, if the dataset names them: number and digest
+//   files         name and size of each file that a parameter or, below 100,000 samples, a sample names: number, bytes
+//                 and digest. Folders that hold them may have moved.
+//   fingerprint   of the contents, if the plugin computes it
+//
+// `plan`: that the dataset was created with.
+DataDescription describe_data(const plugins::Dataset& dataset, const config::NamedDataset& plan);
+
+// Each difference on a line, after a line break: "  samples: 20, now 21". Empty if there is none.
+std::string compare_descriptions(const DataDescription& before, const DataDescription& now);
+
+}  // namespace tenon::data
