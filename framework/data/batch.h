@@ -22,6 +22,7 @@ struct Batch {
   struct Field {
     std::byte* data;             // never null
     std::vector<int64_t> shape;  // [size, extents of a sample...]
+    bool is_padded = false;      // whether a sample was smaller
   };
 
   int64_t size;  // samples; smaller at the end of an epoch or if samples were skipped, 0 if all were skipped

@@ -41,6 +41,10 @@ void PaddedField::pad(int64_t size) {
   for (int64_t i = 0; i < size; ++i)
     for (size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], sample(i).shape()[d]);
 
+  block_.is_padded = false;
+  for (int64_t i = 0; i < size; ++i)
+    block_.is_padded = block_.is_padded || !std::ranges::equal(sample(i).shape(), largest);
+
   const std::optional<size_t> part_bytes = plugins::count_sample_bytes(largest, field_.element_bytes);
   size_t bytes = 0;
   try {

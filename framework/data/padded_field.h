@@ -36,7 +36,7 @@ class PaddedField {
   const Field& field_;
   std::vector<VaryingSample> samples_;
   support::AlignedBuffer memory_;
-  Batch::Field block_{nullptr, {}};
+  Batch::Field block_{nullptr, {}, false};
 };
 
 }  // namespace tenon::data

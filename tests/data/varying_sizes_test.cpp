@@ -72,6 +72,10 @@ TEST_CASE("each sample is complete and padded to the largest of its batch") {
       }
       const Batch::Field& block = batch->fields[4];
       REQUIRE(block.shape == expected_shape);
+      CHECK(block.is_padded == std::ranges::any_of(shapes, [&](const std::vector<int64_t>& shape) {
+              return !std::equal(shape.begin(), shape.end(), expected_shape.begin() + 1);
+            }));
+      CHECK_FALSE(batch->fields[0].is_padded);
       const auto* element = reinterpret_cast<const int32_t*>(block.data);
       int64_t wrong = 0;
       for (const auto& shape : shapes) {

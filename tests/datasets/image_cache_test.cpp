@@ -237,6 +237,8 @@ TEST_CASE("images of shards are cached by shard and offset, images of a table by
                                             {"second", "second"},
                                             {"same_draws", false},
                                             {"labels", Texts{"label"}},
+                                            {"label_separator", ""},
+                                            {"missing_files", "error"},
                                             {"targets", Texts{}}});
     const auto plain = read_all(file, params);
     for (const std::string kind : {"memory", "disk", "disk"}) {
@@ -255,8 +257,12 @@ TEST_CASE("masks are transformed like their images, cached or not") {
     mask(cv::Rect(10, 5, 20, 20)) = 7;
     write_file(root / "masks" / (std::to_string(i) + ".png"), encode(".png", mask));
   }
-  ParamValues params = make_params(
-      root, {{"images", "images"}, {"masks", "masks"}, {"classes", int64_t{8}}, {"ignore_index", int64_t{255}}});
+  ParamValues params = make_params(root, {{"images", "images"},
+                                          {"masks", "masks"},
+                                          {"classes", int64_t{8}},
+                                          {"ignore_index", int64_t{255}},
+                                          {"missing_files", "error"},
+                                          {"values", std::vector<int64_t>{}}});
   const std::string plugin = TENON_BINARY_DIR "/plugins/segmentation.so";
   const auto plain = read_all(plugin, params);
   params["cache"] = "memory";

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "tests/datasets/opened_dataset.h"
@@ -30,7 +31,9 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
                         {"same_draws", false},
                         {"labels", Texts{"label"}},
                         {"classes", Texts{}},
+                        {"label_separator", ""},
                         {"targets", Texts{}},
+                        {"missing_files", "error"},
                         {"split", "all"},
                         {"validation_fraction", 0.3},
                         {"transforms", Texts{"center_crop(4)", kUnchanged}},
@@ -150,8 +153,127 @@ TEST_CASE("columns that cannot become fields are refused") {
 TEST_CASE("an unreadable image is reported with its path and row") {
   const fs::path table = make_table("lost", "path,label\n\"img/0.png\",a\n");
   const std::string text = refusal(kImageCsv, make_params(table));
-  CHECK(text.find((table.parent_path() / "img/0.png").string() + ": cannot be read") == 0);
-  CHECK(text.find("(" + table.string() + ":2: column \"path\")") != std::string::npos);
+  CHECK(text == table.string() + ": 1 of its 1 files does not exist: " + (table.parent_path() / "img/0.png").string() +
+                    " (" + table.string() +
+                    ":2: column \"path\"); correct the list, or set missing_files = \"warn\" to use the other files");
+  const OpenedDataset warned(kImageCsv, make_params(table, {{"missing_files", "warn"}}));
+  REQUIRE(OpenedDataset::log().size() == 1);
+  CHECK(OpenedDataset::log()[0].find("1 of its 1 files does not exist") != std::string::npos);
+  const std::string later = error_of<Refused>([&] { warned.get(0); });
+  CHECK(later.find((table.parent_path() / "img/0.png").string() + ": cannot be read") == 0);
+  CHECK(later.find("(" + table.string() + ":2: column \"path\")") != std::string::npos);
+}
+
+TEST_CASE("missing files of a list are counted when it is opened, and what may be wrong with a path is named") {
+  std::string text = "path,label\nimg/1.png,a\n";
+  for (int i = 10; i < 15; ++i) text += "img/" + std::to_string(i) + ".png,a\n";
+  const std::string many = refusal(kImageCsv, make_params(make_table("missing", text)));
+  CHECK(many.find(": 5 of its 6 files do not exist: ") != std::string::npos);
+  CHECK(many.find("img/12.png (") != std::string::npos);
+  CHECK(many.find("img/13.png") == std::string::npos);
+  const auto hint = [&](const std::string& path) {
+    const fs::path table = make_table("hints", "path,label\n" + path + ",a\n");
+    write_file(table.parent_path() / "img" / "cafe\xCC\x81.png", {1});  // e and a combining acute
+    return refusal(kImageCsv, make_params(table));
+  };
+  CHECK(hint("img\\1.png").find("the path has backslashes; expected / between folders") != std::string::npos);
+  CHECK(hint("img/1.png ").find("the path ends with a blank") != std::string::npos);
+  CHECK(hint("img/caf\xC3\xA9.png").find("another Unicode form (NFC or NFD)") != std::string::npos);
+  CHECK(hint("img/0.png").find("; correct the list") != std::string::npos);
+  const fs::path pairs =
+      make_table("missing_pairs", "first,second,label\nimg/1.png,img/2.png,a\nimg/3.png,img/0.png,a\n");
+  CHECK(refusal(kPairs, make_params(pairs)).find(": 1 of its 4 files does not exist") != std::string::npos);
+}
+
+TEST_CASE("classes that are numbers are numbered by value, in any order of the rows") {
+  for (const char* rows : {"img/1.png,10\nimg/2.png,2\nimg/3.png,-1\n", "img/3.png,-1\nimg/1.png,10\nimg/2.png,2\n"}) {
+    const OpenedDataset images(kImageCsv, make_params(make_table("numbers", std::string("path,label\n") + rows)));
+    CHECK(images.describe_classes() == Texts{"label: -1, 2, 10"});
+    for (int64_t i = 0; i < 3; ++i)
+      CHECK(images.integer(i, "label") == 3 - static_cast<int64_t>(std::lround(images.floats(i, "image")[0] * 25.5)));
+    REQUIRE(!OpenedDataset::log().empty());
+    CHECK(OpenedDataset::log()[0].find("in the order of their values: -1, 2, 10; the order as text, as of "
+                                       "torchvision's ImageFolder, is -1, 10, 2") != std::string::npos);
+  }
+  const OpenedDataset floats(kImageCsv,
+                             make_params(make_table("floats", "path,label\nimg/1.png,10.0\nimg/2.png,2.0\n")));
+  CHECK(floats.describe_classes() == Texts{"label: 2.0, 10.0"});
+  const fs::path table = make_table("written_otherwise", "path,label\nimg/1.png,1.0\n");
+  CHECK(refusal(kImageCsv, make_params(table, {{"classes", Texts{"0", "1"}}}))
+            .ends_with("; \"1\" has the same value: write it the same way"));
+}
+
+TEST_CASE("blanks around class names and other Unicode forms do not make classes, and are reported once") {
+  const fs::path table =
+      make_table("blanks",
+                 "path, label\nimg/1.png, cat\nimg/2.png,cat \nimg/3.png,cat\nimg/4.png,caf\xC3\xA9\n"
+                 "img/5.png,cafe\xCC\x81\nimg/6.png,\xC2\xA0"
+                 "dog\n");
+  const OpenedDataset images(kImageCsv, make_params(table));
+  CHECK(images.describe_classes() == Texts{"label: cat, caf\xC3\xA9, dog"});
+  REQUIRE(OpenedDataset::log().size() == 1);
+  CHECK(OpenedDataset::log()[0].find("4 names have blanks around them") != std::string::npos);
+  CHECK(OpenedDataset::log()[0].find("\" cat\", \"cat \"") != std::string::npos);
+  const fs::path blank = make_table("blank_class", "path,label\nimg/1.png, \n");
+  CHECK(refusal(kImageCsv, make_params(blank)).find(":2: column \"label\" is empty") != std::string::npos);
+  const fs::path latin = make_table("latin", "path,label\nimg/1.png,\xE9\n");
+  CHECK(refusal(kImageCsv, make_params(latin)).find("is not UTF-8 at byte 0; convert the file") != std::string::npos);
+}
+
+TEST_CASE("cells with several classes are multi-hot targets, or refused") {
+  const fs::path table =
+      make_table("tags", "path,label\nimg/1.png,cat|odd\nimg/2.png,cat\nimg/3.png,\nimg/4.png, odd | cat \n");
+  CHECK(refusal(kImageCsv, make_params(table))
+            .find("\"cat|odd\" lists several classes; expected one class in each row; set "
+                  "label_separator = \"|\"") != std::string::npos);
+  CHECK(refusal(kImageCsv, make_params(table, {{"label_separator", "|"}})).find("classes = [\"cat\", \"odd\"]") !=
+        std::string::npos);
+  const OpenedDataset images(kImageCsv,
+                             make_params(table, {{"label_separator", "|"}, {"classes", Texts{"odd", "rare", "cat"}}}));
+  CHECK(images.describe_fields() == Texts{"image float32 3,4,4", "label float32 3"});
+  CHECK(images.describe_classes().empty());
+  CHECK(images.floats(0, "label") == std::vector<float>{1, 0, 1});
+  CHECK(images.floats(1, "label") == std::vector<float>{0, 0, 1});
+  CHECK(images.floats(2, "label") == std::vector<float>{0, 0, 0});
+  CHECK(images.floats(3, "label") == std::vector<float>{1, 0, 1});
+  CHECK(refusal(kImageCsv, make_params(table, {{"label_separator", "|"}, {"classes", Texts{"cat"}}}))
+            .find("\"odd\" is none of the 1 classes") != std::string::npos);
+  const fs::path numbers = make_table("lists", "path,label\nimg/1.png,\"[0, 2]\"\nimg/2.png,[1]\n");
+  CHECK(refusal(kImageCsv, make_params(numbers)).find("\"[0, 2]\" lists several classes") != std::string::npos);
+  // Named one by one, each is one class.
+  const OpenedDataset single(kImageCsv, make_params(make_table("one_class", "path,label\nimg/1.png,a|b\nimg/2.png,a\n"),
+                                                    {{"classes", Texts{"a", "a|b"}}}));
+  CHECK(single.integer(0, "label") == 1);
+}
+
+TEST_CASE("a list of images without a header loses no row") {
+  const fs::path table = make_table("lists_of_images", "path,label\nimg/3.png,a\nimg/1.png,b\n");
+  const auto names_in = [&](const std::string& file, const std::string& text) {
+    const fs::path list = table.parent_path() / file;
+    write_file(list, {text.begin(), text.end()});
+    const OpenedDataset images(kImageCsv, make_params(table, {{"unlabelled", Texts{list.string()}}}));
+    Texts names;
+    for (int64_t i = 0; i < images.size(); ++i) {
+      images.get(i);
+      names.push_back(images.sample_name(i));
+    }
+    return names;
+  };
+  const Texts both = {"img/1.png", "img/2.png"};
+  CHECK(names_in("a.csv", "img/1.png\nimg/2.png\n") == both);
+  CHECK(names_in("b.csv", "img/1.png,cat\nimg/2.png,cat\n") == both);
+  CHECK(names_in("c.csv", "7,img/1.png\n8,img/2.png\n") == both);
+  CHECK(names_in("d.csv", "file,label\nimg/1.png,cat\nimg/2.png,dog\n") == both);
+  CHECK(names_in("e.csv", ",image\n0,img/1.png\n1,img/2.png\n") == both);
+  CHECK(names_in("f.csv", "\xEF\xBB\xBFpath\r\nimg/1.png\r\n\r\nimg/2.png\r\n") == both);
+  CHECK(names_in("g.txt", "img/1.png\nimg/2.png\n\n") == both);
+  CHECK(names_in("h.tsv", "n\tpath\n1\timg/1.png\n2\timg/2.png\n") == both);
+  CHECK(names_in("one.csv", "img/9.png\n") == Texts{"img/9.png"});
+  CHECK(error_of<Refused>([&] {
+          names_in("lost.csv", "img/1.png\nimg/0.png\n");
+        }).find("lost.csv: 1 of its 2 files does not exist") != std::string::npos);
+  CHECK(error_of<Refused>([&] { names_in("only.csv", "path\n"); }).find("has no row below its header") !=
+        std::string::npos);
 }
 
 TEST_CASE("a table is split into two parts, and the classes have the same numbers in both") {
@@ -217,6 +339,33 @@ TEST_CASE("image_csv reads unlabelled images of a table without labels, by the n
   CHECK(unlabelled.describe_fields().size() == 1);
   CHECK(unlabelled.describe_classes().empty());
   CHECK(unlabelled.floats(1, "image") == labelled.floats(0, "image"));
+}
+
+TEST_CASE("images that EXIF turns are reported once if coordinates or another image belong to them") {
+  const fs::path table = make_table("turned",
+                                    "path,first,second,label,x1,age\nimg/a.jpg,img/a.jpg,img/1.png,cat,3,40\n"
+                                    "img/2.png,img/2.png,img/3.png,cat,1,20\n");
+  write_file(table.parent_path() / "img" / "a.jpg", with_jpeg_orientation(encode(".jpg", make_gradient(6, 6)), 6));
+  const auto log_of = [&](const std::string& plugin, const ParamValues& changes) {
+    const OpenedDataset images(plugin, make_params(table, changes));
+    const Texts before = OpenedDataset::log();
+    for (int64_t i = 0; i < images.size(); ++i) images.get(i);
+    CHECK(OpenedDataset::log() == before);
+    return before;
+  };
+  const std::string image = (table.parent_path() / "img" / "a.jpg").string() + " (orientation 6)";
+  const Texts coordinates = log_of(kImageCsv, {{"targets", Texts{"age", "x1"}}});
+  REQUIRE(coordinates.size() == 1);
+  CHECK(coordinates[0].find("turned upright by the EXIF orientation, unlike the coordinates among the targets: 1 of 2 "
+                            "examined images (" +
+                            image + ")") == 0);
+  CHECK(log_of(kImageCsv, {{"targets", Texts{"age"}}}).empty());
+  const Texts others = log_of(kPairs, {});
+  REQUIRE(others.size() == 1);
+  CHECK(others[0].find("turned upright by the EXIF orientation, unlike the other image of the sample: 1 of 4 examined "
+                       "images (" +
+                       image + ")") == 0);
+  CHECK(log_of(kPairs, {{"second", "first"}}).empty());
 }
 
 }  // namespace image_csv_test

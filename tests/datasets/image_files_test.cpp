@@ -33,6 +33,25 @@ TEST_CASE("classes and images are listed in byte order, at any depth") {
                                                     "2 dog/2019/x.jpeg", "2 dog/a.PNG", "2 dog/b.jpg"});
 }
 
+TEST_CASE("folders with numbers as names are classes in the order of their values") {
+  const fs::path root = make_empty_folder("numbered");
+  for (const char* file : {"10/a.jpg", "2/a.jpg", "0/a.jpg", "-1/a.jpg"}) write_file(root / file, {1});
+  CHECK(list_image_files(root).classes == std::vector<std::string>{"-1", "0", "2", "10"});
+  write_file(root / "other" / "a.jpg", {1});
+  CHECK(list_image_files(root).classes == std::vector<std::string>{"-1", "0", "10", "2", "other"});
+}
+
+TEST_CASE("blanks around the name of a folder do not belong to its class") {
+  const fs::path root = make_empty_folder("blank_folders");
+  for (const char* file : {"cat /a.jpg", " bee/a.jpg", "caf\xC3\xA9/a.jpg"}) write_file(root / file, {1});
+  const ImageFiles files = list_image_files(root);
+  CHECK(files.classes == std::vector<std::string>{"bee", "caf\xC3\xA9", "cat"});
+  CHECK(paths_of(files).front() == "0  bee/a.jpg");
+  write_file(root / "cat" / "a.jpg", {1});
+  const std::string text = error_of<tenon::DataError>([&] { list_image_files(root); });
+  CHECK(text.find("is a class named \"cat\", like ") != std::string::npos);
+}
+
 TEST_CASE("hidden files and files that are not images are left out") {
   const fs::path root = make_empty_folder("hidden");
   for (const char* file :
@@ -44,6 +63,39 @@ TEST_CASE("hidden files and files that are not images are left out") {
   CHECK(paths_of(files) == std::vector<std::string>{"0 cat/a.jpg"});
   CHECK(files.skipped.count == 1);
   CHECK(files.skipped.first == "cat/notes.txt");
+}
+
+TEST_CASE("links to folders within a class are followed, at any depth and in any part of the tree") {
+  const fs::path root = make_empty_folder("linked_folders");
+  write_file(root / "store" / "deep" / "a.jpg", {1});
+  write_file(root / "other" / "b.jpg", {1});
+  write_file(root / "data" / "cat" / "c.jpg", {1});
+  write_file(root / "data" / "dog" / "d.jpg", {1});
+  fs::create_directory_symlink("../../store", root / "data" / "cat" / "more");
+  fs::create_directory_symlink(root / "other", root / "store" / "deep" / "x");
+  CHECK(paths_of(list_image_files(root / "data")) ==
+        std::vector<std::string>{"0 cat/c.jpg", "0 cat/more/deep/a.jpg", "0 cat/more/deep/x/b.jpg", "1 dog/d.jpg"});
+  // To the folder itself, to one above it, to the root of the data and above, and two that lead to each other.
+  fs::create_directory_symlink(".", root / "data" / "cat" / "self");
+  fs::create_directory_symlink("..", root / "data" / "cat" / "up");
+  fs::create_directory_symlink(root, root / "store" / "deep" / "top");
+  fs::create_directory_symlink(root / "store", root / "other" / "back");
+  CHECK(paths_of(list_image_files(root / "data")) ==
+        std::vector<std::string>{"0 cat/c.jpg", "0 cat/more/deep/a.jpg", "0 cat/more/deep/x/b.jpg", "1 dog/d.jpg"});
+}
+
+TEST_CASE("every extension of the formats that can be read is that of an image") {
+  const fs::path root = make_empty_folder("extensions");
+  std::vector<std::string> expected;
+  for (const std::string extension :
+       {"BMP", "JPG", "bmp", "jfif", "jpe", "jpeg", "jpg", "pbm", "pgm", "png", "pnm", "ppm", "tif", "tiff", "webp"}) {
+    write_file(root / "cat" / ("a." + extension), {1});
+    expected.push_back("0 cat/a." + extension);
+  }
+  for (const char* other : {"a.db", "a.ini", "a.json", "a", "jpg", "a.jpg.txt"}) write_file(root / "cat" / other, {1});
+  const ImageFiles files = list_image_files(root);
+  CHECK(paths_of(files) == expected);
+  CHECK(files.skipped.count == 6);
 }
 
 TEST_CASE("links to classes and images are followed, links in a cycle are not") {

@@ -164,6 +164,70 @@ TEST_CASE("files that are skipped are counted in the log") {
                               "such as .jpg or .png; convert images of other formats, or remove the files"});
 }
 
+TEST_CASE("classes that have no image in the training split are named") {
+  const std::filesystem::path root = make_two_classes();
+  for (int i = 0; i < 20; ++i)
+    write_file(root / "green" / (std::to_string(i) + ".png"), encode(".png", make_gradient(8, 8)));
+  double fraction = 0.05;  // the image a.png of the class gradient falls into the validation split of some fraction
+  while (OpenedDataset(kPlugin, make_params(root, {{"split", "train"}, {"validation_fraction", fraction}}))
+             .integer(0, "label") == 0)
+    fraction += 0.05;
+  const Texts expected = {root.string() +
+                          ": the split \"train\" has no image of 1 of the 2 classes (gradient), so they are never "
+                          "learned; expected images of each class; add some, or change validation_fraction"};
+  CHECK(OpenedDataset::log() == expected);
+}
+
+TEST_CASE("transparent pixels and 16-bit images that use a part of the range are reported once, before any sample") {
+  const std::filesystem::path root = make_empty_folder("lossy");
+  cv::Mat opaque(8, 8, CV_8UC4, cv::Scalar(10, 20, 30, 255)), transparent = opaque.clone();
+  transparent.at<cv::Vec4b>(3, 3)[3] = 254;
+  const cv::Mat low(8, 8, CV_16UC1, cv::Scalar(4000));
+  for (int i = 0; i < 4; ++i) {
+    write_file(root / "a" / (std::to_string(i) + ".png"), encode(".png", i == 0 ? opaque : transparent));
+    write_file(root / "b" / (std::to_string(i) + ".png"), encode(".png", low));
+  }
+  const auto log_of = [&](const ParamValues& changes) {
+    const OpenedDataset images(kPlugin, make_params(root, changes));
+    const Texts before = OpenedDataset::log();
+    for (int64_t i = 0; i < images.size(); ++i) images.get(i);
+    CHECK(OpenedDataset::log() == before);
+    return before;
+  };
+  const Texts found = log_of({});
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].find("transparent pixels in 3 of 8 examined images (" + root.string() + "/a/") == 0);
+  CHECK(found[0].find("set background = [255, 255, 255]") != std::string::npos);
+  CHECK(found[1].find("the largest 16-bit value in 4 of 8 examined images (" + root.string() + "/b/") == 0);
+  CHECK(found[1].find(" is 4000, and 65535 becomes 255") != std::string::npos);
+  CHECK(found[1].find("set max_value = 4095") != std::string::npos);
+  CHECK(log_of({{"background", std::vector<int64_t>{255, 0, 0}}, {"max_value", int64_t{4095}}}).empty());
+}
+
+TEST_CASE("background and max_value change the pixels of every cache") {
+  const std::filesystem::path root = make_empty_folder("rendered");
+  write_file(root / "a" / "clear.png", encode(".png", cv::Mat(2, 2, CV_8UC4, cv::Scalar(10, 20, 30, 0))));
+  write_file(root / "b" / "deep.png", encode(".png", cv::Mat(2, 2, CV_16UC1, cv::Scalar(2048))));
+  const std::string folder = make_empty_folder("rendered_cache").string();
+  for (const std::string cache : {"none", "memory", "disk"}) {
+    CAPTURE(cache);
+    const auto first_bytes = [&](ParamValues changes, int64_t index) {
+      changes.insert({{"cache", cache}, {"cache_dir", folder}, {"transforms", Texts{"resize((2, 2))"}}});
+      const OpenedDataset images(kPlugin, make_params(root, changes));
+      images.get(index);
+      std::vector<uint8_t> bytes = images.bytes(index, "image");
+      bytes.resize(3);
+      return bytes;
+    };
+    CHECK(first_bytes({}, 0) == std::vector<uint8_t>{30, 20, 10});
+    CHECK(first_bytes({{"background", std::vector<int64_t>{1, 2, 3}}}, 0) == std::vector<uint8_t>{1, 2, 3});
+    CHECK(first_bytes({}, 1) == std::vector<uint8_t>{8, 8, 8});
+    CHECK(first_bytes({{"max_value", int64_t{4095}}}, 1) == std::vector<uint8_t>{128, 128, 128});
+  }
+  CHECK(refusal(make_params(root, {{"background", std::vector<int64_t>{255}}})).find("expected red, green and blue") !=
+        std::string::npos);
+}
+
 TEST_CASE("a split without images is refused") {
   const std::string text =
       refusal(make_params(make_two_classes(), {{"split", "validation"}, {"validation_fraction", 1e-9}}));

@@ -27,6 +27,8 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
                         {"masks", "masks"},
                         {"classes", int64_t{3}},
                         {"ignore_index", int64_t{255}},
+                        {"missing_files", "error"},
+                        {"values", std::vector<int64_t>{}},
                         {"split", "all"},
                         {"validation_fraction", 0.3},
                         {"transforms", Texts{kUnchanged}},
@@ -230,6 +232,143 @@ TEST_CASE("segmentation reads unlabelled images with the pixels of labelled ones
   CHECK(unlabelled.describe_fields().size() == 1);
   CHECK(unlabelled.describe_classes().empty());
   CHECK(unlabelled.floats(0, "image") == labelled.floats(0, "image"));
+}
+
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+// A folder of pairs with vertical stripes of these numbers as masks.
+fs::path make_stripes(const std::string& name, const Numbers& numbers, int pairs = 3) {
+  const fs::path root = make_empty_folder(name);
+  cv::Mat mask(4, 2 * static_cast<int>(numbers.size()), CV_8UC1);
+  for (int x = 0; x < mask.cols; ++x)
+    mask.col(x) = cv::Scalar(static_cast<double>(numbers[static_cast<size_t>(x / 2)]));
+  for (int i = 0; i < pairs; ++i) {
+    const std::string file = std::to_string(i) + ".png";
+    write_file(root / "images" / file, encode(".png", cv::Mat(mask.size(), CV_8UC3, cv::Scalar::all(9))));
+    write_file(root / "masks" / file, encode(".png", mask));
+  }
+  return root;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "masks that hold other numbers than the classes are refused before any sample, with the parameter that maps them") {
+  const auto complaint = [](const Numbers& numbers, int64_t classes, const ParamValues& more = {}) {
+    const fs::path root = make_stripes("other_numbers", numbers);
+    ParamValues changes = {{"classes", classes}};
+    changes.insert(more.begin(), more.end());
+    const std::string text = error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(root, changes)); });
+    CHECK((text.empty() || text.find(root.string() + ": the 3 masks hold only ") == 0));
+    return text.substr(std::min(text.size(), root.string().size() + 2));
+  };
+  CHECK(complaint({0, 255}, 2) ==
+        "the 3 masks hold only 0 and 255, and ignore_index is 255, so all that is not ignored is of class 0; is 255 "
+        "class 1? then set values = [0, 255]; or, if it is no class, set values = [0, 1]");
+  CHECK(complaint({0, 255}, 2, {{"ignore_index", int64_t{100}}}).find("set values = [0, 255]") != std::string::npos);
+  CHECK(complaint({0, 128, 255}, 3).find("in this order, set values = [0, 128, 255]") != std::string::npos);
+  CHECK(complaint({1, 2, 3}, 3).find("set values = [1, 2, 3]") != std::string::npos);
+  CHECK(complaint({1, 2, 3, 255}, 3).find("set values = [1, 2, 3]") != std::string::npos);
+  CHECK(complaint({0, 1}, 2).empty());
+  CHECK(complaint({0, 1, 255}, 2).empty());
+  CHECK(complaint({0, 255}, 2, {{"values", Numbers{0, 1}}}).empty());
+  CHECK(complaint({0, 255}, 2, {{"values", Numbers{0, 255}}}).empty());
+}
+
+TEST_CASE("values gives the number of each class, also the one that would be ignored") {
+  const fs::path root = make_stripes("values", {0, 255, 128, 7});
+  const OpenedDataset pairs(kPlugin,
+                            make_params(root, {{"values", Numbers{255, 0, 128}}, {"ignore_index", int64_t{7}}}));
+  CHECK(OpenedDataset::log().empty());
+  const std::vector<int64_t> mask = mask_of(pairs, 0);
+  CHECK(std::vector<int64_t>(mask.begin(), mask.begin() + 8) == Numbers{1, 1, 0, 0, 2, 2, 7, 7});
+  CHECK(refusal(make_params(root, {{"values", Numbers{255, 0, 128}}}))
+            .find("is 7; expected one of the parameter values, or 255 to ignore it") != std::string::npos);
+  CHECK(
+      refusal(make_params(root, {{"values", Numbers{0, 255}}})).find("has 2 numbers; expected one for each of the 3") !=
+      std::string::npos);
+  CHECK(refusal(make_params(root, {{"values", Numbers{0, 255, 0}}})).find("has 0 twice") != std::string::npos);
+}
+
+TEST_CASE("classes that no mask has are named once, before any sample") {
+  const fs::path root = make_stripes("missing_classes", {0, 2, 255}, 40);
+  OpenedDataset(kPlugin, make_params(root, {{"classes", int64_t{5}}}));
+  CHECK(OpenedDataset::log() ==
+        Texts{root.string() +
+              ": the 40 masks hold only 0, 2 and 255, so no pixel is of class 1, 3 or 4; expected each of the 5 "
+              "classes; correct the parameter classes, or set values to the number that stands for each"});
+  // The only mask with a class may be any of them.
+  for (const int last : {0, 1, 17, 39}) {
+    const cv::Mat mask(4, 6, CV_8UC1, cv::Scalar(1));
+    const fs::path file = root / "masks" / (std::to_string(last) + ".png");
+    const fs::path kept = root / "kept.png";
+    fs::copy_file(file, kept, fs::copy_options::overwrite_existing);
+    write_file(file, encode(".png", mask));
+    OpenedDataset(kPlugin, make_params(root));
+    CHECK(OpenedDataset::log().empty());
+    fs::copy_file(kept, file, fs::copy_options::overwrite_existing);
+  }
+}
+
+TEST_CASE("files that are no images are skipped with one count, and linked folders are followed") {
+  const fs::path root = make_stripes("with_others", {0, 1, 2});
+  for (const char* other : {"images/Thumbs.db", "images/0.json", "images/.DS_Store", "images/._0.png",
+                            "masks/Thumbs.db", "masks/desktop.ini", "README.txt"})
+    write_file(root / other, {1});
+  fs::create_directories(root / "more");
+  fs::rename(root / "images" / "2.png", root / "more" / "x.png");
+  fs::create_directories(root / "more_masks");
+  fs::rename(root / "masks" / "2.png", root / "more_masks" / "x.png");
+  fs::create_directory_symlink("../more", root / "images" / "linked");
+  fs::create_directory_symlink(root / "more_masks", root / "masks" / "linked");
+  const OpenedDataset pairs(kPlugin, make_params(root));
+  CHECK(pairs.size() == 3);
+  CHECK(pairs.sample_name(2) == "linked/x.png");
+  CHECK(OpenedDataset::log() ==
+        Texts{root.string() + ": 4 files were skipped, the first is images/0.json; expected the extension of an image, "
+                              "such as .jpg or .png; convert images of other formats, or remove the files"});
+}
+
+TEST_CASE(
+    "an image that EXIF turns and a mask that it does not are reported once, and errors of sizes name the "
+    "orientation") {
+  const auto make = [](const std::string& name, cv::Size size, int orientation, int mask_orientation) {
+    const fs::path root = make_stripes(name, {0, 1, 2}, 5);
+    cv::Mat mask(size, CV_8UC1);
+    for (int x = 0; x < mask.cols; ++x) mask.col(x) = cv::Scalar(x % 3);
+    for (int i = 0; i < 5; ++i) {
+      fs::remove(root / "images" / (std::to_string(i) + ".png"));
+      write_file(root / "images" / (std::to_string(i) + ".jpg"),
+                 with_jpeg_orientation(encode(".jpg", make_gradient(size.width, size.height)),
+                                       static_cast<uint8_t>(i == 4 ? 1 : orientation)));
+      write_file(root / "masks" / (std::to_string(i) + ".png"),
+                 with_png_orientation(encode(".png", mask), static_cast<uint8_t>(i == 4 ? 1 : mask_orientation)));
+    }
+    return root;
+  };
+  for (const int orientation : {2, 3, 4, 5, 6, 7, 8}) {
+    CAPTURE(orientation);
+    const fs::path root = make("turned", {12, 12}, orientation, 1);
+    const OpenedDataset pairs(kPlugin, make_params(root));
+    const Texts before = OpenedDataset::log();
+    REQUIRE(before.size() == 1);
+    CHECK(before[0].find("turned upright by the EXIF orientation, unlike the mask: 4 of 5 examined images (") == 0);
+    CHECK(before[0].find("0.jpg (orientation " + std::to_string(orientation) + ")") != std::string::npos);
+    for (int64_t i = 0; i < 5; ++i) pairs.get(i);
+    CHECK(OpenedDataset::log() == before);
+  }
+  OpenedDataset(kPlugin, make_params(make("both_turned", {12, 12}, 3, 3)));
+  CHECK(OpenedDataset::log().empty());
+  const fs::path oblong = make("oblong", {18, 12}, 6, 1);
+  for (const char* cache : {"none", "memory"})
+    CHECK(
+        refusal(make_params(oblong, {{"cache", cache}, {"scaled_decoding", false}}))
+            .find(
+                "has 18 x 12 pixels; expected 12 x 18, as " + (oblong / "images" / "0.jpg").string() +
+                " has after it was turned upright by its EXIF orientation 6; if the mask fits the pixels as stored") !=
+        std::string::npos);
 }
 
 }  // namespace segmentation_test

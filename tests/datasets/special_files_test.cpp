@@ -113,6 +113,8 @@ TEST_CASE("an image that becomes a FIFO while the dataset is in use is refused")
                             {"image", "path"},
                             {"labels", Texts{"label"}},
                             {"classes", Texts{}},
+                            {"label_separator", ""},
+                            {"missing_files", "error"},
                             {"targets", Texts{}},
                             {"split", "all"},
                             {"validation_fraction", 0.3},

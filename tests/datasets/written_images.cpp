@@ -37,3 +37,11 @@ cv::Mat make_gradient(int width, int height) {
   }
   return image;
 }
+
+std::vector<uint8_t> with_jpeg_orientation(std::vector<uint8_t> jpeg, uint8_t orientation) {
+  const std::vector<uint8_t> exif = {0xFF, 0xE1, 0, 34, 'E',         'x', 'i', 'f', 0,    0, 'I', 'I',
+                                     42,   0,    8, 0,  0,           0,   1,   0,   0x12, 1, 3,   0,
+                                     1,    0,    0, 0,  orientation, 0,   0,   0,   0,    0, 0,   0};
+  jpeg.insert(jpeg.begin() + 2, exif.begin(), exif.end());
+  return jpeg;
+}

@@ -31,3 +31,6 @@ std::string error_of(Action&& action) {
   }
   return "";
 }
+
+// Adds EXIF with this orientation to a JPEG.
+std::vector<uint8_t> with_jpeg_orientation(std::vector<uint8_t> jpeg, uint8_t orientation);

@@ -55,3 +55,12 @@ std::vector<uint8_t> encode_one_bit(const cv::Mat& image) {
   if (!cv::imencode(".png", image, bytes, {cv::IMWRITE_PNG_BILEVEL, 1})) throw std::runtime_error("cannot encode");
   return bytes;
 }
+
+std::vector<uint8_t> with_png_orientation(std::vector<uint8_t> png, uint8_t orientation) {
+  constexpr int kAfterHeader = 8 + 12 + 13;
+  std::vector<uint8_t> chunk;
+  append_chunk("eXIf", {'I', 'I', 42, 0, 8, 0, 0, 0, 1, 0, 0x12, 1, 3, 0, 1, 0, 0, 0, orientation, 0, 0, 0, 0, 0, 0, 0},
+               chunk);
+  png.insert(png.begin() + kAfterHeader, chunk.begin(), chunk.end());
+  return png;
+}

@@ -12,3 +12,6 @@ std::vector<uint8_t> with_palette(const std::vector<uint8_t>& grey, const std::v
 
 // Encodes 0 and 255 as single bits.
 std::vector<uint8_t> encode_one_bit(const cv::Mat& image);
+
+// Adds a chunk eXIf with this orientation to a PNG.
+std::vector<uint8_t> with_png_orientation(std::vector<uint8_t> png, uint8_t orientation);

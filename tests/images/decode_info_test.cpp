@@ -86,8 +86,33 @@ TEST_CASE("an unsupported format is named, with the supported formats") {
   const std::string expected = "; expected JPEG, PNG, WebP, TIFF, BMP or PNM; ";
   CHECK(refusal(text("GIF89a")) == "a.jpg: is a GIF" + expected + "convert it");
   CHECK(refusal(text("....ftypavif....")) == "a.jpg: is an AVIF" + expected + "convert it");
-  CHECK(refusal(text("hello")) == "a.jpg: is not an image in a supported format" + expected + "remove it");
+  CHECK(refusal({1, 2, 3}) == "a.jpg: is not an image in a supported format" + expected + "remove it");
   CHECK(refusal({}) == "a.jpg: is empty; expected an image");
+}
+
+TEST_CASE("a file that is no image although its name is that of one is named as what it is") {
+  const auto found = [](const File& file) {
+    const std::string before = "a.jpg: is no image but ";
+    const std::string after = "; expected JPEG, PNG, WebP, TIFF, BMP or PNM; fetch the image again or remove the file";
+    const std::string all = refusal(file);
+    REQUIRE(all.starts_with(before));
+    REQUIRE(all.ends_with(after));
+    return all.substr(before.size(), all.size() - before.size() - after.size());
+  };
+  const std::string page = "an HTML page, such as the error page of a download";
+  for (const char* html :
+       {"<html><body>404</body></html>", "\n <!DOCTYPE HTML>", "\xEF\xBB\xBF<HTML lang=\"en\">", "<head>"})
+    CHECK(found(text(html)) == page);
+  CHECK(found(text("<?xml version=\"1.0\"?><svg xmlns=")) == "an SVG");
+  CHECK(found(text("<?xml version=\"1.0\"?><Error><Code>AccessDenied</Code>")) ==
+        "XML, such as the error message of a download");
+  CHECK(found(text("version https://git-lfs.github.com/spec/v1\noid sha256:0")) ==
+        "a pointer of Git LFS; git lfs pull fetches the image");
+  CHECK(found(text("%PDF-1.7")) == "a PDF");
+  CHECK(found(text("PK\x03\x04zip")) == "a ZIP archive");
+  CHECK(found(text("\x1F\x8B\x08")) == "a gzip file");
+  CHECK(found(File(100)) == "zeros only, as after a copy that was interrupted");
+  CHECK(found(text("{\"error\": 404}")) == "a text");
 }
 
 TEST_CASE("a file that ends before its image is refused by name") {

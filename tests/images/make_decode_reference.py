@@ -5,6 +5,7 @@
 
 NAME.EXTENSION is the file. NAME.EXTENSION.ppm has its pixels, after ImageOps.exif_transpose and convert("RGB").
 One kind is computed here instead: the upper 8 bits of 16-bit grey.
+reference/background has the pixels of files with alpha over a colour, as pasted by Pillow.
 The test needs no Python.
 """
 
@@ -123,9 +124,28 @@ def upright(file):
     return picture.convert("RGB")
 
 
+def over_background(file, background):
+    picture = upright_with_alpha(file)
+    canvas = PIL.Image.new("RGB", picture.size, background)
+    canvas.paste(picture.convert("RGB"), mask=picture.getchannel("A"))
+    return canvas
+
+
+def upright_with_alpha(file):
+    picture = PIL.Image.open(io.BytesIO(file))
+    PIL.ImageOps.exif_transpose(picture, in_place=True)
+    return picture.convert("RGBA")
+
+
+BACKGROUNDS = FOLDER.parent / "background"  # the same files over this colour
+BACKGROUND = (200, 100, 0)
+
 FOLDER.mkdir(parents=True, exist_ok=True)
-for old in FOLDER.iterdir():
+BACKGROUNDS.mkdir(exist_ok=True)
+for old in [*FOLDER.iterdir(), *BACKGROUNDS.iterdir()]:
     old.unlink()
 for name, file in make_files():
     (FOLDER / name).write_bytes(file)
     (FOLDER / f"{name}.ppm").write_bytes(encoded(upright(file), "PPM"))
+    if PIL.Image.open(io.BytesIO(file)).has_transparency_data and name != "grey_alpha.tiff":  # which is refused
+        (BACKGROUNDS / f"{name}.ppm").write_bytes(encoded(over_background(file, BACKGROUND), "PPM"))

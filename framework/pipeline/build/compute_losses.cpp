@@ -2,8 +2,14 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "framework/operators/batch_norm.h"
 #include "framework/precision/autocast.h"
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 
 namespace tenon::pipeline {
 
@@ -18,7 +24,56 @@ at::Tensor to_layout(const Evaluation& evaluation, at::Tensor input) {
   return input;
 }
 
+// Plugins pass LibTorch's errors on as text.
+bool has_one_value_per_channel(const support::Error& error) {
+  return std::string_view(error.what()).find(operators::kOneValuePerChannel) != std::string_view::npos;
+}
+
+std::vector<at::Tensor> call_model(Evaluation& evaluation, const plugins::StepContext& context,
+                                   const std::vector<at::Tensor>& inputs) {
+  try {
+    return evaluation.model.forward(context, inputs);
+  } catch (const support::Error& error) {
+    if (!has_one_value_per_channel(error)) throw;
+    throw OneValuePerChannel(evaluation.plan->model.place, error.what());
+  }
+}
+
+// Whether the last two dimensions are those of the images.
+bool has_size_of(const at::Tensor& output, const std::vector<int64_t>& images) {
+  return output.dim() >= 2 && output.size(-2) == images.end()[-2] && output.size(-1) == images.end()[-1];
+}
+
+// Padding changes what a model computes of an image, unless each pixel has an output, which the targets then ignore.
+void warn_of_padding(const Evaluation& evaluation, BoundDataset& data, const BatchTensors& batch_tensors) {
+  constexpr size_t kImageDimensions = 4;  // with that of the samples
+  if (data.has_warned_of_padding || batch_tensors.host_fields.empty()) return;
+  if (evaluation.group && !evaluation.group->world().is_first()) return;
+  const std::vector<data::Batch::Field>& fields = batch_tensors.batch->fields;
+  for (const Source& source : data.model.front().sources()) {
+    if (source.index >= fields.size() || !fields[source.index].is_padded) continue;
+    const std::vector<int64_t> images = batch_tensors.fields[source.index].sizes().vec();
+    const auto is_per_pixel = [&](const at::Tensor& output) { return has_size_of(output, images); };
+    if (images.size() < kImageDimensions || std::ranges::any_of(batch_tensors.outputs, is_per_pixel)) continue;
+    data.has_warned_of_padding = true;
+    support::log_warning(
+        data.name() + ": the images in the field " + data.feed.dataset().fields()[source.index].name +
+        " of a batch differ in size and are padded to " + std::to_string(images.end()[-2]) + " x " +
+        std::to_string(images.end()[-1]) + ", and no output of " + evaluation.model.component().describe() +
+        " has that size, so the results depend on the batch size and on which images share a batch; expected images of "
+        "one size: end the transforms with \"center_crop(N)\", or resize to a height and a width with \"resize((H, "
+        "W))\"; or use batches of one image");
+  }
+}
+
 }  // namespace
+
+OneValuePerChannel::OneValuePerChannel(const std::string& place, const std::string& found)
+    : Error(support::ErrorKind::non_finite,
+            place + ": " + found +
+                "; the variance of one value is undefined: set data.drop_last = true if the last batch of an epoch has "
+                "1 sample, or use a larger data.batch_size or larger images"),
+      found_(found) {}
 
 void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
                const plugins::StepContext& context) {
@@ -26,8 +81,9 @@ void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_t
   std::vector<at::Tensor> inputs = data.model.front().gather(batch_tensors);
   for (at::Tensor& input : inputs) input = to_layout(evaluation, std::move(input));
   if (context.observer) context.observer->start_pass(context.training);
-  batch_tensors.outputs = evaluation.model.forward(context, inputs);
+  batch_tensors.outputs = call_model(evaluation, context, inputs);
   if (context.observer) context.observer->end_pass(context.training);
+  warn_of_padding(evaluation, data, batch_tensors);
 }
 
 std::vector<plugins::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,

@@ -1,13 +1,26 @@
 // Runs the model and the losses on a batch, in the run's precision.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "framework/pipeline/build/evaluation.h"
+#include "framework/support/error.h"
 
 namespace tenon::pipeline {
 
-// Fills batch_tensors.outputs.
+// A batch norm of the model had one value per channel in training, so its variance is undefined.
+class OneValuePerChannel : public support::Error {
+ public:
+  OneValuePerChannel(const std::string& place, const std::string& found);
+  const std::string& found() const { return found_; }  // the message of the model
+
+ private:
+  std::string found_;
+};
+
+// Fills batch_tensors.outputs. Logs once for each dataset that padded images change the outputs. Throws
+// OneValuePerChannel.
 void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
                const plugins::StepContext& context);
 

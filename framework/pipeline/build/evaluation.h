@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/data/feed.h"
 #include "framework/distributed/collectives/process_group.h"
@@ -44,6 +45,7 @@ struct BoundDataset {
   FieldCopies copies;
   std::vector<bool> is_read;  // in training, by field; empty: all fields
   std::vector<Wiring> model;  // one element
+  bool has_warned_of_padding = false;
   std::vector<Wiring> losses;
   std::vector<Wiring> metrics;
 };
@@ -64,8 +66,9 @@ struct Evaluation {
   TestTimeAugmentation test_time_augmentation = TestTimeAugmentation::none;
   size_t readback_lag = 0;  // for tests, see Readback
   std::unique_ptr<plugins::Dataset> opened =
-      {};                          // the first dataset, if it was opened for its sizes, until it is built
-  data::Numbering numbering = {};  // of classes, in every dataset: the plan's, and that of the training data
+      {};                                  // the first dataset, if it was opened for its sizes, until it is built
+  data::Numbering numbering = {};          // of classes, in every dataset: the plan's, and that of the training data
+  artifacts::FittedData fitted_data = {};  // what the training data derived, for the other datasets
 };
 
 // Creates and connects the components, in the order: model -> losses, metrics -> validation data. Sizes that the run

@@ -1,13 +1,17 @@
 #include "plugins/datasets/image_folder/image_files.h"
 
 #include <algorithm>
-#include <system_error>
+#include <map>
+#include <utility>
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/class_names.h"
+#include "plugins/datasets/shared/image_names.h"
+#include "plugins/datasets/shared/label_columns.h"
 #include "plugins/datasets/shared/list_folder.h"
 #include "plugins/datasets/shared/listed_file.h"
-#include "plugins/datasets/shared/unlabelled_images.h"
+#include "plugins/datasets/shared/warn.h"
 
 namespace image_folder {
 namespace {
@@ -37,21 +41,9 @@ std::vector<std::string> list_classes(const fs::path& root) {
   return classes;
 }
 
-std::vector<std::string> list_class_images(const fs::path& root, const std::string& name, SkippedFiles& skipped) {
-  std::vector<std::string> paths, others;
-  datasets::visit_tree(root / name, kExpected, [&](const fs::directory_entry& entry) {
-    if (is_hidden(entry.path())) return false;
-    if (!datasets::is_image_name(entry.path())) {
-      std::error_code is_link_without_target;
-      if (!entry.is_directory(is_link_without_target)) others.push_back(entry.path().lexically_relative(root).native());
-    } else if (datasets::is_listed_file(entry, "an image")) {
-      paths.push_back(entry.path().lexically_relative(root).native());
-    }
-    return true;
-  });
-  if (skipped.count == 0 && !others.empty()) skipped.first = *std::min_element(others.begin(), others.end());
-  skipped.count += others.size();
-  std::sort(paths.begin(), paths.end());
+std::vector<std::string> list_class_images(const fs::path& root, const std::string& name,
+                                           datasets::SkippedFiles& skipped) {
+  std::vector<std::string> paths = datasets::list_images(root / name, root, kExpected, skipped);
   if (paths.empty()) {
     throw tenon::DataError((root / name).native() +
                            ": the class holds no image; expected .jpg, .png or another known extension; add images or "
@@ -64,9 +56,24 @@ std::vector<std::string> list_class_images(const fs::path& root, const std::stri
 
 ImageFiles list_image_files(const fs::path& root) {
   ImageFiles files;
-  files.classes = list_classes(root);
+  formats::NameCleaner cleaner;
+  std::map<std::string, std::string> folders;  // by the name of the class
+  for (const std::string& folder : list_classes(root)) {
+    const std::string name = cleaner.clean(folder);
+    const auto [other, is_new] = folders.emplace(name, folder);
+    if (!is_new || name.empty()) {
+      throw tenon::DataError((root / folder).native() + ": is a class named \"" + name + "\"" +
+                             (is_new ? "" : ", like " + (root / other->second).native()) +
+                             "; expected a different name for each class, without blanks around it; rename the folder");
+    }
+    files.classes.push_back(name);
+  }
+  if (const std::string changes = cleaner.describe_changes(); !changes.empty())
+    datasets::warn(root.native() + ": folders of classes: " + changes);
+  files.classes = formats::sort_names(std::move(files.classes));
+  tables::report_order(files.classes, root.native());
   for (size_t label = 0; label < files.classes.size(); ++label) {
-    for (std::string& path : list_class_images(root, files.classes[label], files.skipped)) {
+    for (std::string& path : list_class_images(root, folders.at(files.classes[label]), files.skipped)) {
       files.images.push_back({std::move(path), static_cast<int64_t>(label)});
     }
   }

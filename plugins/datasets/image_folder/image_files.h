@@ -1,11 +1,12 @@
 // Lists the images in a folder, and their classes.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
+
+#include "plugins/datasets/shared/list_images.h"
 
 namespace image_folder {
 
@@ -14,22 +15,15 @@ struct ImageFile {
   int64_t label;     // index into ImageFiles::classes
 };
 
-// Files in class folders that have no image's extension.
-struct SkippedFiles {
-  size_t count = 0;
-  std::string first;  // relative to the folder, in the order of the images
-};
-
 struct ImageFiles {
-  std::vector<std::string> classes;  // names of the class folders, in byte order
-  std::vector<ImageFile> images;     // by class, then by path in byte order
-  SkippedFiles skipped;
+  // Names of the class folders, without blanks around them; by value if all are numbers, else in byte order.
+  std::vector<std::string> classes;
+  std::vector<ImageFile> images;   // by class, then by path in byte order
+  datasets::SkippedFiles skipped;  // in class folders
 };
 
-// Lists `root`, which has a folder for each class. A class folder holds its images at any depth. A file is an image if
-// its extension is .jpg .jpeg .jpe .png .bmp .webp .tif .tiff .pgm or .ppm, in any case. Opening a million files would
-// take minutes. Hidden files and folders (`.name`) are left out. Links to class folders and to files are followed.
-// Links to folders within a class are not followed, because they may form a cycle.
+// Lists `root`, which has a folder for each class, with its images at any depth, as datasets::list_images(). Links to
+// folders are followed. Hidden folders (`.name`) are no classes.
 // Throws tenon::DataError naming the folder if it cannot be read, has no class, or a class has no image, and naming the
 // file if it is a link without a target, a FIFO, a socket or a device.
 ImageFiles list_image_files(const std::filesystem::path& root);

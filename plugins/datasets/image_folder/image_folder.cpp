@@ -28,13 +28,24 @@ std::vector<ImageFile> select_images(std::vector<ImageFile> images, const tenon:
   return images;
 }
 
-void warn_about(const SkippedFiles& skipped, const std::string& root) {
-  if (skipped.count == 0) return;
-  tenon::log_warning(root + ": " + std::to_string(skipped.count) +
-                     (skipped.count == 1 ? " file was skipped, " : " files were skipped, the first is ") +
-                     skipped.first +
-                     "; expected the extension of an image, such as .jpg or .png; convert images of other formats, or "
-                     "remove the files");
+// A class may have too few images for both parts.
+void warn_about_missing(const std::vector<std::string>& classes, const std::vector<ImageFile>& images,
+                        const std::string& root) {
+  std::vector<bool> has_image(classes.size());
+  for (const ImageFile& image : images) has_image[static_cast<size_t>(image.label)] = true;
+  constexpr size_t kShown = 3;
+  std::string shown;
+  size_t count = 0;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (has_image[i] || ++count > kShown) continue;
+    shown += (shown.empty() ? "" : ", ") + classes[i];
+  }
+  if (count == 0) return;
+  if (count > kShown) shown += ", ...";
+  tenon::log_warning(root + ": the split \"train\" has no image of " + std::to_string(count) + " of the " +
+                     std::to_string(classes.size()) + " classes (" + shown +
+                     "), so they are never learned; expected images of each class; add some, or change "
+                     "validation_fraction");
 }
 
 class ImageFolder final {
@@ -43,8 +54,8 @@ class ImageFolder final {
 
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = {
-        tenon::required<tenon::Path>("path").doc(
-            "folder with one folder per class; labels number the class folders in byte order of their names"),
+        tenon::required<tenon::Path>("path").doc("folder with one folder per class; labels number the class folders by "
+                                                 "value if all names are numbers, else in byte order"),
         tenon::param("split", "all")
             .choices({"all", "train", "validation"})
             .doc("images to use: all, or one of two parts of the folder, split by the paths of the images"),
@@ -64,10 +75,12 @@ class ImageFolder final {
       return;
     }
     ImageFiles files = list_image_files(root_);
-    warn_about(files.skipped, root_);
+    datasets::warn_about(files.skipped, root_);
     classes_ = std::move(files.classes);
     images_ = select_images(std::move(files.images), params);
+    if (params.text("split") == "train") warn_about_missing(classes_, images_, root_);
     reader_.expect_images(images_.size());
+    reader_.examine(images_.size(), [&](size_t i) { return root_ + '/' + images_[i].path; });
   }
 
   std::vector<tenon::Field> fields() const {

@@ -4,33 +4,42 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/csv.h"
-#include "plugins/datasets/shared/list_folder.h"
-#include "plugins/datasets/shared/listed_file.h"
+#include "plugins/datasets/shared/list_images.h"
+#include "plugins/datasets/shared/listed_paths.h"
 
 namespace segmentation {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Maps a relative path without its extension to the path with it, in byte order.
+// Maps a relative path without its extension to the path with it, in byte order. Letters with marks are composed, so
+// that names from macOS equal those of other systems.
 using Files = std::map<std::string, std::string>;
 
-Files list_files(const fs::path& folder) {
+// `folder`: within `root`.
+Files list_files(const fs::path& root, const std::string& folder, datasets::SkippedFiles& skipped) {
   Files files;
-  datasets::visit_tree(folder, "a folder of images or of masks", [&](const fs::directory_entry& entry) {
-    if (entry.path().filename().native().front() == '.') return false;
-    if (!datasets::is_listed_file(entry, "an image or a mask")) return true;
-    const fs::path path = entry.path().lexically_relative(folder);
-    const auto [place, is_new] = files.emplace(fs::path(path).replace_extension().native(), path.native());
+  const fs::path place = root / folder;
+  datasets::SkippedFiles others;
+  for (const std::string& path : datasets::list_images(place, place, "a folder of images or of masks", others)) {
+    const auto [other, is_new] = files.emplace(formats::compose(fs::path(path).replace_extension().native()), path);
     if (!is_new) {
-      throw tenon::DataError(entry.path().native() + ": differs from " + (folder / place->second).native() +
+      throw tenon::DataError((place / path).native() + ": differs from " + (place / other->second).native() +
                              " only in its extension; expected one file of this name; rename or remove one");
     }
-    return true;
-  });
-  if (files.empty()) throw tenon::DataError(folder.native() + ": holds no file; expected images or masks");
+  }
+  if (skipped.count == 0) skipped.first = (fs::path(folder) / others.first).native();
+  skipped.count += others.count;
   return files;
+}
+
+// Reported after the skipped files, which may be the reason.
+void require_files(const Files& files, const fs::path& folder) {
+  if (files.empty())
+    throw tenon::DataError(folder.native() +
+                           ": holds no image; expected files that end in .jpg, .png or another known extension");
 }
 
 std::string path_in_cell(const tables::Csv& csv, size_t row, size_t column) {
@@ -42,8 +51,12 @@ std::string path_in_cell(const tables::Csv& csv, size_t row, size_t column) {
 }  // namespace
 
 std::vector<ImageMask> list_image_masks(const fs::path& root, const std::string& images, const std::string& masks) {
-  const Files image_files = list_files(root / images);
-  const Files mask_files = list_files(root / masks);
+  datasets::SkippedFiles skipped;
+  const Files image_files = list_files(root, images, skipped);
+  const Files mask_files = list_files(root, masks, skipped);
+  datasets::warn_about(skipped, root.native());
+  require_files(image_files, root / images);
+  require_files(mask_files, root / masks);
   std::vector<ImageMask> pairs;
   for (const auto& [name, image] : image_files) {
     const auto mask = mask_files.find(name);
@@ -63,17 +76,22 @@ std::vector<ImageMask> list_image_masks(const fs::path& root, const std::string&
   return pairs;
 }
 
-std::vector<ImageMask> read_manifest(const fs::path& file, const std::string& images, const std::string& masks) {
+std::vector<ImageMask> read_manifest(const fs::path& file, const std::string& images, const std::string& masks,
+                                     const std::string& missing_files) {
   const tables::Csv csv(file.native());
   const size_t image_column = csv.column(images, "images");
   const size_t mask_column = csv.column(masks, "masks");
   const fs::path folder = file.parent_path();
   std::vector<ImageMask> pairs;
+  datasets::ListedPaths listed(file.native());
   for (size_t row = 0; row < csv.rows(); ++row) {
     const std::string image = path_in_cell(csv, row, image_column);
     const std::string mask = path_in_cell(csv, row, mask_column);
     pairs.push_back({image, (folder / image).native(), (folder / mask).native()});
+    listed.add(pairs.back().image_path, csv.place(row, image_column));
+    listed.add(pairs.back().mask_path, csv.place(row, mask_column));
   }
+  listed.check(missing_files);
   return pairs;
 }
 

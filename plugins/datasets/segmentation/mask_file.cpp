@@ -98,10 +98,11 @@ void take_numbers(const cv::Mat& rgb, int bits, cv::Mat& numbers) {
 
 }  // namespace
 
-const cv::Mat& read_mask(const std::string& path, const images::Limits& limits, MaskBuffers& buffers) {
+cv::Mat& read_mask(const std::string& path, const images::Limits& limits, MaskBuffers& buffers) {
   images::read_file(path, buffers.file);
   const images::ImageInfo info = images::read_image_info(buffers.file, path, limits);
   check_kind(info, path);
+  buffers.orientation = info.orientation;
   Bytes file = buffers.file;
   if (file[kColourType] == kPalette) {
     make_grey(file, path, buffers.grey);

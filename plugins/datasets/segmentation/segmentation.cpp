@@ -10,9 +10,13 @@
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/segmentation/image_masks.h"
+#include "plugins/datasets/segmentation/mask_classes.h"
 #include "plugins/datasets/segmentation/mask_file.h"
+#include "plugins/datasets/shared/finding.h"
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/listed_paths.h"
 #include "plugins/datasets/shared/split.h"
+#include "plugins/datasets/shared/turned_images.h"
 #include "plugins/datasets/shared/unlabelled_images.h"
 
 namespace segmentation {
@@ -33,24 +37,16 @@ class Segmentation final {
         tenon::param("masks", "masks")
             .doc(
                 "folder of the masks, PNG files with the names of the images; or the manifest column with their paths"),
-        tenon::required<int64_t>("classes")
-            .range("[1, 256]")
-            .doc("number of classes; a mask holds numbers from 0 to classes - 1, and ignore_index"),
-        tenon::param("ignore_index", 255)
-            .range("[0, 255]")
-            .doc("number in the masks that means no class, also used for pixels outside the image; set the loss and "
-                 "the metric to the same ignore_index"),
     };
+    params.push_back(datasets::ListedPaths::parameter());
+    for (tenon::Param& param : MaskClasses::schema()) params.push_back(std::move(param));
     params.push_back(datasets::unlabelled_parameter());
     for (tenon::Param& param : datasets::Split::schema()) params.push_back(std::move(param));
     for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
     return params;
   }
 
-  explicit Segmentation(const tenon::Params& params)
-      : classes_(params.integer("classes")),
-        ignore_index_(static_cast<int>(params.integer("ignore_index"))),
-        reader_(params) {
+  explicit Segmentation(const tenon::Params& params) : classes_(params), reader_(params) {
     for (datasets::UnlabelledImage& image :
          datasets::list_unlabelled_images(params.texts("unlabelled"), params.text("images"))) {
       pairs_.push_back({std::move(image.name), std::move(image.path), ""});
@@ -65,23 +61,25 @@ class Segmentation final {
     const std::string masks = params.text("masks");
     std::error_code refused;  // reported when the folders are listed
     const bool is_manifest = std::filesystem::is_regular_file(path, refused);
-    pairs_ = is_manifest ? read_manifest(path, images, masks) : list_image_masks(path, images, masks);
+    pairs_ = is_manifest ? read_manifest(path, images, masks, params.text("missing_files"))
+                         : list_image_masks(path, images, masks);
     const datasets::Split split(params);
     std::erase_if(pairs_, [&](const ImageMask& pair) { return !split.has(pair.image); });
     split.check_samples(pairs_.size(), path.native());
     reader_.expect_images(pairs_.size());
+    examine(path.native());
   }
 
   std::vector<tenon::Field> fields() const {
     if (!has_masks_) return {reader_.field("image", "the image")};
     const tenon::Field mask = {"mask", TENON_INT64, reader_.extents(), "class of each pixel, or ignore_index",
-                               static_cast<double>(ignore_index_)};
+                               static_cast<double>(classes_.ignore_index())};
     return {reader_.field("image", "the image"), mask};
   }
 
   std::vector<tenon::ClassNames> class_names() const {
     if (!has_masks_) return {};
-    return {{"mask", {}, static_cast<uint64_t>(classes_)}};
+    return {{"mask", {}, static_cast<uint64_t>(classes_.count())}};
   }
   std::vector<tenon::Preprocessing> preprocessing() const { return {reader_.preprocessing("image")}; }
 
@@ -96,11 +94,14 @@ class Segmentation final {
     const auto number = static_cast<size_t>(sample.index);
     const cv::Size size = reader_.write(worker.image, number, image, sample.seed, sink, "image");
     if (!has_masks_) return;
-    const cv::Mat& mask = read_mask(pair.mask_path, reader_.limits(), worker.mask);
+    const int orientation = worker.image.orientation;
+    cv::Mat& mask = read_mask(pair.mask_path, reader_.limits(), worker.mask);
     check_size(mask.size(), size, pair);
-    check_classes(mask, pair.mask_path);
+    if (orientation > 1 && orientation != worker.mask.orientation)
+      turned_.warn(datasets::TurnedImages::print(pair.image_path, orientation));
+    classes_.replace_numbers(mask, pair.mask_path);
     const images::SampledTransforms sampled = reader_.draw(size, sample.seed, image);
-    const cv::Mat moved = sampled.move_mask(mask, ignore_index_, worker.image.buffers);
+    const cv::Mat moved = sampled.move_mask(mask, classes_.ignore_index(), worker.image.buffers);
     int64_t* target = sink.slot<int64_t>("mask", {moved.rows, moved.cols});
     for (int y = 0; y < moved.rows; ++y, target += moved.cols) {
       std::copy_n(moved.ptr<uint8_t>(y), moved.cols, target);
@@ -108,33 +109,43 @@ class Segmentation final {
   }
 
  private:
-  static void check_size(cv::Size mask, cv::Size image, const ImageMask& pair) {
+  // Reads some of the pairs. `place`: for messages.
+  void examine(const std::string& place) const {
+    MaskBuffers buffers;
+    const auto read = [&](size_t i) -> const cv::Mat* {
+      try {
+        return &read_mask(pairs_[i].mask_path, reader_.limits(), buffers);
+      } catch (const tenon::DataError&) {
+        return nullptr;  // reported when the sample is read
+      }
+    };
+    classes_.examine(pairs_.size(), read, place);
+    const auto examined = reader_.examine(pairs_.size(), [&](size_t i) { return pairs_[i].image_path; });
+    datasets::Finding turned;
+    for (const auto& [number, orientation] : examined.turned)
+      if (read(number) && buffers.orientation != orientation)
+        turned.add(datasets::TurnedImages::print(pairs_[number].image_path, orientation));
+    turned_.warn(turned, examined.count);
+  }
+
+  void check_size(cv::Size mask, cv::Size image, const ImageMask& pair) const {
     if (mask == image) return;
     const auto describe = [](cv::Size size) {
       return std::to_string(size.width) + " x " + std::to_string(size.height);
     };
+    const int orientation = reader_.read_orientation(pair.image_path);
+    const std::string turned =
+        orientation == 1 ? ""
+                         : " after it was turned upright by its EXIF orientation " + std::to_string(orientation) +
+                               "; if the mask fits the pixels as stored, remove the orientation: exiftool "
+                               "-Orientation= -overwrite_original FILE";
     throw tenon::DataError(pair.mask_path + ": has " + describe(mask) + " pixels; expected " + describe(image) +
-                           ", as " + pair.image_path + " has");
+                           ", as " + pair.image_path + " has" + turned);
   }
 
-  bool is_allowed(uint8_t number) const { return number < classes_ || number == ignore_index_; }
-
-  void check_classes(const cv::Mat& mask, const std::string& path) const {
-    for (int y = 0; y < mask.rows; ++y) {
-      const uint8_t* row = mask.ptr<uint8_t>(y);
-      for (int x = 0; x < mask.cols; ++x) {
-        if (is_allowed(row[x])) continue;
-        throw tenon::DataError(path + ": the pixel in column " + std::to_string(x) + " of row " + std::to_string(y) +
-                               " (from 0) is " + std::to_string(row[x]) + "; expected a class from 0 to " +
-                               std::to_string(classes_ - 1) + ", or " + std::to_string(ignore_index_) +
-                               " to ignore it; correct the mask or the parameters classes and ignore_index");
-      }
-    }
-  }
-
-  int64_t classes_;
-  int ignore_index_;
+  MaskClasses classes_;
   datasets::ImageReader reader_;
+  datasets::TurnedImages turned_{"mask"};
   std::vector<ImageMask> pairs_;
   bool has_masks_ = true;  // false: the images are unlabelled, and their mask_path is empty
 };

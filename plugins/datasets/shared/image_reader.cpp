@@ -1,10 +1,14 @@
 #include "plugins/datasets/shared/image_reader.h"
 
-#include <atomic>
+#include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "plugins/datasets/shared/disk_cache.h"
+#include "plugins/datasets/shared/finding.h"
 #include "plugins/datasets/shared/memory_cache.h"
+#include "plugins/datasets/shared/spread.h"
+#include "plugins/images/decode/read_file.h"
 
 namespace datasets {
 namespace {
@@ -17,6 +21,31 @@ auto at_place(const ImageFile& image, Work&& work) {
   } catch (const tenon::DataError& error) {
     throw tenon::DataError(image.place() + ": " + error.what());
   }
+}
+
+images::Rendering read_rendering(const tenon::Params& params) {
+  images::Rendering rendering = {static_cast<int>(params.integer("max_value"))};
+  const std::vector<int64_t> colour = params.integers("background");
+  if (colour.empty()) return rendering;
+  if (colour.size() != 3) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"background\" has " + std::to_string(colour.size()) +
+                                                   " numbers; expected red, green and blue, such as [255, 255, 255]");
+  }
+  std::array<uint8_t, 3>& background = rendering.background.emplace();
+  std::transform(colour.begin(), colour.end(), background.begin(), [](int64_t c) { return static_cast<uint8_t>(c); });
+  return rendering;
+}
+
+// `, "max_value": 4095, "background": [255, 255, 255]`, without what has its default.
+std::string print_json(const images::Rendering& rendering) {
+  std::string text;
+  if (rendering.max_value != images::Rendering().max_value)
+    text += R"(, "max_value": )" + std::to_string(rendering.max_value);
+  if (const auto& colour = rendering.background) {
+    text += R"(, "background": [)" + std::to_string((*colour)[0]) + ", " + std::to_string((*colour)[1]) + ", " +
+            std::to_string((*colour)[2]) + ']';
+  }
+  return text;
 }
 
 // Images are read again in each epoch, so the terminal shows the first message alone, and the log a limited number.
@@ -43,6 +72,14 @@ std::vector<tenon::Param> ImageReader::schema() {
       tenon::param("scaled_decoding", true)
           .doc("whether a JPEG is decoded at 1/2, 1/4 or 1/8 of its size if the transforms shrink it that far anyway; "
                "faster, with slightly different pixels"),
+      tenon::param("background", std::vector<int64_t>{})
+          .range("[0, 255]")
+          .doc("red, green and blue below transparent pixels, such as [255, 255, 255]; empty: transparency is dropped, "
+               "and the colours are used as stored"),
+      tenon::param("max_value", images::Rendering().max_value)
+          .range("[1, 65535]")
+          .doc("value in images with 16 bits that becomes 255, as all larger ones: 4095 for 12 bits of a camera or "
+               "scanner"),
       tenon::param("max_pixels", images::Limits().max_pixels)
           .range("[1, 1e10]")
           .doc("largest width x height of an image that is decoded; a larger one ends the run"),
@@ -61,6 +98,7 @@ std::vector<tenon::Param> ImageReader::schema() {
 
 ImageReader::ImageReader(const tenon::Params& params)
     : chain_(params.texts("transforms")),
+      rendering_(read_rendering(params)),
       scaling_(params.boolean("scaled_decoding") ? images::Scaling::dct : images::Scaling::none),
       limits_{params.integer("max_pixels")},
       cache_kind_(params.text("cache")),
@@ -88,8 +126,8 @@ void ImageReader::expect_images(size_t count) {
 
 // This version of the file format fixes the definitions of the transforms.
 std::string ImageReader::recipe() const {
-  return chain_.fixed_part() + (scaling_ == images::Scaling::dct ? "scaled, " : "full size, ") +
-         images::describe_decoders() + '\n';
+  return chain_.fixed_part() + print_json(rendering_) +
+         (scaling_ == images::Scaling::dct ? "scaled, " : "full size, ") + images::describe_decoders() + '\n';
 }
 
 ImageReader::Worker ImageReader::open_worker() const {
@@ -97,7 +135,80 @@ ImageReader::Worker ImageReader::open_worker() const {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   if (cv::getNumThreads() != 1) cv::setNumThreads(1);
-  return {};
+  Worker worker;
+  worker.decoder = images::Decoder(rendering_);
+  return worker;
+}
+
+tenon::Preprocessing ImageReader::preprocessing(const std::string& name) const {
+  std::string steps = chain_.print_steps();
+  return {name, steps.insert(steps.find('}'), print_json(rendering_))};  // at the end of the first step, decode
+}
+
+ImageReader::Examination ImageReader::examine(size_t count, const std::function<std::string(size_t)>& path) const {
+  constexpr size_t kMost = 32;
+  constexpr int64_t kMostPixels = 50'000'000;  // that are decoded, in a fraction of a second
+  Examination result;
+  Finding transparent, deep;
+  int largest = 0;
+  int64_t pixels = 0;
+  Worker worker = open_worker();
+  for (size_t k = 0; k < std::min(count, kMost) && pixels < kMostPixels; ++k) {
+    const size_t number = spread_index(k, count);
+    const std::string place = path(number);
+    try {
+      images::read_file(place, worker.file);
+      const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
+      ++result.count;
+      if (info.orientation != 1) result.turned.push_back({number, info.orientation});
+      if (info.bits < 16 && !info.has_alpha) continue;
+      images::decode_image(worker.file, info, place, worker.decoder);
+      pixels += int64_t{info.size.width} * info.size.height;
+      const images::PixelContent& content = worker.decoder.content();
+      if (content.is_transparent) transparent.add(place);
+      if (info.bits == 16) deep.add(place);
+      largest = std::max(largest, content.largest);
+    } catch (const tenon::DataError&) {
+    }
+  }
+  if (transparent.count() > 0) warn_of_transparency(transparent.print(result.count));
+  if (deep.count() > 0) warn_of_range(deep.print(result.count), largest);
+  return result;
+}
+
+int ImageReader::read_orientation(const std::string& path) const {
+  std::vector<uint8_t> file;
+  images::read_file(path, file);
+  return images::read_image_info(file, path, limits_).orientation;
+}
+
+void ImageReader::warn_of_transparency(const std::string& found) const {
+  if (rendering_.background || has_warned_of_transparency_.exchange(true)) return;
+  tenon::log_warning("transparent pixels in " + found +
+                     ": the colours stored below them are used, which programs choose at will and no viewer shows; "
+                     "expected opaque images, or a colour below them: set background = [255, 255, 255] for white");
+}
+
+// For images that examine() did not read. A single dark image would be no sign.
+void ImageReader::note_range(const std::string& place, int largest) const {
+  constexpr int kEnough = 32;
+  for (int before = largest_; before < largest && !largest_.compare_exchange_weak(before, largest);) {
+  }
+  if (++deep_images_ == kEnough)
+    warn_of_range("the first " + std::to_string(kEnough) + " images with 16 bits, up to " + place, largest_);
+}
+
+// `found`: the images with 16 bits.
+void ImageReader::warn_of_range(const std::string& found, int largest) const {
+  constexpr int kLow = 1 << 14;  // fewer than 64 of the 256 levels remain
+  if (rendering_.max_value != images::Rendering().max_value || largest == 0 || largest >= kLow) return;
+  if (has_warned_of_range_.exchange(true)) return;
+  int most = 1;
+  while (most < largest) most = 2 * most + 1;
+  tenon::log_warning("the largest 16-bit value in " + found + " is " + std::to_string(largest) +
+                     ", and 65535 becomes 255, so the images are almost black; expected values that fill 16 bits, or "
+                     "their range: set max_value = " +
+                     std::to_string(most));
 }
 
 tenon::Field ImageReader::field(const std::string& name, const std::string& what) const {
@@ -114,6 +225,7 @@ std::vector<int64_t> ImageReader::extents() const {
 
 cv::Size ImageReader::write(Worker& worker, size_t number, const ImageFile& image, uint64_t seed,
                             const tenon::Sink& sink, const std::string& field) const {
+  worker.orientation = 0;
   if (!cache_) return write_directly(worker, image, seed, sink, field);
   std::optional<PreparedImage> prepared = cache_->find(number, image, worker.cached);
   if (!prepared) {
@@ -132,6 +244,7 @@ cv::Size ImageReader::write_directly(Worker& worker, const ImageFile& image, uin
   const std::string place = image.place();
   image.read(worker.file);
   const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
+  worker.orientation = info.orientation;
   const images::SampledTransforms sampled = draw(info.size, seed, image);
   const images::DecodedWindow decoded = decode(worker, info, sampled, place);
   write_sampled(sampled, decoded.image, decoded.place, worker, sink, field);
@@ -143,6 +256,7 @@ PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image) const
   const std::string place = image.place();
   image.read(worker.file);
   const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
+  worker.orientation = info.orientation;
   const images::SampledTransforms fixed = at_place(image, [&] { return chain_.draw_fixed_part(info.size); });
   const images::DecodedWindow decoded = decode(worker, info, fixed, place);
   cv::Mat pixels = worker.prepared.make(fixed.size(), CV_8UC3);
@@ -155,6 +269,8 @@ images::DecodedWindow ImageReader::decode(Worker& worker, const images::ImageInf
   images::DecodedWindow decoded =
       images::decode_window(worker.file, info, place, sampled.window(), sampled.reduction(), worker.decoder, scaling_);
   if (!worker.decoder.warning().empty()) report_warning(place, worker.decoder.warning());
+  if (worker.decoder.content().is_transparent) warn_of_transparency(place);
+  if (info.bits == 16) note_range(place, worker.decoder.content().largest);
   return decoded;
 }
 

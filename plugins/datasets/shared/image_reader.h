@@ -1,7 +1,9 @@
 // Common code of the image datasets, from an image's file to its slot in the batch.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,9 +27,10 @@ class ImageReader {
     images::TransformBuffers buffers;
     images::PixelBuffer prepared;
     ImageCache::Buffer cached;
+    int orientation = 0;  // EXIF, of the last image; 0: unknown, because it came from a cache
   };
 
-  // `transforms`, `scaled_decoding`, `max_pixels`, `cache`, `cache_bytes` and `cache_dir`.
+  // `transforms`, `scaled_decoding`, `background`, `max_value`, `max_pixels`, `cache`, `cache_bytes` and `cache_dir`.
   static std::vector<tenon::Param> schema();
 
   // Throws tenon::Error if the decoders cannot be loaded, the transforms are invalid, or they leave nothing to cache.
@@ -36,12 +39,30 @@ class ImageReader {
   // Must be called once before write(). `count` is the number of images in the dataset.
   void expect_images(size_t count);
 
+  // An image that EXIF turns upright.
+  struct TurnedImage {
+    size_t number;
+    int orientation;  // 2 to 8
+  };
+  struct Examination {
+    size_t count = 0;  // images that could be examined
+    std::vector<TurnedImage> turned;
+  };
+
+  // Reads at most 32 of `count` images in separate files, spread over all of them. Logs what samples may lose without
+  // an error: transparency, and the range of 16-bit values. `path(i)` is the path of image i. An image that cannot be
+  // read is left out, because its sample reports it.
+  Examination examine(size_t count, const std::function<std::string(size_t)>& path) const;
+
+  // The EXIF orientation of an image in a separate file, 1 to 8. Throws tenon::DataError naming the path.
+  int read_orientation(const std::string& path) const;
+
   Worker open_worker() const;
 
   // Describes a field for images: float32 [3, H, W] if the transforms normalise, else uint8 [H, W, 3].
   tenon::Field field(const std::string& name, const std::string& what) const;
   // Returns how write() makes the field from an image's file.
-  tenon::Preprocessing preprocessing(const std::string& name) const { return {name, chain_.print_steps()}; }
+  tenon::Preprocessing preprocessing(const std::string& name) const;
   // Returns height and width of all images, with -1 for an extent that differs between images.
   std::vector<int64_t> extents() const;
 
@@ -64,15 +85,23 @@ class ImageReader {
                                const std::string& place) const;
   void write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place,
                      Worker& worker, const tenon::Sink& sink, const std::string& field) const;
+  void warn_of_transparency(const std::string& found) const;
+  void note_range(const std::string& place, int largest) const;
+  void warn_of_range(const std::string& found, int largest) const;
   std::string recipe() const;
 
   images::TransformChain chain_;
+  images::Rendering rendering_;
   images::Scaling scaling_;
   images::Limits limits_;
   std::string cache_kind_;
   uint64_t cache_bytes_;
   std::string cache_dir_;
   std::unique_ptr<ImageCache> cache_;
+  mutable std::atomic<bool> has_warned_of_transparency_ = false;
+  mutable std::atomic<bool> has_warned_of_range_ = false;
+  mutable std::atomic<int> deep_images_ = 0;  // with 16 bits
+  mutable std::atomic<int> largest_ = 0;      // of their values
 };
 
 }  // namespace datasets

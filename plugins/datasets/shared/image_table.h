@@ -10,6 +10,7 @@
 #include "plugins/datasets/shared/csv.h"
 #include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/table_targets.h"
+#include "plugins/datasets/shared/turned_images.h"
 
 namespace datasets {
 
@@ -37,6 +38,10 @@ class ImageTable {
              const tenon::Sink& sink) const;
 
  private:
+  std::string image_path(size_t row, size_t column) const;
+  bool is_unlike_others(size_t number, int orientation) const;
+  void examine() const;
+
   std::string path_;
   std::string root_;
   tables::Csv csv_;
@@ -45,6 +50,8 @@ class ImageTable {
   std::vector<std::string> images_;  // fields with images
   std::vector<size_t> columns_;      // columns with their paths
   std::vector<size_t> rows_;         // rows of the split
+  bool has_coordinates_;             // among the targets, by their names
+  TurnedImages turned_;
 };
 
 }  // namespace datasets

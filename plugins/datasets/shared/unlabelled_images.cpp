@@ -1,78 +1,93 @@
 #include "plugins/datasets/shared/unlabelled_images.h"
 
-#include <algorithm>
-#include <array>
-#include <string_view>
+#include <filesystem>
 #include <system_error>
 
+#include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/csv.h"
-#include "plugins/datasets/shared/list_folder.h"
-#include "plugins/datasets/shared/listed_file.h"
+#include "plugins/datasets/shared/image_names.h"
+#include "plugins/datasets/shared/list_images.h"
+#include "plugins/datasets/shared/listed_paths.h"
+#include "plugins/datasets/shared/warn.h"
 
 namespace datasets {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array<std::string_view, 10> kImageExtensions = {".jpg",  ".jpeg", ".jpe",  ".png", ".bmp",
-                                                               ".webp", ".tif",  ".tiff", ".pgm", ".ppm"};
-
-std::string extension_in_lower_case(const fs::path& path) {
-  std::string extension = path.extension().native();
-  for (char& c : extension) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return extension;
-}
-
 // `prefix`: of the names.
 void list_folder(const fs::path& folder, const fs::path& prefix, std::vector<UnlabelledImage>& images) {
-  std::vector<std::string> paths;
-  size_t others = 0;
-  visit_tree(folder, "a folder of images", [&](const fs::directory_entry& entry) {
-    if (entry.path().filename().native().front() == '.') return false;
-    if (!is_image_name(entry.path())) {
-      std::error_code is_link_without_target;
-      if (!entry.is_directory(is_link_without_target)) ++others;
-    } else if (is_listed_file(entry, "an image")) {
-      paths.push_back(entry.path().lexically_relative(folder).native());
-    }
-    return true;
-  });
+  SkippedFiles skipped;
+  const std::vector<std::string> paths = list_images(folder, folder, "a folder of images", skipped);
   if (paths.empty()) {
     throw tenon::DataError(folder.native() +
                            ": holds no image; expected files that end in .jpg, .png or another known extension, at any "
                            "depth");
   }
-  if (others > 0) {
-    tenon::log_warning(folder.native() + ": " + std::to_string(others) + (others == 1 ? " file is" : " files are") +
-                       " left out; expected the extension of an image, such as .jpg or .png");
-  }
-  std::sort(paths.begin(), paths.end());
+  warn_about(skipped, folder.native());
   for (const std::string& path : paths) images.push_back({(prefix / path).native(), (folder / path).native()});
 }
 
-void list_rows(const std::string& file, const std::string& column, std::vector<UnlabelledImage>& images) {
-  const tables::Csv csv(file);
-  const size_t place = csv.find_column(column).value_or(csv.find_column("image").value_or(0));
-  for (size_t row = 0; row < csv.rows(); ++row) {
-    const std::string cell(csv.cell(row, place));
-    if (cell.empty()) throw tenon::DataError(csv.place(row, place) + " is empty; expected the path of an image");
-    images.push_back({cell, (fs::path(file).parent_path() / cell).native()});
+// The column of the paths, and whether the first row names the columns.
+struct ListForm {
+  size_t column = 0;
+  bool has_header = true;
+};
+
+bool is_list_name(const fs::path& path) {
+  const std::string extension = extension_in_lower_case(path);
+  return extension == "csv" || extension == "tsv" || extension == "txt";
+}
+
+ListForm find_form(const tables::Csv& rows, const std::string& file, const std::string& column) {
+  for (const std::string& name : {column, std::string("image")}) {
+    for (size_t i = 0; i < rows.columns().size(); ++i)
+      if (formats::clean_name(rows.cell(0, i)) == name) return {i};
   }
+  std::error_code refused;
+  for (size_t i = 0; i < rows.columns().size(); ++i) {
+    const std::string cell(rows.cell(0, i));
+    if (is_image_name(cell) || (!cell.empty() && fs::is_regular_file(fs::path(file).parent_path() / cell, refused)))
+      return {i, false};
+  }
+  // The first column with a name: pandas writes its index without one.
+  ListForm form;
+  while (form.column + 1 < rows.columns().size() && rows.cell(0, form.column).empty()) ++form.column;
+  return form;
+}
+
+void list_rows(const std::string& file, const std::string& column, std::vector<UnlabelledImage>& images) {
+  const bool is_csv = extension_in_lower_case(file) == "csv";
+  const tables::Csv csv(file, is_csv ? ',' : '\t', tables::Csv::Header::none);
+  const ListForm form = find_form(csv, file, column);
+  if (!form.has_header)
+    inform(file + ": has no header: its first line is \"" + std::string(csv.cell(0, form.column)) +
+           "\"; all lines are read as images");
+  ListedPaths listed(file);
+  const size_t first = form.has_header ? 1 : 0;
+  if (first == csv.rows())
+    throw tenon::DataError(file + ": has no row below its header; expected the path of an image");
+  for (size_t row = first; row < csv.rows(); ++row) {
+    const std::string cell(csv.cell(row, form.column));
+    const std::string place = file + ':' + std::to_string(csv.line(row));
+    if (csv.columns().size() == 1 && formats::trim(cell).empty()) continue;  // a blank line
+    if (cell.empty())
+      throw tenon::DataError(place + ": cell " + std::to_string(form.column + 1) +
+                             " is empty; expected the path of an image");
+    images.push_back({cell, (fs::path(file).parent_path() / cell).native()});
+    listed.add(images.back().path, place);
+  }
+  listed.check("");
 }
 
 }  // namespace
 
-bool is_image_name(const fs::path& path) {
-  return std::find(kImageExtensions.begin(), kImageExtensions.end(), extension_in_lower_case(path)) !=
-         kImageExtensions.end();
-}
-
 tenon::Param unlabelled_parameter() {
   return tenon::param("unlabelled", std::vector<std::string>{})
       .lists_unlabelled()
-      .doc("folders, images or CSV files to read in place of the labelled images, set by host predict --input");
+      .doc(
+          "folders, images or lists (.csv, .tsv, .txt) to read in place of the labelled images, set by host predict "
+          "--input");
 }
 
 std::vector<UnlabelledImage> list_unlabelled_images(const std::vector<std::string>& inputs, const std::string& column) {
@@ -84,12 +99,13 @@ std::vector<UnlabelledImage> list_unlabelled_images(const std::vector<std::strin
       list_folder(input, inputs.size() == 1 ? "" : input, images);
     } else if (status.type() != fs::file_type::regular) {
       const bool is_missing = status.type() == fs::file_type::not_found;
-      throw tenon::DataError(input + ": " +
-                             (is_missing ? "does not exist"
-                              : refused  ? "cannot be read: " + refused.message()
-                                         : "is neither a file nor a folder") +
-                             "; expected a folder of images, an image, or a CSV file with a column of paths");
-    } else if (extension_in_lower_case(input) == ".csv") {
+      throw tenon::DataError(
+          input + ": " +
+          (is_missing ? "does not exist"
+           : refused  ? "cannot be read: " + refused.message()
+                      : "is neither a file nor a folder") +
+          "; expected a folder of images, an image, or a list (.csv, .tsv, .txt) with a column of paths");
+    } else if (is_list_name(input)) {
       list_rows(input, column, images);
     } else {
       images.push_back({input, input});

@@ -8,19 +8,23 @@
 namespace images {
 
 struct Decoder::Parts {
+  Rendering rendering;
   JpegDecoder jpeg;
   PixelBuffer pixels;
-  PixelBuffer other;  // inks before conversion to RGB, then the upright image
+  PixelBuffer other;  // inks, 16 bits or alpha before conversion to RGB, then the upright image
   cv::Mat image;
   std::string warning;
+  PixelContent content;
 };
 
-Decoder::Decoder() : parts_(std::make_unique<Parts>()) {}
+Decoder::Decoder() : Decoder(Rendering()) {}
+Decoder::Decoder(const Rendering& rendering) : parts_(std::make_unique<Parts>()) { parts_->rendering = rendering; }
 Decoder::~Decoder() = default;
 Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 
 const std::string& Decoder::warning() const { return parts_->warning; }
+const PixelContent& Decoder::content() const { return parts_->content; }
 
 namespace {
 
@@ -55,8 +59,9 @@ DecodedWindow decode_jpeg(Bytes file, const ImageInfo& info, const std::string& 
 DecodedWindow decode_other(Bytes file, const ImageInfo& info, const std::string& path, cv::Rect window,
                            Decoder::Parts& parts) {
   const bool is_png = info.format == Format::png;
-  const cv::Mat whole = is_png ? decode_png(file, info, path, parts.pixels, parts.warning)
-                               : decode_with_opencv(file, info, path, parts.pixels);
+  const cv::Mat whole =
+      is_png ? decode_png(file, info, path, parts.rendering, parts.pixels, parts.other, parts.content, parts.warning)
+             : decode_with_opencv(file, info, path, parts.rendering, parts.pixels, parts.content);
   const Turn to_turn = is_png ? turn_of(info.orientation) : turn_after_opencv(info);
   const cv::Mat upright = turn(whole(to_stored(window, whole.size(), to_turn)), to_turn, parts.other);
   return {upright, cv::Rect2d(0, 0, window.width, window.height), 8};
@@ -65,6 +70,7 @@ DecodedWindow decode_other(Bytes file, const ImageInfo& info, const std::string&
 DecodedWindow decode(Bytes file, const ImageInfo& info, const std::string& path, cv::Rect window, int eighths,
                      Decoder& decoder) {
   decoder.parts().warning.clear();
+  decoder.parts().content = {};
   if (info.format == Format::jpeg) return decode_jpeg(file, info, path, window, eighths, decoder.parts());
   return decode_other(file, info, path, window, decoder.parts());
 }

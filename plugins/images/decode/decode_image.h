@@ -5,8 +5,8 @@
 //   grey                        three equal channels
 //   palette                     its colours
 //   1, 2 or 4 bits              spread over 0 to 255
-//   16 bits                     the upper 8 bits
-//   alpha                       dropped, without regard to the colour below it; 8-bit TIFF multiplies the colour by it
+//   16 bits                     the upper 8 bits, or those of a smaller range, see Rendering
+//   alpha                       dropped, without regard to the colour below it, or put over a background
 //   JPEG in YCbCr               RGB by JFIF; accurate integer DCT and smooth chroma upsampling, like Pillow
 //   JPEG in CMYK or YCCK        read as inverted, as Adobe writes it; R = K - C * K / 255, and so on, like Pillow
 //   TIFF in CMYK                RGB as converted by libtiff, which differs from the above by at most 1
@@ -24,6 +24,7 @@
 #include <opencv2/core.hpp>
 
 #include "plugins/images/decode/image_info.h"
+#include "plugins/images/decode/rendering.h"
 
 namespace images {
 
@@ -32,12 +33,15 @@ namespace images {
 class Decoder {
  public:
   Decoder();
+  explicit Decoder(const Rendering& rendering);
   ~Decoder();
   Decoder(Decoder&&) noexcept;
   Decoder& operator=(Decoder&&) noexcept;
 
   // What a library reports about the last image although it decoded it, such as "tEXt: CRC error"; "": nothing.
   const std::string& warning() const;
+  // What the last image holds that 8-bit RGB does not.
+  const PixelContent& content() const;
 
   struct Parts;
   Parts& parts() { return *parts_; }

@@ -1,5 +1,6 @@
 #include "plugins/images/decode/image_info.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 #include <optional>
@@ -40,14 +41,52 @@ const char* name_other_format(Bytes file) {
   if (has(file, 4, "jP  ") || has(file, 0, "\xFF\x4F\xFF\x51")) return "a JPEG 2000";
   if (has(file, 0, "\xFF\x0A") || has(file, 4, "JXL ")) return "a JPEG XL";
   if (has(file, 0, "II+\0"sv) || has(file, 0, "MM\0+"sv)) return "a BigTIFF";
+  if (has(file, 0, "8BPS")) return "a Photoshop file";
+  if (has(file, 128, "DICM")) return "a DICOM file";
+  if (has(file, 0, "P7\n")) return "a PAM";
+  return nullptr;
+}
+
+bool is_blank(uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
+
+// The start of a text without blanks and a byte order mark, in lower case.
+std::string read_start(Bytes file) {
+  constexpr size_t kMost = 64;
+  size_t at = has(file, 0, "\xEF\xBB\xBF") ? 3 : 0;
+  while (at < file.size() && is_blank(file[at])) ++at;
+  std::string start(file.begin() + static_cast<ptrdiff_t>(at),
+                    file.begin() + static_cast<ptrdiff_t>(std::min(at + kMost, file.size())));
+  for (char& c : start) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return start;
+}
+
+// Names what else a file with the name of an image often is.
+const char* name_other_content(Bytes file) {
+  const std::string start = read_start(file);
+  const auto starts = [&](std::string_view text) { return start.starts_with(text); };
+  if (starts("<!doctype html") || starts("<html") || starts("<head") || starts("<body"))
+    return "an HTML page, such as the error page of a download";
+  if (starts("<svg") || (starts("<?xml") && start.find("<svg") != std::string::npos)) return "an SVG";
+  if (starts("<?xml")) return "XML, such as the error message of a download";
+  if (starts("version https://git-lfs")) return "a pointer of Git LFS; git lfs pull fetches the image";
+  if (starts("%pdf-")) return "a PDF";
+  if (has(file, 0, "PK\x03\x04")) return "a ZIP archive";
+  if (has(file, 0, "\x1F\x8B")) return "a gzip file";
+  if (std::all_of(file.begin(), file.end(), [](uint8_t byte) { return byte == 0; }))
+    return "zeros only, as after a copy that was interrupted";
+  const auto is_printable = [](char c) { return (c >= ' ' && c <= '~') || is_blank(static_cast<uint8_t>(c)); };
+  if (!start.empty() && std::all_of(start.begin(), start.end(), is_printable)) return "a text";
   return nullptr;
 }
 
 [[noreturn]] void throw_unknown_format(Bytes file, const std::string& path) {
   if (file.empty()) throw tenon::DataError(path + ": is empty; expected an image");
-  const char* other = name_other_format(file);
-  if (!other) throw tenon::DataError(path + ": is not an image in a supported format; " + kExpected + "; remove it");
-  throw tenon::DataError(path + ": is " + other + "; " + kExpected + "; convert it");
+  if (const char* other = name_other_format(file))
+    throw tenon::DataError(path + ": is " + other + "; " + kExpected + "; convert it");
+  if (const char* other = name_other_content(file))
+    throw tenon::DataError(path + ": is no image but " + other + "; " + kExpected +
+                           "; fetch the image again or remove the file");
+  throw tenon::DataError(path + ": is not an image in a supported format; " + kExpected + "; remove it");
 }
 
 ImageInfo read_header(Format format, Bytes file, const Limits& limits) {

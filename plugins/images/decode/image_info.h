@@ -19,6 +19,7 @@ struct ImageInfo {
   int channels;     // in the file: 1 grey or palette index, 2 grey and alpha, 3 colour, 4 colour and alpha, or CMYK
   int bits;         // per channel in the file: 1, 2, 4, 8 or 16
   int orientation;  // EXIF 2.3, tag 274: 1 is upright, 5 to 8 swap width and height
+  bool has_alpha = false;  // of PNG, WebP and TIFF, also as one transparent colour; BMP rarely means its fourth channel
 };
 
 struct Limits {

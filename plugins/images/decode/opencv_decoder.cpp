@@ -48,16 +48,8 @@ Imdecode imdecode() {
   return function;
 }
 
-// Converts 16-bit BGR to RGB with the upper 8 bits.
-void take_upper_bits(const cv::Mat& deep, cv::Mat& rgb) {
-  for (int y = 0; y < deep.rows; ++y) {
-    const uint16_t* from = deep.ptr<uint16_t>(y);
-    uint8_t* to = rgb.ptr(y);
-    for (int x = 0; x < deep.cols; ++x, from += 3, to += 3) {
-      for (int c = 0; c < 3; ++c) to[c] = static_cast<uint8_t>(from[2 - c] >> 8);
-    }
-  }
-}
+// Whether OpenCV returns the alpha channel: for WebP, and for 8-bit RGB in TIFF. It multiplies or drops all others.
+bool has_readable_alpha(const ImageInfo& info) { return info.has_alpha && info.channels == 4 && info.bits == 8; }
 
 // OpenCV prints damage to standard error, or does not report it. Returns the file that OpenCV decodes to the right
 // pixels, in `copy` if it differs.
@@ -90,10 +82,20 @@ Turn turn_after_opencv(const ImageInfo& info) {
   return info.format == Format::tiff ? turn_of(1) : turn_of(info.orientation);
 }
 
-cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels) {
+cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, const Rendering& rendering,
+                           PixelBuffer& pixels, PixelContent& content) {
   // By default OpenCV rounds 16 bits in some formats, and turns some formats upright.
   const int depth = info.bits == 16 ? CV_16U : CV_8U;
-  const int flags = cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
+  const bool has_alpha = has_readable_alpha(info);
+  const int flags =
+      has_alpha ? cv::IMREAD_UNCHANGED
+                : cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
+  if (info.has_alpha && !has_alpha && rendering.background) {
+    throw tenon::DataError(path + ": is a TIFF of " + std::to_string(info.channels) + " channels of " +
+                           std::to_string(info.bits) +
+                           " bits with alpha; expected 8-bit RGB with alpha, if the parameter background is set; "
+                           "convert it to PNG");
+  }
   std::vector<uint8_t> copy;
   try {
     file = prepare_file(file, info, copy);
@@ -112,13 +114,13 @@ cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string&
     throw tenon::DataError(path + ": is damaged, or of a kind that OpenCV cannot decode; fetch it again or convert it");
   }
   const cv::Size size = swap_if(turn_after_opencv(info).swaps, info.size);
-  if (bgr.size() != size || bgr.type() != CV_MAKETYPE(depth, 3)) {
+  if (bgr.size() != size || bgr.type() != CV_MAKETYPE(depth, has_alpha ? 4 : 3)) {
     throw tenon::DataError(path + ": is damaged, its contents contradict its header; fetch the file again or " +
                            "remove it");
   }
   cv::Mat rgb = pixels.make(size, CV_8UC3);
-  if (depth == CV_16U) {
-    take_upper_bits(bgr, rgb);
+  if (depth == CV_16U || has_alpha) {
+    content = render_pixels(bgr, ChannelOrder::bgr, rendering, rgb);
   } else {
     cv::cvtColor(bgr, rgb, cv::COLOR_BGR2RGB);
   }

@@ -1,6 +1,7 @@
 #include "plugins/images/decode/png_decoder.h"
 
 #include <array>
+#include <bit>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -21,6 +22,7 @@ struct Reading {
   size_t at = 0;
   std::array<char, 200> error = {};
   std::array<char, 200> warning = {};
+  bool has_alpha = false;  // in the rows
 };
 
 // Jumps back into read(), over stack frames of libpng alone. None of them has objects to destroy.
@@ -59,9 +61,9 @@ struct Png {
   Png& operator=(const Png&) = delete;
 };
 
-// Returns false if a step fails; the reading then has the reason. This function and its callees until a jump have no
-// objects to destroy.
-bool read(const Png& file, Reading& reading, cv::Size size, png_bytepp rows) {
+// `depth`: CV_8U or CV_16U. `wants_alpha`: whether a row has room for it. Returns false if a step fails; the reading
+// then has the reason. This function and its callees until a jump have no objects to destroy.
+bool read(const Png& file, Reading& reading, cv::Size size, int depth, bool wants_alpha, png_bytepp rows) {
   png_structp png = file.png;
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_set_read_fn(png, &reading, read_bytes);
@@ -71,11 +73,18 @@ bool read(const Png& file, Reading& reading, cv::Size size, png_bytepp rows) {
   png_set_palette_to_rgb(png);
   png_set_expand_gray_1_2_4_to_8(png);
   png_set_gray_to_rgb(png);
-  png_set_strip_16(png);
-  png_set_strip_alpha(png);
+  if (depth == CV_8U) png_set_strip_16(png);
+  if (depth == CV_16U && std::endian::native == std::endian::little) png_set_swap(png);
+  reading.has_alpha = wants_alpha && ((png_get_color_type(png, file.info) & PNG_COLOR_MASK_ALPHA) != 0 ||
+                                      png_get_valid(png, file.info, PNG_INFO_tRNS) != 0);
+  if (reading.has_alpha)
+    png_set_tRNS_to_alpha(png);
+  else
+    png_set_strip_alpha(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, file.info);
-  if (png_get_rowbytes(png, file.info) != 3 * static_cast<size_t>(size.width) ||
+  if (png_get_rowbytes(png, file.info) !=
+          CV_ELEM_SIZE(CV_MAKETYPE(depth, reading.has_alpha ? 4 : 3)) * static_cast<size_t>(size.width) ||
       png_get_image_height(png, file.info) != static_cast<png_uint_32>(size.height))
     png_error(png, "its contents contradict its header");
   png_read_image(png, rows);
@@ -85,18 +94,24 @@ bool read(const Png& file, Reading& reading, cv::Size size, png_bytepp rows) {
 
 }  // namespace
 
-cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
-                   std::string& warning) {
+cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, const Rendering& rendering,
+                   PixelBuffer& pixels, PixelBuffer& deep, PixelContent& content, std::string& warning) {
   const cv::Size size = swap_if(turn_of(info.orientation).swaps, info.size);
+  const int depth = info.bits == 16 ? CV_16U : CV_8U;
+  const bool is_plain = depth == CV_8U && !info.has_alpha;
   cv::Mat rgb = pixels.make(size, CV_8UC3);
+  cv::Mat memory = is_plain ? rgb : deep.make(size, CV_MAKETYPE(depth, info.has_alpha ? 4 : 3));
   std::vector<png_bytep> rows(static_cast<size_t>(size.height));
-  for (int y = 0; y < size.height; ++y) rows[static_cast<size_t>(y)] = rgb.ptr(y);
+  for (int y = 0; y < size.height; ++y) rows[static_cast<size_t>(y)] = memory.ptr(y);
   Reading reading = {file};
   const Png png(reading);
-  if (!read(png, reading, size, rows.data()))
+  if (!read(png, reading, size, depth, info.has_alpha, rows.data()))
     throw tenon::DataError(path + ": is damaged and cannot be decoded: " + reading.error.data() +
                            "; fetch the file again or remove it");
   warning = reading.warning.data();
+  if (is_plain) return rgb;
+  const cv::Mat stored(size, CV_MAKETYPE(depth, reading.has_alpha ? 4 : 3), memory.data, memory.step);
+  content = render_pixels(stored, ChannelOrder::rgb, rendering, rgb);
   return rgb;
 }
 

@@ -7,13 +7,15 @@
 
 #include "plugins/images/decode/image_info.h"
 #include "plugins/images/decode/pixel_buffer.h"
+#include "plugins/images/decode/rendering.h"
 
 namespace images {
 
 // Decodes to 8-bit RGB in `pixels`, as stored. `info` is the result of read_image_info for the same file. Chunks that
-// do not change the pixels, such as colour profiles and text, are skipped. `warning` receives the last message of
-// libpng about an image that it could decode, or "". Throws tenon::DataError naming `path`.
-cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
-                   std::string& warning);
+// do not change the pixels, such as colour profiles and text, are skipped. `deep` holds pixels with 16 bits or alpha
+// before `rendering`; `content` describes them. `warning` receives the last message of libpng about an image that it
+// could decode, or "". Throws tenon::DataError naming `path`.
+cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, const Rendering& rendering,
+                   PixelBuffer& pixels, PixelBuffer& deep, PixelContent& content, std::string& warning);
 
 }  // namespace images

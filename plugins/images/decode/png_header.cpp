@@ -20,17 +20,20 @@ int channels_of(uint8_t colour_type) {
   }
 }
 
-// eXIf may come before or after the pixels.
-int find_png_orientation(const ByteReader& bytes) {
+// Returns the content of the first chunk of this type, or none. eXIf may come before or after the pixels.
+Bytes find_chunk(const ByteReader& bytes, const char* type) {
   for (size_t at = kSignature; at + kAroundData <= bytes.size();) {
     const size_t length = bytes.u32(at);
     if (length > bytes.size() - at - kAroundData) break;
-    if (std::memcmp(bytes.part(at + 4, 4).data(), "eXIf", 4) == 0) {
-      return read_exif_orientation(bytes.part(at + 8, length));
-    }
+    if (std::memcmp(bytes.part(at + 4, 4).data(), type, 4) == 0) return bytes.part(at + 8, length);
     at += kAroundData + length;
   }
-  return 1;
+  return {};
+}
+
+int find_png_orientation(const ByteReader& bytes) {
+  const Bytes exif = find_chunk(bytes, "eXIf");
+  return exif.empty() ? 1 : read_exif_orientation(exif);
 }
 
 }  // namespace
@@ -45,7 +48,9 @@ ImageInfo read_png_header(Bytes file) {
     throw DamagedHeader("its header gives " + std::to_string(bits) + " bits");
   }
   const cv::Size size = make_size(bytes.u32(16), bytes.u32(20));
-  return {Format::png, size, channels_of(bytes.u8(25)), bits, find_png_orientation(bytes)};
+  const int channels = channels_of(bytes.u8(25));
+  const bool has_alpha = channels == 2 || channels == 4 || !find_chunk(bytes, "tRNS").empty();
+  return {Format::png, size, channels, bits, find_png_orientation(bytes), has_alpha};
 }
 
 }  // namespace images

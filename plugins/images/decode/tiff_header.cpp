@@ -117,7 +117,10 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   check_parts(tags, bytes, tiff_tag::kStripOffsets, tiff_tag::kStripByteCounts);
   check_parts(tags, bytes, tiff_tag::kTileOffsets, tiff_tag::kTileByteCounts);
   const uint32_t orientation = tags.get(tiff_tag::kOrientation, 1);
-  return {Format::tiff, size, channels, bits, orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1};
+  const uint32_t extra = tags.get(tiff_tag::kExtraSamples, 0);
+  const bool has_alpha = (channels == 2 || channels == 4) && (extra == 1 || extra == 2);
+  return {Format::tiff, size, channels, bits, orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1,
+          has_alpha};
 }
 
 }  // namespace images

@@ -35,7 +35,8 @@ ImageInfo read_extended(const ByteReader& bytes) {
   const uint8_t flags = bytes.u8(kContent);
   if (flags & kAnimation) throw DamagedHeader("is an animated WebP; expected a single image; convert it");
   const cv::Size size = make_size(int64_t{bytes.u24(kContent + 4)} + 1, int64_t{bytes.u24(kContent + 7)} + 1);
-  return {Format::webp, size, flags & kAlpha ? 4 : 3, 8, flags & kExif ? find_webp_orientation(bytes) : 1};
+  const bool has_alpha = flags & kAlpha;
+  return {Format::webp, size, has_alpha ? 4 : 3, 8, flags & kExif ? find_webp_orientation(bytes) : 1, has_alpha};
 }
 
 }  // namespace
@@ -46,7 +47,8 @@ ImageInfo read_webp_header(Bytes file) {
   if (is_chunk(bytes, kFirstChunk, "VP8L") && bytes.u8(kContent) == 0x2F) {
     const uint32_t fields = bytes.u32(kContent + 1);  // 14 bits of width - 1, 14 of height - 1, whether alpha is used
     const cv::Size size = make_size((fields & 0x3FFF) + 1, (fields >> 14 & 0x3FFF) + 1);
-    return {Format::webp, size, fields >> 28 & 1 ? 4 : 3, 8, 1};
+    const bool has_alpha = fields >> 28 & 1;
+    return {Format::webp, size, has_alpha ? 4 : 3, 8, 1, has_alpha};
   }
   if (is_chunk(bytes, kFirstChunk, "VP8 ") && bytes.u24(kContent + 3) == 0x2A019D) {
     return {Format::webp, make_size(bytes.u16(kContent + 6) & 0x3FFF, bytes.u16(kContent + 8) & 0x3FFF), 3, 8, 1};

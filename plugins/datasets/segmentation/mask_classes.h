@@ -1,0 +1,46 @@
+// The classes that the numbers in masks stand for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <opencv2/core.hpp>
+#include <tenon/plugin.hpp>
+
+namespace segmentation {
+
+class MaskClasses {
+ public:
+  // `classes`, `ignore_index` and `values`.
+  static std::vector<tenon::Param> schema();
+
+  // Throws tenon::Error if `values` does not have a number for each class.
+  explicit MaskClasses(const tenon::Params& params);
+
+  int64_t count() const { return count_; }
+  int ignore_index() const { return ignore_index_; }
+
+  // Replaces the numbers of a mask by their classes, and those to ignore by ignore_index. Throws tenon::DataError
+  // naming `path` and the first pixel that is neither.
+  void replace_numbers(cv::Mat& mask, const std::string& path) const;
+
+  // Reads masks, spread over all of them, until a pixel of each class was found, or about 50 million pixels. `read(i)`
+  // returns mask i, or null if it cannot be read. Logs which classes no mask has. Throws tenon::DataError that starts
+  // with `place` if the masks hold other numbers than the classes, as many as there are classes.
+  void examine(size_t masks, const std::function<const cv::Mat*(size_t)>& read, const std::string& place) const;
+
+ private:
+  std::vector<int> list_missing(const std::array<bool, 256>& found) const;
+  void check_meaning(const std::vector<int>& numbers, const std::string& holds) const;
+
+  int64_t count_;
+  int ignore_index_;
+  bool is_mapped_;
+  std::array<int, 256> classes_;  // the class of each number, ignore_index_, or -1
+};
+
+}  // namespace segmentation
