@@ -287,4 +287,14 @@ TEST_CASE("arrays of different lengths, missing arrays and missing files are ref
   CHECK(refusal(folder / "nowhere").find((folder / "nowhere").string() + ": cannot be read: No such file") == 0);
 }
 
+TEST_CASE("an archive of NumPy is named, with the fix") {
+  const std::string fix = "is an archive of NumPy (.npz); expected a .npy file for each array: unpack it with unzip";
+  CHECK(complaint("a.npz", {'P', 'K', 3, 4, 0, 0}).find(fix) == 0);
+  CHECK(complaint("a.safetensors", {'P', 'K', 3, 4, 0, 0}).find("is a zip archive; expected .npy or safetensors") == 0);
+  const fs::path folder = make_empty_folder("npz_folder");
+  write_file(folder / "a.npz", {'P', 'K', 3, 4});
+  CHECK(refusal(folder).find((folder / "a.npz").string() + ": " + fix) == 0);
+  CHECK(complaint("a.npy", make_npy(header("|O", "(2,)"), {})).find("number the classes") != std::string::npos);
+}
+
 }  // namespace arrays_test

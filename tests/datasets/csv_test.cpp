@@ -101,4 +101,50 @@ TEST_CASE("the whole cell must be a finite number") {
   }
 }
 
+TEST_CASE("a row of data in place of the header is refused, or reported if it may be a header") {
+  for (const char* text : {"1,2,a\n3,4,b\n5,6,a\n", "5.1,3.5,setosa\n4.9,3.0,setosa\n", "0.5,0.1\n0.2,0.3\n"}) {
+    CAPTURE(text);
+    CHECK(refusal(text).find("t.csv:1: is probably a row of data and not a header: ") == 0);
+  }
+  // Numbered columns, years, wavelengths, and a name that is also a value.
+  for (const char* text : {"0,1,2\n0,0,0\n", "label,1,0\n7,2,3\n", "2019,2020\n1,2\n", "400.0,400.5,label\n1,2,a\n",
+                           "text,spam\nx,spam\ny,ham\n"})
+    CHECK(refusal(text).empty());
+}
+
+TEST_CASE("names of columns are trimmed, and blank lines before the header are skipped") {
+  const Csv csv("\n  \r\n a ,\" b\"\n1,2\n   \n3,4\n", "t.csv", ',');
+  CHECK(csv.columns() == std::vector<std::string>{"a", "b"});
+  CHECK(csv.rows() == 2);
+  CHECK(csv.column(" b", "labels") == 1);
+  CHECK(csv.place(0) == "t.csv:4");
+}
+
+TEST_CASE("a table in UTF-16 or UTF-32 is named, with the command that converts it") {
+  const auto widen = [](const std::string& text, size_t bytes, bool is_big) {
+    std::string wide;
+    for (const char c : text) {
+      std::string character(bytes, '\0');
+      character[is_big ? bytes - 1 : 0] = c;
+      wide += character;
+    }
+    return wide;
+  };
+  const std::string text = "x,y\n1,a\n2,b\n";
+  CHECK(refusal("\xFF\xFE" + widen(text, 2, false)).find("t.csv: is UTF-16; expected UTF-8; convert it with iconv") ==
+        0);
+  CHECK(refusal("\xFE\xFF" + widen(text, 2, true)).find("t.csv: is UTF-16; expected UTF-8") == 0);
+  CHECK(refusal(widen(text, 2, false)).find("t.csv: is UTF-16LE; expected UTF-8") == 0);
+  CHECK(refusal(widen(text, 2, true)).find("t.csv: is UTF-16BE; expected UTF-8") == 0);
+  CHECK(refusal(widen(text, 4, false)).find("t.csv: is UTF-32LE; expected UTF-8") == 0);
+}
+
+TEST_CASE("a table without a header has numbered columns, and no row is lost") {
+  const Csv csv("a,b\n1,2\n", "t.csv", ',', Csv::Header::none);
+  CHECK(csv.columns() == std::vector<std::string>{"1", "2"});
+  REQUIRE(csv.rows() == 2);
+  CHECK(csv.cell(0, 1) == "b");
+  CHECK(csv.line(1) == 2);
+}
+
 }  // namespace csv_test

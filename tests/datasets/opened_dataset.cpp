@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <tenon/class_names.h>
+#include <tenon/draft/fitted_data.h>
 #include <tenon/sample_names.h>
 #include <tenon/sample_order.h>
 #include <tenon/tokenizer.h>
@@ -39,6 +40,9 @@ struct ToTenon {
   tenon_value operator()(int64_t number) const { return tenon_int(number); }
   tenon_value operator()(double number) const { return tenon_float(number); }
   tenon_value operator()(const std::string& text) const { return tenon_text(text.data(), text.size()); }
+  tenon_value operator()(const std::vector<int64_t>& numbers) const {
+    return tenon_list_value(TENON_VALUE_INTS, numbers.data(), numbers.size());
+  }
   tenon_value operator()(const std::vector<double>& numbers) const {
     return tenon_list_value(TENON_VALUE_FLOATS, numbers.data(), numbers.size());
   }
@@ -49,14 +53,19 @@ struct ToTenon {
   }
 };
 
+// Of parameters that most tests do not set.
+const ParamValues kDefaults = {
+    {"background", std::vector<int64_t>{}}, {"max_value", int64_t{65535}}, {"missing_files", "error"}};
+
 tenon_status param(const tenon_params* params, tenon_string name, tenon_value* out) {
-  const auto found = params->values.find(std::string(name.data, name.size));
-  if (found == params->values.end()) {
-    return fail(TENON_NOT_FOUND, TENON_STRING("the test gave no value for a parameter"));
+  for (const ParamValues* values : {&params->values, &kDefaults}) {
+    const auto found = values->find(std::string(name.data, name.size));
+    if (found == values->end()) continue;
+    static std::vector<tenon_string> borrowed;
+    *out = std::visit(ToTenon{borrowed}, found->second);
+    return TENON_OK;
   }
-  static std::vector<tenon_string> borrowed;
-  *out = std::visit(ToTenon{borrowed}, found->second);
-  return TENON_OK;
+  return fail(TENON_NOT_FOUND, TENON_STRING("the test gave no value for a parameter"));
 }
 
 const tenon_host& host() {
@@ -109,7 +118,18 @@ struct Slots {
 
 }  // namespace
 
-OpenedDataset::OpenedDataset(const std::filesystem::path& file, const ParamValues& params) {
+namespace {
+
+const tenon_fitted_data& fitting_of(const tenon_component& component) {
+  const tenon_string id = TENON_STRING(TENON_FITTED_DATA);
+  const void* const extension = component.get_extension ? component.get_extension(id) : nullptr;
+  if (!extension) throw std::logic_error("the dataset derives nothing from its data");
+  return *static_cast<const tenon_fitted_data*>(extension);
+}
+
+}  // namespace
+
+OpenedDataset::OpenedDataset(const std::filesystem::path& file, const ParamValues& params, const std::string& fitted) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) throw std::runtime_error(dlerror());
   const auto open = reinterpret_cast<tenon_plugin_open_function>(dlsym(library, TENON_ENTRY_SYMBOL));
@@ -120,7 +140,10 @@ OpenedDataset::OpenedDataset(const std::filesystem::path& file, const ParamValue
   table_ = static_cast<const tenon_dataset*>(component_->table);
   log_lines.clear();
   const tenon_params given = {params};
-  check(table_->create(&host(), &given, &self_));
+  if (fitted.empty())
+    check(table_->create(&host(), &given, &self_));
+  else
+    check(fitting_of(*component_).create(&host(), &given, tenon_make_string(fitted.data(), fitted.size()), &self_));
   const tenon_field* const* fields = nullptr;
   uint64_t count = 0;
   check(table_->fields(self_, &fields, &count));
@@ -131,6 +154,16 @@ OpenedDataset::OpenedDataset(const std::filesystem::path& file, const ParamValue
 OpenedDataset::~OpenedDataset() {
   if (worker_) table_->close_worker(self_, worker_);
   if (self_) table_->destroy(self_);
+}
+
+std::string OpenedDataset::fitted_data() const {
+  std::string bytes;
+  const tenon_text_sink sink = {sizeof sink, &bytes, [](const tenon_text_sink* into, tenon_string put) -> tenon_status {
+                                  static_cast<std::string*>(into->context)->append(put.data, put.size);
+                                  return TENON_OK;
+                                }};
+  check(fitting_of(*component_).save(self_, &sink));
+  return bytes;
 }
 
 std::vector<std::string> OpenedDataset::describe_classes() const {

@@ -14,7 +14,8 @@
 #include <tenon/dataset.h>
 #include <tenon/plugin.h>
 
-using ParamValue = std::variant<bool, int64_t, double, std::string, std::vector<double>, std::vector<std::string>>;
+using ParamValue = std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, std::vector<double>,
+                                std::vector<std::string>>;
 using ParamValues = std::map<std::string, ParamValue>;
 
 // A function of the plugin returned something other than TENON_OK.
@@ -28,8 +29,9 @@ using SampleBytes = std::map<std::string, std::vector<std::byte>>;
 
 class OpenedDataset {
  public:
-  // Opens the file and creates its only component. Throws Refused with the plugin's message.
-  OpenedDataset(const std::filesystem::path& file, const ParamValues& params);
+  // Opens the file and creates its only component. `fitted`: from fitted_data() of another one; empty: without. Throws
+  // Refused with the plugin's message. Some parameters that are not given have their defaults.
+  OpenedDataset(const std::filesystem::path& file, const ParamValues& params, const std::string& fitted = {});
   ~OpenedDataset();
   OpenedDataset(const OpenedDataset&) = delete;
   OpenedDataset& operator=(const OpenedDataset&) = delete;
@@ -65,6 +67,9 @@ class OpenedDataset {
   std::string describe_tokenizer() const;
   std::vector<int64_t> encode(const std::string& text) const;
   std::string decode(const std::vector<int64_t>& tokens) const;
+
+  // What the dataset derived from its data (tenon.draft.fitted-data/1).
+  std::string fitted_data() const;
 
   // Returns the log lines since the latest dataset was created.
   static const std::vector<std::string>& log();

@@ -29,16 +29,27 @@ const fs::path kPlugin = TENON_BINARY_DIR "/plugins/parquet.so";
 const fs::path kFiles = TENON_SOURCE_DIR "/tests/datasets/reference/parquet";
 
 ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path.string()}, {"split", ""},
-                        {"part", "all"},         {"validation_fraction", 0.5},
-                        {"columns", Texts{}},    {"labels", Texts{}},
-                        {"classes", Texts{}},    {"features", Texts{}},
-                        {"targets", Texts{}},    {"text", Texts{}},
-                        {"tokenizer", ""},       {"max_tokens", int64_t{512}},
-                        {"pad_id", int64_t{-1}}, {"row_group_bytes", int64_t{1} << 20},
-                        {"transforms", Texts{}}, {"scaled_decoding", true},
-                        {"cache", "none"},       {"cache_bytes", int64_t{1} << 30},
-                        {"cache_dir", ""},       {"max_pixels", int64_t{1000}}};
+  ParamValues params = {{"path", path.string()},
+                        {"split", ""},
+                        {"part", "all"},
+                        {"validation_fraction", 0.5},
+                        {"columns", Texts{}},
+                        {"labels", Texts{}},
+                        {"classes", Texts{}},
+                        {"multi_hot", Texts{}},
+                        {"features", Texts{}},
+                        {"targets", Texts{}},
+                        {"text", Texts{}},
+                        {"tokenizer", ""},
+                        {"max_tokens", int64_t{512}},
+                        {"pad_id", int64_t{-1}},
+                        {"row_group_bytes", int64_t{1} << 20},
+                        {"transforms", Texts{}},
+                        {"scaled_decoding", true},
+                        {"cache", "none"},
+                        {"cache_bytes", int64_t{1} << 30},
+                        {"cache_dir", ""},
+                        {"max_pixels", int64_t{1000}}};
   for (const auto& [name, value] : changes) params[name] = value;
   return params;
 }

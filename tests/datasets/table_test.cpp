@@ -32,6 +32,8 @@ ParamValues make_params(const fs::path& path, const ParamValues& changes) {
                         {"task", "regression"},
                         {"with_target", true},
                         {"classes", Texts{}},
+                        {"label_separator", ""},
+                        {"more_targets", Texts{}},
                         {"group", ""},
                         {"features", Texts{}},
                         {"ignore", Texts{}},
@@ -248,7 +250,9 @@ TEST_CASE("another table uses columns, categories, classes and statistics of the
   const OpenedDataset rows = open(other, params);
   CHECK(rows.floats(0, "features") == Floats{1, 0, 3});
   CHECK(rows.floats(1, "features") == Floats{0, 0, -1});
-  CHECK(OpenedDataset::log().front().find("; 1 cells with categories that no training row has") != std::string::npos);
+  CHECK(OpenedDataset::log().back() == other.string() +
+                                           ": 1 cell has a category that no training row has, such as a \"green\", "
+                                           "which become zeros; expected only categories of the training rows");
   CHECK(rows.integer(0, "label") == 1);
   const fs::path strange = make_table("strange", "a,b,y\nred,1,v\n");
   CHECK(refusal(strange, params)
@@ -257,6 +261,67 @@ TEST_CASE("another table uses columns, categories, classes and statistics of the
   const fs::path less = make_table("less", "a,y\nred,u\n");
   CHECK(refusal(less, params) == less.string() + ":1: there is no column \"b\", which is a feature of " +
                                      training.string() + "; expected all of its features");
+}
+
+TEST_CASE("another table uses what the training data derived, without their file") {
+  const fs::path training = make_table("fitted", "a,b,y\nred,1,10\nblue,3,w\nred,8,u\n");
+  const fs::path other = make_table("fitted_other", "n,y,b,a\nx,w,5,blue\nx,u,1,green\n");
+  const ParamValues with_source = with(kClassification, {{"statistics_from", training.string()}});
+  const OpenedDataset trained = open(training, kClassification), expected = open(other, with_source);
+  const std::string fitted = trained.fitted_data();
+  CHECK(expected.fitted_data() == fitted);
+  fs::rename(training, training.string() + ".moved");
+  for (const ParamValues& changes : {kClassification, with_source}) {
+    const OpenedDataset rows(kPlugin, make_params(other, changes), fitted);
+    CHECK(rows.fitted_data() == fitted);
+    CHECK(rows.describe_fields() == expected.describe_fields());
+    CHECK(rows.describe_classes() == expected.describe_classes());
+    for (int64_t i = 0; i < rows.size(); ++i) {
+      CHECK(rows.floats(i, "features") == expected.floats(i, "features"));
+      CHECK(rows.integer(i, "label") == expected.integer(i, "label"));
+    }
+  }
+  CHECK(open(other, with(kClassification, {{"ignore", Texts{"n"}}})).fitted_data() != fitted);
+  // Rows to predict need no target.
+  const fs::path unknown = make_table("fitted_unknown", "b,a\n5,blue\n");
+  const OpenedDataset rows(kPlugin, make_params(unknown, with(kClassification, {{"with_target", false}})), fitted);
+  CHECK(rows.floats(0, "features") == expected.floats(0, "features"));
+}
+
+TEST_CASE("the target of another table is scaled as that of the training data") {
+  const fs::path training = make_table("scaled", make_line(20));
+  const fs::path other = make_table("scaled_other", "y,x\n30,10\n");
+  const ParamValues scaled = {{"standardize_target", true}};
+  const OpenedDataset trained = open(training, scaled);
+  const OpenedDataset rows(kPlugin, make_params(other, scaled), trained.fitted_data());
+  CHECK(rows.floats(0, "features") == trained.floats(10, "features"));
+  CHECK(rows.floats(0, "target") == trained.floats(10, "target"));
+}
+
+TEST_CASE("parameters that contradict the training data are refused") {
+  const fs::path training = make_table("contradicted", "a,b,c,y\nred,1,2,u\nblue,3,5,w\n");
+  const fs::path other = make_table("contradicting", "c,b,a,y\n7,5,blue,w\n1,2,red,u\n");
+  const ParamValues given = with(kClassification, {{"ignore", Texts{"c"}}});
+  const std::string fitted = open(training, given).fitted_data();
+  const auto refused = [&](const ParamValues& changes) {
+    return error_of<Refused>(
+        [&] { const OpenedDataset rows(kPlugin, make_params(other, with(given, changes)), fitted); });
+  };
+  CHECK(refused({}) == "");
+  CHECK(refused({{"standardize", false}}) == "standardize is false, and true for the training data; expected the same");
+  CHECK(refused({{"features", Texts{"b", "a"}}}) ==
+        "parameter \"features\" names \"b\", \"a\", and the training data have \"a\", \"b\"; expected the same as "
+        "for the training data");
+  CHECK(refused({{"ignore", Texts{"a"}}}).find("parameter \"ignore\" names \"a\", and the training data have it") == 0);
+  CHECK(refused({{"categorical", Texts{"b"}}})
+            .find("parameter \"categorical\" names \"b\", and the training data have \"a\"") == 0);
+  CHECK(refused({{"statistics_from", training.string()}}) == "");
+  CHECK(refused({{"statistics_from", other.string()}})
+            .find("statistics_from = " + other.string() + ": has other columns, categories, classes, means or ") == 0);
+  CHECK(refused({{"classes", Texts{"w", "u"}}}) == "");  // the host translates their numbers
+  CHECK(error_of<Refused>([&] {
+          const OpenedDataset rows(kPlugin, make_params(other, given), fitted + "x");
+        }).find("the saved columns and statistics of the training data cannot be read") == 0);
 }
 
 TEST_CASE("rows without a target have only features") {
@@ -322,6 +387,81 @@ TEST_CASE("missing columns and contradictory parameters are refused") {
   CHECK(refusal(table, {{"classes", Texts{"a"}}}).find("\"classes\" is set, and task is \"regression\"") !=
         std::string::npos);
   CHECK(refusal(table, with(kClassification, {{"standardize_target", true}})).find("standardize_target is true") == 0);
+}
+
+TEST_CASE("classes, categories and groups that are numbers are sorted by value, also with fractions") {
+  const fs::path table = make_table("values", "x,g,y\n1,10,10.0\n2,9,2.0\n3,10,-1.0\n");
+  const OpenedDataset rows = open(table, with(kClassification, {{"group", "g"}, {"categorical", Texts{"x"}}}));
+  CHECK(rows.describe_classes() == Texts{"label: -1.0, 2.0, 10.0"});
+  CHECK(rows.integer(0, "label") == 2);
+  CHECK(rows.integer(1, "group") == 0);
+  CHECK(complaint("x,y\n1,0\n2,1\n", with(kClassification, {{"classes", Texts{"0.0", "1.0"}}}))
+            .ends_with("\"0.0\" has the same value: write it the same way"));
+}
+
+TEST_CASE("blanks around categories do not make categories, and are reported") {
+  const fs::path table = make_table("blanks", "day,y\n Sunday,1\nSunday,2\nMonday ,3\n");
+  const OpenedDataset rows = open(table);
+  CHECK(rows.describe_fields()[0] == "features float32 2");
+  REQUIRE(OpenedDataset::log().size() == 2);
+  CHECK(OpenedDataset::log()[0].find(
+            "column \"day\": 2 names have blanks around them, such as \" Sunday\", \"Monday \"") != std::string::npos);
+  CHECK(rows.floats(0, "features") == rows.floats(1, "features"));
+}
+
+TEST_CASE("numbers written as text are no categories") {
+  for (const std::string cell : {"$10", "\"$1,200\"", "(12)", "<5", ">=5", "~7",
+                                 "\xE2\x82\xAC"
+                                 "9",
+                                 "\xE2\x89\xA4"
+                                 "3",
+                                 "$ 10.5"}) {
+    CAPTURE(cell);
+    CHECK(complaint("x,y\n" + cell + ",2\n" + cell + ",3\n").find("2: column \"x\": \"") == 0);
+    const fs::path table = make_table("listed", "x,y\n" + cell + ",2\n" + cell + ",3\n");
+    CHECK(open(table, {{"categorical", Texts{"x"}}}).describe_fields()[0] == "features float32 1");
+  }
+  for (const std::string name : {"#1 hit", "(second)", "$HOME", "<none>", "A10", "-"})
+    CHECK(open(make_table("names", "x,y\n" + name + ",2\n" + name + ",3\n")).describe_fields()[0] ==
+          "features float32 1");
+}
+
+TEST_CASE("the index of pandas is no feature, and named with the fix") {
+  const fs::path table = make_table("index", ",a,y\n3,1,2\n0,2,3\n7,4,5\n");
+  CHECK(open(table).describe_fields()[0] == "features float32 1");
+  REQUIRE(OpenedDataset::log().size() == 2);
+  CHECK(OpenedDataset::log()[0].find("as the index of pandas does; it is not read; write a table of pandas with "
+                                     "to_csv(..., index=False)") != std::string::npos);
+  const fs::path again = make_table("index_again", "Unnamed: 0,a,y\n0,1,2\n1,2,3\n");
+  CHECK(open(again).describe_fields()[0] == "features float32 1");
+  CHECK(OpenedDataset::log()[0].find("index=False") != std::string::npos);
+  CHECK(open(again, {{"features", Texts{"Unnamed: 0", "a"}}}).describe_fields()[0] == "features float32 2");
+  CHECK(complaint(",a,y\nx,1,2\nz,2,3\n").find("1: column 1 has no name, and does not number the rows") == 0);
+  CHECK(complaint(",a,y\n1,1,2\n1,2,3\n").find("1: column 1 has no name, and does not number the rows") == 0);
+}
+
+TEST_CASE("several classes of a row are multi-hot targets, or refused") {
+  const fs::path table = make_table("tags", "x,y\n1,cat|odd\n2,cat\n3,\n");
+  CHECK(refusal(table, kClassification).find("\"cat|odd\" lists several classes") != std::string::npos);
+  const OpenedDataset rows = open(table, with(kClassification, {{"label_separator", "|"}}));
+  CHECK(rows.describe_fields() == Texts{"features float32 1", "label float32 2"});
+  CHECK(rows.floats(0, "label") == Floats{1, 1});
+  CHECK(rows.floats(1, "label") == Floats{1, 0});
+  CHECK(rows.floats(2, "label") == Floats{0, 0});
+  // The classes are those of the training table.
+  const fs::path other = make_table("other_tags", "x,y\n1,odd\n");
+  const OpenedDataset validation =
+      open(other, with(kClassification, {{"label_separator", "|"}, {"statistics_from", table.string()}}));
+  CHECK(validation.floats(0, "label") == Floats{0, 1});
+  const fs::path columns = make_table("columns", "x,y,z\n1,0,1\n2,1,1\n");
+  const OpenedDataset two = open(columns, {{"more_targets", Texts{"z"}}});
+  CHECK(two.describe_fields() == Texts{"features float32 1", "target float32 2"});
+  CHECK(two.floats(0, "target") == Floats{0, 1});
+  CHECK(two.floats(1, "target") == Floats{1, 1});
+  CHECK(refusal(columns, with(kClassification, {{"more_targets", Texts{"z"}}}))
+            .find("\"more_targets\" is set, and task is") != std::string::npos);
+  CHECK(refusal(columns, {{"label_separator", "|"}}).find("\"label_separator\" is set, and task is") !=
+        std::string::npos);
 }
 
 }  // namespace table_test

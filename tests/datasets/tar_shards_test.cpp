@@ -247,4 +247,16 @@ TEST_CASE("a shard that is truncated while in use is reported, and so is a missi
         std::string::npos);
 }
 
+TEST_CASE("names of samples with further dots are named") {
+  const auto dotted = [](const std::vector<std::string>& keys) {
+    WrittenTar tar;
+    for (const std::string& key : keys) tar.add(key + ".png", make_png(1)).add(key + ".cls", "1");
+    return complaint(tar);
+  };
+  CHECK(dotted({"photo.001", "photo.002"})
+            .find("all its members are of one sample, \"photo\"; the name of a sample ends at its first dot, so "
+                  "\"photo.001.png\" is the member .001.png of \"photo\"") != std::string::npos);
+  CHECK(dotted({"2024.07", "2025.08"}).find("the name of a sample ends at its first dot") != std::string::npos);
+}
+
 }  // namespace tar_shards_test

@@ -104,3 +104,92 @@ TEST_CASE("a source is connected automatically to only one input of a component"
   CHECK(message.starts_with("run.toml:3:1: the loss: the input target: any dtype [N, 10] fits no source:"));
   CHECK(message.find("[N, 10] is already connected to the input prediction") != std::string::npos);
 }
+
+namespace {
+
+using tenon::plugins::SampleField;
+
+SampleField field_of(const char* name, int32_t dtype, std::vector<int64_t> shape = {}) {
+  size_t elements = 1;
+  for (const int64_t extent : shape) elements *= static_cast<size_t>(extent);
+  const size_t bytes = tenon::plugins::dtype_bytes(dtype);
+  return {name, dtype, std::move(shape), bytes, elements * bytes};
+}
+
+// Connects an input to a field and returns "data.y as Long", "data.y" if it is not converted, or the message.
+std::string connect_fields(const std::string& shape, uint64_t dtypes, const std::vector<SampleField>& fields,
+                           const std::string& named = "") {
+  const BuiltRun run({});
+  tenon::config::ComponentPlan owner{"odd_loss", {}, {}, "run.toml:3:1"};
+  if (!named.empty()) owner.inputs["odd"] = named;
+  try {
+    const auto wiring = connect({{"odd", tenon::plugins::parse_shape(shape), dtypes, ""}}, "the loss", owner,
+                                run.training->model, fields);
+    const Source& source = wiring.sources().front();
+    return source.name + (source.dtype ? std::string(" as ") + c10::toString(*source.dtype) : "");
+  } catch (const tenon::support::Error& error) {
+    return error.what();
+  }
+}
+
+constexpr uint64_t kInt64 = TENON_DTYPE_BIT(TENON_INT64);
+
+}  // namespace
+
+TEST_CASE("fields of other dtypes are widened to what an input takes") {
+  for (const int32_t dtype : {TENON_INT32, TENON_INT16, TENON_INT8, TENON_UINT8, TENON_BOOL}) {
+    CHECK(connect_fields("N", kInt64, {field_of("y", dtype)}) == "data.y as Long");
+    CHECK(connect_fields("N", kInt64, {field_of("y", dtype), field_of("z", TENON_INT64)}) == "data.z");
+  }
+  for (const int32_t dtype : {TENON_FLOAT64, TENON_FLOAT16, TENON_BFLOAT16})
+    CHECK(connect_fields("N,3", TENON_ANY_FLOAT, {field_of("x", dtype, {3})}) == "data.x as Float");
+  CHECK(connect_fields("N,3", TENON_ANY_FLOAT, {field_of("x", TENON_FLOAT32, {3})}) == "data.x");
+  CHECK(connect_fields("N,3", TENON_DTYPE_BIT(TENON_FLOAT64), {field_of("x", TENON_FLOAT64, {3})}) == "data.x");
+  CHECK(connect_fields("N", TENON_ANY_DTYPE, {field_of("y", TENON_INT32)}) == "data.y");
+}
+
+TEST_CASE("integers become floating-point numbers only if the run file names them") {
+  const std::vector<SampleField> fields = {field_of("x", TENON_INT64, {3})};
+  CHECK(connect_fields("N,3", TENON_ANY_FLOAT, fields).find("fits no source") != std::string::npos);
+  CHECK(connect_fields("N,3", TENON_ANY_FLOAT, fields, "data.x") == "data.x as Float");
+  CHECK(connect_fields("N,3", TENON_ANY_FLOAT, {field_of("odd", TENON_INT64, {3})})
+            .ends_with("; to convert it, write inputs = { odd = \"data.odd\" }"));
+  CHECK(connect_fields("N,H,W,C", TENON_ANY_FLOAT, {field_of("x", TENON_UINT8, {8, 8, 3})}, "data.x")
+            .find("add \"normalize()\"") != std::string::npos);
+  CHECK(connect_fields("N,3", kInt64, {field_of("x", TENON_FLOAT32, {3})}, "data.x").find("expected int64") !=
+        std::string::npos);
+}
+
+TEST_CASE("a converted field has the values of its input") {
+  BatchTensors batch;
+  batch.fields = {at::tensor({0.5, -2.0}, at::kDouble), at::tensor({1, 0}).to(at::kBool)};
+  CHECK(Source{Source::Kind::field, 0, "data.x", at::kFloat}.take(batch).equal(at::tensor({0.5f, -2.0f})));
+  CHECK(Source{Source::Kind::field, 1, "data.y", at::kLong}.take(batch).equal(at::tensor({1, 0}, at::kLong)));
+  CHECK(Source{Source::Kind::field, 0, "data.x"}.take(batch).scalar_type() == at::kDouble);
+}
+
+TEST_CASE("padded lists of integers are not compared with outputs as numbers") {
+  const auto gather = [](int64_t padded, uint64_t dtypes, bool has_indices) {
+    Port target{"target", tenon::plugins::parse_shape("N,C"), dtypes, ""};
+    if (has_indices) target.indices = tenon::plugins::IndexRange{std::nullopt, 10, std::nullopt};
+    Wiring wiring({{Source::Kind::output, 0, "model.logits"}, {Source::Kind::field, 0, "data.labels"}},
+                  {any_dtype("logits", "N,C"), target}, "the loss", /*shapes_vary=*/true);
+    tenon::data::Batch batch{2, {{nullptr, {2, 2}, padded != 0}}};
+    BatchTensors tensors;
+    tensors.fields = {at::tensor({0, 1, 1, 0}, at::kLong).view({2, 2})};
+    tensors.outputs = {at::zeros({2, 2})};
+    tensors.batch = &batch;
+    try {
+      wiring.gather(tensors);
+    } catch (const tenon::support::Error& error) {
+      CHECK(error.kind() == tenon::support::ErrorKind::data);
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(gather(1, TENON_ANY_FLOAT | kInt64, false).find("is data.labels, lists of integers of different lengths") !=
+        std::string::npos);
+  CHECK(gather(0, TENON_ANY_FLOAT | kInt64, false).empty());
+  CHECK(gather(1, kInt64, false).empty());
+  CHECK(gather(1, TENON_ANY_FLOAT | kInt64, true).empty());
+}

@@ -61,6 +61,33 @@ std::string describe(const Candidate& candidate) {
   return candidate.name + ": " + plugins::describe_dtypes(candidate.dtypes) + " " + to_string(candidate.shape);
 }
 
+constexpr uint64_t kFloat32 = TENON_DTYPE_BIT(TENON_FLOAT32);
+constexpr uint64_t kInt64 = TENON_DTYPE_BIT(TENON_INT64);
+constexpr uint64_t kBytes = TENON_DTYPE_BIT(TENON_UINT8);
+
+// Which conversions of a field are allowed: those within integers or within floating-point numbers, or all.
+enum class Conversion { none, widening, any };
+
+bool holds_image_bytes(const Candidate& candidate) {
+  constexpr size_t kImage = 3;  // dimensions of a sample
+  return candidate.dtypes == kBytes && candidate.shape.extents.size() > kImage;
+}
+
+// The dtype that a field is converted to for the port, as a bit; 0: none is needed, or none is allowed. Models have
+// weights of float32, so other floating-point numbers become float32 even where the port takes any.
+uint64_t find_conversion(const Candidate& candidate, const Port& port, Conversion allowed) {
+  if (candidate.kind != Source::Kind::field) return 0;
+  if ((candidate.dtypes & TENON_ANY_FLOAT) != 0)
+    return candidate.dtypes != kFloat32 && (port.dtypes & kFloat32) != 0 && port.dtypes != TENON_ANY_DTYPE ? kFloat32
+                                                                                                           : 0;
+  const bool fits = port.dtypes == TENON_ANY_DTYPE || (port.dtypes & candidate.dtypes) != 0;
+  if (fits || allowed == Conversion::none) return 0;
+  if ((port.dtypes & kInt64) != 0) return kInt64;
+  return allowed == Conversion::any && (port.dtypes & kFloat32) != 0 && !holds_image_bytes(candidate) ? kFloat32 : 0;
+}
+
+at::ScalarType scalar_type_of(uint64_t dtype) { return dtype == kInt64 ? at::kLong : at::kFloat; }
+
 std::string bare_name(const Candidate& candidate) { return candidate.name.substr(candidate.name.find('.') + 1); }
 
 // Finds the source of each input of one component.
@@ -78,8 +105,11 @@ class Connector {
     for (const Port& port : inputs_) {
       const Candidate& found = find(port);
       taken_.emplace(found.name, port.name);
-      sources.push_back({found.kind, found.index, found.name});
-      text += (text.empty() ? "" : ", ") + port.name + " = " + found.name;
+      const uint64_t dtype = find_conversion(found, port, Conversion::any);
+      sources.push_back(
+          {found.kind, found.index, found.name, dtype == 0 ? std::nullopt : std::optional(scalar_type_of(dtype))});
+      text += (text.empty() ? "" : ", ") + port.name + " = " + found.name +
+              (dtype == 0 ? "" : " as " + plugins::describe_dtypes(dtype));
     }
     support::log_debug("inputs of " + owner_ + ": " + text);
     return sources;
@@ -106,31 +136,36 @@ class Connector {
                support::suggest_name(name, known));
   }
 
-  std::optional<std::string> mismatch(const Candidate& candidate, const Port& port, plugins::Extents& extents) const {
-    return plugins::find_mismatch(candidate.shape, candidate.dtypes, port, extents);
+  std::optional<std::string> mismatch(const Candidate& candidate, const Port& port, plugins::Extents& extents,
+                                      Conversion allowed) const {
+    const uint64_t converted = find_conversion(candidate, port, allowed);
+    return plugins::find_mismatch(candidate.shape, converted == 0 ? candidate.dtypes : converted, port, extents);
   }
 
   bool is_free(const Candidate& candidate) const { return !taken_.contains(candidate.name); }
 
   bool fits(const Candidate& candidate, const Port& port) const {
     plugins::Extents extents = extents_;
-    return !mismatch(candidate, port, extents);
+    return !mismatch(candidate, port, extents, Conversion::widening);
   }
 
   // Images are bytes until they are normalised.
   std::string suggest_fix(const Candidate& candidate, const Port& port) const {
-    constexpr uint64_t kBytes = TENON_DTYPE_BIT(TENON_UINT8);
-    const bool are_bytes = candidate.kind == Source::Kind::field && candidate.dtypes == kBytes &&
-                           (port.dtypes & kBytes) == 0 && candidate.shape.extents.size() > 2;
-    return are_bytes ? "; add \"normalize()\" at the end of the transforms of the dataset, or a "
-                       "[[data.batch_transform]] with use = \"normalize\""
-                     : "; change the parameters of " + plan_.use + " or its source (`host describe " + plan_.use +
-                           "` lists them)";
+    const bool is_field = candidate.kind == Source::Kind::field;
+    if (is_field && !holds_image_bytes(candidate) && find_conversion(candidate, port, Conversion::any) != 0)
+      return "; to convert it, write inputs = { " + port.name + " = \"" + candidate.name + "\" }";
+    if (is_field && (candidate.dtypes & TENON_ANY_FLOAT) != 0 && port.dtypes == kInt64)
+      return "; store whole numbers in the data, for example with NumPy's astype(\"int64\"), or change its source";
+    return is_field && holds_image_bytes(candidate) && (port.dtypes & kBytes) == 0
+               ? "; add \"normalize()\" at the end of the transforms of the dataset, or a "
+                 "[[data.batch_transform]] with use = \"normalize\""
+               : "; change the parameters of " + plan_.use + " or its source (`host describe " + plan_.use +
+                     "` lists them)";
   }
 
-  const Candidate& accept(const Candidate& candidate, const Port& port) {
+  const Candidate& accept(const Candidate& candidate, const Port& port, Conversion allowed) {
     plugins::Extents extents = extents_;
-    if (const auto reason = mismatch(candidate, port, extents))
+    if (const auto reason = mismatch(candidate, port, extents, allowed))
       refuse("the input " + port.describe() + " does not fit its source " + describe(candidate) + ": " + *reason +
              suggest_fix(candidate, port));
     extents_ = std::move(extents);
@@ -141,29 +176,40 @@ class Connector {
     if (const auto named = plan_.inputs.find(port.name); named != plan_.inputs.end()) {
       for (const auto& group : groups_)
         for (const Candidate& candidate : group)
-          if (candidate.name == named->second) return accept(candidate, port);
+          if (candidate.name == named->second) return accept(candidate, port, Conversion::any);
       refuse("inputs." + port.name + " is \"" + named->second + "\", which does not exist" +
              support::suggest_name(named->second, candidate_names()));
     }
     for (const auto& group : groups_)
       for (const Candidate& candidate : group)
-        if (bare_name(candidate) == port.name) return accept(candidate, port);
+        if (bare_name(candidate) == port.name) return accept(candidate, port, Conversion::widening);
     for (const std::string& usual : port.usual_sources)
       for (const auto& group : groups_)
         for (const Candidate& candidate : group)
           if ((bare_name(candidate) == usual || candidate.name == usual) && is_free(candidate) && fits(candidate, port))
-            return accept(candidate, port);
+            return accept(candidate, port, Conversion::widening);
     return find_only_fitting(port);
+  }
+
+  // Whether a source fits as it is. Others are then not converted, so that they do not compete with it.
+  bool has_fitting(const Port& port) const {
+    for (const auto& group : groups_)
+      for (const Candidate& candidate : group) {
+        plugins::Extents extents = extents_;
+        if (is_free(candidate) && !mismatch(candidate, port, extents, Conversion::none)) return true;
+      }
+    return false;
   }
 
   const Candidate& find_only_fitting(const Port& port) {
     std::string reasons;
     bool fits_several = false;
+    const Conversion allowed = has_fitting(port) ? Conversion::none : Conversion::widening;
     for (const auto& group : groups_) {
       std::vector<const Candidate*> fitting;
       for (const Candidate& candidate : group) {
         plugins::Extents extents = extents_;
-        const auto reason = mismatch(candidate, port, extents);
+        const auto reason = mismatch(candidate, port, extents, allowed);
         // The target of a prediction is not the prediction itself, even if it fits.
         if (const auto taken = taken_.find(candidate.name); !reason && taken != taken_.end()) {
           reasons += "\n    " + describe(candidate) + " is already connected to the input " + taken->second;
@@ -172,7 +218,7 @@ class Connector {
         if (!reason) fitting.push_back(&candidate);
         reasons += "\n    " + describe(candidate) + (reason ? " does not fit: " + *reason : " fits");
       }
-      if (fitting.size() == 1) return accept(*fitting.front(), port);
+      if (fitting.size() == 1) return accept(*fitting.front(), port, allowed);
       fits_several = fitting.size() > 1;
       if (fits_several) break;
     }
@@ -195,7 +241,7 @@ class Connector {
 // they do not change them.
 bool is_host_field(const BatchTensors& batch_tensors, const Source& source) {
   return source.kind == Source::Kind::field && source.index < batch_tensors.host_fields.size() &&
-         batch_tensors.host_fields[source.index].scalar_type() == source.take(batch_tensors).scalar_type();
+         batch_tensors.host_fields[source.index].scalar_type() == batch_tensors.fields[source.index].scalar_type();
 }
 
 template <class Integer>
@@ -221,6 +267,18 @@ std::optional<int64_t> find_outside(const at::Tensor& field, int64_t limit, std:
   return place;
 }
 
+// If a batch holds as many numbers as there are classes, but others, such as 0 and 255.
+std::string suggest_numbering(const at::Tensor& field, int64_t limit) {
+  constexpr int64_t kMost = 16;
+  const at::Tensor numbers = std::get<0>(at::_unique2(field.to(at::kLong)));
+  if (limit > kMost || numbers.numel() != limit || limit < 2) return "";
+  std::string found;
+  for (int64_t i = 0; i < limit; ++i)
+    found += (i == 0 ? "" : i + 1 == limit ? " and " : ", ") + std::to_string(numbers[i].item<int64_t>());
+  return "; the batch holds only " + found + ": if they stand for the " + std::to_string(limit) +
+         " classes in this order, number them from 0 in the data";
+}
+
 }  // namespace
 
 std::vector<at::Tensor> Wiring::gather(const BatchTensors& batch_tensors) {
@@ -229,14 +287,34 @@ std::vector<at::Tensor> Wiring::gather(const BatchTensors& batch_tensors) {
   for (const Source& source : sources_) inputs.push_back(source.take(batch_tensors));
   if (!checked_ || shapes_vary_) check(inputs);
   checked_ = true;
+  if (shapes_vary_) refuse_padding(batch_tensors);
   check_indices(batch_tensors, inputs);
   return inputs;
+}
+
+// Lists of class numbers look like numbers to predict. Padding would become targets, and class 0.
+void Wiring::refuse_padding(const BatchTensors& batch_tensors) const {
+  const auto is_output = [](const Source& source) { return source.kind == Source::Kind::output; };
+  if (!batch_tensors.batch || std::ranges::none_of(sources_, is_output)) return;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (is_output(sources_[i]) || sources_[i].index >= batch_tensors.batch->fields.size()) continue;
+    const bool are_integers =
+        at::isIntegralType(batch_tensors.fields[sources_[i].index].scalar_type(), /*includeBool=*/true);
+    const bool are_numbers = !ports_[i].indices && (ports_[i].dtypes & TENON_ANY_FLOAT) != 0;
+    if (!are_integers || !are_numbers || !batch_tensors.batch->fields[sources_[i].index].is_padded) continue;
+    throw Error(ErrorKind::data,
+                owner_ + ": its input " + ports_[i].name + " is " + sources_[i].name +
+                    ", lists of integers of different lengths, which were padded; expected as many numbers in each "
+                    "sample; if they are the classes of a sample, make them multi-hot, with the parameter "
+                    "\"multi_hot\" of parquet or \"label_separator\" of tables");
+  }
 }
 
 void Wiring::check_indices(const BatchTensors& batch_tensors, const std::vector<at::Tensor>& inputs) const {
   for (size_t i = 0; i < ports_.size(); ++i) {
     const auto& indices = ports_[i].indices;
     if (!indices || !is_host_field(batch_tensors, sources_[i])) continue;
+    if (batch_tensors.host_fields[sources_[i].index].scalar_type() == at::kBool) continue;
     const auto& dimension = indices->dimension;
     const int64_t limit =
         dimension ? inputs[dimension->input].size(static_cast<int64_t>(dimension->dimension)) : indices->limit;
@@ -256,14 +334,14 @@ void Wiring::check_indices(const BatchTensors& batch_tensors, const std::vector<
             ", because it is the input " + ports_[i].name + " of " + owner_ +
             (dimension ? ", an index below the extent " + dimension->name + " of " + ports_[dimension->input].name
                        : "") +
-            "; fix the data, or the parameters that set this limit");
+            suggest_numbering(field, limit) + "; fix the data, or the parameters that set this limit");
   }
 }
 
 std::string Wiring::describe(const BatchTensors& batch_tensors) const {
   std::string text;
   for (size_t i = 0; i < sources_.size(); ++i) {
-    const at::Tensor& tensor = sources_[i].take(batch_tensors);
+    const at::Tensor tensor = sources_[i].take(batch_tensors);
     text += (i == 0 ? "" : ", ") + ports_[i].name + " = " + sources_[i].name + ": " + plugins::describe(tensor);
     const at::Tensor& readable =
         is_host_field(batch_tensors, sources_[i]) ? batch_tensors.host_fields[sources_[i].index] : tensor;

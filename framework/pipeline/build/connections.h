@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,9 +32,12 @@ struct BatchTensors {
 struct Source {
   enum class Kind { field, output } kind;
   size_t index;
-  std::string name;  // for messages, for example "data.label"
-  const at::Tensor& take(const BatchTensors& batch_tensors) const {
-    return kind == Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index];
+  std::string name;                          // for messages, for example "data.label"
+  std::optional<at::ScalarType> dtype = {};  // a field is converted to it
+  at::Tensor take(const BatchTensors& batch_tensors) const {
+    if (kind == Kind::output) return batch_tensors.outputs[index];
+    const at::Tensor& field = batch_tensors.fields[index];
+    return dtype ? field.to(*dtype) : field;
   }
 };
 
@@ -46,7 +50,8 @@ class Wiring {
 
   // Returns the inputs for this batch. Checks dtypes and shapes of the tensors against the ports in the first call, and
   // in every call if shapes vary. Throws Error(plugin) naming owner, port, found and expected. Checks in every call
-  // that fields that are used as indices are in range. Throws Error(data) naming the sample.
+  // that fields that are used as indices are in range, and that lists of integers which were padded are not compared
+  // with outputs as numbers. Throws Error(data) naming the sample or the field.
   std::vector<at::Tensor> gather(const BatchTensors& batch_tensors);
 
   // Describes the inputs for a message: "logits = model.logits: float32 [64, 4], target = data.label: int64 [64], 0 to
@@ -59,6 +64,7 @@ class Wiring {
 
  private:
   void check(const std::vector<at::Tensor>& inputs) const;
+  void refuse_padding(const BatchTensors& batch_tensors) const;
   void check_indices(const BatchTensors& batch_tensors, const std::vector<at::Tensor>& inputs) const;
 
   std::vector<Source> sources_;
@@ -71,8 +77,10 @@ class Wiring {
 // connect_model() connects the model's inputs to the fields of a dataset after the batch transforms. connect() connects
 // a loss or metric to outputs and fields. A source named in the run file is used first, then a source with the name of
 // the port, then the only source that fits; the model's outputs are searched first. Dtypes and shapes are checked as
-// far as they are declared. Throws Error(configuration) naming the location, the port and every candidate with the
-// reason why it does not fit.
+// far as they are declared. A field that the port does not take as it is, is converted if its values keep their
+// meaning: floating-point numbers to float32, integers and bools to int64, and if the run file names the source, to
+// float32. Bytes of images are not converted. Throws Error(configuration) naming the location, the port and every
+// candidate with the reason why it does not fit.
 Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
                      const std::vector<plugins::SampleField>& fields);
 Wiring connect(const std::vector<plugins::Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,

@@ -1,6 +1,7 @@
 #include "plugins/datasets/arrays/array_files.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <filesystem>
@@ -22,13 +23,25 @@ static_assert(std::endian::native == std::endian::little,
 
 namespace fs = std::filesystem;
 
+// An archive of numpy.savez has one .npy file for each array, compressed or not.
+[[noreturn]] void refuse_archive(const std::string& path, bool is_numpy) {
+  throw tenon::DataError(
+      path + (is_numpy
+                  ? ": is an archive of NumPy (.npz); expected a .npy file for each array: unpack it with unzip, or "
+                    "load it with numpy.load and save each array with numpy.save"
+                  : ": is a zip archive; expected .npy or safetensors files"));
+}
+
 std::vector<std::string> list_npy_files(const fs::path& folder) {
   std::vector<std::string> files;
+  std::string archive;
   datasets::visit_folder(folder, "a folder of .npy files", [&](const fs::directory_entry& entry) {
     const bool is_hidden = entry.path().filename().native().front() == '.';
     if (!is_hidden && entry.path().extension() == ".npy") files.push_back(entry.path().native());
+    if (!is_hidden && entry.path().extension() == ".npz") archive = entry.path().native();
   });
   std::sort(files.begin(), files.end());
+  if (files.empty() && !archive.empty()) refuse_archive(archive, true);
   if (files.empty()) throw tenon::DataError(folder.native() + ": holds no .npy file; expected one for each field");
   return files;
 }
@@ -48,7 +61,13 @@ Array read_npy(const plugins::RegularFile& file, const std::vector<uint8_t>& sta
 std::vector<Array> read_arrays(const plugins::RegularFile& file) {
   file.check_size(UINT64_MAX);
   const std::vector<uint8_t> start = file.read(0, std::min(file.size(), datasets::kNpyStart));
-  if (datasets::is_npy(start) || fs::path(file.path()).extension() == ".npy") return {read_npy(file, start)};
+  const fs::path extension = fs::path(file.path()).extension();
+  const bool is_npz = extension == ".npz";
+  constexpr std::array<uint8_t, 4> kZip = {'P', 'K', 3, 4};
+  if (is_npz ||
+      (extension != ".npy" && start.size() >= kZip.size() && std::equal(kZip.begin(), kZip.end(), start.begin())))
+    refuse_archive(file.path(), is_npz);
+  if (datasets::is_npy(start) || extension == ".npy") return {read_npy(file, start)};
   return read_safetensors(file);
 }
 

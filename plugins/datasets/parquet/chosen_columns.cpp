@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/check_fields.h"
 #include "plugins/images/transforms/suggest_name.h"
 
@@ -36,13 +37,19 @@ std::vector<tenon::Param> ChosenColumns::schema() {
   const std::vector<std::string> none;
   return {
       tenon::param("columns", none)
-          .doc("columns that become fields: images, numbers, lists of numbers; empty: all such columns"),
+          .doc(
+              "columns that become fields: images, numbers, lists of numbers; empty: all such columns but the index of "
+              "pandas and the parts of folder names such as year=2024"),
       tenon::param("labels", none)
           .doc("columns with names of classes, each a field with the number of the class; columns with classes in "
                "Hugging Face's metadata need not be listed"),
       tenon::param("classes", none)
-          .doc("classes of the only label column, in the order of their numbers; empty: all texts of a column, in byte "
-               "order"),
+          .doc(
+              "classes of the only column in labels or multi_hot, in the order of their numbers; empty: all texts of a "
+              "column, by value if all are numbers, else in byte order"),
+      tenon::param("multi_hot", none)
+          .doc("columns with lists of class numbers, each a field float32 [classes]: 1 for each class of the row, else "
+               "0; the classes are those in Hugging Face's metadata, or classes"),
       tenon::param("features", none)
           .doc("columns with numbers; together they become the field features, float32, in this order"),
       tenon::param("targets", none)
@@ -53,18 +60,21 @@ std::vector<tenon::Param> ChosenColumns::schema() {
 
 ChosenColumns::ChosenColumns(const ParquetFile& file, const std::map<std::string, Feature>& features,
                              const tenon::Params& params)
-    : file_(file), features_(features) {
+    : file_(file), features_(features), index_(read_index_columns(file.pandas_metadata())) {
   const std::vector<std::string> labels = params.texts("labels");
-  const std::vector<std::string> classes = params.texts("classes");
-  if (labels.size() != 1 && !classes.empty()) {
+  const std::vector<std::string> multi_hot = params.texts("multi_hot");
+  std::vector<std::string> classes;
+  for (const std::string& name : params.texts("classes")) classes.push_back(formats::clean_name(name));
+  if (labels.size() + multi_hot.size() != 1 && !classes.empty()) {
     throw tenon::Error(TENON_INVALID_ARGUMENT, "the parameter \"classes\" is given, and \"labels\" names " +
-                                                   std::to_string(labels.size()) +
+                                                   std::to_string(labels.size() + multi_hot.size()) +
                                                    " columns; expected one; leave out \"classes\"");
   }
   const std::vector<std::string> columns = params.texts("columns");
   for (const std::string& name : columns) add_column(name, "columns");
   if (columns.empty()) add_default_columns(params);
   for (const std::string& name : labels) add_label(name, classes);
+  for (const std::string& name : multi_hot) add_marks(name, classes);
   for (const std::string& name : params.texts("text")) add_text(name);
   for (const char* parameter : {"features", "targets"}) add_stack(parameter, params.texts(parameter));
   if (fields_.empty()) {
@@ -149,6 +159,19 @@ void ChosenColumns::add_label(const std::string& name, const std::vector<std::st
   add_field({name, kind, {take(column, "labels")}, named.empty() ? classes : named});
 }
 
+void ChosenColumns::add_marks(const std::string& name, const std::vector<std::string>& classes) {
+  const Column& column = find(name, "multi_hot");
+  if (column.kind != Kind::list || column.dtype != TENON_INT64)
+    refuse_type(file_, column, "multi_hot", "lists of class numbers from 0");
+  const std::vector<std::string> named = classes_of(column);
+  if (named.empty() && classes.empty()) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"multi_hot\" names the column \"" + name +
+                                                   "\", and the metadata do not name its classes; expected their names "
+                                                   "in the parameter \"classes\"");
+  }
+  add_field({name, ChosenField::Kind::marks, {take(column, "multi_hot")}, named.empty() ? classes : named});
+}
+
 void ChosenColumns::add_text(const std::string& name) {
   const Column& column = find(name, "text");
   if (column.kind != Kind::text) refuse_type(file_, column, "text", "texts");
@@ -168,7 +191,7 @@ void ChosenColumns::add_stack(const char* parameter, const std::vector<std::stri
 
 void ChosenColumns::add_default_columns(const tenon::Params& params) {
   std::vector<std::string> named;
-  for (const char* parameter : {"labels", "text", "features", "targets"})
+  for (const char* parameter : {"labels", "multi_hot", "text", "features", "targets"})
     for (const std::string& name : params.texts(parameter)) named.push_back(name);
   for (const Column& column : file_.columns()) {
     if (contains(named, column.name)) continue;
@@ -177,10 +200,13 @@ void ChosenColumns::add_default_columns(const tenon::Params& params) {
     const bool is_other_file =
         column.kind == Kind::bytes && feature != features_.end() && feature->second.type != "Image";
     const bool is_empty = column.kind == Kind::list && column.length == 0;
-    if (column.kind != Kind::text && column.kind != Kind::other && !is_other_file && !is_empty) {
+    const bool is_index = index_.contains(column.name);
+    if (!is_index && !column.is_partition && column.kind != Kind::text && column.kind != Kind::other &&
+        !is_other_file && !is_empty) {
       add_column(column.name, "columns");
     } else {
-      left_out_ += (left_out_.empty() ? "; left out: " : ", ") + describe(column);
+      left_out_ += (left_out_.empty() ? "; left out: " : ", ") + describe(column) +
+                   (is_index ? ", the index of pandas: write it with to_parquet(..., index=False)" : "");
     }
   }
 }

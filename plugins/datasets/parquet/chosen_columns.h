@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct ChosenField {
     classes,  // texts that are names of classes
     tokens,   // texts
     stack,    // the numbers of several columns
+    marks,    // a list of class numbers: 1 for each of them
   };
   std::string name;
   Kind kind;
@@ -29,7 +31,7 @@ struct ChosenField {
 
 class ChosenColumns {
  public:
-  // Declares `columns`, `labels`, `classes`, `features`, `targets` and `text`.
+  // Declares `columns`, `labels`, `classes`, `multi_hot`, `features`, `targets` and `text`.
   static std::vector<tenon::Param> schema();
 
   // Throws tenon::DataError naming the file for a column that it lacks or that has an unsuitable type, and tenon::Error
@@ -52,6 +54,7 @@ class ChosenColumns {
   void add_field(ChosenField field);
   void add_column(const std::string& name, const char* parameter);
   void add_label(const std::string& name, const std::vector<std::string>& classes);
+  void add_marks(const std::string& name, const std::vector<std::string>& classes);
   void add_text(const std::string& name);
   void add_stack(const char* parameter, const std::vector<std::string>& names);
   void add_default_columns(const tenon::Params& params);
@@ -61,6 +64,7 @@ class ChosenColumns {
   std::map<std::string, Feature> features_;
   std::vector<Column> columns_;
   std::vector<ChosenField> fields_;
+  std::set<std::string> index_;  // columns of the index of pandas
   std::string left_out_;
 };
 

@@ -50,4 +50,15 @@ std::map<std::string, Feature> read_features(const std::string& text, const std:
   return features;
 }
 
+std::set<std::string> read_index_columns(const std::string& text) {
+  std::set<std::string> names;
+  if (text.empty()) return names;
+  const json whole = json::parse(text.begin(), text.end(), nullptr, false);
+  const json* const columns = find(&whole, "index_columns");
+  if (!columns || !columns->is_array()) return names;
+  for (const json& column : *columns)
+    if (column.is_string()) names.insert(column.get<std::string>());
+  return names;
+}
+
 }  // namespace parquet_dataset

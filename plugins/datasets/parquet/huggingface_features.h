@@ -1,7 +1,8 @@
-// The types of columns in the metadata that Hugging Face's datasets package writes.
+// The types of columns in the metadata that Hugging Face's datasets package writes, and the index in those of pandas.
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,9 @@ struct Feature {
 // features by column. Columns of other forms are left out. Throws tenon::DataError prefixed by `place` if the text is
 // no JSON object, or the names of a class are no texts.
 std::map<std::string, Feature> read_features(const std::string& json, const std::string& place);
+
+// Parses `{"index_columns": ["__index_level_0__", {"kind": "range", ...}], ...}` and returns the names of columns that
+// are the index of a table of pandas. None for other texts: the metadata only help to choose columns.
+std::set<std::string> read_index_columns(const std::string& json);
 
 }  // namespace parquet_dataset

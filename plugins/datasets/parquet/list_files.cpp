@@ -1,8 +1,8 @@
 #include "plugins/datasets/parquet/list_files.h"
 
-#include <glob.h>
-
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -12,6 +12,7 @@
 
 #include "plugins/datasets/shared/list_folder.h"
 #include "plugins/datasets/shared/listed_file.h"
+#include "plugins/datasets/shared/path_pattern.h"
 
 namespace parquet_dataset {
 namespace {
@@ -59,11 +60,7 @@ std::optional<std::string> split_in_words(std::string_view name) {
 }
 
 std::vector<std::string> match_pattern(const std::string& pattern) {
-  glob_t found = {};
-  const int status = ::glob(pattern.c_str(), GLOB_ERR | GLOB_NOSORT | GLOB_BRACE, nullptr, &found);
-  std::vector<std::string> paths;
-  for (size_t i = 0; status == 0 && i < found.gl_pathc; ++i) paths.emplace_back(found.gl_pathv[i]);
-  ::globfree(&found);
+  std::vector<std::string> paths = datasets::match_files(pattern, GLOB_BRACE);
   if (paths.empty()) {
     throw tenon::DataError(pattern +
                            ": no such file, and no file matches it as a pattern; expected a .parquet file, a folder "
@@ -72,17 +69,65 @@ std::vector<std::string> match_pattern(const std::string& pattern) {
   return paths;
 }
 
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+// Hive writes characters that a file name may not have as %2F.
+std::string decode_percents(std::string_view text) {
+  std::string decoded;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_escape =
+        text[i] == '%' && i + 2 < text.size() && hex_digit(text[i + 1]) >= 0 && hex_digit(text[i + 2]) >= 0;
+    decoded += is_escape ? static_cast<char>(hex_digit(text[i + 1]) * 16 + hex_digit(text[i + 2])) : text[i];
+    if (is_escape) i += 2;
+  }
+  return decoded;
+}
+
+std::vector<Partition> partitions_of(const fs::path& relative_path) {
+  std::vector<Partition> partitions;
+  for (const fs::path& part : relative_path.parent_path()) {
+    const std::string& name = part.native();
+    const size_t equals = name.find('=');
+    if (equals != std::string::npos && equals > 0)
+      partitions.push_back({decode_percents(name.substr(0, equals)), decode_percents(name.substr(equals + 1))});
+  }
+  return partitions;
+}
+
+bool is_whole_number(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+void find_numbers(std::vector<ListedFile>& files) {
+  std::map<std::string, bool> are_numbers;
+  for (const ListedFile& file : files)
+    for (const Partition& partition : file.partitions) {
+      const auto known = are_numbers.emplace(partition.column, true).first;
+      known->second = known->second && is_whole_number(partition.value);
+    }
+  for (ListedFile& file : files)
+    for (Partition& partition : file.partitions) partition.is_number = are_numbers.at(partition.column);
+}
+
 std::vector<ListedFile> list_folder(const fs::path& folder) {
   std::vector<ListedFile> files;
   datasets::visit_tree(folder, kExpectedFolder, [&](const fs::directory_entry& entry) {
-    if (entry.path().filename().native().front() == '.') return false;
+    const char first = entry.path().filename().native().front();
+    if (first == '.' || first == '_') return false;
     if (entry.path().extension() == ".parquet" && datasets::is_listed_file(entry, "a Parquet file")) {
       const std::string name = entry.path().lexically_relative(folder).native();
-      files.push_back({entry.path().native(), name, split_of(name)});
+      files.push_back({entry.path().native(), name, split_of(name), partitions_of(name)});
     }
     return true;
   });
   if (files.empty()) throw tenon::DataError(folder.native() + ": holds no .parquet file; expected one or more");
+  find_numbers(files);
   return files;
 }
 
@@ -116,8 +161,7 @@ std::vector<ListedFile> list_files(const std::string& path, const std::string& s
   if (is_folder) {
     files = list_folder(path);
   } else {
-    std::error_code refused;  // reported when the file is opened
-    for (std::string& file : fs::exists(path, refused) ? std::vector<std::string>{path} : match_pattern(path)) {
+    for (std::string& file : match_pattern(path)) {
       std::string name = fs::path(file).filename().native();
       files.push_back({std::move(file), name, split_of(name)});
     }

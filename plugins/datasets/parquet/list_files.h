@@ -6,10 +6,18 @@
 
 namespace parquet_dataset {
 
+// A part of a folder's name, `year=2024`, as Hive, Spark and pyarrow write it: a column with one value for the file.
+struct Partition {
+  std::string column;
+  std::string value;
+  bool is_number = false;  // whether it is a whole number in all files
+};
+
 struct ListedFile {
   std::string path;
   std::string name;   // relative to the folder, for sample names
   std::string split;  // "" if the name has none
+  std::vector<Partition> partitions = {};
 };
 
 // Returns the split that a relative path names, as Hugging Face's datasets package names files:
@@ -17,9 +25,10 @@ struct ListedFile {
 std::string split_of(const std::string& relative_path);
 
 // `path` is a file, a pattern such as `data/train-*.parquet` or `{a,b}.parquet`, or a folder: all .parquet files in it
-// at any depth, without hidden ones. They are sorted by path in byte order. `split` selects the files of one split, or
-// all if it is "all". An empty `split` of a folder requires that all its files belong to the same split. Throws
-// tenon::DataError naming the path, and the splits that there are.
+// at any depth, without names that begin with a dot or an underscore, also of folders, as in Spark. They
+// are sorted by path in byte order. `split` selects the files of one split, or all if it is "all". An empty `split` of
+// a folder requires that all its files belong to the same split. Throws tenon::DataError naming the path, and the
+// splits that there are.
 std::vector<ListedFile> list_files(const std::string& path, const std::string& split);
 
 }  // namespace parquet_dataset

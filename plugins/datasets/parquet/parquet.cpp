@@ -11,10 +11,13 @@
 
 #include <tenon/plugin.hpp>
 
+#include "framework/formats/class_names.h"
+#include "framework/formats/unicode.h"
 #include "plugins/datasets/parquet/list_files.h"
 #include "plugins/datasets/parquet/row_group_cache.h"
 #include "plugins/datasets/parquet/row_index.h"
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/label_columns.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/hash_text.h"
 #include "plugins/text/tokenizer.h"
@@ -128,6 +131,7 @@ class Parquet final {
                [this](size_t group) { return index_.read(group); }) {
     select_rows(params);
     number_classes();
+    warn_about_lists();
     const auto images = static_cast<size_t>(
         std::count_if(fields_.begin(), fields_.end(), [](const auto& field) { return field.kind == Kind::image; }));
     if (images > 0) {
@@ -149,7 +153,7 @@ class Parquet final {
   std::vector<tenon::ClassNames> class_names() const {
     std::vector<tenon::ClassNames> classes;
     for (const ChosenField& field : fields_)
-      if (!field.classes.empty()) classes.push_back({field.name, field.classes});
+      if (!field.classes.empty() && field.kind != Kind::marks) classes.push_back({field.name, field.classes});
     return classes;
   }
 
@@ -217,6 +221,7 @@ class Parquet final {
           for (size_t k = 0; k < field.columns.size(); ++k)
             sink.slot<float>(i)[k] = read_float(*worker.rows, row, field.columns[k]);
           break;
+        case Kind::marks: write_marks(*worker.rows, row, i, sink); break;
       }
     }
   }
@@ -239,9 +244,41 @@ class Parquet final {
     numbers_.resize(fields_.size());
     for (size_t i = 0; i < fields_.size(); ++i) {
       if (fields_[i].kind != Kind::classes) continue;
-      if (fields_[i].classes.empty()) fields_[i].classes = index_.list_texts(fields_[i].columns.front());
+      if (fields_[i].classes.empty()) fields_[i].classes = find_classes(fields_[i]);
       for (const std::string& name : fields_[i].classes)
         numbers_[i].emplace(name, static_cast<int64_t>(numbers_[i].size()));
+    }
+  }
+
+  // The distinct texts of a column, in the order in which they are numbered.
+  std::vector<std::string> find_classes(const ChosenField& field) const {
+    const std::string place = index_.path({0, 0}) + ": the column \"" + field.name + '"';
+    formats::NameCleaner cleaner;
+    std::vector<std::string> names;
+    for (const std::string& text : index_.list_texts(field.columns.front())) {
+      names.push_back(cleaner.clean(text));
+      if (names.back().empty()) throw tenon::DataError(place + " has a blank; expected the name of a class");
+    }
+    if (const std::string changes = cleaner.describe_changes(); !changes.empty())
+      tenon::log_warning(place + ": " + changes);
+    names = formats::sort_names(std::move(names));
+    tables::refuse_listed_classes(names, place, /*has_separator=*/false);
+    tables::report_order(names, place);
+    return names;
+  }
+
+  // Lists that are probably sets of classes, and not sequences, are padded and compared as numbers.
+  void warn_about_lists() const {
+    for (const ChosenField& field : fields_) {
+      const size_t place = field.columns.front();
+      const Column& column = index_.chosen().columns()[place];
+      if (field.kind != Kind::numbers || column.kind != Column::Kind::list || column.dtype != TENON_INT64) continue;
+      const bool has_name =
+          field.name.find("label") != std::string::npos || field.name.find("class") != std::string::npos;
+      if ((!has_name && field.classes.empty()) || !index_.has_uneven_lists(place)) continue;
+      tenon::log_warning(index_.path({0, 0}) + ": the column \"" + field.name +
+                         "\" has lists of integers of different lengths, which are padded with 0; if they are the "
+                         "classes of a row, and not a sequence, list the column in the parameter \"multi_hot\"");
     }
   }
 
@@ -254,6 +291,8 @@ class Parquet final {
         return {field.name, TENON_INT64, {-1}, "the tokens of the text", static_cast<double>(tokens_->pad)};
       case Kind::stack:
         return {field.name, TENON_FLOAT32, {static_cast<int64_t>(field.columns.size())}, "the numbers of the columns"};
+      case Kind::marks:
+        return {field.name, TENON_FLOAT32, {static_cast<int64_t>(field.classes.size())}, "1 for each class, else 0"};
       case Kind::numbers: break;
     }
     if (column.kind == Column::Kind::list) return {field.name, column.dtype, {column.length}, "the list of numbers"};
@@ -283,11 +322,27 @@ class Parquet final {
     const auto* numbers = static_cast<const int64_t*>(slot);
     const auto classes = static_cast<int64_t>(field.classes.size());
     for (int64_t k = 0; k < count; ++k) {
-      if (numbers[k] >= 0 && numbers[k] < classes) continue;
-      throw tenon::DataError(index_.place(row, field.name) + " is " + std::to_string(numbers[k]) +
-                             "; expected a class from 0 to " + std::to_string(classes - 1) +
-                             "; -1 marks a row without a label: leave the column out of \"columns\" to use such rows");
+      if (numbers[k] < 0 || numbers[k] >= classes) refuse_class(numbers[k], row, field);
     }
+  }
+
+  void write_marks(const RowGroup& rows, const RowIndex::Row& row, size_t i, const tenon::Sink& sink) const {
+    const ChosenField& field = fields_[i];
+    const size_t column = field.columns.front();
+    std::vector<int64_t> numbers(static_cast<size_t>(rows.list_length(column, row.in_group)));
+    rows.copy_numbers(column, row.in_group, numbers.data());
+    float* const marks = sink.slot<float>(i);
+    std::fill_n(marks, field.classes.size(), 0.0f);
+    for (const int64_t number : numbers) {
+      if (number < 0 || number >= static_cast<int64_t>(field.classes.size())) refuse_class(number, row, field);
+      marks[number] = 1;
+    }
+  }
+
+  [[noreturn]] void refuse_class(int64_t number, const RowIndex::Row& row, const ChosenField& field) const {
+    throw tenon::DataError(index_.place(row, field.name) + " is " + std::to_string(number) +
+                           "; expected a class from 0 to " + std::to_string(field.classes.size() - 1) +
+                           "; -1 marks a row without a label: leave the column out of \"columns\" to use such rows");
   }
 
   float read_float(const RowGroup& rows, const RowIndex::Row& row, size_t column) const {
@@ -304,11 +359,13 @@ class Parquet final {
   }
 
   int64_t number_of(std::string_view name, const RowIndex::Row& row, size_t i) const {
-    const auto found = numbers_[i].find(name);
+    auto found = numbers_[i].find(name);
+    if (found == numbers_[i].end()) found = numbers_[i].find(formats::clean_name(name));
     if (found != numbers_[i].end()) return found->second;
     throw tenon::DataError(index_.place(row, fields_[i].name) + ": \"" + std::string(name.substr(0, 40)) +
                            "\" is none of the " + std::to_string(numbers_[i].size()) +
-                           " classes that the parameter \"classes\" lists");
+                           " classes that the parameter \"classes\" lists" +
+                           tables::suggest_class(std::string(name), fields_[i].classes));
   }
 
   void write_tokens(Worker& worker, std::string_view text, size_t i, const tenon::Sink& sink) const {

@@ -142,7 +142,8 @@ Column describe(const arrow::Field& field) {
     column.kind = Kind::bytes;
   } else if (type.id() == Type::STRUCT) {
     const auto bytes = static_cast<const arrow::StructType&>(type).GetFieldByName("bytes");
-    if (bytes && holds_bytes(*bytes->type())) column.kind = Kind::bytes;
+    // A column of nulls, where images are stored as paths, has no type. Reading it reports that.
+    if (bytes && (holds_bytes(*bytes->type()) || bytes->type()->id() == Type::NA)) column.kind = Kind::bytes;
   } else if (type.id() == Type::LIST || type.id() == Type::LARGE_LIST || type.id() == Type::FIXED_SIZE_LIST) {
     column.dtype = dtype_of(*type.field(0)->type());
     if (column.dtype != 0) column.kind = Kind::list;
@@ -353,11 +354,26 @@ class ArrowFile final : public ParquetFile {
   const std::string& path() const override { return file_.path(); }
   const std::vector<Column>& columns() const override { return columns_; }
   const std::string& huggingface_metadata() const override { return huggingface_metadata_; }
+  const std::string& pandas_metadata() const override { return pandas_metadata_; }
   const std::vector<int64_t>& row_groups() const override { return row_groups_; }
   uint64_t footer_hash() const override { return footer_hash_; }
 
+  bool has_uneven_lists(size_t column) const override {
+    if (columns_[column].kind != Kind::list) return false;
+    return with_place(path(), [&] {
+      for (size_t i = 0; i < row_groups_.size(); ++i) {
+        const int64_t values =
+            metadata_->RowGroup(static_cast<int>(i))->ColumnChunk(leaves_[column].front())->num_values();
+        if (row_groups_[i] > 0 && values % row_groups_[i] != 0) return true;
+      }
+      return false;
+    });
+  }
+
   bool counts_nulls(size_t row_group, size_t column) const override {
     if (columns_[column].kind == Kind::list) return false;
+    if (columns_[column].kind == Kind::bytes && columns_[column].type.find("bytes: null") != std::string::npos)
+      return true;
     return with_place(path(), [&] {
       const auto group = metadata_->RowGroup(static_cast<int>(row_group));
       return std::any_of(leaves_[column].begin(), leaves_[column].end(), [&](int leaf) {
@@ -374,9 +390,17 @@ class ArrowFile final : public ParquetFile {
     for (size_t i = 0; i < columns.size(); ++i) {
       const int64_t row = rows->first_null(i);
       if (row < 0) continue;
-      throw tenon::DataError(path() + ": row " + std::to_string(first_row + row) + ": the column \"" +
-                             columns_[columns[i]].name +
-                             "\" is null or has a null; expected a value; remove the row, or leave the column out");
+      const Column& column = columns_[columns[i]];
+      const std::string place =
+          path() + ": row " + std::to_string(first_row + row) + ": the column \"" + column.name + '"';
+      if (column.kind == Kind::bytes && column.type.starts_with("struct")) {
+        throw tenon::DataError(
+            place +
+            " is null or has no bytes, perhaps only a path; expected the bytes of each image; embed them: "
+            "datasets.Dataset.map with datasets.table.embed_table_storage, or push_to_hub, before to_parquet");
+      }
+      throw tenon::DataError(place +
+                             " is null or has a null; expected a value; remove the row, or leave the column out");
     }
     return rows;
   }
@@ -403,8 +427,10 @@ class ArrowFile final : public ParquetFile {
       throw tenon::DataError(path() + ": two columns have the name \"" + columns_.back().name +
                              "\"; expected different names; rename one of them");
     }
-    if (const auto pairs = metadata_->key_value_metadata())
-      if (const auto value = pairs->Get("huggingface"); value.ok()) huggingface_metadata_ = *value;
+    const auto pairs = metadata_->key_value_metadata();
+    if (!pairs) return;
+    if (const auto value = pairs->Get("huggingface"); value.ok()) huggingface_metadata_ = *value;
+    if (const auto value = pairs->Get("pandas"); value.ok()) pandas_metadata_ = *value;
   }
 
   // A file ends with its footer, the footer's size and "PAR1".
@@ -471,6 +497,7 @@ class ArrowFile final : public ParquetFile {
   std::vector<std::vector<int>> leaves_;  // of each column: columns of the file
   std::vector<int64_t> row_groups_;
   std::string huggingface_metadata_;
+  std::string pandas_metadata_;
   uint64_t footer_hash_ = 0;
 };
 

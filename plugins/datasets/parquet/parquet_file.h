@@ -23,8 +23,9 @@ struct Column {
   std::string name;
   std::string type;  // as Arrow prints it, for messages
   Kind kind = Kind::other;
-  int32_t dtype = 0;    // of numbers and lists: TENON_INT64, TENON_FLOAT32 or TENON_BOOL
-  int64_t length = -1;  // of all lists, or -1 if they may differ
+  int32_t dtype = 0;          // of numbers and lists: TENON_INT64, TENON_FLOAT32 or TENON_BOOL
+  int64_t length = -1;        // of all lists, or -1 if they may differ
+  bool is_partition = false;  // of the names of folders
 
   bool operator==(const Column&) const = default;
 };
@@ -53,8 +54,13 @@ class ParquetFile {
   virtual const std::vector<Column>& columns() const = 0;
   // The JSON that Hugging Face's datasets package writes to the metadata of the schema, or "".
   virtual const std::string& huggingface_metadata() const = 0;
+  // The JSON that pandas writes to the metadata of the schema, or "".
+  virtual const std::string& pandas_metadata() const = 0;
   virtual const std::vector<int64_t>& row_groups() const = 0;  // number of rows of each
   virtual uint64_t footer_hash() const = 0;                    // also of the size of the file
+
+  // Whether the lists of the column differ in length for sure, by the number of their elements.
+  virtual bool has_uneven_lists(size_t column) const = 0;
 
   // Whether the footer says that the column has nulls in this row group. False for lists.
   virtual bool counts_nulls(size_t row_group, size_t column) const = 0;

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "plugins/datasets/parquet/partitioned_file.h"
 #include "plugins/hash_text.h"
 
 namespace parquet_dataset {
@@ -17,7 +18,7 @@ constexpr size_t kMaxOpenFiles = 128;
 RowIndex::RowIndex(std::vector<ListedFile> files, const tenon::Params& params) : listed_(std::move(files)) {
   for (const ListedFile& listed : listed_) {
     const size_t number = files_.size();
-    files_.push_back(ParquetFile::open(listed.path, number < kMaxOpenFiles));
+    files_.push_back(add_partitions(ParquetFile::open(listed.path, number < kMaxOpenFiles), listed.partitions));
     const ParquetFile& file = *files_.back();
     const auto features = read_features(file.huggingface_metadata(), file.path());
     if (!chosen_) chosen_ = std::make_unique<ChosenColumns>(file, features, params);

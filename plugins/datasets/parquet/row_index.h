@@ -50,6 +50,13 @@ class RowIndex {
   // Returns the distinct texts of a chosen column in byte order. Throws tenon::DataError for an empty one.
   std::vector<std::string> list_texts(size_t column) const;
 
+  // Whether a chosen column has lists that differ in length for sure.
+  bool has_uneven_lists(size_t column) const {
+    for (size_t file = 0; file < files_.size(); ++file)
+      if (files_[file]->has_uneven_lists(columns_[file][column])) return true;
+    return false;
+  }
+
   uint64_t hash() const;  // of the footers, and so of the sizes and statistics of all columns
 
  private:

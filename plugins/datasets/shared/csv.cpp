@@ -1,10 +1,15 @@
 #include "plugins/datasets/shared/csv.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/encoding.h"
+#include "framework/formats/unicode.h"
+#include "plugins/datasets/shared/warn.h"
 #include "plugins/regular_file.h"
 
 namespace tables {
@@ -15,8 +20,9 @@ class Reader {
  public:
   Reader(std::string_view text, const std::string& path, char separator)
       : text_(text), path_(path), separator_(separator) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (text_.starts_with(kByteOrderMark)) at_ = kByteOrderMark.size();
+    if (const std::string found = formats::find_wide_encoding(text); !found.empty())
+      throw tenon::DataError(path_ + ": " + found);
+    if (text_.starts_with(formats::kByteOrderMark)) at_ = formats::kByteOrderMark.size();
   }
 
   bool at_end() const { return at_ == text_.size(); }
@@ -88,40 +94,106 @@ class Reader {
   size_t line_ = 1;
 };
 
+bool is_blank(const std::vector<std::string>& cells) {
+  return cells.size() == 1 && formats::trim(cells.front()).empty();
+}
+
+constexpr const char* kAddHeader = "; if the file has no header, add a first line with the names of its columns";
+constexpr const char* kWithoutIndex = "; write a table of pandas with to_csv(..., index=False)";
+
 }  // namespace
 
-Csv::Csv(const std::string& path, char separator)
-    : Csv(plugins::read_whole(path, "a CSV file with a header"), path, separator) {}
+Csv::Csv(const std::string& path, char separator, Header header)
+    : Csv(plugins::read_whole(path, "a CSV file with a header"), path, separator, header) {}
 
-Csv::Csv(std::string_view text, const std::string& path, char separator) : path_(path) {
+Csv::Csv(std::string_view text, const std::string& path, char separator, Header header) : path_(path) {
   Reader reader(text, path_, separator);
-  reader.read_row(columns_);
-  index_columns();
   std::vector<std::string> cells;
-  while (!reader.at_end()) {
-    const size_t line = reader.line();
+  size_t line = 0;
+  do {
+    line = reader.line();
     reader.read_row(cells);
-    const bool is_blank = cells.size() == 1 && cells.front().empty();
-    if (!is_blank || columns_.size() == 1) append_row(cells, line);
+  } while (is_blank(cells) && !reader.at_end());
+  header_line_ = line;
+  if (header == Header::none) {
+    for (size_t i = 0; i < cells.size(); ++i) columns_.push_back(std::to_string(i + 1));
+    index_columns();
+    append_row(cells, line);
+  } else {
+    for (const std::string& cell : cells) columns_.push_back(formats::clean_name(cell));
+    has_index_ = columns_.size() > 1 && columns_.front().empty();
+    if (has_index_) columns_.erase(columns_.begin());
+    index_columns();
+  }
+  while (!reader.at_end()) {
+    line = reader.line();
+    reader.read_row(cells);
+    if (!is_blank(cells) || (columns_.size() == 1 && cells.front().empty())) append_row(cells, line);
   }
   if (lines_.empty()) throw tenon::DataError(path_ + ": has no row below its header; expected a row for each sample");
+  if (header == Header::none) return;
+  check_header();
+  if (has_index_) {
+    datasets::warn(path_ + ':' + std::to_string(header_line_) +
+                   ": the first column has no name and numbers the rows, as the index of pandas does; it is not read" +
+                   kWithoutIndex);
+  }
 }
 
 void Csv::index_columns() {
   for (size_t i = 0; i < columns_.size(); ++i) {
-    const std::string place = path_ + ":1: column " + std::to_string(i + 1);
-    if (columns_[i].empty()) throw tenon::DataError(place + " has no name; expected a header");
+    const std::string place =
+        path_ + ':' + std::to_string(header_line_) + ": column " + std::to_string(i + 1 + (has_index_ ? 1 : 0));
+    if (columns_[i].empty()) throw tenon::DataError(place + " has no name; expected a header" + kAddHeader);
     if (!places_.emplace(columns_[i], i).second) {
       throw tenon::DataError(place + " is named \"" + columns_[i] +
-                             "\", like an earlier column; expected a header without duplicates");
+                             "\", like an earlier column; expected a header without duplicates" + kAddHeader);
     }
   }
 }
 
+// A row of data in place of a header would be lost silently.
+void Csv::check_header() const {
+  std::vector<double> numbers;
+  const std::string* repeated = nullptr;
+  size_t names = 0;
+  for (size_t column = 0; column < columns_.size(); ++column) {
+    if (const std::optional<double> number = parse_number(columns_[column])) {
+      numbers.push_back(*number);
+      continue;
+    }
+    bool is_value = false;
+    for (size_t row = 0; row < rows() && !is_value; ++row) is_value = cell(row, column) == columns_[column];
+    if (is_value && !repeated) repeated = &columns_[column];
+    names += !is_value;
+  }
+  // Numbered columns, years and wavelengths increase.
+  const bool are_values = std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) != numbers.end();
+  if (!repeated && (!are_values || names > 0)) return;
+  const std::string found = path_ + ':' + std::to_string(header_line_) +
+                            ": is probably a row of data and not a header: " +
+                            (repeated ? '"' + *repeated + "\" is also a value of its column" : "it holds only numbers");
+  if (names == 0) throw tenon::DataError(found + "; expected the names of the columns; add them as the first line");
+  datasets::warn(found + "; the row is not a sample" + kAddHeader);
+}
+
 void Csv::append_row(const std::vector<std::string>& cells, size_t line) {
+  if (has_index_ && cells.size() == columns_.size() + 1) {
+    if (!parse_number(cells.front()) || !index_.insert(cells.front()).second) {
+      throw tenon::DataError(path_ + ':' + std::to_string(header_line_) +
+                             ": column 1 has no name, and does not number the rows (line " + std::to_string(line) +
+                             "); expected a header" + kWithoutIndex);
+    }
+    return append_cells(std::span(cells).subspan(1), line);
+  }
+  append_cells(cells, line);
+}
+
+void Csv::append_cells(std::span<const std::string> cells, size_t line) {
   if (cells.size() != columns_.size()) {
     throw tenon::DataError(path_ + ':' + std::to_string(line) + ": has " + std::to_string(cells.size()) +
-                           " cells; expected " + std::to_string(columns_.size()) + ", as the header has");
+                           " cells; expected " + std::to_string(columns_.size() + (has_index_ ? 1 : 0)) +
+                           ", as the header has");
   }
   for (const std::string& cell : cells) {
     text_ += cell;
@@ -131,7 +203,7 @@ void Csv::append_row(const std::vector<std::string>& cells, size_t line) {
 }
 
 std::optional<size_t> Csv::find_column(const std::string& name) const {
-  const auto found = places_.find(name);
+  const auto found = places_.find(formats::clean_name(name));
   return found == places_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -139,8 +211,8 @@ size_t Csv::column(const std::string& name, std::string_view parameter) const {
   if (const std::optional<size_t> found = find_column(name)) return *found;
   std::string known;
   for (const std::string& column : columns_) known += (known.empty() ? "\"" : ", \"") + column + '"';
-  throw tenon::DataError(path_ + ":1: there is no column \"" + std::string(name) + "\", which the parameter \"" +
-                         std::string(parameter) + "\" names; available: " + known);
+  throw tenon::DataError(path_ + ':' + std::to_string(header_line_) + ": there is no column \"" + std::string(name) +
+                         "\", which the parameter \"" + std::string(parameter) + "\" names; available: " + known);
 }
 
 std::string_view Csv::cell(size_t row, size_t column) const {

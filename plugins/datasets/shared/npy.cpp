@@ -102,9 +102,12 @@ const Type& find_type(const std::string& descr, const std::string& path) {
   for (const Type& type : kTypes) {
     if (type.descr == descr) return type;
   }
+  // "|O" holds Python objects, and "<U3" texts.
+  const bool holds_names = descr.size() > 1 && (descr[1] == 'O' || descr[1] == 'U' || descr[1] == 'S');
   throw tenon::DataError(path + ": holds elements of type \"" + descr +
-                         "\"; expected bool, uint8, int8 to int64 or float16 to float64, little-endian; convert it "
-                         "with numpy's astype");
+                         "\"; expected bool, uint8, int8 to int64 or float16 to float64, little-endian; " +
+                         (holds_names ? "number the classes, for example with numpy.unique(array, return_inverse=True)"
+                                      : "convert it with numpy's astype"));
 }
 
 bool has_size(const std::vector<int64_t>& shape, size_t element, uint64_t bytes) {

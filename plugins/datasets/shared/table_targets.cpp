@@ -1,25 +1,12 @@
 #include "plugins/datasets/shared/table_targets.h"
 
 #include <algorithm>
-#include <map>
+#include <utility>
 
 namespace tables {
 namespace {
 
 constexpr const char* kTargets = "targets";
-
-using Numbers = std::map<std::string, int64_t, std::less<>>;
-
-Numbers number_given(const std::vector<std::string>& classes) {
-  Numbers numbers;
-  for (const std::string& name : classes) {
-    if (!numbers.emplace(name, static_cast<int64_t>(numbers.size())).second) {
-      throw tenon::Error(TENON_INVALID_ARGUMENT,
-                         "parameter \"classes\" has \"" + name + "\" twice; expected each class once");
-    }
-  }
-  return numbers;
-}
 
 void check_names(const std::vector<std::string>& labels, bool has_targets, std::vector<std::string> taken) {
   if (has_targets) taken.push_back(kTargets);
@@ -33,28 +20,21 @@ void check_names(const std::vector<std::string>& labels, bool has_targets, std::
   }
 }
 
-}  // namespace
-
-NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
-                               const std::string& lister) {
-  Numbers known = number_given(classes);
-  NumberedClasses numbered{classes, {}};
-  for (size_t row = 0; row < csv.rows(); ++row) {
-    const std::string_view name = csv.cell(row, column);
-    if (name.empty()) throw tenon::DataError(csv.place(row, column) + " is empty; expected the name of a class");
-    auto found = known.find(name);
-    if (found == known.end()) {
-      if (!classes.empty()) {
-        throw tenon::DataError(csv.place(row, column) + ": \"" + std::string(name) + "\" is none of the " +
-                               std::to_string(classes.size()) + " classes that " + lister);
-      }
-      found = known.emplace(name, static_cast<int64_t>(known.size())).first;
-      numbered.names.emplace_back(name);
-    }
-    numbered.numbers.push_back(found->second);
+// Without this list, each file would have another order.
+[[noreturn]] void require_classes(const Csv& csv, const std::vector<std::string>& labels,
+                                  const std::string& separator) {
+  std::string found;
+  if (labels.size() == 1) {
+    for (const std::string& name : list_marked(csv, csv.column(labels.front(), "labels"), separator))
+      found += (found.empty() ? "\"" : ", \"") + name + '"';
   }
-  return numbered;
+  throw tenon::Error(TENON_INVALID_ARGUMENT,
+                     "parameter \"label_separator\" is given without \"classes\"; expected one label column and its "
+                     "classes in the order of the target" +
+                         (found.empty() ? "" : ": classes = [" + found + "]"));
 }
+
+}  // namespace
 
 std::vector<tenon::Param> TableTargets::schema() {
   return {
@@ -63,7 +43,12 @@ std::vector<tenon::Param> TableTargets::schema() {
               "columns with class names; each becomes a field with the name of the column and the number of the class"),
       tenon::param("classes", std::vector<std::string>{})
           .doc("classes of the only label column, in the order of their numbers; empty: classes of every label column "
-               "are numbered by first appearance in the whole file, so another file may number them differently"),
+               "are numbered over the whole file, by value if all are numbers, else by first appearance, so another "
+               "file may number them differently"),
+      tenon::param("label_separator", "")
+          .doc("separator of classes in a cell of the only label column, such as |: its field is float32 [classes], 1 "
+               "for each class of the row, else 0, for several classes per sample; needs classes; empty: each row has "
+               "one class"),
       tenon::param(kTargets, std::vector<std::string>{})
           .doc("columns with numbers; together they become the field targets, in this order")};
 }
@@ -84,8 +69,15 @@ TableTargets::TableTargets(const Csv& csv, const tenon::Params& params, const st
                                                    " columns; expected one; leave out \"classes\"");
   }
   check_names(labels, !targets.empty(), taken);
-  for (const std::string& name : labels)
-    labels_.push_back({name, number_classes(csv, csv.column(name, "labels"), classes)});
+  const std::string separator = params.text("label_separator");
+  if (!separator.empty()) {
+    if (classes.empty()) require_classes(csv, labels, separator);
+    marked_column_ = labels.front();
+    marked_ = mark_classes(csv, csv.column(labels.front(), "labels"), separator, classes);
+  } else {
+    for (const std::string& name : labels)
+      labels_.push_back({name, number_classes(csv, csv.column(name, "labels"), classes)});
+  }
   std::vector<size_t> columns;
   for (const std::string& name : targets) columns.push_back(csv.column(name, kTargets));
   for (size_t row = 0; row < csv.rows(); ++row) {
@@ -96,6 +88,10 @@ TableTargets::TableTargets(const Csv& csv, const tenon::Params& params, const st
 std::vector<tenon::Field> TableTargets::fields() const {
   std::vector<tenon::Field> fields;
   for (const Labels& labels : labels_) fields.push_back({labels.column, TENON_INT64, {}, "the class, from 0"});
+  if (!marked_column_.empty()) {
+    fields.push_back(
+        {marked_column_, TENON_FLOAT32, {static_cast<int64_t>(marked_.names.size())}, "1 for each class, else 0"});
+  }
   if (target_columns_ > 0) {
     fields.push_back({kTargets, TENON_FLOAT32, {static_cast<int64_t>(target_columns_)}, "the numbers of the columns"});
   }
@@ -110,6 +106,10 @@ std::vector<tenon::ClassNames> TableTargets::class_names() const {
 
 void TableTargets::write(size_t row, const tenon::Sink& sink) const {
   for (const Labels& labels : labels_) sink.put(labels.column, labels.classes.numbers[row]);
+  if (!marked_column_.empty()) {
+    const size_t width = marked_.names.size();
+    std::copy_n(&marked_.marks[row * width], width, sink.slot<float>(marked_column_));
+  }
   if (target_columns_ == 0) return;
   std::copy_n(&targets_[row * target_columns_], target_columns_, sink.slot<float>(kTargets));
 }

@@ -8,23 +8,13 @@
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/shared/csv.h"
+#include "plugins/datasets/shared/label_columns.h"
 
 namespace tables {
 
-struct NumberedClasses {
-  std::vector<std::string> names;  // of the classes 0, 1, ...
-  std::vector<int64_t> numbers;    // by row
-};
-
-// Numbers the classes in the column: by `classes`, or by first appearance if `classes` is empty. Throws
-// tenon::DataError naming file, line and column if a cell is empty or not in `classes`. `lister` completes the message:
-// what lists the classes.
-NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
-                               const std::string& lister = "the parameter \"classes\" lists");
-
 class TableTargets {
  public:
-  // Declares `labels`, `classes` and `targets`.
+  // Declares `labels`, `classes`, `label_separator` and `targets`.
   static std::vector<tenon::Param> schema();
 
   // `taken` holds the names of other fields. Throws tenon::DataError for errors in the table, and tenon::Error for
@@ -32,8 +22,8 @@ class TableTargets {
   // targets.
   TableTargets(const Csv& csv, const tenon::Params& params, const std::vector<std::string>& taken);
 
-  // Returns one int64 field per label column, with the column's name. If there are target columns, also `targets`,
-  // float32 [k].
+  // Returns one int64 field per label column, with the column's name; with `label_separator` float32 [classes]. If
+  // there are target columns, also `targets`, float32 [k].
   std::vector<tenon::Field> fields() const;
   std::vector<tenon::ClassNames> class_names() const;
   void write(size_t row, const tenon::Sink& sink) const;
@@ -45,6 +35,8 @@ class TableTargets {
   };
 
   std::vector<Labels> labels_;
+  std::string marked_column_;  // in place of labels_ with `label_separator`, else empty
+  MarkedClasses marked_;
   size_t target_columns_;
   std::vector<float> targets_;  // [rows, target columns]
 };

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -12,19 +10,19 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/class_names.h"
+#include "framework/formats/unicode.h"
+#include "plugins/datasets/shared/label_columns.h"
+#include "plugins/datasets/shared/warn.h"
+
 namespace table {
 namespace {
 
+using formats::trim;
 using tables::Csv;
 
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::string_view trim(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
 }
 
 bool is_missing(std::string_view cell) {
@@ -39,11 +37,22 @@ bool begins_as_number(std::string_view cell) {
   return begin != std::string_view::npos && text[begin] >= '0' && text[begin] <= '9';
 }
 
-std::optional<int64_t> parse_integer(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+// A number with a sign of currency, comparison or accounting, such as $1,200, (12) or <5. A name such as "#1 hit" is
+// none.
+bool is_written_number(std::string_view cell) {
+  constexpr std::array<std::string_view, 18> kSigns = {"$", "€", "£", "¥", "₹", "<", ">", "=", "≤",
+                                                       "≥", "~", "≈", "±", "(", "+", "-", "−", " "};
+  std::string_view text = trim(cell);
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view sign : kSigns) {
+      if (!text.starts_with(sign)) continue;
+      text.remove_prefix(sign.size());
+      again = true;
+    }
+  }
+  const size_t digit = text.find_first_of("0123456789");
+  return digit <= 1 && text.find_first_not_of("0123456789.,' )%") == std::string_view::npos;
 }
 
 // Returns no value if the cell is missing.
@@ -61,10 +70,16 @@ bool holds_names(const Part& part, size_t column) {
   bool has_value = false;
   for (const size_t row : part.rows) {
     const std::string_view cell = part.csv->cell(row, column);
-    if (begins_as_number(cell)) return false;
+    if (begins_as_number(cell) || is_written_number(cell)) return false;
     has_value |= !is_missing(cell);
   }
   return has_value;
+}
+
+std::string quote(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + '"';
+  return list.empty() ? "none" : list;
 }
 
 [[noreturn]] void refuse_column(const char* parameter, const std::string& column, const char* why) {
@@ -72,18 +87,29 @@ bool holds_names(const Part& part, size_t column) {
                      std::string("parameter \"") + parameter + "\" names the column \"" + column + "\"" + why);
 }
 
+// The name that pandas gives a column without one.
+bool is_index_name(std::string_view name) { return name.starts_with("Unnamed: "); }
+
+// Columns of a parameter. Those of the table are cleaned, too.
+std::vector<std::string> clean(std::vector<std::string> names) {
+  for (std::string& name : names) name = formats::clean_name(name);
+  return names;
+}
+
 std::vector<std::string> choose_columns(const Part& part, const tenon::Params& params) {
   const Csv& csv = *part.csv;
-  const std::string target = params.text("target");
-  const std::string group = params.text("group");
+  std::vector<std::string> targets = params.texts("more_targets");
+  targets.push_back(params.text("target"));
+  targets = clean(std::move(targets));
+  const std::string group = formats::clean_name(params.text("group"));
   if (!group.empty()) csv.column(group, "group");
-  const std::vector<std::string> ignored = params.texts("ignore");
+  const std::vector<std::string> ignored = clean(params.texts("ignore"));
   for (const std::string& name : ignored) csv.column(name, "ignore");
-  const std::vector<std::string> features = params.texts("features");
+  const std::vector<std::string> features = clean(params.texts("features"));
   std::vector<std::string> chosen;
   for (const std::string& name : features) {
     csv.column(name, "features");
-    if (name == target) refuse_column("features", name, ", which is the target; expected other columns");
+    if (contains(targets, name)) refuse_column("features", name, ", which is the target; expected other columns");
     if (name == group) refuse_column("features", name, ", and so does \"group\"; expected it in one of them");
     if (contains(ignored, name))
       refuse_column("features", name, ", and so does \"ignore\"; expected it in one of them");
@@ -92,7 +118,14 @@ std::vector<std::string> choose_columns(const Part& part, const tenon::Params& p
   }
   if (!chosen.empty()) return chosen;
   for (const std::string& name : csv.columns()) {
-    if (name != target && name != group && !contains(ignored, name)) chosen.push_back(name);
+    if (contains(targets, name) || name == group || contains(ignored, name)) continue;
+    if (is_index_name(name)) {
+      datasets::warn(part.path + ": the column \"" + name +
+                     "\" is an index that pandas wrote and read again; it is not a feature; write the table with "
+                     "to_csv(..., index=False), or list the column in the parameter \"features\"");
+      continue;
+    }
+    chosen.push_back(name);
   }
   if (chosen.empty()) {
     throw tenon::DataError(
@@ -104,17 +137,6 @@ std::vector<std::string> choose_columns(const Part& part, const tenon::Params& p
 }
 
 }  // namespace
-
-std::vector<std::string> sort_names(std::vector<std::string> names) {
-  const bool are_integers =
-      std::all_of(names.begin(), names.end(), [](const std::string& name) { return parse_integer(name).has_value(); });
-  std::sort(names.begin(), names.end(), [&](const std::string& a, const std::string& b) {
-    // `1` and `01` are equal as integers, but are two names.
-    return are_integers ? std::pair(parse_integer(a), a) < std::pair(parse_integer(b), b) : a < b;
-  });
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
 
 Scale measure_scale(const std::vector<double>& values) {
   const auto count = static_cast<double>(values.size());
@@ -155,7 +177,7 @@ FeatureColumns::FeatureColumns(const Part& training, const tenon::Params& params
       standardizes_(params.boolean("standardize")),
       max_categories_(static_cast<size_t>(params.integer("max_categories"))) {
   const std::vector<std::string> names = choose_columns(training, params);
-  const std::vector<std::string> categorical = params.texts("categorical");
+  const std::vector<std::string> categorical = clean(params.texts("categorical"));
   for (const std::string& name : categorical) {
     training.csv->column(name, "categorical");
     if (!contains(names, name))
@@ -167,15 +189,70 @@ FeatureColumns::FeatureColumns(const Part& training, const tenon::Params& params
   }
 }
 
+FeatureColumns::FeatureColumns(TextReader& reader, const tenon::Params& params)
+    : learned_from_("the training data"),
+      fills_missing_(params.text("missing") == "mean"),
+      standardizes_(reader.number() == 1),
+      max_categories_(static_cast<size_t>(params.integer("max_categories"))) {
+  if (standardizes_ != params.boolean("standardize"))
+    throw tenon::Error(TENON_INVALID_ARGUMENT, std::string("standardize is ") + (standardizes_ ? "false" : "true") +
+                                                   ", and " + (standardizes_ ? "true" : "false") +
+                                                   " for the training data; expected the same");
+  columns_.resize(reader.number());
+  for (Column& column : columns_) {
+    column.name = reader.text();
+    column.categories.resize(reader.number());
+    for (std::string& category : column.categories) category = reader.text();
+    column.scale.mean = reader.floating();
+    column.scale.deviation = reader.floating();
+    column.fill = reader.floating();
+    width_ += std::max<size_t>(column.categories.size(), 1);
+  }
+  refuse_other_columns(params);
+}
+
+// The parameters may name the columns that the training data have.
+void FeatureColumns::refuse_other_columns(const tenon::Params& params) const {
+  std::vector<std::string> names, categorical;
+  for (const Column& column : columns_) {
+    names.push_back(column.name);
+    if (!column.categories.empty()) categorical.push_back(column.name);
+  }
+  const auto refuse = [](const char* parameter, const std::string& found, const std::string& of_training) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, std::string("parameter \"") + parameter + "\" names " + found +
+                                                   ", and the training data have " + of_training +
+                                                   "; expected the same as for the training data");
+  };
+  const std::vector<std::string> features = params.texts("features");
+  if (!features.empty() && features != names) refuse("features", quote(features), quote(names));
+  for (const std::string& name : params.texts("ignore"))
+    if (contains(names, name)) refuse("ignore", quote({name}), "it as a feature");
+  for (const std::string& name : params.texts("categorical"))
+    if (!contains(categorical, name)) refuse("categorical", quote({name}), quote(categorical));
+}
+
+void FeatureColumns::write(TextWriter& writer) const {
+  writer.add(size_t{standardizes_});
+  writer.add(columns_.size());
+  for (const Column& column : columns_) {
+    writer.add(column.name);
+    writer.add_all(column.categories);
+    writer.add(column.scale.mean);
+    writer.add(column.scale.deviation);
+    writer.add(column.fill);
+  }
+}
+
 FeatureColumns::Column FeatureColumns::fit(const Part& training, const std::string& name, bool is_categorical) const {
   const Csv& csv = *training.csv;
   const size_t column = csv.column(name, "features");
   const std::string place = training.path + ": column \"" + name + '"';
   Column learned = {name, {}};
   if (is_categorical || holds_names(training, column)) {
+    const std::vector<std::string> all = tables::read_names(csv, column);
     std::vector<std::string> names;
-    for (const size_t row : training.rows) names.emplace_back(csv.cell(row, column));
-    learned.categories = sort_names(std::move(names));
+    for (const size_t row : training.rows) names.push_back(all[row]);
+    learned.categories = formats::sort_names(std::move(names));
     if (learned.categories.size() <= max_categories_) return learned;
     throw tenon::DataError(place + " has " + std::to_string(learned.categories.size()) +
                            " categories in the training rows; expected at most " + std::to_string(max_categories_) +
@@ -225,8 +302,12 @@ std::vector<size_t> FeatureColumns::find_columns(const Part& part) const {
 }
 
 void FeatureColumns::append_categories(const Column& column, std::string_view cell, Features& features) const {
-  for (const std::string& category : column.categories) features.numbers.push_back(category == cell ? 1.0f : 0.0f);
-  features.unknown += !contains(column.categories, cell);
+  const std::string name = formats::clean_name(cell);
+  for (const std::string& category : column.categories) features.numbers.push_back(category == name ? 1.0f : 0.0f);
+  if (contains(column.categories, name)) return;
+  constexpr size_t kMostExamples = 3;
+  if (features.unknown++ < kMostExamples)
+    features.unknown_examples.push_back(column.name + " \"" + std::string(cell) + '"');
 }
 
 void FeatureColumns::append_number(const Column& column, const Csv& csv, size_t row, size_t place,

@@ -10,6 +10,7 @@
 #include <tenon/params.hpp>
 
 #include "plugins/datasets/shared/csv.h"
+#include "plugins/datasets/table/learned_text.h"
 
 namespace table {
 
@@ -19,9 +20,6 @@ struct Part {
   std::shared_ptr<const tables::Csv> csv;
   std::vector<size_t> rows;
 };
-
-// Returns each name once, sorted by value if all names are integers, else in byte order.
-std::vector<std::string> sort_names(std::vector<std::string> names);
 
 struct Scale {
   double mean = 0;
@@ -43,6 +41,10 @@ class FeatureColumns {
   // or with too many categories, or no feature. Throws tenon::Error for parameters that contradict each other.
   FeatureColumns(const Part& training, const tenon::Params& params);
 
+  // As those that write() wrote. Throws tenon::Error if the parameters contradict them.
+  FeatureColumns(TextReader& reader, const tenon::Params& params);
+  void write(TextWriter& writer) const;
+
   // Returns the number of features per sample: one per number column, and one per category.
   size_t width() const { return width_; }
 
@@ -50,6 +52,7 @@ class FeatureColumns {
     std::vector<float> numbers;  // [rows, width]
     size_t filled = 0;           // missing numbers replaced by the mean
     size_t unknown = 0;          // cells with a category that no training row has: all features are 0
+    std::vector<std::string> unknown_examples = {};  // up to three: `origin "Mars"`
   };
 
   // Encodes a table that has the same columns in any order. Throws tenon::DataError naming file, line and column: a
@@ -67,6 +70,7 @@ class FeatureColumns {
     double fill = 0;  // replaces a missing number
   };
 
+  void refuse_other_columns(const tenon::Params& params) const;
   Column fit(const Part& training, const std::string& name, bool is_categorical) const;
   std::vector<size_t> find_columns(const Part& part) const;
   void append_categories(const Column& column, std::string_view cell, Features& features) const;

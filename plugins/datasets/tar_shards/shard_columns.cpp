@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/npy.h"
 
 namespace tar_shards {
@@ -27,13 +28,6 @@ std::string_view peek_text(TarReader& reader, const TarMember& member, uint64_t 
   }
   const std::span<const uint8_t> bytes = reader.peek(member, member.size);
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::string_view trim(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
 }  // namespace
@@ -84,7 +78,7 @@ std::vector<int64_t> ArrayColumn::shape_of(size_t sample) const {
 
 LabelColumn::LabelColumn(const ShardField& field, const std::vector<std::string>& classes) : json_key_(field.json_key) {
   for (const std::string& name : classes) {
-    if (classes_.emplace(name, static_cast<int64_t>(classes_.size())).second) continue;
+    if (classes_.emplace(formats::clean_name(name), static_cast<int64_t>(classes_.size())).second) continue;
     throw tenon::Error(TENON_INVALID_ARGUMENT,
                        "parameter \"classes\" has \"" + name + "\" twice; expected each class once");
   }
@@ -95,7 +89,7 @@ void LabelColumn::add(TarReader& reader, const TarMember& member, const std::str
     numbers_.push_back(read_json(peek_text(reader, member, kMaxJson, place), place));
     return;
   }
-  const std::string text(trim(peek_text(reader, member, kMaxLabel, place)));
+  const std::string text(formats::trim(peek_text(reader, member, kMaxLabel, place)));
   if (!classes_.empty()) {
     numbers_.push_back(number_of_class(text, place));
     return;
@@ -125,7 +119,7 @@ int64_t LabelColumn::read_json(std::string_view text, const std::string& place) 
 }
 
 int64_t LabelColumn::number_of_class(const std::string& name, const std::string& place) const {
-  const auto found = classes_.find(name);
+  const auto found = classes_.find(formats::clean_name(name));
   if (found != classes_.end()) return found->second;
   throw tenon::DataError(place + ": \"" + printable(name.substr(0, 40)) + "\" is none of the " +
                          std::to_string(classes_.size()) + " classes that the parameter \"classes\" lists");

@@ -1,19 +1,17 @@
 #include "plugins/datasets/tar_shards/shard_fields.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
 #include <tenon/error.hpp>
 
+#include "plugins/datasets/shared/image_names.h"
+
 namespace tar_shards {
 namespace {
 
 using Kind = ShardField::Kind;
-
-constexpr std::array<std::string_view, 10> kImages = {"jpg", "jpeg", "jpe", "png", "webp",
-                                                      "tif", "tiff", "bmp", "ppm", "pgm"};
 
 std::string_view after_last_dot(std::string_view extension) {
   const size_t dot = extension.rfind('.');
@@ -23,7 +21,7 @@ std::string_view after_last_dot(std::string_view extension) {
 std::optional<Kind> kind_of(std::string_view extension, bool has_key) {
   const std::string_view last = after_last_dot(extension);
   if (has_key) return last == "json" ? std::optional(Kind::label) : std::nullopt;
-  if (std::find(kImages.begin(), kImages.end(), last) != kImages.end()) return Kind::image;
+  if (datasets::is_image_extension(last)) return Kind::image;
   if (last == "npy") return Kind::array;
   if (last == "cls") return Kind::label;
   return std::nullopt;

@@ -35,6 +35,25 @@ std::string describe(const std::string& path, const TarMember& member) {
   return path + ": member \"" + printable(member.name) + "\" at byte " + std::to_string(member.content);
 }
 
+// "2024.jpg" in "photo.2024.jpg" and "final.jpg" in "photo.final.jpg": the latter may be meant as a field.
+std::string explain_dots(const std::string& key, const std::vector<std::string>& extensions) {
+  const auto has_dot = [](const std::string& extension) { return extension.find('.') != std::string::npos; };
+  const auto found = std::find_if(extensions.begin(), extensions.end(), has_dot);
+  if (found == extensions.end()) return "";
+  return "; the name of a sample ends at its first dot, so \"" + printable(key) + '.' + printable(*found) +
+         "\" is the member ." + printable(*found) + " of \"" + printable(key) +
+         "\"; replace other dots in the names of samples, for example by _";
+}
+
+// Whether the members of one sample are probably those of several: they differ in a number.
+bool are_several_samples(const std::vector<std::string>& extensions) {
+  const auto is_numbered = [](const std::string& extension) {
+    const size_t dot = extension.rfind('.');
+    return dot != std::string::npos && extension.find_first_not_of("0123456789.-_") >= dot;
+  };
+  return std::count_if(extensions.begin(), extensions.end(), is_numbered) > 1;
+}
+
 size_t count_of(const ShardIndex::Column& column) {
   return std::visit([](const auto& kind) { return kind.size(); }, column);
 }
@@ -62,8 +81,8 @@ ShardIndex::ShardIndex(const std::vector<std::string>& paths, const std::vector<
 }
 
 void ShardIndex::add_fields(const std::vector<std::string>& texts, const std::vector<std::string>& classes) {
-  const std::vector<std::string> there = texts.empty() ? list_first_extensions() : std::vector<std::string>();
-  for (ShardField& field : texts.empty() ? guess_fields(there) : parse_fields(texts)) {
+  const Group first = texts.empty() ? read_first_sample() : Group();
+  for (ShardField& field : texts.empty() ? guess(first) : parse_fields(texts)) {
     Column column = ImageColumn();
     if (field.kind == ShardField::Kind::array) column = ArrayColumn();
     if (field.kind == ShardField::Kind::label) column = LabelColumn(field, classes);
@@ -75,24 +94,38 @@ void ShardIndex::add_fields(const std::vector<std::string>& texts, const std::ve
                          "list some of them in the parameter \"fields\"");
   if (!fields_.empty()) return;
   std::string found;
-  for (const std::string& extension : there) found += (found.empty() ? "." : ", .") + extension;
+  for (const std::string& extension : first.extensions) found += (found.empty() ? "." : ", .") + extension;
   throw tenon::DataError(shards_.front().path() + ": its first sample has " + (found.empty() ? "no member" : found) +
                          "; expected an image, .npy or .cls; list the fields in the parameter \"fields\"");
 }
 
-std::vector<std::string> ShardIndex::list_first_extensions() const {
+std::vector<ShardField> ShardIndex::guess(const Group& first) {
+  try {
+    return guess_fields(first.extensions);
+  } catch (const tenon::Error& error) {
+    throw tenon::Error(error.status(), error.what() + explain_dots(first.key, first.extensions));
+  }
+}
+
+ShardIndex::Group ShardIndex::read_first_sample() const {
   for (const ShardFile& shard : shards_) {
     TarReader reader(shard);
     Group group;
+    bool is_only = true;
     while (const std::optional<TarMember> member = reader.next()) {
       const std::optional<SplitName> name = split_name(member->name);
       if (!name) continue;
-      if (!group.extensions.empty() && name->key != group.key) break;
+      is_only = group.extensions.empty() || name->key == group.key;
+      if (!is_only) break;
       group.key = name->key;
       auto& known = group.extensions;
       if (std::find(known.begin(), known.end(), name->extension) == known.end()) known.push_back(name->extension);
     }
-    if (!group.extensions.empty()) return group.extensions;
+    if (is_only && are_several_samples(group.extensions))
+      throw tenon::DataError(shard.path() + ": all its members are of one sample, \"" + printable(group.key) + '"' +
+                             explain_dots(group.key, group.extensions) +
+                             ", or list the fields in the parameter \"fields\"");
+    if (!group.extensions.empty()) return group;
   }
   throw tenon::DataError(shards_.front().path() + ": holds no sample" +
                          (shards_.size() > 1 ? ", and neither do the other shards" : "") +
@@ -165,7 +198,8 @@ void ShardIndex::finish(const Group& group, const ShardFile& shard, std::vector<
     throw tenon::DataError(shard.path() + ": the sample \"" + printable(group.key) + "\" at byte " +
                            std::to_string(group.begin) + " has " + found + "; expected " +
                            field.field.describe_members() + " for the field \"" + field.field.name +
-                           "\"; the members of a sample must be adjacent; create the archive with tar --sort=name");
+                           "\"; the members of a sample must be adjacent; create the archive with tar --sort=name" +
+                           explain_dots(group.key, group.extensions));
   }
   keys_ += group.key;
   key_ends_.push_back(keys_.size());

@@ -43,7 +43,8 @@ class ShardIndex {
 
  private:
   struct Group;
-  std::vector<std::string> list_first_extensions() const;
+  static std::vector<ShardField> guess(const Group& first);
+  Group read_first_sample() const;
   void add_fields(const std::vector<std::string>& texts, const std::vector<std::string>& classes);
   void add_shard(const ShardFile& shard);
   void add_member(TarReader& reader, const TarMember& member, Group& group);

@@ -4,11 +4,11 @@
 #include <charconv>
 #include <filesystem>
 #include <string_view>
-#include <system_error>
 
 #include <tenon/error.hpp>
 
 #include "plugins/datasets/shared/list_folder.h"
+#include "plugins/datasets/shared/path_pattern.h"
 
 namespace tar_shards {
 namespace {
@@ -104,8 +104,10 @@ std::vector<std::string> expand(const std::string& text, const std::string& path
 
 std::vector<std::string> list_shards(const std::string& path) {
   if (datasets::is_folder(path)) return list_folder(path);
-  std::error_code refused;  // reported when the shard is opened
-  return fs::exists(path, refused) ? std::vector<std::string>{path} : expand(path, path);
+  const auto [existing, pattern] = datasets::split_pattern(path);
+  std::vector<std::string> shards = expand(pattern, path);
+  for (std::string& shard : shards) shard.insert(0, existing);
+  return shards;
 }
 
 }  // namespace tar_shards

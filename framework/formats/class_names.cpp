@@ -1,0 +1,132 @@
+#include "framework/formats/class_names.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "framework/formats/unicode.h"
+
+namespace formats {
+namespace {
+
+template <class Number>
+std::optional<Number> parse(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);  // std::from_chars accepts none
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(static_cast<double>(number)))
+    return std::nullopt;
+  return number;
+}
+
+template <class Number>
+bool sort_by(std::vector<std::string>& names) {
+  std::vector<std::pair<Number, std::string>> numbers;
+  for (const std::string& name : names) {
+    const std::optional<Number> number = parse<Number>(name);
+    if (!number) return false;
+    numbers.emplace_back(*number, name);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  for (size_t i = 0; i < names.size(); ++i) names[i] = std::move(numbers[i].second);
+  return true;
+}
+
+// "[0, 2]" as Python prints lists.
+std::string_view without_brackets(std::string_view text) {
+  const bool has_brackets =
+      text.size() > 1 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
+  return has_brackets ? text.substr(1, text.size() - 2) : text;
+}
+
+}  // namespace
+
+bool sort_numbers(std::vector<std::string>& names) {
+  // Doubles do not distinguish large integers.
+  return sort_by<int64_t>(names) || sort_by<double>(names);
+}
+
+std::vector<std::string> sort_names(std::vector<std::string> names) {
+  if (!sort_numbers(names)) std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::optional<std::vector<std::string>> sort_numbers_as_text(const std::vector<std::string>& names) {
+  std::vector<std::string> by_value = names, as_text = names;
+  std::sort(as_text.begin(), as_text.end());
+  if (!sort_numbers(by_value) || by_value == as_text) return std::nullopt;
+  return as_text;
+}
+
+std::string NameCleaner::clean(std::string_view name) {
+  const std::string_view trimmed = trim(name);
+  std::string cleaned = compose(trimmed);
+  if (cleaned == name) return cleaned;
+  constexpr size_t kMost = 3;
+  ++changed_;
+  has_other_form_ |= cleaned != trimmed;
+  const std::string example = '"' + std::string(name) + '"';
+  if (examples_.size() < kMost && std::find(examples_.begin(), examples_.end(), example) == examples_.end())
+    examples_.push_back(example);
+  return cleaned;
+}
+
+std::string NameCleaner::describe_changes() const {
+  if (changed_ == 0) return "";
+  return std::to_string(changed_) + (changed_ == 1 ? " name has" : " names have") + " blanks around " +
+         (changed_ == 1 ? "it" : "them") +
+         (has_other_form_ ? ", or letters that are apart from their accents (NFD)" : "") + ", such as " +
+         list_briefly(examples_) + "; each is read as the name " +
+         (has_other_form_ ? "without blanks, in composed form (NFC)" : "without blanks");
+}
+
+std::string list_briefly(const std::vector<std::string>& names) {
+  constexpr size_t kFirst = 5;
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i == kFirst && names.size() > kFirst + 1) {
+      text += ", ...";
+      i = names.size() - 1;
+    }
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return text;
+}
+
+std::optional<ListedClasses> find_listed_classes(const std::vector<std::string>& names) {
+  for (const char separator : {'|', ';', ',', ' '}) {
+    std::map<std::string, size_t, std::less<>> uses;  // of each part, also of names without the separator
+    std::vector<std::pair<const std::string*, std::vector<std::string>>> lists;
+    for (const std::string& name : names) {
+      std::vector<std::string> parts = split_classes(without_brackets(name), {&separator, 1});
+      for (const std::string& part : parts) ++uses[part];
+      if (parts.size() > 1) lists.emplace_back(&name, std::move(parts));
+    }
+    for (const auto& [name, parts] : lists) {
+      const bool are_numbers =
+          std::all_of(parts.begin(), parts.end(), [](const auto& part) { return parse<int64_t>(part).has_value(); });
+      // "ice cream" and "cream" are names; "Salmon, fresh" and "Salmon, smoked" are, too.
+      const bool is_shared = (separator == '|' || separator == ';') &&
+                             std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return uses[part] > 1; });
+      if (are_numbers || is_shared) return ListedClasses{*name, separator};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> split_classes(std::string_view cell, std::string_view separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= cell.size();) {
+    const size_t end = std::min(cell.find(separator, begin), cell.size());
+    if (std::string part = clean_name(cell.substr(begin, end - begin)); !part.empty()) parts.push_back(std::move(part));
+    begin = end + separator.size();
+  }
+  return parts;
+}
+
+}  // namespace formats

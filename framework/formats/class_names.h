@@ -1,0 +1,50 @@
+// The order of class names, and names that hold several classes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace formats {
+
+// Sorts names by value if all are finite numbers: "2" before "10", and "1.0" before "10.0". Names of equal value are
+// sorted by their bytes. Returns whether all are numbers. Leaves others as they are.
+bool sort_numbers(std::vector<std::string>& names);
+
+// Returns each name once, sorted by value if all are numbers, else by bytes.
+std::vector<std::string> sort_names(std::vector<std::string> names);
+
+// The same names as text, as torchvision's ImageFolder sorts them, if all are numbers and the two orders differ.
+std::optional<std::vector<std::string>> sort_numbers_as_text(const std::vector<std::string>& names);
+
+// Cleans names (unicode.h), and counts those that change.
+class NameCleaner {
+ public:
+  std::string clean(std::string_view name);
+  // For example `2 names have blanks around them, such as " cat"; they are read without them`. "" if no name changed.
+  std::string describe_changes() const;
+
+ private:
+  size_t changed_ = 0;
+  bool has_other_form_ = false;
+  std::vector<std::string> examples_;  // at most three
+};
+
+// "0, 1, 2, ..., 11": at most six names.
+std::string list_briefly(const std::vector<std::string>& names);
+
+// A name that lists several classes.
+struct ListedClasses {
+  std::string name;
+  char separator;
+};
+
+// Finds a name such as "cat|dog" with parts that are probably classes: all parts are whole numbers ("1 3", "[0, 2]"),
+// or a part is a name by itself or part of another name.
+std::optional<ListedClasses> find_listed_classes(const std::vector<std::string>& names);
+
+// The parts of a cell, each cleaned (unicode.h) and not empty.
+std::vector<std::string> split_classes(std::string_view cell, std::string_view separator);
+
+}  // namespace formats
