@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/support/collected_warnings.h"
 #include "framework/support/error.h"
 #include "framework/support/printable.h"
 #include "framework/support/terminal/terminal.h"
@@ -50,6 +51,23 @@ class RunLogSink : public spdlog::sinks::base_sink<std::mutex> {
  private:
   std::vector<spdlog::details::log_msg_buffer> kept_;
   std::unique_ptr<spdlog::sinks::basic_file_sink_st> file_;
+};
+
+class WarningSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::vector<std::string> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(warnings_, {});
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    if (line.level == spdlog::level::warn) warnings_.emplace_back(line.payload.data(), line.payload.size());
+  }
+  void flush_() override {}
+
+ private:
+  std::vector<std::string> warnings_;
 };
 
 class JsonLines final : public spdlog::formatter {
@@ -94,6 +112,7 @@ class TextLines final : public spdlog::formatter {
 
 struct RunLog {
   std::shared_ptr<RunLogSink> file = std::make_shared<RunLogSink>();
+  std::shared_ptr<WarningSink> warnings = std::make_shared<WarningSink>();
   spdlog::logger logger{"tenon"};
   TerminalFormat format = TerminalFormat::text;
 
@@ -102,7 +121,8 @@ struct RunLog {
     auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
     terminal->set_level(spdlog::level::warn);
     terminal->set_formatter(std::make_unique<TextLines>(""));
-    logger.sinks() = {std::move(terminal), file};
+    warnings->set_level(spdlog::level::off);
+    logger.sinks() = {std::move(terminal), file, warnings};
     logger.set_level(spdlog::level::debug);
     logger.flush_on(spdlog::level::info);  // there are few lines, and users that follow the file need them immediately
   }
@@ -136,6 +156,13 @@ void log_errors_only(std::string_view name) {
   else
     terminal->set_formatter(std::make_unique<TextLines>(std::string(name)));
 }
+
+void collect_warnings() {
+  run_log().logger.sinks().front()->set_level(spdlog::level::err);
+  run_log().warnings->set_level(spdlog::level::warn);
+}
+
+std::vector<std::string> take_warnings() { return run_log().warnings->take(); }
 
 // The logger applies the level of a sink, and catches its errors.
 void log_warning_of_any_rank(std::string_view message) try {

@@ -27,6 +27,8 @@ class Arguments {
   // Whether the option is given or has a default.
   bool has(const std::string& option) const { return options_.count(option) > 0; }
 
+  bool is_given(const std::string& option) const { return has(option) && !options_[option].defaulted(); }
+
   // The value of an option, or `otherwise` if it is not given and has no default.
   template <class T>
   T get(const std::string& option, T otherwise = {}) const {

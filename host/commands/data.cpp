@@ -1,12 +1,9 @@
 // `host data`: shows the samples of a dataset and times its loader without a model.
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "framework/artifacts/drawing/contact_sheet.h"
@@ -15,20 +12,21 @@
 #include "framework/plugins/calls/ports.h"
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/reporting/terminal/write_output.h"
+#include "framework/support/collected_warnings.h"
 #include "framework/support/error.h"
 #include "framework/support/print_count.h"
 #include "host/command_line/command.h"
+#include "host/data/print_data_report.h"
+#include "host/data/time_loader.h"
 #include "host/process/signals.h"
 #include "host/training/open_run.h"
+#include "host/training/use_weights.h"
 
 namespace tenon::host {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
-
-double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 std::string print_field_shape(const std::vector<int64_t>& shape) {
   std::string text;
@@ -96,73 +94,6 @@ class Sheet {
   std::vector<std::vector<std::byte>> copies_;
 };
 
-struct Timing {
-  double first_batch_s = 0;  // includes the start of the threads
-  double seconds = 0;
-  int64_t samples = 0;
-  int64_t batches = 0;
-  int64_t bytes = 0;
-  data::LoaderTimes times = {};
-};
-
-int64_t count_bytes(const plugins::Dataset& dataset, const data::Batch& batch) {
-  int64_t bytes = 0;
-  for (size_t k = 0; k < batch.fields.size(); ++k) {
-    int64_t field = static_cast<int64_t>(dataset.fields()[k].element_bytes);
-    for (const int64_t extent : batch.fields[k].shape) field *= extent;
-    bytes += field;
-  }
-  return bytes;
-}
-
-// Reads epochs until the time is over. Timing begins with the second batch: the first one waits for the threads.
-Timing time_loader(data::Feed& feed, double seconds, double step_s) {
-  Timing timing;
-  auto begin = Clock::now();
-  data::LoaderTimes before{};
-  bool is_first = true;
-  for (int64_t epoch = 1; is_first || timing.seconds < seconds; ++epoch) {
-    feed.start(epoch);
-    while (const data::Batch* batch = feed.next()) {
-      const auto taken = Clock::now();
-      if (is_first) {
-        timing.first_batch_s = seconds_since(begin);
-        before = feed.loader().times();
-        begin = taken;
-        is_first = false;
-      } else {
-        ++timing.batches;
-        timing.samples += batch->size;
-        timing.bytes += count_bytes(feed.dataset(), *batch);
-      }
-      if (step_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(step_s));
-      timing.seconds = seconds_since(begin);
-      if (timing.seconds >= seconds || stop_signal() != 0) break;
-    }
-    if (stop_signal() != 0) break;
-  }
-  timing.times = feed.loader().times() - before;
-  return timing;
-}
-
-Json describe_timing(const Timing& timing, int64_t workers) {
-  const data::LoaderTimes& times = timing.times;
-  const double samples = static_cast<double>(std::max<int64_t>(timing.samples, 1));
-  const double thread_s = times.reading_s + times.completing_s + times.idle_s;
-  Json json{{"seconds", timing.seconds},
-            {"first_batch_s", timing.first_batch_s},
-            {"samples", timing.samples},
-            {"batches", timing.batches},
-            {"bytes", timing.bytes},
-            {"samples_per_s", static_cast<double>(timing.samples) / timing.seconds},
-            {"bytes_per_s", static_cast<double>(timing.bytes) / timing.seconds},
-            {"read_ms_per_sample", 1e3 * times.reading_s / samples},
-            {"complete_ms_per_sample", 1e3 * times.completing_s / samples},
-            {"wait_share", times.waiting_s / timing.seconds}};
-  if (workers > 0) json["busy_share"] = thread_s > 0 ? 1 - times.idle_s / thread_s : 0;
-  return json;
-}
-
 void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
                 const Json& fields, const Json& timing) {
   reporting::write_output(
@@ -216,8 +147,9 @@ void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
 po::options_description make_data_options() {
   po::options_description options = run_file_options();
   auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME")->default_value("train"),
-      "dataset: train, validation, test, validation/NAME or test/NAME");
+  add("data", po::value<std::string>()->value_name("NAME"),
+      "dataset: train, validation, test, validation/NAME or test/NAME; default: train, or with --all each of them");
+  add("all", "read every sample once; list the shapes, values and classes, and what is wrong");
   add("seconds", po::value<double>()->value_name("N")->default_value(5, "5"),
       "how long to time the loader; 0 skips the timing");
   add("step-ms", po::value<double>()->value_name("N")->default_value(0, "0"),
@@ -234,19 +166,47 @@ double read_duration(const Arguments& arguments, const std::string& option) {
   return duration;
 }
 
+int check_all(const Arguments& arguments) {
+  for (const char* option : {"sheet", "seconds", "step-ms", "samples"})
+    if (arguments.is_given(option))
+      arguments.refuse(std::string("--") + option + " is given with --all", "one of the two");
+  const OpenedRun run = open_run(arguments.run_file(), Computes::no);
+  std::vector<const config::NamedDataset*> datasets;
+  if (arguments.has("data")) {
+    datasets.push_back(&find_dataset(run.plan, arguments.text("data")));
+  } else {
+    datasets.push_back(&run.plan.data.train);
+    for (const auto* others : {&run.plan.data.validation, &run.plan.data.test})
+      for (const config::NamedDataset& other : *others) datasets.push_back(&other);
+  }
+  catch_stop_signals();
+  support::collect_warnings();
+  const DataReport report = check_data(run, datasets);
+  if (arguments.wants_json())
+    reporting::write_output_json(describe_data_report(report));
+  else
+    print_data_report(report);
+  return stop_signal() != 0 ? 128 + stop_signal() : report.exit_code;
+}
+
 int show_data(const Arguments& arguments) {
+  if (arguments.has("all")) return check_all(arguments);
   const double seconds = read_duration(arguments, "seconds"), step_ms = read_duration(arguments, "step-ms");
   const int64_t samples = arguments.count("samples", 1);
   const std::string page = arguments.text("sheet");
   const OpenedRun run = open_run(arguments.run_file(), Computes::no);
   catch_stop_signals();
-  const config::NamedDataset& named = find_dataset(run.plan, arguments.text("data"));
+  support::collect_warnings();
+  config::NamedDataset named = find_dataset(run.plan, arguments.get<std::string>("data", "train"));
+  use_training_data(named, run.plan, run.catalogue);
   plugins::prepare_dataset(run.catalogue.find(config::ComponentKind::dataset, named.use), named);
   data::Feed feed(run.catalogue, run.plan, named);
   if (!page.empty()) write_sheet(feed, samples, page);
-  Timing timing;
+  LoaderTiming timing;
   if (seconds > 0) timing = time_loader(feed, seconds, step_ms / 1e3);
 
+  std::vector<Finding> findings;
+  add_warnings(named.name, findings);
   const Json fields = describe_fields(feed.dataset());
   const Json loader_timing = seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
   if (arguments.wants_json()) {
@@ -259,26 +219,31 @@ int show_data(const Arguments& arguments) {
                    {"fields", fields},
                    {"class_names", feed.class_names()},
                    {"skipped_samples", feed.skipped()},
-                   {"loader", loader_timing}};
+                   {"loader", loader_timing},
+                   {"findings", describe_findings(findings)}};
     reporting::write_output_json(all);
   } else {
     print_text(feed.dataset(), feed, run.plan.data, fields, loader_timing);
     if (!page.empty()) reporting::write_output("samples rendered to %s\n", page.c_str());
+    if (!findings.empty()) print_findings(findings);
   }
   return stop_signal() != 0 ? 128 + stop_signal() : 0;
 }
 
 }  // namespace
 
-extern const Command data_command{.name = "data",
-                                  .arguments = "",
-                                  .needed = "--config FILE",
-                                  .purpose = "show the samples of a dataset and time its loader",
-                                  .details =
-                                      "Shows the first samples of a dataset with their dtypes, shapes and ranges. "
-                                      "Times the loader without a model. --sheet renders the samples to a page.",
-                                  .page = "guides/data.md",
-                                  .make_options = make_data_options,
-                                  .run = show_data};
+extern const Command data_command{
+    .name = "data",
+    .arguments = "",
+    .needed = "--config FILE",
+    .purpose = "show the samples of a dataset and time its loader",
+    .details =
+        "Shows the first samples of a dataset with their dtypes, shapes and ranges. "
+        "Times the loader without a model. --sheet renders the samples to a page. --all reads "
+        "every sample of every dataset once instead, and lists what is wrong: exit code "
+        "4 if a sample cannot be read.",
+    .page = "guides/data.md",
+    .make_options = make_data_options,
+    .run = show_data};
 
 }  // namespace tenon::host

@@ -1,0 +1,228 @@
+#include "host/data/check_data.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "framework/data/feed.h"
+#include "framework/plugins/components/prepare_dataset.h"
+#include "framework/support/collected_warnings.h"
+#include "framework/support/error.h"
+#include "framework/support/print_count.h"
+#include "host/process/signals.h"
+
+namespace tenon::host {
+
+namespace {
+
+using data::FieldSummary;
+using data::SampleList;
+
+// One sample at a time, so that a batch has the shape of its sample, and in the order of the dataset.
+config::RunPlan plan_reading(const config::RunPlan& plan) {
+  config::RunPlan reading = plan;
+  config::DataSection& data = reading.data;
+  data.batch_size = data.validation_batch_size = 1;
+  data.prefetch = 64;
+  data.shuffle = data.drop_last = false;
+  data.sampler = config::SamplerKind::uniform;
+  data.repeated_augmentation = 1;
+  data.limit_batches = data.validation_limit_batches = data.test_limit_batches = 0;
+  data.on_error = config::OnError::skip;
+  return reading;
+}
+
+// A line on the terminal that is drawn again. Draws nothing elsewhere.
+class ProgressLine {
+ public:
+  ProgressLine(std::string name, int64_t total) : name_(std::move(name)), total_(total) {}
+  ~ProgressLine() {
+    if (is_drawn_) std::fputs("\r\033[K", stderr);
+  }
+  ProgressLine(const ProgressLine&) = delete;
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(int64_t done) {
+    const auto now = std::chrono::steady_clock::now();
+    if (!is_terminal_ || now < next_) return;
+    next_ = now + std::chrono::milliseconds(100);
+    is_drawn_ = true;
+    std::fprintf(stderr, "\r\033[K%s: %lld of %s", name_.c_str(), static_cast<long long>(done),
+                 support::print_count(total_, "sample").c_str());
+  }
+
+ private:
+  std::string name_;
+  int64_t total_;
+  bool is_terminal_ = isatty(STDERR_FILENO) == 1;
+  bool is_drawn_ = false;
+  std::chrono::steady_clock::time_point next_;
+};
+
+std::string name_sample(const plugins::Dataset& dataset, int64_t sample) {
+  return dataset.names_samples() ? dataset.name_sample(sample) : "sample " + std::to_string(sample);
+}
+
+// "3 samples (a.png, b.png, c.png)".
+std::string describe_samples(const plugins::Dataset& dataset, const SampleList& samples) {
+  std::string text = support::print_count(samples.count, "sample") + " (";
+  for (size_t i = 0; i < samples.first.size(); ++i)
+    text += (i == 0 ? "" : ", ") + name_sample(dataset, samples.first[i]);
+  return text + (samples.count > std::ssize(samples.first) ? ", ...)" : ")");
+}
+
+std::string print_shape(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
+  return "[" + text + "]";
+}
+
+// The names of the classes that no sample has, or their numbers; at most ten.
+std::string list_missing_classes(const FieldSummary& field, const config::ClassNames& names) {
+  const auto named = names.find(field.field().name);
+  std::string text;
+  int64_t missing = 0;
+  for (size_t i = 0; i < field.class_samples().size(); ++i) {
+    if (field.class_samples()[i] > 0 || ++missing > 10) continue;
+    text += (text.empty() ? "" : ", ") + (named == names.end() ? std::to_string(i) : '"' + named->second[i] + '"');
+  }
+  return missing > 10 ? text + " and " + std::to_string(missing - 10) + " more" : text;
+}
+
+std::vector<std::string> find_suspicious(const plugins::Dataset& dataset, const FieldSummary& field, bool is_training,
+                                         const config::ClassNames& names) {
+  std::vector<std::string> found;
+  const std::string start = field.field().name + ": ";
+  const auto count_varying = [&] {
+    int64_t varying = 0;
+    for (size_t i = 0; i < field.smallest_shape().size(); ++i)
+      varying += field.smallest_shape()[i] != field.largest_shape()[i];
+    return varying;
+  };
+  if (field.non_finite().count > 0)
+    found.push_back(start + describe_samples(dataset, field.non_finite()) +
+                    " with values that are NaN or infinite; expected finite values: correct or remove them");
+  if (count_varying() >= 2)
+    found.push_back(start + "the samples have shapes from " + print_shape(field.smallest_shape()) + " to " +
+                    print_shape(field.largest_shape()) +
+                    ", and a batch pads them to its largest, so results can depend on the batch size; expected one "
+                    "shape: add transforms such as resize and center_crop");
+  if (field.without_class().count > 0)
+    found.push_back(start + describe_samples(dataset, field.without_class()) + " with numbers that are none of the " +
+                    std::to_string(field.class_samples().size()) +
+                    " classes; expected numbers below that, or a loss that ignores the others");
+  if (const std::string missing = list_missing_classes(field, names); is_training && !missing.empty())
+    found.push_back(start + "no sample has the class " + missing +
+                    "; expected samples of every class: check the paths and the class names");
+  if (field.smallest() == field.largest() && field.class_samples().empty())
+    found.push_back(start + "all values are " + std::to_string(field.smallest()) +
+                    "; expected different ones: check the files and the transforms");
+  return found;
+}
+
+class Checker {
+ public:
+  explicit Checker(const OpenedRun& run) : run_(run), reading_(plan_reading(run.plan)) {}
+
+  void check(const config::NamedDataset& named) {
+    try {
+      open_and_read(named);
+    } catch (const support::Error& error) {
+      add_error(named.name, error.what(), error.exit_code());
+    }
+    add_warnings(named.name, report_.findings);
+  }
+
+  DataReport take() { return std::move(report_); }
+
+ private:
+  void add_error(const std::string& dataset, const std::string& message, int exit_code) {
+    report_.findings.push_back({true, dataset, message});
+    if (report_.exit_code == 0) report_.exit_code = exit_code;
+  }
+
+  void warn(const std::string& dataset, const std::string& message) {
+    report_.findings.push_back({false, dataset, message});
+  }
+
+  void open_and_read(const config::NamedDataset& named) {
+    plugins::prepare_dataset(run_.catalogue.find(config::ComponentKind::dataset, named.use), named);
+    data::Feed feed(run_.catalogue, reading_, named, {}, numbering_ ? &*numbering_ : nullptr);
+    const bool is_training = named.name == run_.plan.data.train.name;
+    if (is_training && !numbering_)
+      numbering_ =
+          data::Numbering{feed.class_names(),
+                          reading_.data.class_names.empty() ? "the training data" : reading_.data.class_names_source};
+    add_warnings(named.name, report_.findings);
+    CheckedDataset checked{.name = named.name, .component = feed.dataset().component().schema.id};
+    checked.class_names = feed.class_names();
+    for (size_t i = 0; i < feed.dataset().fields().size(); ++i)
+      checked.fields.emplace_back(feed.dataset().fields()[i], count_classes(feed, i));
+    read(feed, checked);
+    add_warnings(named.name, report_.findings);
+    for (const FieldSummary& field : checked.fields)
+      for (const std::string& message : find_suspicious(feed.dataset(), field, is_training, checked.class_names))
+        warn(named.name, message);
+    if (is_training) check_last_batch(named.name, checked.samples + checked.unreadable);
+    report_.datasets.push_back(std::move(checked));
+  }
+
+  static int64_t count_classes(const data::Feed& feed, size_t field) {
+    const plugins::Dataset& dataset = feed.dataset();
+    if (const auto names = feed.class_names().find(dataset.fields()[field].name); names != feed.class_names().end())
+      return std::ssize(names->second);
+    const auto list = std::ranges::find(dataset.classes(), field, &plugins::ClassList::field);
+    return list == dataset.classes().end() ? 0 : list->count;
+  }
+
+  // The loader itself: the feed would log the first samples that cannot be read, and end if there are only such.
+  void read(data::Feed& feed, CheckedDataset& checked) {
+    const std::vector<int64_t> order = feed.sampler().order(1);
+    ProgressLine progress(checked.name, std::ssize(order));
+    feed.loader().start(order, 1);
+    for (size_t place = 0; stop_signal() == 0; ++place) {
+      const data::Batch* const batch = feed.loader().next();
+      if (!batch) break;
+      progress.show(static_cast<int64_t>(place));
+      for (const data::SkippedSample& sample : batch->skipped)
+        add_error(checked.name, sample.reason, static_cast<int>(support::ErrorKind::data));
+      checked.unreadable += std::ssize(batch->skipped);
+      checked.samples += batch->size;
+      for (size_t i = 0; i < batch->fields.size(); ++i)
+        checked.fields[i].add(order[place], std::span(batch->fields[i].shape).subspan(1), batch->fields[i].data);
+    }
+  }
+
+  void check_last_batch(const std::string& name, int64_t samples) {
+    const config::DataSection& data = run_.plan.data;
+    if (data.drop_last || data.batch_size == 1 || samples % data.batch_size != 1) return;
+    warn(name, "the last of " + support::print_count(samples / data.batch_size + 1, "batch", "batches") + " of " +
+                   std::to_string(data.batch_size) +
+                   " has one sample, with which batch normalisation cannot train; if the model has it, set "
+                   "data.drop_last = true or another data.batch_size");
+  }
+
+  const OpenedRun& run_;
+  config::RunPlan reading_;
+  std::optional<data::Numbering> numbering_;  // of the training data, once they are open
+  DataReport report_;
+};
+
+}  // namespace
+
+DataReport check_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets) {
+  Checker checker(run);
+  for (const config::NamedDataset* named : datasets)
+    if (stop_signal() == 0) checker.check(*named);
+  return checker.take();
+}
+
+void add_warnings(const std::string& dataset, std::vector<Finding>& findings) {
+  for (std::string& warning : support::take_warnings()) findings.push_back({false, dataset, std::move(warning)});
+}
+
+}  // namespace tenon::host

@@ -1,0 +1,43 @@
+// What the data of a run file contain: every sample is read once, and what is wrong or suspicious is listed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "framework/config/plan/run_plan.h"
+#include "framework/data/field_summary.h"
+#include "host/training/open_run.h"
+
+namespace tenon::host {
+
+struct Finding {
+  bool is_error;        // a warning is for what may be meant
+  std::string dataset;  // train, validation, ...
+  std::string message;
+};
+
+struct CheckedDataset {
+  std::string name;
+  std::string component;
+  int64_t samples = 0;     // that were read
+  int64_t unreadable = 0;  // each is an error in the findings
+  std::vector<data::FieldSummary> fields = {};
+  config::ClassNames class_names = {};
+};
+
+struct DataReport {
+  std::vector<CheckedDataset> datasets = {};  // those that could be opened
+  std::vector<Finding> findings = {};         // in the order in which they were found
+  int exit_code = 0;                          // of the first error
+};
+
+// Reads the datasets, which are numbered by the classes of the first one that is training data, as in a run. Shows the
+// progress on standard error if it is a terminal. Ends early after a signal to stop. Continues after an error of a
+// sample or a dataset. The warnings of the log are part of the findings: REQUIRES support::collect_warnings().
+DataReport check_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets);
+
+// Adds the warnings of the log since the last call.
+void add_warnings(const std::string& dataset, std::vector<Finding>& findings);
+
+}  // namespace tenon::host
