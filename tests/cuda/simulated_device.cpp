@@ -104,7 +104,8 @@ void wait_for(const std::string& what) {
 class PendingCopies {
  public:
   static PendingCopies& all() {
-    static PendingCopies copies;
+    // Never destroyed: a failed run may leave copies of pinned memory.
+    static PendingCopies& copies = *new PendingCopies;
     return copies;
   }
   void add(c10::StreamId stream, std::function<void()> copy) {
@@ -195,7 +196,7 @@ class PinnedMemory final : public c10::Allocator {
     lent_.at(memory).is_used = true;
   }
   static PinnedMemory& all() {
-    static PinnedMemory memory;
+    static PinnedMemory& memory = *new PinnedMemory;
     return memory;
   }
 
