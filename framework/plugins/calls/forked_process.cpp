@@ -63,10 +63,17 @@ Forks& forks() {
 
 bool is_in_plugin() { return breadcrumb().component || breadcrumb().file; }
 
+// Only for a process that forks in a plugin: hosts that are forked from one process must not share their reports.
+void share_report() {
+  void* const memory = mmap(nullptr, sizeof(ForkReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory != MAP_FAILED) fork_report = new (memory) ForkReport;
+}
+
 // Without a pipe, such as at the limit of open files, only the report of a process that has returned is read.
 void prepare_fork() {
   if (!is_in_plugin()) return;
   forks().mutex.lock();
+  if (!fork_report) share_report();
   const bool is_followed = forks().processes.size() < kMostFollowed;
   if (!is_followed || pipe2(forks().pipe.data(), O_CLOEXEC) != 0) forks().pipe = {-1, -1};
 }
@@ -91,11 +98,7 @@ void note_forked_process() {
 }
 
 struct ForkHandlers {
-  ForkHandlers() {
-    void* const memory = mmap(nullptr, sizeof(ForkReport), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED) fork_report = new (memory) ForkReport;
-    pthread_atfork(prepare_fork, note_fork, note_forked_process);
-  }
+  ForkHandlers() { pthread_atfork(prepare_fork, note_fork, note_forked_process); }
 };
 const ForkHandlers fork_handlers;
 
