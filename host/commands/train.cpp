@@ -14,7 +14,8 @@ namespace {
 po::options_description make_train_options() {
   po::options_description options = run_file_options();
   auto add = options.add_options();
-  add("check", "check the run file, its components and their connections, print the complete plan, and exit");
+  add("check",
+      "check the run file, its components, their connections and the first batch, print the complete plan, and exit");
   add("limit-batches", po::value<int64_t>()->value_name("N"),
       "end each epoch, each validation and the test after N batches; short for --set data.limit_batches=N, --set "
       "data.validation_limit_batches=N and --set data.test_limit_batches=N");

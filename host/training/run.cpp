@@ -14,6 +14,7 @@
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/model_tensors.h"
 #include "framework/pipeline/checks/advise_device.h"
+#include "framework/pipeline/checks/self_check.h"
 #include "framework/pipeline/loop/train.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/tools/score_samples.h"
@@ -210,6 +211,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   if (resumption) pipeline::require_excluded(training.model, plan.model, resumption->checkpoint.excluded);
   report_checks(training, resumption ? &*resumption : nullptr, options);
   if (options.is_check) {
+    pipeline::check_first_batch(training);
     pipeline::copy_connections(training, recorded);
     reporting::write_output_text(config::print_run_plan(recorded));
     if (std::fflush(stdout) != 0)

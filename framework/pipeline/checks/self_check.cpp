@@ -47,10 +47,9 @@ void compare(const Training& training, size_t i, double low, double full) {
     support::log_info(text.str());
 }
 
-}  // namespace
-
-void check_precision(Training& training) {
-  if (!precision::autocast_dtype(training.plan->train.precision)) return;
+// Calls `check` with the first batch and the context of an evaluation.
+template <class Check>
+void with_first_batch(Training& training, const Check& check) {
   const torch::NoGradGuard no_grad;
   const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
@@ -58,14 +57,32 @@ void check_precision(Training& training) {
   context.observer = training.parameter_shards.get();
   const data::Batch* batch = find_first_batch(training);
   if (!batch && context.observer) batch = training.train->feed.borrow();  // all ranks must run the model
-  if (!batch) return;
-  const LossSums low = compute(training, *batch, context);
+  if (batch) check(*batch, context);
+}
+
+void compare_precisions(Training& training, const data::Batch& batch, const plugins::StepContext& context) {
+  const LossSums low = compute(training, batch, context);
   config::Precision& precision = training.precision;
   const config::Precision chosen = precision;
   precision = config::Precision::fp32;
-  const LossSums full = compute(training, *batch, context);
+  const LossSums full = compute(training, batch, context);
   precision = chosen;
   for (size_t i = 0; i < training.losses.size(); ++i) compare(training, i, low.mean(i), full.mean(i));
+}
+
+}  // namespace
+
+void check_precision(Training& training) {
+  if (!precision::autocast_dtype(training.plan->train.precision)) return;
+  with_first_batch(training, [&](const data::Batch& batch, const plugins::StepContext& context) {
+    compare_precisions(training, batch, context);
+  });
+}
+
+void check_first_batch(Training& training) {
+  with_first_batch(training, [&](const data::Batch& batch, const plugins::StepContext& context) {
+    compute(training, batch, context);
+  });
 }
 
 }  // namespace tenon::pipeline
