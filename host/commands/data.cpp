@@ -28,12 +28,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string print_field_shape(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + (extent == -1 ? "?" : std::to_string(extent));
-  return "[" + text + "]";
-}
-
 Json describe_fields(const plugins::Dataset& dataset) {
   Json fields = Json::array();
   for (const plugins::SampleField& field : dataset.fields())
@@ -101,12 +95,13 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
       dataset.component().plugin->id.c_str(), dataset.component().plugin->version.c_str(),
       support::print_count(feed.sampler().size(), "sample").c_str(),
       support::print_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
-  for (const Json& field : fields) {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const Json& field = fields[i];
     const std::string bytes =
         field["bytes"].is_null() ? "" : support::print_count(field["bytes"].get<int64_t>(), "byte");
     reporting::write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
                             field["dtype"].get<std::string>().c_str(),
-                            print_field_shape(field["shape"].get<std::vector<int64_t>>()).c_str(), bytes.c_str());
+                            to_string(plugins::sample_pattern(dataset.fields()[i])).c_str(), bytes.c_str());
   }
   for (const auto& [field, names] : feed.class_names())
     reporting::write_output("  %s: %s\n", field.c_str(), config::describe_classes(names).c_str());

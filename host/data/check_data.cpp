@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "framework/data/feed.h"
+#include "framework/plugins/calls/ports.h"
 #include "framework/plugins/components/prepare_dataset.h"
 #include "framework/support/collected_warnings.h"
 #include "framework/support/error.h"
@@ -75,12 +76,6 @@ std::string describe_samples(const plugins::Dataset& dataset, const SampleList& 
   return text + (samples.count > std::ssize(samples.first) ? ", ...)" : ")");
 }
 
-std::string print_shape(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return "[" + text + "]";
-}
-
 // The names of the classes that no sample has, or their numbers; at most ten.
 std::string list_missing_classes(const FieldSummary& field, const config::ClassNames& names) {
   const auto named = names.find(field.field().name);
@@ -107,8 +102,8 @@ std::vector<std::string> find_suspicious(const plugins::Dataset& dataset, const 
     found.push_back(start + describe_samples(dataset, field.non_finite()) +
                     " with values that are NaN or infinite; expected finite values: correct or remove them");
   if (count_varying() >= 2)
-    found.push_back(start + "the samples have shapes from " + print_shape(field.smallest_shape()) + " to " +
-                    print_shape(field.largest_shape()) +
+    found.push_back(start + "the samples have shapes from " + to_string(plugins::exact_shape(field.smallest_shape())) +
+                    " to " + to_string(plugins::exact_shape(field.largest_shape())) +
                     ", and a batch pads them to its largest, so results can depend on the batch size; expected one "
                     "shape: add transforms such as resize and center_crop");
   if (field.without_class().count > 0)

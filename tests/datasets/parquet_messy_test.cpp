@@ -4,6 +4,7 @@
 
 #include "plugins/datasets/parquet/list_files.h"
 #include "tests/datasets/opened_dataset.h"
+#include "tests/datasets/parquet_params.h"
 #include "tests/datasets/written_images.h"
 
 namespace parquet_messy_test {
@@ -17,29 +18,7 @@ const fs::path kPlugin = TENON_BINARY_DIR "/plugins/parquet.so";
 const fs::path kFiles = TENON_SOURCE_DIR "/tests/datasets/reference/messy_parquet";
 
 ParamValues make_params(const std::string& name, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", (kFiles / name).string()},
-                        {"split", ""},
-                        {"part", "all"},
-                        {"validation_fraction", 0.5},
-                        {"columns", Texts{}},
-                        {"labels", Texts{}},
-                        {"classes", Texts{}},
-                        {"multi_hot", Texts{}},
-                        {"features", Texts{}},
-                        {"targets", Texts{}},
-                        {"text", Texts{}},
-                        {"tokenizer", ""},
-                        {"max_tokens", int64_t{512}},
-                        {"pad_id", int64_t{-1}},
-                        {"row_group_bytes", int64_t{1} << 20},
-                        {"transforms", Texts{}},
-                        {"scaled_decoding", true},
-                        {"cache", "none"},
-                        {"cache_bytes", int64_t{1} << 30},
-                        {"cache_dir", ""},
-                        {"max_pixels", int64_t{1000}}};
-  for (const auto& [key, value] : changes) params[key] = value;
-  return params;
+  return make_parquet_params(kFiles / name, changes);
 }
 
 std::string complaint(const std::string& name, const ParamValues& changes = {}) {

@@ -14,6 +14,7 @@
 #include "plugins/datasets/parquet/row_group_cache.h"
 #include "plugins/text/train_tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
+#include "tests/datasets/parquet_params.h"
 #include "tests/datasets/written_images.h"
 #include "tests/test_folder.h"
 
@@ -28,32 +29,6 @@ using Texts = std::vector<std::string>;
 const fs::path kPlugin = TENON_BINARY_DIR "/plugins/parquet.so";
 const fs::path kFiles = TENON_SOURCE_DIR "/tests/datasets/reference/parquet";
 
-ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path.string()},
-                        {"split", ""},
-                        {"part", "all"},
-                        {"validation_fraction", 0.5},
-                        {"columns", Texts{}},
-                        {"labels", Texts{}},
-                        {"classes", Texts{}},
-                        {"multi_hot", Texts{}},
-                        {"features", Texts{}},
-                        {"targets", Texts{}},
-                        {"text", Texts{}},
-                        {"tokenizer", ""},
-                        {"max_tokens", int64_t{512}},
-                        {"pad_id", int64_t{-1}},
-                        {"row_group_bytes", int64_t{1} << 20},
-                        {"transforms", Texts{}},
-                        {"scaled_decoding", true},
-                        {"cache", "none"},
-                        {"cache_bytes", int64_t{1} << 30},
-                        {"cache_dir", ""},
-                        {"max_pixels", int64_t{1000}}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  return params;
-}
-
 const json& expected() {
   static const json read = json::parse(std::ifstream(kFiles / "expected.json"));
   return read;
@@ -63,7 +38,7 @@ const json& expected() {
 // files.
 std::string complaint(const fs::path& path, const ParamValues& changes = {}) {
   std::string text = error_of<Refused>([&] {
-    const OpenedDataset data(kPlugin, make_params(path, changes));
+    const OpenedDataset data(kPlugin, make_parquet_params(path, changes));
     for (int64_t i = 0; i < data.size(); ++i) data.get(i);
   });
   for (const std::string& folder : {kFiles.string() + '/', tenon::test_folder().string() + '/'})
@@ -86,7 +61,7 @@ std::vector<uint8_t> read_bytes(const fs::path& file) {
 
 TEST_CASE("a folder of images with class labels has the samples of the datasets package") {
   for (const std::string split : {"train", "validation"}) {
-    const OpenedDataset data(kPlugin, make_params(kFiles / "images", {{"split", split}}));
+    const OpenedDataset data(kPlugin, make_parquet_params(kFiles / "images", {{"split", split}}));
     CHECK(data.describe_fields() == Texts{"image uint8 -1,-1,3", "label int64"});
     CHECK(data.describe_classes() == Texts{"label: cat, dog, owl"});
     const json& samples = expected()["images"][split];
@@ -97,7 +72,7 @@ TEST_CASE("a folder of images with class labels has the samples of the datasets 
       CHECK(data.integer(i, "label") == sample["label"].get<int64_t>());
     }
   }
-  const OpenedDataset train(kPlugin, make_params(kFiles / "images", {{"split", "train"}}));
+  const OpenedDataset train(kPlugin, make_parquet_params(kFiles / "images", {{"split", "train"}}));
   CHECK(train.sample_name(0) == "data/train-00000-of-00002.parquet:0");
   CHECK(train.sample_name(13) == "data/train-00001-of-00002.parquet:6");
 }
@@ -108,7 +83,7 @@ TEST_CASE("a table has the samples of the datasets package") {
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{0}}) {
     ParamValues changes = labels;
     changes["row_group_bytes"] = bytes;
-    const OpenedDataset data(kPlugin, make_params(kFiles / "table", changes));
+    const OpenedDataset data(kPlugin, make_parquet_params(kFiles / "table", changes));
     CHECK(data.describe_fields() == Texts{"small int64", "weight float32", "height float32", "ripe bool",
                                           "tags int64 -1", "box float32 2", "fine int64", "species int64"});
     CHECK(data.describe_classes() == Texts{"fine: smooth, rough", "species: apple, fig, pear"});
@@ -129,7 +104,7 @@ TEST_CASE("a table has the samples of the datasets package") {
 TEST_CASE("columns with numbers become the fields features and targets") {
   const ParamValues changes = {
       {"columns", Texts{"fine"}}, {"features", Texts{"ripe", "weight", "small"}}, {"targets", Texts{"height"}}};
-  const OpenedDataset data(kPlugin, make_params(kFiles / "table", changes));
+  const OpenedDataset data(kPlugin, make_parquet_params(kFiles / "table", changes));
   CHECK(data.describe_fields() == Texts{"fine int64", "features float32 3", "targets float32 1"});
   const json& sample = expected()["table"]["samples"][7];
   CHECK(data.floats(7, "features") == std::vector<float>{0, sample["weight"].get<float>(), 2});
@@ -139,7 +114,7 @@ TEST_CASE("columns with numbers become the fields features and targets") {
 
 TEST_CASE("every type of number, list and text is read, and columns of other types are left out") {
   const ParamValues texts = {{"labels", Texts{"text", "large_text", "text_view", "category"}}};
-  const OpenedDataset data(kPlugin, make_params(kFiles / "types.parquet", texts));
+  const OpenedDataset data(kPlugin, make_parquet_params(kFiles / "types.parquet", texts));
   CHECK(data.describe_fields() == Texts{"int8 int64", "int16 int64", "int32 int64", "int64 int64", "uint8 int64",
                                         "uint16 int64", "uint32 int64", "half float32", "single float32",
                                         "double float32", "bool bool", "list int64 -1", "large_list int64 -1",
@@ -168,8 +143,8 @@ TEST_CASE("every type of number, list and text is read, and columns of other typ
 
 TEST_CASE("every compression is read") {
   for (const char* name : {"none", "snappy", "gzip", "zstd", "brotli", "lz4"}) {
-    const OpenedDataset data(
-        kPlugin, make_params(kFiles / "compressed" / (name + std::string(".parquet")), {{"labels", Texts{"label"}}}));
+    const OpenedDataset data(kPlugin, make_parquet_params(kFiles / "compressed" / (name + std::string(".parquet")),
+                                                          {{"labels", Texts{"label"}}}));
     REQUIRE(data.size() == 50);
     for (const int64_t i : {49, 0, 20, 19}) {
       CHECK(data.integer(i, "number") == i);
@@ -180,7 +155,7 @@ TEST_CASE("every compression is read") {
 
 TEST_CASE("a pattern names several files, and parts of the rows do not overlap") {
   const auto size_of = [](const std::string& path, const ParamValues& changes = {}) {
-    return OpenedDataset(kPlugin, make_params(kFiles / path, changes)).size();
+    return OpenedDataset(kPlugin, make_parquet_params(kFiles / path, changes)).size();
   };
   CHECK(size_of("images/data/train-*.parquet") == 14);
   CHECK(size_of("images/data/train-0000{0,1}-of-00002.parquet") == 14);
@@ -191,7 +166,7 @@ TEST_CASE("a pattern names several files, and parts of the rows do not overlap")
 
   std::vector<std::string> names;
   for (const char* part : {"train", "validation"}) {
-    const OpenedDataset data(kPlugin, make_params(kFiles / "compressed/snappy.parquet", {{"part", part}}));
+    const OpenedDataset data(kPlugin, make_parquet_params(kFiles / "compressed/snappy.parquet", {{"part", part}}));
     CHECK(data.size() > 10);
     for (int64_t i = 0; i < data.size(); ++i) {
       names.push_back(data.sample_name(i));
@@ -218,7 +193,8 @@ TEST_CASE("splits are named by the files, as in the datasets package") {
 
 TEST_CASE("workers on several threads read the samples of one worker") {
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{1}}) {
-    const OpenedDataset data(kPlugin, make_params(kFiles / "images", {{"split", "train"}, {"row_group_bytes", bytes}}));
+    const OpenedDataset data(kPlugin,
+                             make_parquet_params(kFiles / "images", {{"split", "train"}, {"row_group_bytes", bytes}}));
     std::vector<SampleBytes> one;
     for (int64_t i = 0; i < data.size(); ++i) one.push_back(data.get(i));
     std::atomic<int> differences = 0;
@@ -259,7 +235,7 @@ TEST_CASE("texts become the tokens of a tokenizer") {
   const fs::path file = make_empty_folder("tokenizer") / "text.model";
   write_file(file, {model->begin(), model->end()});
   const ParamValues changes = {{"columns", Texts{"small"}}, {"text", Texts{"species"}}, {"tokenizer", file.string()}};
-  const OpenedDataset data(kPlugin, make_params(kFiles / "table", changes));
+  const OpenedDataset data(kPlugin, make_parquet_params(kFiles / "table", changes));
   CHECK(data.describe_fields() == Texts{"small int64", "species int64 -1"});
   CHECK(data.describe_tokenizer() == "species: 13 -1 -1 0");
   for (int64_t i = 0; i < 3; ++i) {
@@ -269,11 +245,11 @@ TEST_CASE("texts become the tokens of a tokenizer") {
   }
   ParamValues shorter = changes;
   shorter["max_tokens"] = int64_t{2};
-  CHECK(OpenedDataset(kPlugin, make_params(kFiles / "table", shorter)).integers(1, "species").size() == 2);
+  CHECK(OpenedDataset(kPlugin, make_parquet_params(kFiles / "table", shorter)).integers(1, "species").size() == 2);
 
   check_complaint("table", "\"text\" is given without \"tokenizer\"", {{"text", Texts{"species"}}});
   check_complaint("table", "\"tokenizer\" is given without \"text\"", {{"tokenizer", "x.model"}});
-  CHECK(OpenedDataset(kPlugin, make_params(kFiles / "table")).describe_tokenizer().empty());
+  CHECK(OpenedDataset(kPlugin, make_parquet_params(kFiles / "table")).describe_tokenizer().empty());
 }
 
 TEST_CASE("wrong parameters are refused with the columns that there are") {
