@@ -61,8 +61,9 @@ def shown_lines(raw: bytes) -> list[str]:
 def run(command: str, folder: pathlib.Path, binaries: pathlib.Path) -> tuple[list[str], int]:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, COLUMNS, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TENON_")}
-    environment |= {"PATH": f"{binaries / 'bin'}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C.UTF-8",
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith("TENON_") or name == "TENON_HOST_SERVER"}
+    environment |= {"PATH": f"{binaries / 'tests/bin/served'}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C.UTF-8",
                     "TERM": "xterm"}
     environment.pop("COLUMNS", None)
     process = subprocess.Popen(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,

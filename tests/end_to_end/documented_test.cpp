@@ -129,7 +129,7 @@ class Workplace {
   int execute(const std::string& command) const {
     const std::string script = "cd '" + folder_.string() +
                                "' && export HOME=\"$PWD\" PATH='" TENON_BINARY_DIR
-                               "/bin':\"$PATH\" && fpath=(. functions_of_zsh) && { " +
+                               "/tests/bin/served':\"$PATH\" && fpath=(. functions_of_zsh) && { " +
                                command + "\n} > printed 2>&1";
     write_file(folder_ / "command.sh", script);
     const int status = std::system(("bash '" + (folder_ / "command.sh").string() + "'").c_str());

@@ -1,7 +1,6 @@
 #include "tests/end_to_end/hosted_run.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,21 +39,22 @@ std::vector<nlohmann::ordered_json> read_history(const fs::path& run_folder) {
 std::optional<int> run_by_server(const fs::path& folder, const std::vector<std::string>& arguments) {
   const char* const path = std::getenv("TENON_HOST_SERVER");
   if (!path) return std::nullopt;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path, sizeof address.sun_path - 1);
-  const int connection = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  host_server::Request request{folder.string(), "output.txt", "errors.txt", {}, {TENON_BINARY_DIR "/bin/host"}};
+  const int connection = host_server::connect_to(path);
+  REQUIRE_MESSAGE(connection >= 0, "the server of scripts/test at ", path, " does not respond");
+  host_server::Request request{folder.string(), {}, {}, {TENON_BINARY_DIR "/bin/host"}};
+  constexpr int kWrite = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+  request.files = {open("/dev/null", O_RDONLY | O_CLOEXEC), open((folder / "output.txt").c_str(), kWrite, 0666),
+                   open((folder / "errors.txt").c_str(), kWrite, 0666)};
   for (char** variable = environ; *variable; ++variable)
     if (std::strncmp(*variable, "NO_COLOR=", 9) != 0) request.environment.emplace_back(*variable);
   request.environment.emplace_back("NO_COLOR=1");
   request.arguments.insert(request.arguments.end(), arguments.begin(), arguments.end());
-  int32_t status = 0;
-  const bool has_run = connect(connection, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-                       host_server::send(connection, request) &&
-                       host_server::receive_bytes(connection, &status, sizeof status);
+  std::optional<int32_t> status;
+  if (host_server::send(connection, request) && host_server::receive_number(connection))
+    status = host_server::receive_number(connection);
+  for (const int file : request.files) close(file);
   close(connection);
-  REQUIRE_MESSAGE(has_run, "the server of scripts/test at ", path, " does not respond");
+  REQUIRE_MESSAGE(status.has_value(), "the server of scripts/test at ", path, " does not respond");
   return status;
 }
 

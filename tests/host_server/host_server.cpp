@@ -5,10 +5,9 @@
 //
 // Replaces main() of the program if TENON_SERVE_HOSTS is set. Each connection to the Unix socket is one run, see
 // protocol.h. The run is a separate process, which calls the program's main() with the folder, files, environment and
-// arguments of the request. The response is the wait status of the process. Constructors and .preinit_array have run
+// arguments of the request. The response is the process's number and then its wait status. Constructors and .preinit_array have run
 // with the server's environment, so tests that concern these start the program itself.
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -38,15 +37,6 @@ void fail(const char* what) {
   _exit(1);
 }
 
-void redirect(const std::string& path, int flags, int descriptor) {
-  const int file = open(path.c_str(), flags, 0666);
-  if (file < 0) fail(path.c_str());
-  if (file != descriptor) {
-    dup2(file, descriptor);
-    close(file);
-  }
-}
-
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -57,9 +47,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 // Returns the exit code of main(); the caller returns it to the C library, which runs the destructors.
 int run(Request& request) {
   if (chdir(request.folder.c_str()) != 0) fail(request.folder.c_str());
-  redirect("/dev/null", O_RDONLY, STDIN_FILENO);
-  redirect(request.output, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
-  redirect(request.errors, O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
+  // Received descriptors are above the server's standard streams.
+  for (int target = 0; target < 3; ++target) dup2(request.files[static_cast<size_t>(target)], target);
   close_range(3, ~0U, 0);
   prctl(PR_SET_NAME, "host");
   static std::vector<char*> variables, arguments;
@@ -81,11 +70,14 @@ int handle(int connection) {
   const pid_t child = fork();
   if (child < 0) fail("fork");
   if (child == 0) return run(request);
+  for (const int file : request.files) close(file);
+  const int32_t number = child;
+  if (!send_bytes(connection, &number, sizeof number)) _exit(1);
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
   }
   const int32_t response = status;
-  _exit(write(connection, &response, sizeof response) == sizeof response ? 0 : 1);
+  _exit(send_bytes(connection, &response, sizeof response) ? 0 : 1);
 }
 
 int serve(int, char**, char**) {

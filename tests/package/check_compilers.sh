@@ -3,9 +3,10 @@
 # check_compilers.sh BUILD_FOLDER [all]
 #
 # Builds the same plugins with several compilers and trains each build with the host that install_package.sh installed.
-# By default there are three variants: gcc and clang with different optimisation and standards, and clang with libc++
-# if it is installed. `all` tries every compiler at -O0 and -O3, as C11 with C++17 and C++20. The compilers are called
-# directly, and use only the headers of the installation. The plugins of examples/rust are tested in the same way.
+# By default there are two variants: gcc, and clang with libc++ if it is installed, with other optimisation and another
+# standard. `all` tries every compiler at -O0 and -O3, as C11 with C++17 and C++20, and a run with plugins from several
+# compilers. The compilers are called directly, and use only the headers of the installation. The plugins of examples/rust are
+# tested in the same way.
 #
 # The datasets compute with doubles, so the results are equal only if the compilers follow IEEE 754. Without -march no
 # compiler uses fused multiply-add on x86-64, and -ffp-contract=off disables it elsewhere. All use the same libm.
@@ -134,18 +135,16 @@ if [ "$matrix" = all ]; then
       for compiler in gcc clang libc++; do variant "$compiler" "$optimisation" "$standard"; done
     done
   done
+  # One run with plugins from several compilers.
+  mkdir "$work/mixed"
+  cp "$work"/gcc-O3-c++17/{mlp,accuracy,two_towers}.so "$work"/clang-O0-c++20/{cross_entropy,spiral,ramp}.so "$work/mixed"
+  if [ "$libcxx" = yes ]; then cp "$work/libc++-O3-c++20/accuracy.so" "$work/mixed"; fi
+  try mixed
 else
   variant gcc -O3 c++17
-  variant clang -O0 c++20
-  variant libc++ -O3 c++20
+  if [ "$libcxx" = yes ]; then variant libc++ -O0 c++20; else variant clang -O0 c++20; fi
 fi
 if [ "$libcxx" = no ]; then printf 'libc++ was not found: clang was tested with libstdc++ only\n'; fi
-
-# One run with plugins from several compilers.
-mkdir "$work/mixed"
-cp "$work"/gcc-O3-c++17/{mlp,accuracy,two_towers}.so "$work"/clang-O0-c++20/{cross_entropy,spiral,ramp}.so "$work/mixed"
-if [ "$libcxx" = yes ]; then cp "$work/libc++-O3-c++20/accuracy.so" "$work/mixed"; fi
-try mixed
 
 expect_one "$work/digests" 'weights or histories'
 expect_one "$work/refusals" 'refusals'
@@ -166,7 +165,9 @@ fi
 
 # The model computes the same as mlp.c, so it must reach the same weights with the dataset and loss in C++.
 printf '%-22s %-18s%-18s\n' variant spiral disc
-for optimisation in 0 3; do
+optimisations=(3)
+if [ "$matrix" = all ]; then optimisations=(0 3); fi
+for optimisation in "${optimisations[@]}"; do
   variant=rustc-O$optimisation
   mkdir "$work/$variant"
   rustc --crate-type cdylib --edition 2021 -D warnings -C "opt-level=$optimisation" "$rust/lib.rs" \
