@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -161,6 +162,13 @@ double read_duration(const Arguments& arguments, const std::string& option) {
   return duration;
 }
 
+std::vector<const config::NamedDataset*> list_others(const config::DataSection& data) {
+  std::vector<const config::NamedDataset*> others;
+  for (const auto* datasets : {&data.validation, &data.test})
+    for (const config::NamedDataset& other : *datasets) others.push_back(&other);
+  return others;
+}
+
 int check_all(const Arguments& arguments) {
   for (const char* option : {"sheet", "seconds", "step-ms", "samples"})
     if (arguments.is_given(option))
@@ -170,9 +178,8 @@ int check_all(const Arguments& arguments) {
   if (arguments.has("data")) {
     datasets.push_back(&find_dataset(run.plan, arguments.text("data")));
   } else {
-    datasets.push_back(&run.plan.data.train);
-    for (const auto* others : {&run.plan.data.validation, &run.plan.data.test})
-      for (const config::NamedDataset& other : *others) datasets.push_back(&other);
+    datasets = list_others(run.plan.data);
+    datasets.insert(datasets.begin(), &run.plan.data.train);
   }
   catch_stop_signals();
   support::collect_warnings();
@@ -193,15 +200,27 @@ int show_data(const Arguments& arguments) {
   catch_stop_signals();
   support::collect_warnings();
   config::NamedDataset named = find_dataset(run.plan, arguments.get<std::string>("data", "train"));
-  use_training_data(named, run.plan, run.catalogue);
+  std::vector<Finding> findings;
+  std::optional<TrainingData> train;
+  if (named.name != run.plan.data.train.name) {
+    train = open_training_data(run.plan, run.catalogue);
+    add_warnings(run.plan.data.train.name, findings);
+    use_training_data(named, *train);
+  }
   plugins::prepare_dataset(run.catalogue.find(config::ComponentKind::dataset, named.use), named);
-  data::Feed feed(run.catalogue, run.plan, named);
+  data::Feed feed(run.catalogue, run.plan, named, {}, train ? &train->numbering : nullptr);
   if (!page.empty()) write_sheet(feed, samples, page);
   LoaderTiming timing;
   if (seconds > 0) timing = time_loader(feed, seconds, step_ms / 1e3);
 
-  std::vector<Finding> findings;
   add_warnings(named.name, findings);
+  int exit_code = 0;
+  if (!arguments.has("data")) {
+    DataReport others = open_data(run, list_others(run.plan.data),
+                                  describe_training_data(feed.dataset(), feed.class_names(), run.plan));
+    findings.insert(findings.end(), others.findings.begin(), others.findings.end());
+    exit_code = others.exit_code;
+  }
   const Json fields = describe_fields(feed.dataset());
   const Json loader_timing = seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
   if (arguments.wants_json()) {
@@ -222,7 +241,7 @@ int show_data(const Arguments& arguments) {
     if (!page.empty()) reporting::write_output("samples rendered to %s\n", page.c_str());
     if (!findings.empty()) print_findings(findings);
   }
-  return stop_signal() != 0 ? 128 + stop_signal() : 0;
+  return stop_signal() != 0 ? 128 + stop_signal() : exit_code;
 }
 
 }  // namespace

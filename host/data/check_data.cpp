@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -15,6 +16,8 @@
 #include "framework/support/error.h"
 #include "framework/support/print_count.h"
 #include "host/process/signals.h"
+#include "host/training/use_class_names.h"
+#include "host/training/use_weights.h"
 
 namespace tenon::host {
 
@@ -101,7 +104,8 @@ std::vector<std::string> find_suspicious(const plugins::Dataset& dataset, const 
   if (field.non_finite().count > 0)
     found.push_back(start + describe_samples(dataset, field.non_finite()) +
                     " with values that are NaN or infinite; expected finite values: correct or remove them");
-  if (count_varying() >= 2)
+  constexpr size_t kImageDimensions = 3;  // other fields with one extent that varies are sequences
+  if (count_varying() >= (field.smallest_shape().size() == kImageDimensions ? 1 : 2))
     found.push_back(start + "the samples have shapes from " + to_string(plugins::exact_shape(field.smallest_shape())) +
                     " to " + to_string(plugins::exact_shape(field.largest_shape())) +
                     ", and a batch pads them to its largest, so results can depend on the batch size; expected one "
@@ -121,20 +125,54 @@ std::vector<std::string> find_suspicious(const plugins::Dataset& dataset, const 
 
 class Checker {
  public:
-  explicit Checker(const OpenedRun& run) : run_(run), reading_(plan_reading(run.plan)) {}
+  // `train`: empty: not opened yet.
+  Checker(const OpenedRun& run, std::optional<TrainingData> train)
+      : run_(run), reading_(plan_reading(run.plan)), train_(std::move(train)), has_tried_train_(train_.has_value()) {}
 
-  void check(const config::NamedDataset& named) {
-    try {
-      open_and_read(named);
-    } catch (const support::Error& error) {
-      add_error(named.name, error.what(), error.exit_code());
-    }
-    add_warnings(named.name, report_.findings);
+  void read(const config::NamedDataset& named) {
+    open_train_before(named);
+    attempt(named.name, [&] { open_and_read(named); });
+  }
+
+  void open(const config::NamedDataset& named) {
+    open_train_before(named);
+    attempt(named.name, [&] { open_feed(named, run_.plan); });
   }
 
   DataReport take() { return std::move(report_); }
 
  private:
+  bool is_training(const config::NamedDataset& named) const { return named.name == run_.plan.data.train.name; }
+
+  template <class Call>
+  void attempt(const std::string& dataset, const Call& call) {
+    try {
+      call();
+    } catch (const support::Error& error) {
+      add_error(dataset, error.what(), error.exit_code());
+    }
+    add_warnings(dataset, report_.findings);
+  }
+
+  // The other datasets are read as the training data.
+  void open_train_before(const config::NamedDataset& named) {
+    if (!std::exchange(has_tried_train_, true) && !is_training(named))
+      attempt(run_.plan.data.train.name, [&] { train_ = open_training_data(run_.plan, run_.catalogue); });
+  }
+
+  std::unique_ptr<data::Feed> open_feed(config::NamedDataset named, const config::RunPlan& plan) {
+    if (train_) use_training_data(named, *train_);
+    plugins::prepare_dataset(run_.catalogue.find(config::ComponentKind::dataset, named.use), named);
+    auto feed =
+        std::make_unique<data::Feed>(run_.catalogue, plan, named, data::Share{}, train_ ? &train_->numbering : nullptr);
+    if (is_training(named)) {
+      train_ = describe_training_data(feed->dataset(), feed->class_names(), plan);
+      report_number_order(plan, feed->class_names());
+    }
+    add_warnings(named.name, report_.findings);
+    return feed;
+  }
+
   void add_error(const std::string& dataset, const std::string& message, int exit_code) {
     report_.findings.push_back({true, dataset, message});
     if (report_.exit_code == 0) report_.exit_code = exit_code;
@@ -145,24 +183,18 @@ class Checker {
   }
 
   void open_and_read(const config::NamedDataset& named) {
-    plugins::prepare_dataset(run_.catalogue.find(config::ComponentKind::dataset, named.use), named);
-    data::Feed feed(run_.catalogue, reading_, named, {}, numbering_ ? &*numbering_ : nullptr);
-    const bool is_training = named.name == run_.plan.data.train.name;
-    if (is_training && !numbering_)
-      numbering_ =
-          data::Numbering{feed.class_names(),
-                          reading_.data.class_names.empty() ? "the training data" : reading_.data.class_names_source};
-    add_warnings(named.name, report_.findings);
+    const std::unique_ptr<data::Feed> opened = open_feed(named, reading_);
+    data::Feed& feed = *opened;
     CheckedDataset checked{.name = named.name, .component = feed.dataset().component().schema.id};
     checked.class_names = feed.class_names();
     for (size_t i = 0; i < feed.dataset().fields().size(); ++i)
       checked.fields.emplace_back(feed.dataset().fields()[i], count_classes(feed, i));
-    read(feed, checked);
+    read_samples(feed, checked);
     add_warnings(named.name, report_.findings);
     for (const FieldSummary& field : checked.fields)
-      for (const std::string& message : find_suspicious(feed.dataset(), field, is_training, checked.class_names))
+      for (const std::string& message : find_suspicious(feed.dataset(), field, is_training(named), checked.class_names))
         warn(named.name, message);
-    if (is_training) check_last_batch(named.name, checked.samples + checked.unreadable);
+    if (is_training(named)) check_last_batch(named.name, checked.samples + checked.unreadable);
     report_.datasets.push_back(std::move(checked));
   }
 
@@ -175,7 +207,7 @@ class Checker {
   }
 
   // The loader itself: the feed would log the first samples that cannot be read, and end if there are only such.
-  void read(data::Feed& feed, CheckedDataset& checked) {
+  void read_samples(data::Feed& feed, CheckedDataset& checked) {
     const std::vector<int64_t> order = feed.sampler().order(1);
     ProgressLine progress(checked.name, std::ssize(order));
     feed.loader().start(order, 1);
@@ -203,16 +235,24 @@ class Checker {
 
   const OpenedRun& run_;
   config::RunPlan reading_;
-  std::optional<data::Numbering> numbering_;  // of the training data, once they are open
+  std::optional<TrainingData> train_;  // once they are open
+  bool has_tried_train_;
   DataReport report_;
 };
 
 }  // namespace
 
 DataReport check_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets) {
-  Checker checker(run);
+  Checker checker(run, std::nullopt);
   for (const config::NamedDataset* named : datasets)
-    if (stop_signal() == 0) checker.check(*named);
+    if (stop_signal() == 0) checker.read(*named);
+  return checker.take();
+}
+
+DataReport open_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets,
+                     TrainingData train) {
+  Checker checker(run, std::move(train));
+  for (const config::NamedDataset* named : datasets) checker.open(*named);
   return checker.take();
 }
 

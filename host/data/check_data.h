@@ -8,6 +8,7 @@
 #include "framework/config/plan/run_plan.h"
 #include "framework/data/field_summary.h"
 #include "host/training/open_run.h"
+#include "host/training/use_weights.h"
 
 namespace tenon::host {
 
@@ -32,10 +33,15 @@ struct DataReport {
   int exit_code = 0;                          // of the first error
 };
 
-// Reads the datasets, which are numbered by the classes of the first one that is training data, as in a run. Shows the
-// progress on standard error if it is a terminal. Ends early after a signal to stop. Continues after an error of a
-// sample or a dataset. The warnings of the log are part of the findings: REQUIRES support::collect_warnings().
+// Reads the datasets as a run does: with the class numbers and the vocabulary, columns or statistics of the training
+// data, which are opened if they are not the first one. Shows the progress on standard error if it is a terminal. Ends
+// early after a signal to stop. Continues after an error of a sample or a dataset. The warnings of the log are part of
+// the findings: REQUIRES support::collect_warnings().
 DataReport check_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets);
+
+// The same without reading samples: what a run finds when it opens them after `train`.
+DataReport open_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets,
+                     TrainingData train);
 
 // Adds the warnings of the log since the last call.
 void add_warnings(const std::string& dataset, std::vector<Finding>& findings);

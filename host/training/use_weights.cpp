@@ -29,14 +29,32 @@ void use_fitted_data(config::RunPlan& plan, const artifacts::FittedData& of_weig
     for (config::NamedDataset& dataset : *datasets) use(dataset);
 }
 
+TrainingData describe_training_data(const plugins::Dataset& train, const config::ClassNames& names,
+                                    const config::RunPlan& plan) {
+  return {.numbering = {names, plan.data.class_names.empty() ? "the training data" : plan.data.class_names_source},
+          .use = plan.data.train.use,
+          .fitted = train.read_fitted_data()};
+}
+
+TrainingData open_training_data(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+  const config::NamedDataset& named = plan.data.train;
+  const plugins::Component& component = catalogue.find(config::ComponentKind::dataset, named.use);
+  plugins::prepare_dataset(component, named);
+  const plugins::Dataset train(component, named);
+  const data::ClassNumbers classes(train, {plan.data.class_names, plan.data.class_names_source}, named.place);
+  return describe_training_data(train, classes.names(), plan);
+}
+
+void use_training_data(config::NamedDataset& dataset, const TrainingData& train) {
+  if (dataset.use == train.use && dataset.fitted.empty()) dataset.fitted = train.fitted;
+}
+
 void use_training_data(config::NamedDataset& dataset, const config::RunPlan& plan,
                        const plugins::Catalogue& catalogue) {
   const config::NamedDataset& train = plan.data.train;
   if (dataset.name == train.name || dataset.use != train.use || !dataset.fitted.empty()) return;
-  const plugins::Component& component = catalogue.find(config::ComponentKind::dataset, train.use);
-  if (!has_fitted_data(component)) return;
-  plugins::prepare_dataset(component, train);
-  dataset.fitted = plugins::Dataset(component, train).read_fitted_data();
+  if (has_fitted_data(catalogue.find(config::ComponentKind::dataset, train.use)))
+    use_training_data(dataset, open_training_data(plan, catalogue));
 }
 
 void report_unknown_fitted_data(const std::filesystem::path& weights, const config::NamedDataset& dataset,

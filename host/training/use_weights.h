@@ -8,6 +8,7 @@
 #include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/config/plan/run_plan.h"
+#include "framework/data/class_numbers.h"
 #include "framework/plugins/loading/catalogue.h"
 
 namespace tenon::host {
@@ -20,8 +21,24 @@ artifacts::FoundWeights use_weights(const std::string& checkpoint, config::RunPl
 // All datasets of the plan with these components read their samples as the training data of the weights.
 void use_fitted_data(config::RunPlan& plan, const artifacts::FittedData& of_weights);
 
-// The same for a dataset that a command opens without weights: opens the training data, if the dataset is another one
-// of a component that derives something. Throws as plugins::Dataset does.
+// What the training data determine for the other datasets of a run.
+struct TrainingData {
+  data::Numbering numbering;  // of classes
+  std::string use;            // the component
+  std::string fitted;         // see config::NamedDataset; empty if the component derives nothing
+};
+
+// `names`: the classes of `train`, as the plan numbers them.
+TrainingData describe_training_data(const plugins::Dataset& train, const config::ClassNames& names,
+                                    const config::RunPlan& plan);
+
+// Opens the training data without weights. Throws as plugins::Dataset and data::ClassNumbers do.
+TrainingData open_training_data(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+
+// Another dataset of the same component reads its samples as the training data.
+void use_training_data(config::NamedDataset& dataset, const TrainingData& train);
+
+// The same, and opens the training data if the dataset is of a component that derives something.
 void use_training_data(config::NamedDataset& dataset, const config::RunPlan& plan, const plugins::Catalogue& catalogue);
 
 // Warns if the weights do not know what the dataset of a later command would derive: they are of an earlier version.

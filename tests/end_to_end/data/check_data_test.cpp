@@ -1,0 +1,177 @@
+// Tests that host data reads the data as the run does.
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+#include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
+
+#include "tests/end_to_end/hosted_run.h"
+
+namespace check_data_test {
+
+using namespace tenon::end_to_end;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string write_run_file(const fs::path& folder, const std::string& model, const std::string& train,
+                           const std::string& more = "[[loss]]\nuse = \"cross_entropy\"\n") {
+  return write_file(folder / "run.toml", "[run]\noutput_dir = \"runs\"\nthreads = 1\n[model]\n" + model + "\n" + more +
+                                             "[train]\nsteps = 1\n[optimizer]\nuse = \"sgd\"\nlr = 0.1\n"
+                                             "[data]\nbatch_size = 4\n[data.train]\n" +
+                                             train + "\n[data.validation]\nlike = \"train\"\n")
+      .string();
+}
+
+struct Found {
+  int exit_code;
+  nlohmann::json report;
+
+  // The number of findings with this level, dataset and part of the message.
+  int64_t count(const std::string& level, const std::string& dataset, const std::string& part) const {
+    int64_t found = 0;
+    for (const auto& finding : report["findings"])
+      found += finding["level"] == level && finding["dataset"] == dataset &&
+               finding["message"].get<std::string>().find(part) != std::string::npos;
+    return found;
+  }
+  int64_t count_errors() const { return count("error", "train", "") + count("error", "validation", ""); }
+};
+
+Found run_data(const std::string& file, const std::vector<std::string>& more) {
+  std::vector<std::string> arguments{"data", "--config", file, "--json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Outcome outcome = run_host(arguments);
+  CAPTURE(outcome.output);
+  CAPTURE(outcome.errors);
+  REQUIRE(!outcome.output.empty());
+  return {outcome.exit_code, nlohmann::json::parse(outcome.output)};
+}
+
+// `path`: of the validation data.
+Found check_all(const std::string& file, const std::string& path, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments{"--all", "--set", "data.validation.params.path=" + path};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return run_data(file, arguments);
+}
+
+void write_classes(const fs::path& folder, const std::vector<std::string>& classes, cv::Size second = {8, 8}) {
+  for (const std::string& name : classes) {
+    fs::create_directories(folder / name);
+    for (int i = 0; i < 4; ++i) {
+      cv::Mat image(i % 2 ? second : cv::Size{8, 8}, CV_8UC3, cv::Scalar(9 * i, 90, 7));
+      image.at<cv::Vec3b>(0, 0) = {255, 0, 0};
+      REQUIRE(cv::imwrite((folder / name / (std::to_string(i) + ".png")).string(), image));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("host data --all reads the rows of a table with the columns and categories of the training data") {
+  const fs::path folder = make_empty_folder("tables");
+  const auto write = [&](const std::string& name, const std::string& header, const auto& make_row) {
+    std::string text = header + "\n";
+    for (int i = 0; i < 12; ++i) text += make_row(i) + "\n";
+    write_file(folder / name, text);
+  };
+  const auto number = [](int i) { return std::to_string(i); };
+  write("train.csv", "c,x,y",
+        [&](int i) { return std::string(i % 2 ? "a," : "b,") + number(i) + (i % 2 ? ",u" : ",v"); });
+  write("new.csv", "c,x,y",
+        [&](int i) { return std::string(i % 3 ? "a," : "z,") + number(i) + (i % 2 ? ",u" : ",v"); });
+  write("lacks.csv", "c,y", [&](int i) { return std::string(i % 2 ? "a," : "b,") + (i % 2 ? "u" : "v"); });
+  write("class.csv", "c,x,y", [&](int i) { return "a," + number(i) + (i % 2 ? ",u" : ",w"); });
+  const std::string file =
+      write_run_file(folder, "use = \"mlp\"\nparams = { hidden = [4] }",
+                     "use = \"table\"\nparams = { path = \"train.csv\", target = \"y\", task = \"classification\" }");
+  for (const std::vector<std::string>& which : {std::vector<std::string>(), {"--data", "validation"}}) {
+    const Found same = check_all(file, "train.csv", which);
+    CHECK(same.exit_code == 0);
+    CHECK(same.report["findings"].empty());
+    const Found category = check_all(file, "new.csv", which);
+    CHECK(category.exit_code == 0);
+    CHECK(category.report["datasets"].back()["fields"][0]["largest_shape"] == std::vector<int>{3});
+    CHECK(category.count("warning", "validation", "categories that no training row has") == 1);
+    const Found lacking = check_all(file, "lacks.csv", which);
+    CHECK(lacking.exit_code == 4);
+    CHECK(lacking.count("error", "validation", "there is no column \"x\"") == 1);
+    const Found unknown = check_all(file, "class.csv", which);
+    CHECK(unknown.exit_code == 4);
+    CHECK(unknown.count("error", "validation", "\"w\" is none of the 2 classes") == 1);
+  }
+  // Without --all, the other datasets are opened.
+  const Found opened = run_data(file, {"--seconds", "0", "--set", "data.validation.params.path=lacks.csv"});
+  CHECK(opened.exit_code == 4);
+  CHECK(opened.report["dataset"] == "train");
+  CHECK(opened.count("error", "validation", "there is no column \"x\"") == 1);
+  CHECK(run_data(file, {"--seconds", "0", "--data", "train", "--set", "data.validation.params.path=lacks.csv"})
+            .exit_code == 0);
+}
+
+TEST_CASE("host data --all reads text with the vocabulary of the training data") {
+  const fs::path folder = make_empty_folder("texts");
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "the quick brown fox jumps over a lazy dog\n";
+  write_file(folder / "train.txt", text);
+  write_file(folder / "other.txt", text + "Zebra\n");
+  const std::string file =
+      write_run_file(folder, "use = \"gpt\"\nparams = { context = 16, layers = 1, heads = 2, width = 16 }",
+                     "use = \"text_windows\"\nparams = { path = \"train.txt\", context = 16, tokens = \"characters\" }",
+                     "[[loss]]\nuse = \"sequence_cross_entropy\"\n");
+  for (const std::vector<std::string>& which : {std::vector<std::string>(), {"--data", "validation"}}) {
+    CHECK(check_all(file, "train.txt", which).exit_code == 0);
+    const Found unknown = check_all(file, "other.txt", which);
+    CHECK(unknown.exit_code == 4);
+    CHECK(unknown.count("error", "validation", "the character \"Z\" is not one of the") == 1);
+  }
+}
+
+TEST_CASE("host data numbers the classes of every dataset as the training data") {
+  const fs::path folder = make_empty_folder("classes");
+  write_classes(folder / "train", {"cat", "dog", "fox"});
+  write_classes(folder / "fewer", {"cat", "fox"});
+  write_classes(folder / "owl", {"cat", "owl"});
+  const std::string file =
+      write_run_file(folder, "use = \"small_cnn\"",
+                     "use = \"image_folder\"\nparams = { path = \"train\", transforms = [\"normalize()\"] }");
+  for (const std::vector<std::string>& which : {std::vector<std::string>(), {"--data", "validation"}}) {
+    const Found fewer = check_all(file, "fewer", which);
+    CHECK(fewer.exit_code == 0);
+    CHECK(fewer.count("warning", "validation", "2 of the 3 classes") == 1);
+    CHECK(fewer.report["datasets"].back()["fields"][1]["samples_of_classes"] == std::vector<int>{4, 0, 4});
+    const Found owl = check_all(file, "owl", which);
+    CHECK(owl.exit_code == 4);
+    CHECK(owl.count("error", "validation", "\"owl\" is not among them") == 1);
+  }
+  // The training data are missing: that is the only error, and the others are read by themselves.
+  const Found missing = check_all(file, "fewer", {"--data", "validation", "--set", "data.train.params.path=nowhere"});
+  CHECK(missing.exit_code == 4);
+  CHECK(missing.count_errors() == 1);
+  CHECK(missing.count("error", "train", "nowhere") == 1);
+
+  const std::vector<std::string> plain{"--seconds", "0", "--data", "validation", "--set"};
+  std::vector<std::string> arguments = plain;
+  arguments.push_back("data.validation.params.path=fewer");
+  CHECK(run_data(file, arguments).report["class_names"]["label"] == std::vector<std::string>{"cat", "dog", "fox"});
+  const Outcome refused = run_host(
+      {"data", "--config", file, "--seconds", "0", "--data", "validation", "--set", "data.validation.params.path=owl"});
+  CHECK(refused.exit_code == 4);
+  CHECK(refused.errors.find("\"owl\" is not among them") != std::string::npos);
+  const Found opened = run_data(file, {"--seconds", "0", "--set", "data.validation.params.path=fewer"});
+  CHECK(opened.exit_code == 0);
+  CHECK(opened.count("warning", "validation", "2 of the 3 classes") == 1);
+}
+
+TEST_CASE("host data --all reports images of which one side varies") {
+  const fs::path folder = make_empty_folder("sizes");
+  write_classes(folder / "wide", {"cat", "dog"}, {12, 8});
+  const std::string file =
+      write_run_file(folder, "use = \"small_cnn\"",
+                     "use = \"image_folder\"\nparams = { path = \"wide\", transforms = [\"normalize()\"] }");
+  const Found found = check_all(file, "wide");
+  CHECK(found.exit_code == 0);
+  CHECK(found.count("warning", "train", "image: the samples have shapes from [3, 8, 8] to [3, 8, 12]") == 1);
+}
+
+}  // namespace check_data_test
