@@ -33,9 +33,10 @@ auto read_float16(const std::byte* values, int exponent_bits, int fraction_bits)
 
 }  // namespace
 
-FieldSummary::FieldSummary(plugins::SampleField field, int64_t classes)
+FieldSummary::FieldSummary(plugins::SampleField field, int64_t classes, std::optional<int64_t> ignored)
     : field_(std::move(field)),
       class_samples_(static_cast<size_t>(classes), 0),
+      ignored_(ignored),
       last_sample_(static_cast<size_t>(classes), -1) {}
 
 void FieldSummary::add(int64_t sample, std::span<const int64_t> shape, const std::byte* values) {
@@ -75,7 +76,7 @@ void FieldSummary::add_values(int64_t sample, int64_t count, const Read& read) {
     largest_ = std::max(largest_, value);
     if (class_samples_.empty()) continue;
     if (!(value >= 0 && value < static_cast<double>(class_samples_.size()))) {
-      has_classes = false;
+      has_classes &= ignored_ && value == static_cast<double>(*ignored_);
     } else if (const auto number = static_cast<size_t>(value); last_sample_[number] != sample) {
       last_sample_[number] = sample;
       ++class_samples_[number];

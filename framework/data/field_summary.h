@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,8 +25,9 @@ struct SampleList {
 
 class FieldSummary {
  public:
-  // `classes`: of a field with class numbers; 0: none.
-  FieldSummary(plugins::SampleField field, int64_t classes);
+  // `classes`: of a field with class numbers; 0: none. `ignored`: a number that is none of them and stands for no
+  // class.
+  FieldSummary(plugins::SampleField field, int64_t classes, std::optional<int64_t> ignored = {});
 
   // `values`: of one sample, C-contiguous. `shape`: without the batch dimension.
   void add(int64_t sample, std::span<const int64_t> shape, const std::byte* values);
@@ -54,6 +56,7 @@ class FieldSummary {
   double largest_ = -std::numeric_limits<double>::infinity();
   SampleList non_finite_, without_class_;
   std::vector<int64_t> class_samples_;
+  std::optional<int64_t> ignored_;
   std::vector<int64_t> last_sample_;  // for each class, the last sample in which it occurs; -1: none
 };
 

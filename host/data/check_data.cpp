@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "framework/support/collected_warnings.h"
 #include "framework/support/error.h"
 #include "framework/support/print_count.h"
+#include "host/data/class_targets.h"
 #include "host/process/signals.h"
 #include "host/training/use_class_names.h"
 #include "host/training/use_weights.h"
@@ -110,10 +112,6 @@ std::vector<std::string> find_suspicious(const plugins::Dataset& dataset, const 
                     " to " + to_string(plugins::exact_shape(field.largest_shape())) +
                     ", and a batch pads them to its largest, so results can depend on the batch size; expected one "
                     "shape: add transforms such as resize and center_crop");
-  if (field.without_class().count > 0)
-    found.push_back(start + describe_samples(dataset, field.without_class()) + " with numbers that are none of the " +
-                    std::to_string(field.class_samples().size()) +
-                    " classes; expected numbers below that, or a loss that ignores the others");
   if (const std::string missing = list_missing_classes(field, names); is_training && !missing.empty())
     found.push_back(start + "no sample has the class " + missing +
                     "; expected samples of every class: check the paths and the class names");
@@ -187,13 +185,20 @@ class Checker {
     data::Feed& feed = *opened;
     CheckedDataset checked{.name = named.name, .component = feed.dataset().component().schema.id};
     checked.class_names = feed.class_names();
-    for (size_t i = 0; i < feed.dataset().fields().size(); ++i)
-      checked.fields.emplace_back(feed.dataset().fields()[i], count_classes(feed, i));
+    const std::map<std::string, ClassTarget> targets = find_class_targets(run_, feed.dataset().fields());
+    for (size_t i = 0; i < feed.dataset().fields().size(); ++i) {
+      const auto target = targets.find(feed.dataset().fields()[i].name);
+      const ClassTarget known = target == targets.end() ? ClassTarget() : target->second;
+      const int64_t declared = count_classes(feed, i);
+      checked.fields.emplace_back(feed.dataset().fields()[i], declared > 0 ? declared : known.classes, known.ignored);
+    }
     read_samples(feed, checked);
     add_warnings(named.name, report_.findings);
-    for (const FieldSummary& field : checked.fields)
+    for (const FieldSummary& field : checked.fields) {
+      if (field.without_class().count > 0) report_without_class(feed.dataset(), field, targets);
       for (const std::string& message : find_suspicious(feed.dataset(), field, is_training(named), checked.class_names))
         warn(named.name, message);
+    }
     if (is_training(named)) check_last_batch(named.name, checked.samples + checked.unreadable);
     report_.datasets.push_back(std::move(checked));
   }
@@ -222,6 +227,18 @@ class Checker {
       for (size_t i = 0; i < batch->fields.size(); ++i)
         checked.fields[i].add(order[place], std::span(batch->fields[i].shape).subspan(1), batch->fields[i].data);
     }
+  }
+
+  // A loss refuses the batch with such a sample.
+  void report_without_class(const plugins::Dataset& dataset, const FieldSummary& field,
+                            const std::map<std::string, ClassTarget>& targets) {
+    const std::string message = field.field().name + ": " + describe_samples(dataset, field.without_class()) +
+                                " with numbers that are none of the " + std::to_string(field.class_samples().size()) +
+                                " classes; expected numbers below that, or a loss that ignores the others";
+    if (targets.contains(field.field().name))
+      add_error(dataset.name(), message, static_cast<int>(support::ErrorKind::data));
+    else
+      warn(dataset.name(), message);
   }
 
   void check_last_batch(const std::string& name, int64_t samples) {
@@ -257,7 +274,9 @@ DataReport open_data(const OpenedRun& run, const std::vector<const config::Named
 }
 
 void add_warnings(const std::string& dataset, std::vector<Finding>& findings) {
-  for (std::string& warning : support::take_warnings()) findings.push_back({false, dataset, std::move(warning)});
+  const std::string name = dataset + ": ";  // findings have it anyway
+  for (std::string& warning : support::take_warnings())
+    findings.push_back({false, dataset, warning.starts_with(name) ? warning.substr(name.size()) : std::move(warning)});
 }
 
 }  // namespace tenon::host

@@ -4,10 +4,12 @@
 #include <torch/utils.h>
 
 #include <cmath>
+#include <optional>
 #include <sstream>
 
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/build/first_batch.h"
+#include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/losses/loss_sums.h"
 #include "framework/precision/autocast.h"
@@ -21,12 +23,16 @@ namespace {
 // Far above rounding errors of a batch mean, far below the error of a sum that loses its small terms.
 constexpr double kTolerance = 0.1;
 
-LossSums compute(Training& training, const data::Batch& batch, const plugins::StepContext& context) {
+// `source`: receives why a loss is not finite; null: not needed.
+LossSums compute(Training& training, const data::Batch& batch, const plugins::StepContext& context,
+                 std::optional<NonFiniteSource>* source = nullptr) {
   BoundDataset& data = *training.train;
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
   run_model(training, data, batch_tensors, context);
   LossSums sums(training.losses);
-  sums.add(compute_losses(training, data, batch_tensors, context), context);
+  const std::vector<plugins::Loss::Result> results = compute_losses(training, data, batch_tensors, context);
+  sums.add(results, context);
+  if (source) *source = find_source(data, batch_tensors, results);
   return sums;
 }
 
@@ -81,7 +87,10 @@ void check_precision(Training& training) {
 
 void check_first_batch(Training& training) {
   with_first_batch(training, [&](const data::Batch& batch, const plugins::StepContext& context) {
-    compute(training, batch, context);
+    std::optional<NonFiniteSource> source;
+    const LossSums sums = compute(training, batch, context, &source);
+    const std::optional<size_t> loss = sums.find_non_finite();
+    if (loss && !training.may_skip_steps()) refuse_loss(training, *loss, sums.mean(*loss), source, /*step=*/1, "");
   });
 }
 

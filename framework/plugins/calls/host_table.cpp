@@ -1,8 +1,10 @@
 #include "framework/plugins/calls/host_table.h"
 
 #include <string>
+#include <utility>
 
 #include "framework/plugins/calls/guard.h"
+#include "framework/plugins/calls/log_name.h"
 #include "framework/plugins/calls/parameters.h"
 #include "framework/plugins/calls/run_view.h"
 #include "framework/support/log.h"
@@ -19,9 +21,12 @@ tenon_status note_failure(tenon_status status, tenon_string message) {
   return status == TENON_OK ? TENON_FAILED : status;  // TENON_OK would hide the failure
 }
 
+thread_local const std::string* log_name = nullptr;
+
 void log(uint32_t level, tenon_string message) {
   std::string line;
-  if (const Component* component = breadcrumb().component) line = component->plugin->id + ": ";
+  if (log_name) line = *log_name + ": ";
+  if (const Component* component = breadcrumb().component) line += component->plugin->id + ": ";
   line += to_string(message);
   if (level <= TENON_LOG_DEBUG)
     support::log_debug(line);
@@ -82,6 +87,9 @@ tenon_host& mutable_table() {
 }
 
 }  // namespace
+
+LogName::LogName(const std::string& name) : before_(std::exchange(log_name, &name)) {}
+LogName::~LogName() { log_name = before_; }
 
 const tenon_host& host_table() { return mutable_table(); }
 

@@ -14,6 +14,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "framework/plugins/calls/log_name.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/plugins/components/missing_paths.h"
 #include "framework/support/error.h"
@@ -146,6 +147,7 @@ SampleField read_field(const tenon_field& declared) {
 }
 
 Instance<tenon_dataset> create(const Component& component, const config::NamedDataset& plan) {
+  const LogName name(plan.name);
   const auto* const extension =
       plan.fitted.empty() ? nullptr : extension_of<tenon_fitted_data>(component, TENON_FITTED_DATA);
   if (!extension || !extension->create) return {component, plan};

@@ -1,6 +1,8 @@
 // Tests that host data reads the data as the run does.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
@@ -172,6 +174,71 @@ TEST_CASE("host data --all reports images of which one side varies") {
   const Found found = check_all(file, "wide");
   CHECK(found.exit_code == 0);
   CHECK(found.count("warning", "train", "image: the samples have shapes from [3, 8, 8] to [3, 8, 12]") == 1);
+}
+
+namespace {
+
+// A NumPy array of numbers from `make`, [rows, width], or [rows] if width is 0.
+template <class Number>
+void write_npy(const fs::path& file, const std::string& dtype, int rows, int width, const auto& make) {
+  std::string header = "{'descr': '" + dtype + "', 'fortran_order': False, 'shape': (" + std::to_string(rows) + "," +
+                       (width > 0 ? std::to_string(width) : "") + "), }";
+  header.resize(117, ' ');
+  std::string text = std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n";
+  for (int i = 0; i < rows * std::max(width, 1); ++i) {
+    const Number number = make(i);
+    text.append(reinterpret_cast<const char*>(&number), sizeof number);
+  }
+  write_file(file, text);
+}
+
+std::string write_arrays_run(const fs::path& folder, int64_t last, float value) {
+  write_npy<float>(folder / "x.npy", "<f4", 12, 3, [&](int i) { return value * static_cast<float>(i % 5); });
+  write_npy<int64_t>(folder / "y.npy", "<i8", 12, 0, [&](int i) { return i == 11 ? last : i % 2; });
+  return write_run_file(folder,
+                        "use = \"mlp\"\nparams = { hidden = [4], classes = 2 }\ninputs = { image = \"data.x\" }",
+                        "use = \"arrays\"\nparams = { path = \".\" }",
+                        "[[loss]]\nuse = \"cross_entropy\"\ninputs = { target = \"data.y\" }\n");
+}
+
+}  // namespace
+
+TEST_CASE("host data --all compares class numbers with the classes of the model and the number that the loss ignores") {
+  const std::string file = write_arrays_run(make_empty_folder("last"), 2, 1);
+  const Found found = check_all(file, ".");
+  CHECK(found.exit_code == 4);
+  CHECK(found.count(
+            "error", "train",
+            "y: 1 sample (sample 11) with numbers that are none of the 2 classes; expected numbers below that") == 1);
+  CHECK(check_all(file, ".", {"--set", "model.params.classes=3"}).exit_code == 0);
+  const Found ignored = check_all(file, ".", {"--set", "loss.0.params.ignore_index=2"});
+  CHECK(ignored.exit_code == 0);
+  CHECK(ignored.count("warning", "train", "none of the 2 classes") == 0);
+  CHECK(check_all(write_arrays_run(make_empty_folder("good"), 1, 1), ".").report["findings"].empty());
+}
+
+TEST_CASE("--check ends if a loss of the first batch is not finite, as the run does") {
+  const std::string file = write_arrays_run(make_empty_folder("nan"), 1, std::numeric_limits<float>::quiet_NaN());
+  const Outcome refused = run_host({"--config", file, "--check"});
+  CHECK(refused.exit_code == 7);
+  CHECK(refused.errors.find("is NaN in step 1 (data.x of train sample") != std::string::npos);
+  CHECK(run_host({"--config", file, "--check", "--set", "train.non_finite=skip"}).exit_code == 0);
+}
+
+TEST_CASE("warnings of a dataset name it") {
+  const fs::path folder = make_empty_folder("named");
+  write_classes(folder / "train", {"Cat", "cat"});
+  const std::string file =
+      write_run_file(folder, "use = \"small_cnn\"",
+                     "use = \"image_folder\"\nparams = { path = \"train\", transforms = [\"normalize()\"] }");
+  const Outcome outcome = run_host({"--config", file, "--check"});
+  CHECK(outcome.exit_code == 0);
+  for (const std::string name : {"train", "validation"})
+    CHECK(outcome.errors.find("warning: " + name + ": image_folder: ") != std::string::npos);
+  const Found found = run_data(file, {"--seconds", "0"});
+  for (const std::string name : {"train", "validation"})
+    CHECK(found.count("warning", name, "differ only in case") == 1);
+  CHECK(found.count("warning", "train", "train: image_folder") == 0);
 }
 
 }  // namespace check_data_test

@@ -1,0 +1,53 @@
+#include "host/data/class_targets.h"
+
+#include <algorithm>
+
+#include "framework/plugins/components/loss.h"
+
+namespace tenon::host {
+
+namespace {
+
+bool is_integer(const plugins::SampleField& field) { return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0; }
+
+// Null if the input reads no field of class numbers, or if the model decides.
+const plugins::SampleField* find_field(const plugins::Port& port, const config::ComponentPlan& loss,
+                                       const std::vector<plugins::SampleField>& fields) {
+  std::vector<std::string> names{port.name};
+  names.insert(names.end(), port.usual_sources.begin(), port.usual_sources.end());
+  const auto given = loss.inputs.find(port.name);
+  if (given != loss.inputs.end()) names = {given->second};
+  for (const std::string& name : names)
+    for (const plugins::SampleField& field : fields)
+      if (is_integer(field) && (name == "data." + field.name || (given == loss.inputs.end() && name == field.name)))
+        return &field;
+  const bool is_only = given == loss.inputs.end() && std::ranges::count_if(fields, is_integer) == 1;
+  return is_only ? &*std::ranges::find_if(fields, is_integer) : nullptr;
+}
+
+int64_t count_model_classes(const config::Values& params) {
+  const auto classes = params.find("classes");
+  const auto* const count = classes == params.end() ? nullptr : std::get_if<int64_t>(&classes->second);
+  return count ? std::max<int64_t>(*count, 0) : 0;
+}
+
+}  // namespace
+
+std::map<std::string, ClassTarget> find_class_targets(const OpenedRun& run,
+                                                      const std::vector<plugins::SampleField>& fields) {
+  std::map<std::string, ClassTarget> targets;
+  for (const config::LossPlan& plan : run.plan.losses) {
+    const plugins::Loss loss(run.catalogue.find(config::ComponentKind::loss, plan.use), plan);
+    for (const plugins::Port& port : loss.inputs()) {
+      if (!port.indices || !port.indices->dimension) continue;
+      const plugins::SampleField* const field = find_field(port, plan, fields);
+      if (!field) continue;
+      const ClassTarget found{count_model_classes(run.plan.model.params), port.indices->ignore_index};
+      const auto [known, is_new] = targets.emplace(field->name, found);
+      if (!is_new && known->second.ignored != found.ignored) known->second.ignored.reset();
+    }
+  }
+  return targets;
+}
+
+}  // namespace tenon::host
