@@ -1,6 +1,7 @@
 #include "framework/formats/class_names.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -43,6 +44,18 @@ std::string_view without_brackets(std::string_view text) {
   return has_brackets ? text.substr(1, text.size() - 2) : text;
 }
 
+std::string to_lower(std::string text) {
+  for (char& letter : text)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return text;
+}
+
+// Doubles do not distinguish large integers.
+bool are_different_integers(const std::string& first, const std::string& second) {
+  const auto a = parse<int64_t>(first), b = parse<int64_t>(second);
+  return a && b && *a != *b;
+}
+
 }  // namespace
 
 bool sort_numbers(std::vector<std::string>& names) {
@@ -61,6 +74,34 @@ std::optional<std::vector<std::string>> sort_numbers_as_text(const std::vector<s
   std::sort(as_text.begin(), as_text.end());
   if (!sort_numbers(by_value) || by_value == as_text) return std::nullopt;
   return as_text;
+}
+
+std::optional<NamePair> find_equal_names(const std::vector<std::string>& names) {
+  std::map<double, std::string> numbers;
+  std::map<std::string, std::string> truths;
+  for (const std::string& name : names) {
+    const std::string* other = nullptr;
+    if (const std::optional<double> number = parse<double>(name))
+      other = &numbers.emplace(*number, name).first->second;
+    else if (const std::string truth = to_lower(name); truth == "true" || truth == "false")
+      other = &truths.emplace(truth, name).first->second;
+    if (other && *other != name && !are_different_integers(*other, name)) return NamePair{*other, name};
+  }
+  return std::nullopt;
+}
+
+std::optional<NamePair> find_names_of_other_case(const std::vector<std::string>& names) {
+  std::map<std::string, std::string> known;
+  for (const std::string& name : names) {
+    const std::string& other = known.emplace(to_lower(name), name).first->second;
+    if (other != name) return NamePair{other, name};
+  }
+  return std::nullopt;
+}
+
+bool is_missing_value(std::string_view text) {
+  constexpr std::array<std::string_view, 7> kMissing = {"", "?", "NA", "N/A", "<NA>", "NaN", "nan"};
+  return std::find(kMissing.begin(), kMissing.end(), text) != kMissing.end();
 }
 
 std::string NameCleaner::clean(std::string_view name) {

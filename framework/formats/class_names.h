@@ -18,6 +18,21 @@ std::vector<std::string> sort_names(std::vector<std::string> names);
 // The same names as text, as torchvision's ImageFolder sorts them, if all are numbers and the two orders differ.
 std::optional<std::vector<std::string>> sort_numbers_as_text(const std::vector<std::string>& names);
 
+struct NamePair {
+  std::string first, second;
+};
+
+// Finds two names that cannot be meant as two classes: numbers of equal value, such as "1" and "1.0", or "True" and
+// "true".
+std::optional<NamePair> find_equal_names(const std::vector<std::string>& names);
+
+// Finds two names that differ only in the case of ASCII letters.
+std::optional<NamePair> find_names_of_other_case(const std::vector<std::string>& names);
+
+// Whether a cell holds no class: it is empty, or `?`, `NA`, `N/A`, `<NA>`, `NaN` or `nan`, as programs write a missing
+// value.
+bool is_missing_value(std::string_view text);
+
 // Cleans names (unicode.h), and counts those that change.
 class NameCleaner {
  public:

@@ -203,6 +203,17 @@ TEST_CASE("classes that are numbers are numbered by value, in any order of the r
             .ends_with("; \"1\" has the same value: write it the same way"));
 }
 
+TEST_CASE("missing labels and classes of equal value are refused") {
+  const auto refused = [](const std::string& first, const std::string& second) {
+    return refusal(kImageCsv, make_params(make_table(
+                                  "unlike", "path,label\nimg/1.png," + first + "\nimg/2.png," + second + "\n")));
+  };
+  CHECK(refused("cat", "NaN").find(":3: column \"label\" is a missing value, NaN") != std::string::npos);
+  CHECK(refused("2", "2.0").find("\"2\" (line 2) and \"2.0\" (line 3) are the same value") != std::string::npos);
+  CHECK(refused("TRUE", "True").find("are the same value") != std::string::npos);
+  CHECK(refused("cat", "Cat").empty());
+}
+
 TEST_CASE("blanks around class names and other Unicode forms do not make classes, and are reported once") {
   const fs::path table =
       make_table("blanks",

@@ -164,6 +164,19 @@ TEST_CASE("files that are skipped are counted in the log") {
                               "such as .jpg or .png; convert images of other formats, or remove the files"});
 }
 
+TEST_CASE("folders with the same number are refused, and names that differ in case are reported") {
+  const std::filesystem::path root = make_empty_folder("numbers");
+  for (const char* name : {"1", "01"}) write_file(root / name / "a.png", encode(".png", make_gradient(8, 8)));
+  CHECK(refusal(make_params(root)) ==
+        root.string() +
+            ": \"01\" and \"1\" are the same value, and would be two classes; expected one text for each "
+            "class: rename a folder, or move its images to the other one");
+  std::filesystem::rename(root / "1", root / "Cat");
+  std::filesystem::rename(root / "01", root / "cat");
+  CHECK(OpenedDataset(kPlugin, make_params(root)).size() == 2);
+  CHECK(OpenedDataset::log()[0].find("the classes \"Cat\" and \"cat\" differ only in case") != std::string::npos);
+}
+
 TEST_CASE("classes that have no image in the training split are named") {
   const std::filesystem::path root = make_two_classes();
   for (int i = 0; i < 20; ++i)

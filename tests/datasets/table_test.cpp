@@ -361,6 +361,47 @@ TEST_CASE("errors in a table of features are refused with file, line and column"
             .find("2: column \"y\": \"2\" is none of the 2 classes that the parameter \"classes\" lists") == 0);
 }
 
+TEST_CASE("missing targets and classes of equal value are refused") {
+  for (const std::string missing : {"nan", "NaN", "NA", "?", "N/A"}) {
+    const std::string text = "x,y\n1,a\n2,b\n3," + missing + "\n";
+    CHECK(complaint(text, kClassification) ==
+          "4: column \"y\" is a missing value, " + missing +
+              "; expected the name of a class: remove the row, or list all names in "
+              "the parameter \"classes\" if this is one");
+    CHECK(open(make_table("listed", text), with(kClassification, {{"classes", Texts{"a", "b", missing}}}))
+              .integer(2, "label") == 2);
+    CHECK(complaint("x,y\n1,a|b\n2," + missing + "\n", with(kClassification, {{"label_separator", "|"}}))
+              .find("3: column \"y\" is a missing value") == 0);
+  }
+  CHECK(open(make_table("none", "x,y\n1,a\n2,None\n"), kClassification).describe_classes() == Texts{"label: None, a"});
+  CHECK(OpenedDataset::log()[0].find("\"None\" (line 3) is a class; if it is a missing value") != std::string::npos);
+  CHECK(complaint("x,y\n1,1\n2,2\n3,1.0\n", kClassification) ==
+        " column \"y\": \"1\" (line 2) and \"1.0\" (line 4) are the same value, and would be two classes; expected one "
+        "text for each class: write it the same way everywhere, or list all names in the parameter \"classes\" if they "
+        "are two classes");
+  CHECK(complaint("x,y\n1,True\n2,False\n3,true\n", kClassification).find("\"True\" (line 2) and \"true\" (line 4)") !=
+        std::string::npos);
+  CHECK(open(make_table("both", "x,y\n1,1\n2,1.0\n"), with(kClassification, {{"classes", Texts{"1", "1.0"}}}))
+            .integer(1, "label") == 1);
+  CHECK(open(make_table("case", "x,y\n1,Cat\n2,cat\n"), kClassification).size() == 2);
+  CHECK(OpenedDataset::log()[0].find("the classes \"Cat\" (line 2) and \"cat\" (line 3) differ only in case") !=
+        std::string::npos);
+}
+
+TEST_CASE("several classes of a row have the order of the training data") {
+  const ParamValues params = with(kClassification, {{"label_separator", "|"}});
+  const OpenedDataset trained = open(make_table("marks", "x,y\n1,a|b\n2,c\n"), params);
+  const fs::path other = make_table("other_marks", "x,y\n1,c|b\n");
+  CHECK(OpenedDataset(kPlugin, make_params(other, params), trained.fitted_data()).floats(0, "label") ==
+        Floats{0, 1, 1});
+  const std::string refused = error_of<Refused>([&] {
+    OpenedDataset(kPlugin, make_params(other, with(params, {{"classes", Texts{"c", "a", "b"}}})),
+                  trained.fitted_data());
+  });
+  CHECK(refused.find("has c, a, b, and the training data have a, b, c; expected the same classes in the same order") !=
+        std::string::npos);
+}
+
 TEST_CASE("missing columns and contradictory parameters are refused") {
   for (const std::string parameter : {"features", "ignore", "categorical"}) {
     CHECK(complaint("x,y\n1,2\n", {{parameter, Texts{"z"}}}) ==

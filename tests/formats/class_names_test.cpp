@@ -19,6 +19,29 @@ TEST_CASE("names that are numbers are sorted by value, and others by bytes") {
   CHECK(sort_names({}).empty());
 }
 
+TEST_CASE("names of equal value and names of another case are found") {
+  const auto equal = [](const Names& names) {
+    const auto found = find_equal_names(names);
+    return found ? found->first + " " + found->second : "";
+  };
+  CHECK(equal({"1", "2", "1.0"}) == "1 1.0");
+  CHECK(equal({"cat", "1", "01"}) == "1 01");
+  CHECK(equal({"+5", "5"}) == "+5 5");
+  CHECK(equal({"False", "True", "TRUE"}) == "True TRUE");
+  CHECK(equal({"1", "2", "1"}).empty());
+  CHECK(equal({"9007199254740993", "9007199254740992"}).empty());
+  CHECK(equal({"True", "False", "nan", "NaN", "Cat", "cat"}).empty());
+  const auto other_case = find_names_of_other_case({"dog", "Cat", "cat"});
+  REQUIRE(other_case);
+  CHECK(other_case->first + other_case->second == "Catcat");
+  CHECK(!find_names_of_other_case({"cat", "dog", "cat"}));
+}
+
+TEST_CASE("values that are missing are no classes") {
+  for (const char* text : {"", "?", "NA", "NaN", "nan", "<NA>", "N/A"}) CHECK(is_missing_value(text));
+  for (const char* text : {"None", "none", "Nan", "0", "na"}) CHECK(!is_missing_value(text));
+}
+
 TEST_CASE("the order as text is only given if it differs") {
   CHECK(sort_numbers_as_text({"0", "2", "10"}) == Names{"0", "10", "2"});
   CHECK(!sort_numbers_as_text({"0", "1", "2"}));

@@ -71,6 +71,7 @@ ImageFiles list_image_files(const fs::path& root) {
   if (const std::string changes = cleaner.describe_changes(); !changes.empty())
     datasets::warn(root.native() + ": folders of classes: " + changes);
   files.classes = formats::sort_names(std::move(files.classes));
+  tables::check_names(files.classes, root.native(), "rename a folder, or move its images to the other one");
   tables::report_order(files.classes, root.native());
   for (size_t label = 0; label < files.classes.size(); ++label) {
     for (std::string& path : list_class_images(root, folders.at(files.classes[label]), files.skipped)) {

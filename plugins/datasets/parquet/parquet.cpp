@@ -257,12 +257,19 @@ class Parquet final {
     std::vector<std::string> names;
     for (const std::string& text : index_.list_texts(field.columns.front())) {
       names.push_back(cleaner.clean(text));
-      if (names.back().empty()) throw tenon::DataError(place + " has a blank; expected the name of a class");
+      if (formats::is_missing_value(names.back())) {
+        throw tenon::DataError(place + " has a " + (names.back().empty() ? "blank" : "missing value, " + names.back()) +
+                               "; expected the name of a class: remove the row, or list all names in the parameter "
+                               "\"classes\" if this is one");
+      }
     }
     if (const std::string changes = cleaner.describe_changes(); !changes.empty())
       tenon::log_warning(place + ": " + changes);
     names = formats::sort_names(std::move(names));
     tables::refuse_listed_classes(names, place, /*has_separator=*/false);
+    tables::check_names(names, place,
+                        "write it the same way everywhere, or list all names in the parameter \"classes\" if they are "
+                        "two classes");
     tables::report_order(names, place);
     return names;
   }

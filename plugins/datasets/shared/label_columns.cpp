@@ -38,8 +38,14 @@ std::vector<std::string> distinct(const std::vector<std::string>& names) {
   std::set<std::string_view> known;
   std::vector<std::string> found;
   for (const std::string& name : names)
-    if (!name.empty() && known.insert(name).second) found.push_back(name);
+    if (!formats::is_missing_value(name) && known.insert(name).second) found.push_back(name);
   return found;
+}
+
+[[noreturn]] void refuse_missing(const Csv& csv, size_t row, size_t column, const std::string& name) {
+  throw tenon::DataError(csv.place(row, column) + (name.empty() ? " is empty" : " is a missing value, " + name) +
+                         "; expected the name of a class: remove the row" +
+                         (name.empty() ? "" : ", or list all names in the parameter \"classes\" if this is one"));
 }
 
 // `name` is from the cell.
@@ -51,6 +57,7 @@ int64_t number_of(const std::string& name, const Csv& csv, size_t row, size_t co
   }
   const auto found = numbers.find(name);
   if (found != numbers.end()) return found->second;
+  if (formats::is_missing_value(name)) refuse_missing(csv, row, column, name);
   throw tenon::DataError(csv.place(row, column) + ": \"" + name + "\" is none of the " +
                          std::to_string(classes.size()) + " classes that " + lister + suggest_class(name, classes));
 }
@@ -74,6 +81,35 @@ void refuse_listed_classes(const std::vector<std::string>& names, const std::str
                                               "\" for a target with 1 for each class of a row, or "
                                         : "store each class as a column of 0 and 1, or ") +
                          "list all names in the parameter \"classes\" if this is the name of one class");
+}
+
+void check_names(const std::vector<std::string>& names, const std::string& place, const std::string& advice,
+                 const std::function<std::string(const std::string& name)>& place_of) {
+  const auto quote = [&](const std::string& name) {
+    return '"' + name + '"' + (place_of ? " (" + place_of(name) + ')' : "");
+  };
+  if (const auto equal = formats::find_equal_names(names)) {
+    throw tenon::DataError(
+        place + ": " + quote(equal->first) + " and " + quote(equal->second) +
+        " are the same value, and would be two classes; expected one text for each class: " + advice);
+  }
+  if (const auto other_case = formats::find_names_of_other_case(names))
+    datasets::warn(place + ": the classes " + quote(other_case->first) + " and " + quote(other_case->second) +
+                   " differ only in case; expected one name if they are one class: " + advice);
+  for (const char* name : {"None", "null", "NULL"})
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      datasets::warn(place + ": " + quote(name) + " is a class; if it is a missing value, remove its samples");
+}
+
+void check_names(const Csv& csv, size_t column, const std::vector<std::string>& names,
+                 const std::vector<std::string>& all) {
+  check_names(
+      names, describe(csv, column),
+      "write it the same way everywhere, or list all names in the parameter \"classes\" if they are two classes",
+      all.empty() ? std::function<std::string(const std::string&)>() : [&](const std::string& name) {
+        const auto row = static_cast<size_t>(std::find(all.begin(), all.end(), name) - all.begin());
+        return "line " + std::to_string(csv.line(row));
+      });
 }
 
 void report_order(const std::vector<std::string>& classes, const std::string& place) {
@@ -100,10 +136,11 @@ NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<
   if (classes.empty()) {
     numbered.names = order(distinct(names), describe(csv, column));
     refuse_listed_classes(numbered.names, describe(csv, column));
+    check_names(csv, column, numbered.names, names);
   }
   const Numbers numbers = classes.empty() ? number_given(numbered.names) : given;
   for (size_t row = 0; row < csv.rows(); ++row) {
-    if (names[row].empty()) throw tenon::DataError(csv.place(row, column) + " is empty; expected the name of a class");
+    if (names[row].empty()) refuse_missing(csv, row, column, "");
     numbered.numbers.push_back(number_of(names[row], csv, row, column, numbers, numbered.names, lister));
   }
   return numbered;
@@ -112,7 +149,10 @@ NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<
 std::vector<std::string> list_marked(const Csv& csv, size_t column, const std::string& separator) {
   std::vector<std::string> all;
   for (size_t row = 0; row < csv.rows(); ++row)
-    for (std::string& part : formats::split_classes(csv.cell(row, column), separator)) all.push_back(std::move(part));
+    for (std::string& part : formats::split_classes(csv.cell(row, column), separator)) {
+      if (formats::is_missing_value(part)) refuse_missing(csv, row, column, part);
+      all.push_back(std::move(part));
+    }
   return distinct(all);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,16 @@ std::vector<std::string> read_names(const Csv& csv, size_t column, bool warns = 
 // dataset has the parameter `label_separator`, for the message.
 void refuse_listed_classes(const std::vector<std::string>& names, const std::string& place, bool has_separator = true);
 
+// Throws tenon::DataError prefixed by `place` if two names of classes are the same value, such as "1" and "1.0". Warns
+// of names that differ only in case, and of "None" or "null", which may be a missing value. `advice`: what to do about
+// two names that are one class. `place_of`: where a name is; null: unknown.
+void check_names(const std::vector<std::string>& names, const std::string& place, const std::string& advice,
+                 const std::function<std::string(const std::string& name)>& place_of = nullptr);
+
+// The same for the classes in a column that holds `all`, by row, or lists of classes if `all` is empty.
+void check_names(const Csv& csv, size_t column, const std::vector<std::string>& names,
+                 const std::vector<std::string>& all);
+
 // Logs that classes are numbered by value, if as text their order would be another one.
 void report_order(const std::vector<std::string>& classes, const std::string& place);
 
@@ -29,8 +40,8 @@ struct NumberedClasses {
 };
 
 // Numbers the classes in the column: by `classes`, or if `classes` is empty by value if all are numbers, else by first
-// appearance. Throws tenon::DataError naming file, line and column if a cell is empty, not UTF-8, not in `classes`, or
-// lists several classes. `lister` completes the message: what lists the classes.
+// appearance. Throws tenon::DataError naming file, line and column if a cell is empty, a missing value, not UTF-8, not
+// in `classes`, or lists several classes, and as check_names(). `lister` completes the message: what lists the classes.
 NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
                                const std::string& lister = "the parameter \"classes\" lists");
 
@@ -45,7 +56,7 @@ MarkedClasses mark_classes(const Csv& csv, size_t column, const std::string& sep
                            const std::vector<std::string>& classes,
                            const std::string& lister = "the parameter \"classes\" lists");
 
-// The distinct classes in cells with several, in order of appearance.
+// The distinct classes in cells with several, in order of appearance. Throws tenon::DataError for a missing value.
 std::vector<std::string> list_marked(const Csv& csv, size_t column, const std::string& separator);
 
 }  // namespace tables

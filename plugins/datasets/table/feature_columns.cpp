@@ -25,10 +25,7 @@ bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool is_missing(std::string_view cell) {
-  constexpr std::array<std::string_view, 5> kMissing = {"", "?", "NA", "NaN", "nan"};
-  return std::find(kMissing.begin(), kMissing.end(), trim(cell)) != kMissing.end();
-}
+bool is_missing(std::string_view cell) { return formats::is_missing_value(trim(cell)); }
 
 // `3,5`, `12 kg` and `2026-05-01` also begin like numbers. They are more likely malformed numbers than names.
 bool begins_as_number(std::string_view cell) {

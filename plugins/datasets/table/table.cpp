@@ -251,16 +251,19 @@ class Table {
     learned.classes_from = "the parameter \"classes\" lists";
     if (!learned.classes.empty()) return learned;
     const std::string separator = params.text("label_separator");
+    std::vector<std::string> names;  // by row
     if (!separator.empty()) {
       learned.classes = tables::list_marked(*training.csv, column, separator);
     } else {
-      // An empty cell is not a class. It is refused if its row is a sample.
-      for (std::string& name : tables::read_names(*training.csv, column, /*warns=*/false))
-        if (!name.empty()) learned.classes.push_back(std::move(name));
+      // A missing value is not a class. It is refused if its row is a sample.
+      names = tables::read_names(*training.csv, column, /*warns=*/false);
+      std::copy_if(names.begin(), names.end(), std::back_inserter(learned.classes),
+                   [](const std::string& name) { return !formats::is_missing_value(name); });
     }
     learned.classes = formats::sort_names(std::move(learned.classes));
     const std::string place = training.path + ": column \"" + target + '"';
     if (separator.empty()) tables::refuse_listed_classes(learned.classes, place);
+    tables::check_names(*training.csv, column, learned.classes, names);
     tables::report_order(learned.classes, place);
     learned.classes_from = training.path + " contains; list all classes in the parameter \"classes\"";
     return learned;
@@ -280,6 +283,11 @@ class Table {
     reader.finish();
     const std::vector<std::string> listed = params.texts("classes");
     learned.classes_from = listed.empty() ? "the training data contain" : "the parameter \"classes\" lists";
+    if (!listed.empty() && listed != learned.classes && !params.text("label_separator").empty())
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"classes\" has " + formats::list_briefly(listed) +
+                                                     ", and the training data have " +
+                                                     formats::list_briefly(learned.classes) +
+                                                     "; expected the same classes in the same order");
     if (!listed.empty()) learned.classes = listed;
     if (learned.target_scales.size() != (params.boolean("standardize_target") ? targets_of(params).size() : 0))
       throw tenon::Error(
