@@ -9,11 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/draft/fitted_data.hpp>
 #include <tenon/plugin.hpp>
 
 #include "framework/formats/class_names.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/parquet/list_files.h"
+#include "plugins/datasets/parquet/multi_hot_classes.h"
 #include "plugins/datasets/parquet/row_group_cache.h"
 #include "plugins/datasets/parquet/row_index.h"
 #include "plugins/datasets/shared/image_reader.h"
@@ -86,7 +88,7 @@ std::optional<TextTokens> open_tokenizer(const tenon::Params& params) {
   return std::make_optional<TextTokens>(params);
 }
 
-class Parquet final {
+class Parquet {
  public:
   struct Worker {
     std::optional<datasets::ImageReader::Worker> images;
@@ -123,7 +125,8 @@ class Parquet final {
     return params;
   }
 
-  explicit Parquet(const tenon::Params& params)
+  // `fitted`: from fitted_data() of the training data; empty: these data determine the classes.
+  Parquet(const tenon::Params& params, std::string_view fitted)
       : tokens_(open_tokenizer(params)),
         index_(list_files(params.path("path"), params.text("split")), params),
         fields_(index_.chosen().fields()),
@@ -131,6 +134,7 @@ class Parquet final {
                [this](size_t group) { return index_.read(group); }) {
     select_rows(params);
     number_classes();
+    number_marks(fitted);
     warn_about_lists();
     const auto images = static_cast<size_t>(
         std::count_if(fields_.begin(), fields_.end(), [](const auto& field) { return field.kind == Kind::image; }));
@@ -162,6 +166,13 @@ class Parquet final {
     for (const ChosenField& field : fields_)
       if (field.kind == Kind::image) fields.push_back(reader_->preprocessing(field.name));
     return fields;
+  }
+
+  std::string fitted_data() const {
+    MultiHotClasses classes;
+    for (const ChosenField& field : fields_)
+      if (field.kind == Kind::marks) classes.emplace(field.name, field.classes);
+    return print_multi_hot(classes);
   }
 
   int64_t size() const { return uses_part_ ? static_cast<int64_t>(selected_.size()) : index_.rows(); }
@@ -250,6 +261,20 @@ class Parquet final {
     }
   }
 
+  // The elements of a multi-hot field are the classes of the training data.
+  void number_marks(std::string_view fitted) {
+    const MultiHotClasses training = fitted.empty() ? MultiHotClasses() : parse_multi_hot(fitted);
+    places_.resize(fields_.size());
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (fields_[i].kind != Kind::marks) continue;
+      const auto found = training.find(fields_[i].name);
+      const std::vector<std::string>& names = found == training.end() ? fields_[i].classes : found->second;
+      places_[i] =
+          find_in_training(fields_[i].classes, names, index_.path({0, 0}) + ": the column \"" + fields_[i].name + '"');
+      fields_[i].classes = names;
+    }
+  }
+
   // The distinct texts of a column, in the order in which they are numbered.
   std::vector<std::string> find_classes(const ChosenField& field) const {
     const std::string place = index_.path({0, 0}) + ": the column \"" + field.name + '"';
@@ -329,7 +354,7 @@ class Parquet final {
     const auto* numbers = static_cast<const int64_t*>(slot);
     const auto classes = static_cast<int64_t>(field.classes.size());
     for (int64_t k = 0; k < count; ++k) {
-      if (numbers[k] < 0 || numbers[k] >= classes) refuse_class(numbers[k], row, field);
+      if (numbers[k] < 0 || numbers[k] >= classes) refuse_class(numbers[k], row, field.name, classes);
     }
   }
 
@@ -341,14 +366,15 @@ class Parquet final {
     float* const marks = sink.slot<float>(i);
     std::fill_n(marks, field.classes.size(), 0.0f);
     for (const int64_t number : numbers) {
-      if (number < 0 || number >= static_cast<int64_t>(field.classes.size())) refuse_class(number, row, field);
-      marks[number] = 1;
+      if (number < 0 || number >= std::ssize(places_[i])) refuse_class(number, row, field.name, std::ssize(places_[i]));
+      marks[places_[i][static_cast<size_t>(number)]] = 1;
     }
   }
 
-  [[noreturn]] void refuse_class(int64_t number, const RowIndex::Row& row, const ChosenField& field) const {
-    throw tenon::DataError(index_.place(row, field.name) + " is " + std::to_string(number) +
-                           "; expected a class from 0 to " + std::to_string(field.classes.size() - 1) +
+  [[noreturn]] void refuse_class(int64_t number, const RowIndex::Row& row, const std::string& field,
+                                 int64_t classes) const {
+    throw tenon::DataError(index_.place(row, field) + " is " + std::to_string(number) +
+                           "; expected a class from 0 to " + std::to_string(classes - 1) +
                            "; -1 marks a row without a label: leave the column out of \"columns\" to use such rows");
   }
 
@@ -386,7 +412,8 @@ class Parquet final {
   std::optional<TextTokens> tokens_;
   RowIndex index_;
   std::vector<ChosenField> fields_;
-  std::vector<ClassNumbers> numbers_;  // by field
+  std::vector<ClassNumbers> numbers_;        // by field
+  std::vector<std::vector<size_t>> places_;  // of a multi-hot field: the element for each class of the files
   bool uses_part_ = false;
   std::vector<int64_t> selected_;  // rows of the part, if one is used
   std::optional<datasets::ImageReader> reader_;
@@ -397,5 +424,5 @@ class Parquet final {
 }  // namespace parquet_dataset
 
 TENON_PLUGIN("parquet", "0.1.0", "Apache-2.0", "Rows of Parquet files, such as those of Hugging Face.",
-             tenon::dataset<parquet_dataset::Parquet>("parquet",
-                                                      "rows of Parquet files: images, numbers, classes and texts"))
+             tenon::draft::fitted_dataset<parquet_dataset::Parquet>(
+                 "parquet", "rows of Parquet files: images, numbers, classes and texts"))
