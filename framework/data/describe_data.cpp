@@ -9,6 +9,7 @@
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/digests/xxh128.h"
 #include "framework/support/print_count.h"
+#include "framework/support/read_file.h"
 
 namespace tenon::data {
 
@@ -58,6 +59,22 @@ class Files {
   Digest digest_;
 };
 
+// The digest of a file's contents. A large file counts with its beginning, middle and end.
+std::string digest_contents(const fs::path& file) {
+  constexpr uintmax_t kMostWhole = uintmax_t{16} << 20;
+  constexpr uintmax_t kPiece = uintmax_t{64} << 10;
+  const uintmax_t size = fs::file_size(file);
+  if (size <= kMostWhole) return support::read_xxh128(file);
+  support::FileStream stream(file, {support::ErrorKind::system});
+  std::string pieces;
+  for (const uintmax_t begin : {uintmax_t{0}, (size - kPiece) / 2, size - kPiece}) {
+    std::string piece(kPiece, '\0');
+    stream.seekg(static_cast<std::streamoff>(begin)).read(piece.data(), static_cast<std::streamsize>(kPiece));
+    pieces += piece;
+  }
+  return support::xxh128(pieces);
+}
+
 // The files and folders that the parameters name. A cache is no data.
 std::vector<fs::path> list_paths(const plugins::Dataset& dataset, const config::NamedDataset& plan) {
   std::vector<fs::path> paths;
@@ -85,8 +102,16 @@ DataDescription describe_data(const plugins::Dataset& dataset, const config::Nam
   DataDescription description{{"samples", std::to_string(dataset.size())}, {"fields", describe_fields(dataset)}};
   Files files;
   std::vector<fs::path> folders;  // that samples may be named in
-  for (const fs::path& path : list_paths(dataset, plan))
-    folders.push_back(files.add(path, path.filename().string()) ? path.parent_path() : path);
+  Digest contents;
+  int64_t named = 0;
+  for (const fs::path& path : list_paths(dataset, plan)) {
+    const bool is_file = files.add(path, path.filename().string());
+    folders.push_back(is_file ? path.parent_path() : path);
+    if (!is_file) continue;
+    ++named;
+    contents.add(digest_contents(path));
+  }
+  if (named > 0) description["contents"] = support::print_count(named, "file") + ", " + contents.read();
   if (dataset.names_samples()) {
     Digest names;
     for (int64_t i = 0; i < dataset.size(); ++i) {

@@ -156,6 +156,13 @@ OpenedDataset::~OpenedDataset() {
   if (self_) table_->destroy(self_);
 }
 
+uint64_t OpenedDataset::fingerprint() const {
+  if (!table_->fingerprint) throw std::logic_error("the dataset computes no fingerprint");
+  uint64_t number = 0;
+  check(table_->fingerprint(self_, &number));
+  return number;
+}
+
 std::string OpenedDataset::fitted_data() const {
   std::string bytes;
   const tenon_text_sink sink = {sizeof sink, &bytes, [](const tenon_text_sink* into, tenon_string put) -> tenon_status {

@@ -68,6 +68,9 @@ class OpenedDataset {
   std::vector<int64_t> encode(const std::string& text) const;
   std::string decode(const std::vector<int64_t>& tokens) const;
 
+  // Throws std::logic_error if the dataset computes none.
+  uint64_t fingerprint() const;
+
   // What the dataset derived from its data (tenon.draft.fitted-data/1).
   std::string fitted_data() const;
 

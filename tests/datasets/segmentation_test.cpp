@@ -371,4 +371,19 @@ TEST_CASE(
         std::string::npos);
 }
 
+TEST_CASE("the fingerprint depends on the contents of the masks") {
+  cv::Mat numbers = make_numbers(12, 12);
+  const fs::path root = make_pair("fingerprint", numbers, encode(".png", numbers));
+  const uint64_t before = OpenedDataset(kPlugin, make_params(root)).fingerprint();
+  CHECK(OpenedDataset(kPlugin, make_params(root)).fingerprint() == before);
+  const fs::path mask = root / "masks" / "street" / "1.png";
+  const uintmax_t size = fs::file_size(mask);
+  for (uchar& number : cv::Mat_<uchar>(numbers)) number = static_cast<uchar>(2 - number);
+  std::vector<uint8_t> changed = encode(".png", numbers);
+  CHECK(changed.size() <= size + 8);
+  changed.resize(size);
+  write_file(mask, changed);
+  CHECK(OpenedDataset(kPlugin, make_params(root)).fingerprint() != before);
+}
+
 }  // namespace segmentation_test

@@ -89,6 +89,16 @@ TEST_CASE("members that share a name up to its first dot are one sample, in all 
   CHECK(first.size() == 3);
 }
 
+TEST_CASE("the fingerprint depends on labels and arrays") {
+  const auto fingerprint = [](const std::string& label, uint8_t element) {
+    const WrittenTar tar = WrittenTar().add("0.cls", label).add("0.npy", make_npy("|u1", "(1,)", {element}));
+    return OpenedDataset(kPlugin, make_params(write_shard("fingerprint", tar))).fingerprint();
+  };
+  CHECK(fingerprint("1", 0) == fingerprint("1", 0));
+  CHECK(fingerprint("1", 0) != fingerprint("0", 0));
+  CHECK(fingerprint("1", 0) != fingerprint("1", 1));
+}
+
 TEST_CASE("shards name the classes of their fields, and the parameter classes those of labels") {
   const auto classes_of = [](const fs::path& path, const ParamValues& changes = {}) {
     return OpenedDataset(kPlugin, make_params(path, changes)).describe_classes();

@@ -1,8 +1,11 @@
 // Tests runs that resume after their data have changed: refused in the middle of an epoch, reported between epochs.
 #include <doctest/doctest.h>
 
+#include <cstring>
 #include <functional>
+#include <map>
 
+#include "tests/datasets/written_tar.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 
@@ -26,13 +29,13 @@ lr = 0.01
 // A run of 4 epochs with 3 steps each. Its data are in the folder `data`.
 struct Run {
   Run(const std::string& name, const std::string& model, const std::string& dataset,
-      const std::function<void(const fs::path&)>& write)
+      const std::function<void(const fs::path&)>& write, const std::string& rest = kRest)
       : folder(make_empty_folder(name)) {
     fs::create_directory(folder / "data");
     write(folder / "data");
     config = write_file(folder / "run.toml", "[run]\noutput_dir = \"" + (folder / "runs").string() + "\"\n[model]\n" +
                                                  model + "\n[data]\nbatch_size = 8\n[data.train]\n" + dataset +
-                                                 "\n[data.validation]\nlike = \"train\"\n" + kRest)
+                                                 "\n[data.validation]\nlike = \"train\"\n" + rest)
                  .string();
     const Outcome outcome = run_host({"--config", config});
     CAPTURE(outcome.errors);
@@ -55,6 +58,16 @@ struct Run {
     }
   }
 
+  // Writes other labels into files of the same size.
+  void check_swap(const std::function<void(const fs::path&)>& swap, const std::string& difference) const {
+    CAPTURE(config);
+    check_unchanged();
+    const std::map<std::string, uintmax_t> before = list_sizes();
+    swap(folder / "data");
+    CHECK(list_sizes() == before);
+    check_changed(difference);
+  }
+
   // `difference`: a part of the message.
   void check_changed(const std::string& difference) const {
     const Outcome within = resume(2), between = resume(3);
@@ -68,6 +81,13 @@ struct Run {
     CHECK(between.exit_code == 0);
     CHECK(between.errors.find("warning: the run resumes with data that have changed since") != std::string::npos);
     for (const Outcome& outcome : {within, between}) CHECK(outcome.errors.find(difference) != std::string::npos);
+  }
+
+  std::map<std::string, uintmax_t> list_sizes() const {
+    std::map<std::string, uintmax_t> sizes;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder / "data"))
+      if (entry.is_regular_file()) sizes[entry.path().string()] = entry.file_size();
+    return sizes;
   }
 
   fs::path folder, checkpoints;
@@ -131,4 +151,80 @@ TEST_CASE("a folder of images that has changed is refused in the middle of an ep
                 "data.train.params.path=\"" + (run.folder / "moved").string() + '"'});
   CAPTURE(moved.errors);
   CHECK(moved.errors.find("have changed since") == std::string::npos);
+}
+
+namespace {
+
+std::vector<int64_t> make_labels(bool are_swapped) {
+  std::vector<int64_t> labels;
+  for (int i = 0; i < 24; ++i) labels.push_back((i + are_swapped) % 2);
+  return labels;
+}
+
+template <class Number>
+std::string bytes_of(const std::vector<Number>& numbers) {
+  return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
+}
+
+void write_npy(const fs::path& path, const std::string& descr, const std::string& shape, const std::string& elements) {
+  const TarBytes bytes = make_npy(descr, shape, {elements.begin(), elements.end()});
+  write_file(path, std::string(bytes.begin(), bytes.end()));
+}
+
+void write_npy_files(const fs::path& data, bool are_swapped) {
+  const std::vector<int64_t> labels = make_labels(are_swapped);
+  write_npy(data / "y.npy", "<i8", "(24,)", bytes_of(labels));
+  write_npy(data / "x.npy", "<f4", "(24, 1)", bytes_of(std::vector<float>(24, 0.5f)));
+}
+
+void write_safetensors(const fs::path& data, bool are_swapped) {
+  std::string header = R"({"x":{"dtype":"F32","shape":[24,1],"data_offsets":[0,96]},)"
+                       R"("y":{"dtype":"I64","shape":[24],"data_offsets":[96,288]}})";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  write_file(data / "a.safetensors", bytes_of<uint64_t>({header.size()}) + header +
+                                         bytes_of(std::vector<float>(24, 0.5f)) + bytes_of(make_labels(are_swapped)));
+}
+
+void write_list(const fs::path& data, bool are_swapped) {
+  std::string text = "path,label\n";
+  for (int i = 0; i < 24; ++i) {
+    write_image(data / (std::to_string(i) + ".pgm"));
+    text += std::to_string(i) + ".pgm," + ((i + are_swapped) % 2 == 0 ? "cat" : "dog") + '\n';
+  }
+  write_file(data / "list.csv", text);
+}
+
+void write_shard(const fs::path& data, bool are_swapped) {
+  WrittenTar shard;
+  const std::vector<int64_t> labels = make_labels(are_swapped);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const std::string name = std::to_string(10 + i);
+    shard.add(name + ".pgm", "P5\n8 8\n255\n" + std::string(64, 'a')).add(name + ".cls", std::to_string(labels[i]));
+  }
+  const TarBytes bytes = shard.bytes();
+  write_file(data / "a.tar", std::string(bytes.begin(), bytes.end()));
+}
+
+}  // namespace
+
+TEST_CASE("labels that were swapped in files of the same size are refused in the middle of an epoch") {
+  const std::string mlp = "use = \"mlp\"\nparams = { hidden = [4], classes = 2 }\ninputs = { image = \"data.x\" }";
+  const std::string cnn = "use = \"small_cnn\"\nparams = { classes = 2 }";
+  const std::string small = "transforms = [\"resize((8, 8))\", \"normalize()\"] }";
+  std::string connected = kRest;
+  connected.insert(connected.find("[train]"), "inputs = { target = \"data.y\" }\n");
+  using Write = void (*)(const fs::path&, bool);
+  const auto check = [](const std::string& name, const std::string& model, const std::string& dataset, Write write,
+                        const std::string& difference, const std::string& rest) {
+    const Run run(
+        name, model, dataset, [write](const fs::path& data) { write(data, false); }, rest);
+    run.check_swap([write](const fs::path& data) { write(data, true); }, difference);
+  };
+  check("npy", mlp, "use = \"arrays\"\nparams = { path = \"data\" }", write_npy_files, "fingerprint: ", connected);
+  check("safetensors", mlp, "use = \"arrays\"\nparams = { path = \"data/a.safetensors\" }", write_safetensors,
+        "fingerprint: ", connected);
+  check("list", cnn, "use = \"image_csv\"\nparams = { path = \"data/list.csv\", " + small, write_list,
+        "contents: 1 file, ", kRest);
+  check("shard", cnn, "use = \"tar_shards\"\nparams = { path = \"data\", " + small, write_shard,
+        "fingerprint: ", kRest);
 }

@@ -6,11 +6,13 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <tenon/plugin.h>
 #include <tenon/error.hpp>
 
+#include "plugins/content_hash.h"
 #include "plugins/datasets/shared/check_fields.h"
 #include "plugins/datasets/shared/list_folder.h"
 #include "plugins/datasets/shared/npy.h"
@@ -160,6 +162,17 @@ void ArrayFiles::read_row(size_t array, int64_t row, uint8_t* bytes) const {
   }
   // A bool has no other byte values than 0 and 1.
   if (from.dtype == TENON_BOOL) std::transform(bytes, bytes + count, bytes, [](uint8_t truth) { return truth != 0; });
+}
+
+uint64_t ArrayFiles::hash() const {
+  plugins::ContentHash hash;
+  for (size_t i = 0; i < arrays_.size(); ++i) {
+    if (elements_[i].empty())
+      hash.add(files_[arrays_[i].file], arrays_[i].offset, arrays_[i].bytes);
+    else
+      hash.add_elements(std::span<const uint8_t>(elements_[i]));
+  }
+  return hash.value();
 }
 
 }  // namespace arrays

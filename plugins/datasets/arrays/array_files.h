@@ -25,6 +25,9 @@ class ArrayFiles {
   // Writes row_bytes(array) bytes. Any thread may call it. Throws tenon::DataError if the file was shortened.
   void read_row(size_t array, int64_t row, uint8_t* bytes) const;
 
+  // Hashes arrays of up to 16 MiB as a whole, and three pieces of each larger one.
+  uint64_t hash() const;
+
  private:
   std::vector<plugins::RegularFile> files_;
   std::vector<Array> arrays_;

@@ -31,6 +31,7 @@ class Arrays final {
   }
 
   int64_t size() const { return files_.rows(); }
+  uint64_t fingerprint() const { return files_.hash(); }
 
   void get(const tenon::Sample& sample, const tenon::Sink& sink) const {
     for (size_t field = 0; field < files_.arrays().size(); ++field)

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "plugins/content_hash.h"
 #include "plugins/datasets/parquet/partitioned_file.h"
-#include "plugins/hash_text.h"
 
 namespace parquet_dataset {
 namespace {
@@ -80,10 +80,14 @@ std::vector<std::string> RowIndex::list_texts(size_t column) const {
 }
 
 uint64_t RowIndex::hash() const {
-  std::string text;
-  for (const auto& file : files_) text += std::to_string(file->footer_hash()) + ',';
-  for (const Column& column : chosen_->columns()) text += column.name + ',';
-  return plugins::hash_text(text);
+  plugins::ContentHash hash;
+  for (const auto& file : files_) {
+    hash.add(file->footer_hash());
+    const plugins::RegularFile contents(file->path(), "a Parquet file");
+    hash.add(contents, 0, contents.size());
+  }
+  for (const Column& column : chosen_->columns()) hash.add(column.name + ',');
+  return hash.value();
 }
 
 }  // namespace parquet_dataset

@@ -57,7 +57,8 @@ class RowIndex {
     return false;
   }
 
-  uint64_t hash() const;  // of the footers, and so of the sizes and statistics of all columns
+  // Of the footers, and so of the sizes and statistics of all columns, and of pieces of the files.
+  uint64_t hash() const;
 
  private:
   std::vector<ListedFile> listed_;

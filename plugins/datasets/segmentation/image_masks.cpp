@@ -1,13 +1,18 @@
 #include "plugins/datasets/segmentation/image_masks.h"
 
+#include <algorithm>
 #include <map>
+#include <system_error>
 
 #include <tenon/error.hpp>
 
 #include "framework/formats/unicode.h"
+#include "plugins/content_hash.h"
 #include "plugins/datasets/shared/csv.h"
 #include "plugins/datasets/shared/list_images.h"
 #include "plugins/datasets/shared/listed_paths.h"
+#include "plugins/datasets/shared/spread.h"
+#include "plugins/regular_file.h"
 
 namespace segmentation {
 namespace {
@@ -93,6 +98,24 @@ std::vector<ImageMask> read_manifest(const fs::path& file, const std::string& im
   }
   listed.check(missing_files);
   return pairs;
+}
+
+uint64_t hash_files(const std::vector<ImageMask>& pairs) {
+  constexpr size_t kMostMasks = 1000;
+  constexpr size_t kMostSizes = 100'000;  // a size may take a millisecond on a network file system
+  plugins::ContentHash hash;
+  std::error_code missing;
+  for (size_t i = 0; i < pairs.size() && i < kMostSizes; ++i)
+    for (const std::string& path : {pairs[i].image_path, pairs[i].mask_path})
+      hash.add(static_cast<uint64_t>(fs::file_size(path, missing)));
+  for (size_t k = 0; k < std::min(pairs.size(), kMostMasks); ++k) {
+    try {
+      const plugins::RegularFile mask(pairs[datasets::spread_index(k, pairs.size())].mask_path, "a mask");
+      hash.add(mask, 0, mask.size());
+    } catch (const tenon::DataError&) {
+    }
+  }
+  return hash.value();
 }
 
 }  // namespace segmentation

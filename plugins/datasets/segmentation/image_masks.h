@@ -1,6 +1,7 @@
 // Lists the images and the mask of each image.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,5 +26,9 @@ std::vector<ImageMask> list_image_masks(const std::filesystem::path& root, const
 // the parameter of that name (listed_paths.h).
 std::vector<ImageMask> read_manifest(const std::filesystem::path& file, const std::string& images,
                                      const std::string& masks, const std::string& missing_files = "error");
+
+// Of the sizes of all files, and of the contents of 1000 masks that are spread over all of them. A file that cannot be
+// read is left out, because its sample reports it.
+uint64_t hash_files(const std::vector<ImageMask>& pairs);
 
 }  // namespace segmentation

@@ -84,6 +84,7 @@ class Segmentation final {
   std::vector<tenon::Preprocessing> preprocessing() const { return {reader_.preprocessing("image")}; }
 
   int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
+  uint64_t fingerprint() const { return hash_files(pairs_); }
   std::string sample_name(int64_t index) const { return pairs_[static_cast<size_t>(index)].image; }
 
   Worker open_worker(uint64_t, uint64_t) const { return {reader_.open_worker(), {}}; }

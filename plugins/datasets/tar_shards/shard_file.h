@@ -19,6 +19,7 @@ class ShardFile final : public ByteSource {
   const std::string& path() const override { return file_.path(); }
   uint64_t size() const override { return file_.size(); }
   void read(uint64_t offset, std::span<uint8_t> bytes) const override { file_.read(offset, bytes); }
+  const plugins::RegularFile& file() const { return file_; }
 
  private:
   plugins::RegularFile file_;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "plugins/content_hash.h"
 #include "plugins/datasets/shared/check_fields.h"
 
 namespace tar_shards {
@@ -235,6 +236,24 @@ std::string_view ShardIndex::key_of(size_t sample) const {
 std::string ShardIndex::describe_member(size_t sample, const ShardField& field, const Stored& stored) const {
   return shard_of(sample).path() + ": member \"" + printable(key_of(sample)) + '.' +
          printable(field.extensions[stored.alternative]) + "\" at byte " + std::to_string(stored.offset);
+}
+
+uint64_t ShardIndex::hash() const {
+  plugins::ContentHash hash;
+  hash.add(keys_);
+  for (const Field& field : fields_) {
+    for (size_t i = 0; i < size(); ++i) {
+      if (const auto* labels = std::get_if<LabelColumn>(&field.column)) {
+        hash.add(static_cast<uint64_t>(labels->at(i)));
+      } else if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
+        hash.add(shard_of(i).file(), arrays->at(i).offset, arrays->at(i).size);
+      } else {
+        hash.add(std::get<ImageColumn>(field.column).at(i).size);
+      }
+    }
+  }
+  for (const ShardFile& shard : shards_) hash.add(shard.file(), 0, shard.size());
+  return hash.value();
 }
 
 }  // namespace tar_shards

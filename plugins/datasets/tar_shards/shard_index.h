@@ -38,6 +38,9 @@ class ShardIndex {
   std::vector<std::string> class_names(const ShardField& field) const;
   const ShardFile& shard_of(size_t sample) const;
 
+  // Of names, labels and sizes of all members, of arrays up to 64 MiB, and of pieces of the shards.
+  uint64_t hash() const;
+
   // Returns for example `shards/a.tar: member "0001.jpg" at byte 1536`, for an image or an array.
   std::string describe_member(size_t sample, const ShardField& field, const Stored& stored) const;
 

@@ -106,6 +106,7 @@ class TarShards final {
   }
 
   int64_t size() const { return static_cast<int64_t>(index_.size()); }
+  uint64_t fingerprint() const { return index_.hash(); }
 
   Worker open_worker(uint64_t, uint64_t) const { return reader_.open_worker(); }
 
