@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include <opencv2/imgcodecs.hpp>
+
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 
@@ -358,7 +360,9 @@ TEST_CASE("images that EXIF turns are reported once if coordinates or another im
                                     "img/2.png,img/2.png,img/3.png,cat,1,20\n");
   write_file(table.parent_path() / "img" / "a.jpg", with_jpeg_orientation(encode(".jpg", make_gradient(6, 6)), 6));
   const auto log_of = [&](const std::string& plugin, const ParamValues& changes) {
-    const OpenedDataset images(plugin, make_params(table, changes));
+    ParamValues params = make_params(table, changes);
+    params["transforms"] = Texts{kUnchanged};
+    const OpenedDataset images(plugin, params);
     const Texts before = OpenedDataset::log();
     for (int64_t i = 0; i < images.size(); ++i) images.get(i);
     CHECK(OpenedDataset::log() == before);
@@ -377,6 +381,46 @@ TEST_CASE("images that EXIF turns are reported once if coordinates or another im
                        "images (" +
                        image + ")") == 0);
   CHECK(log_of(kPairs, {{"second", "first"}}).empty());
+}
+
+TEST_CASE("transforms that move an image are reported if its targets are coordinates") {
+  const fs::path table = make_table("moved", "path,x1,y,bbox2,age\nimg/1.png,0.5,1,3,0.5\nimg/2.png,0,0.5,1,40\n");
+  const auto log_of = [&](const Texts& targets, const Texts& transforms) {
+    const OpenedDataset data(
+        kImageCsv, make_params(table, {{"labels", Texts{}}, {"targets", targets}, {"transforms", transforms}}));
+    return OpenedDataset::log();
+  };
+  const Texts flipped = log_of({"bbox2"}, {"color_jitter(0.4)", "resize((4, 4))", "horizontal_flip()", kUnchanged});
+  REQUIRE(flipped.size() == 1);
+  CHECK(flipped[0].find("the transforms move the pixels of the image, but not the coordinates among the targets: "
+                        "resize, horizontal_flip; expected transforms that keep each pixel in its place") == 0);
+  CHECK(log_of({"bbox2"}, {"resize((4, 4))", kUnchanged}).size() == 1);
+  // Scaling keeps fractions of the size, and a single y is no coordinate.
+  CHECK(log_of({"x1", "y"}, {"resize((4, 4))", kUnchanged}).empty());
+  CHECK(log_of({"x1", "y"}, {"random_resized_crop(4)", kUnchanged}).size() == 1);
+  CHECK(log_of({"y"}, {"horizontal_flip()", kUnchanged}).empty());
+  CHECK(log_of({"age"}, {"horizontal_flip()", kUnchanged}).empty());
+}
+
+TEST_CASE("images with several pages are reported before the first sample") {
+  const fs::path table = make_table("pages", "path,label\nimg/1.tif,cat\nimg/2.png,dog\n");
+  const std::vector<cv::Mat> pages(2, cv::Mat(4, 4, CV_8UC3, cv::Scalar::all(10)));
+  REQUIRE(cv::imwritemulti((table.parent_path() / "img" / "1.tif").string(), pages));
+  const OpenedDataset data(kImageCsv, make_params(table));
+  REQUIRE(OpenedDataset::log().size() == 1);
+  CHECK(OpenedDataset::log()[0].find("several pages or frames in 1 of 2 examined images (" +
+                                     (table.parent_path() / "img" / "1.tif").string() +
+                                     "): only the first one is read; expected one image per file") == 0);
+}
+
+TEST_CASE("rows that give an image different labels are reported") {
+  const fs::path table =
+      make_table("labels", "path,label\nimg/1.png,cat\nimg/2.png,cat\nimg/2.png,cat\nimg/1.png,dog\nimg/1.png,ant\n");
+  OpenedDataset(kImageCsv, make_params(table));
+  REQUIRE(OpenedDataset::log().size() == 1);
+  CHECK(OpenedDataset::log()[0].find(
+            table.string() + ": 2 rows give an image another label than an earlier row: img/1.png is \"cat\" in "
+                             "line 2 and \"dog\" in line 5; expected one label per image") == 0);
 }
 
 }  // namespace image_csv_test

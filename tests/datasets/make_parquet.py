@@ -144,6 +144,16 @@ def write_types():
               compression=compression, row_group_size=20, write_page_checksum=compression == "zstd")
 
 
+def write_turned():
+    """A photo that its EXIF orientation turns next to an upright one, with coordinates and an age."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    stream = io.BytesIO()
+    Image.fromarray(numpy.zeros((6, 4, 3), "uint8")).save(stream, "JPEG", exif=exif)
+    upright = encode(numpy.zeros((6, 4, 3), "uint8"), "PNG")
+    write("turned", {"a": [stream.getvalue()] * 2, "b": [upright] * 2, "x1": [3.0, 0.5], "age": [30.0, 40.0]})
+
+
 def write_refused():
     write("refused/null_number", {"x": [1, 2, None, 4], "y": [1.0] * 4}, row_group_size=2)
     write("refused/null_in_list", {"x": [[1], [2, None]]})
@@ -172,4 +182,5 @@ shutil.rmtree(FOLDER, ignore_errors=True)
 result = {"images": write_images(), "table": write_table()}
 (FOLDER / "expected.json").write_text(json.dumps(result) + "\n")
 write_types()
+write_turned()
 write_refused()

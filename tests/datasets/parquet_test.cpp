@@ -279,6 +279,28 @@ TEST_CASE("wrong parameters are refused with the columns that there are") {
   check_complaint("nothing-*.parquet", "nothing-*.parquet: no such file, and no file matches it as a pattern");
 }
 
+TEST_CASE("images that EXIF turns, and transforms that move them, are reported if something belongs to their pixels") {
+  const auto log_of = [](const Texts& columns, const Texts& targets, const Texts& transforms = {}) {
+    const OpenedDataset data(
+        kPlugin, make_parquet_params(kFiles / "turned.parquet",
+                                     {{"columns", columns}, {"targets", targets}, {"transforms", transforms}}));
+    Texts lines = OpenedDataset::log();
+    std::erase_if(lines, [](const std::string& line) { return line.find(": 2 samples of ") != std::string::npos; });
+    for (int64_t i = 0; i < data.size(); ++i) data.get(i);
+    return lines;
+  };
+  const Texts pair = log_of({"a", "b"}, {});
+  REQUIRE(pair.size() == 1);
+  CHECK(pair[0].find("turned upright by the EXIF orientation, unlike the other image of the sample: 2 of 4 examined") ==
+        0);
+  CHECK(log_of({"a"}, {"age"}, {"horizontal_flip()"}).empty());
+  const Texts flipped = log_of({"a"}, {"x1", "age"}, {"resize((8, 8))", "horizontal_flip()"});
+  REQUIRE(flipped.size() == 2);
+  CHECK(flipped[0].find("unlike the coordinates among the targets: 2 of 2 examined images") != std::string::npos);
+  CHECK(flipped[1].find("the transforms move the pixels of the image, but not the coordinates among the targets: "
+                        "resize, horizontal_flip; expected") == 0);
+}
+
 TEST_CASE("nulls, unsuitable values and different files are refused with file, row and column") {
   check_complaint("refused/null_number.parquet", "null_number.parquet: row 2: the column \"x\" is null");
   CHECK(complaint(kFiles / "refused/null_number.parquet", {{"columns", Texts{"y"}}}).empty());

@@ -89,6 +89,46 @@ TEST_CASE("members that share a name up to its first dot are one sample, in all 
   CHECK(first.size() == 3);
 }
 
+TEST_CASE("images that EXIF turns, and transforms that move them, are reported if something belongs to their pixels") {
+  const TarBytes turned = with_jpeg_orientation(encode(".jpg", make_gradient(6, 6)), 6);
+  WrittenTar tar;
+  for (const char* name : {"0", "1"}) {
+    const std::string sample = name;
+    tar.add(sample + ".a.jpg", turned).add(sample + ".b.png", make_png(10, 6, 6)).add(sample + ".cls", "1");
+    tar.add(sample + ".mask.npy", make_npy("|u1", "(6, 6)", TarBytes(36)));
+    tar.add(sample + ".json", R"({"x1": 3})");
+  }
+  const fs::path file = write_shard("turned", tar);
+  const auto log_of = [&](const Texts& fields, const Texts& transforms = {}) {
+    const OpenedDataset data(kPlugin, make_params(file, {{"fields", fields}, {"transforms", transforms}}));
+    const Texts lines = OpenedDataset::log();
+    for (int64_t i = 0; i < data.size(); ++i) data.get(i);
+    CHECK(OpenedDataset::log() == lines);
+    return lines;
+  };
+  CHECK(log_of({"a.jpg", "cls"}, {"horizontal_flip()"}).empty());
+  const Texts pair = log_of({"a.jpg", "b.png", "cls"});
+  REQUIRE(pair.size() == 1);
+  CHECK(pair[0].find("turned upright by the EXIF orientation, unlike the other image of the sample: 2 of 4 examined "
+                     "images (") == 0);
+  const Texts mask = log_of({"a.jpg", "mask.npy"});
+  REQUIRE(mask.size() == 1);
+  CHECK(mask[0].find("unlike the field \"mask\": 2 of 2 examined images") != std::string::npos);
+  CHECK(log_of({"a.jpg", "x1=json:x1"}).size() == 1);
+  const Texts moved = log_of({"b.png", "mask.npy"}, {"resize((4, 4))", "horizontal_flip()"});
+  REQUIRE(moved.size() == 1);
+  CHECK(moved[0].find("the transforms move the pixels of the image, but not the field \"mask\": resize, "
+                      "horizontal_flip; expected transforms that keep each pixel in its place") == 0);
+}
+
+TEST_CASE("transparent pixels in shards are reported before the first sample") {
+  const cv::Mat pixels(4, 4, CV_8UC4, cv::Scalar(0, 0, 0, 0));
+  const fs::path file = write_shard("transparent", WrittenTar().add("0.png", encode(".png", pixels)));
+  const OpenedDataset data(kPlugin, make_params(file));
+  REQUIRE(OpenedDataset::log().size() == 1);
+  CHECK(OpenedDataset::log()[0].find("transparent pixels in 1 of 1 examined images") == 0);
+}
+
 TEST_CASE("the fingerprint depends on labels and arrays") {
   const auto fingerprint = [](const std::string& label, uint8_t element) {
     const WrittenTar tar = WrittenTar().add("0.cls", label).add("0.npy", make_npy("|u1", "(1,)", {element}));

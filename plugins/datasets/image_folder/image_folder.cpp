@@ -80,7 +80,8 @@ class ImageFolder final {
     images_ = select_images(std::move(files.images), params);
     if (params.text("split") == "train") warn_about_missing(classes_, images_, root_);
     reader_.expect_images(images_.size());
-    reader_.examine(images_.size(), [&](size_t i) { return root_ + '/' + images_[i].path; });
+    reader_.examine(images_.size(),
+                    [&](size_t i) { return std::make_unique<datasets::LooseImage>(root_ + '/' + images_[i].path); });
   }
 
   std::vector<tenon::Field> fields() const {

@@ -20,7 +20,9 @@
 #include "plugins/datasets/parquet/row_index.h"
 #include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/label_columns.h"
+#include "plugins/datasets/shared/positions.h"
 #include "plugins/datasets/shared/split.h"
+#include "plugins/datasets/shared/turned_images.h"
 #include "plugins/hash_text.h"
 #include "plugins/text/tokenizer.h"
 
@@ -33,6 +35,7 @@ using ClassNumbers = std::map<std::string, int64_t, std::less<>>;
 // The bytes of an image in a cell.
 class CellImage final : public datasets::ImageFile {
  public:
+  // `bytes` must outlive this object.
   CellImage(const RowIndex& index, const RowIndex::Row& row, const std::string& column, std::string_view bytes)
       : index_(index), row_(row), column_(column), bytes_(bytes) {}
 
@@ -45,7 +48,7 @@ class CellImage final : public datasets::ImageFile {
 
  private:
   const RowIndex& index_;
-  const RowIndex::Row& row_;
+  RowIndex::Row row_;
   const std::string& column_;
   std::string_view bytes_;
 };
@@ -131,7 +134,8 @@ class Parquet {
         index_(list_files(params.path("path"), params.text("split")), params),
         fields_(index_.chosen().fields()),
         cache_(static_cast<uint64_t>(params.integer("row_group_bytes")),
-               [this](size_t group) { return index_.read(group); }) {
+               [this](size_t group) { return index_.read(group); }),
+        turned_(describe_positions(params.texts("targets"))) {
     select_rows(params);
     number_classes();
     number_marks(fitted);
@@ -141,6 +145,7 @@ class Parquet {
     if (images > 0) {
       reader_.emplace(params);
       reader_->expect_images(static_cast<size_t>(size()) * images);
+      examine(params.texts("targets"));
     }
     tenon::log_info(params.path("path") + ": " + std::to_string(size()) + " samples of " +
                     std::to_string(index_.files()) + (index_.files() == 1 ? " file" : " files") + " with " +
@@ -214,6 +219,7 @@ class Parquet {
       worker.group = row.group;
     }
     size_t image_number = static_cast<size_t>(sample.index);
+    datasets::TurnedImages::Sample turns;
     for (size_t i = 0; i < fields_.size(); ++i) {
       const ChosenField& field = fields_[i];
       const size_t column = field.columns.front();
@@ -223,6 +229,7 @@ class Parquet {
           const CellImage image(index_, row, field.name, worker.rows->text(column, row.in_group));
           reader_->write(*worker.images, image_number, image, sample.seed, sink, field.name);
           image_number += static_cast<size_t>(size());
+          turned_.check(turns, *worker.images, image);
           break;
         }
         case Kind::numbers: write_numbers(*worker.rows, row, i, sink); break;
@@ -238,6 +245,53 @@ class Parquet {
   }
 
  private:
+  // `coordinates among the targets`: what belongs to the pixels of the images and is not transformed with them.
+  std::string describe_positions(const std::vector<std::string>& targets) const {
+    if (datasets::have_coordinates(targets)) return "coordinates among the targets";
+    std::vector<std::string> names;
+    for (const ChosenField& field : fields_)
+      if (field.kind == Kind::numbers) names.push_back(field.name);
+    return datasets::have_coordinates(names) ? "fields with coordinates" : "";
+  }
+
+  // Examines the images of the first row group that is used.
+  void examine(const std::vector<std::string>& targets) const {
+    std::vector<const ChosenField*> images;
+    for (const ChosenField& field : fields_)
+      if (field.kind == Kind::image) images.push_back(&field);
+    const size_t group = index_.find(row_of(0)).group;
+    int64_t samples = 1;
+    while (samples < size() && index_.find(row_of(samples)).group == group) ++samples;
+    try {
+      const std::shared_ptr<const RowGroup> rows = cache_.get(group);
+      turned_.examine(*reader_, static_cast<size_t>(samples), images.size(), [&](size_t number) {
+        const ChosenField& field = *images[number % images.size()];
+        const RowIndex::Row row = index_.find(row_of(static_cast<int64_t>(number / images.size())));
+        return std::make_unique<CellImage>(index_, row, field.name, rows->text(field.columns.front(), row.in_group));
+      });
+      if (const std::string positions = describe_positions(targets); !positions.empty())
+        datasets::warn_of_positions(*reader_, positions, are_fractions(*rows, samples));
+    } catch (const tenon::DataError&) {  // reported when the sample is read
+    }
+  }
+
+  // Whether the targets of the first samples lie between 0 and 1.
+  bool are_fractions(const RowGroup& rows, int64_t samples) const {
+    for (const ChosenField& field : fields_) {
+      if (field.kind != Kind::stack) continue;
+      for (int64_t i = 0; i < samples; ++i) {
+        const RowIndex::Row row = index_.find(row_of(i));
+        const auto is_fraction = [&](size_t column) {
+          const float number = read_float(rows, row, column);
+          return number >= 0 && number <= 1;
+        };
+        if (!std::all_of(field.columns.begin(), field.columns.end(), is_fraction)) return false;
+      }
+      return true;
+    }
+    return false;
+  }
+
   void select_rows(const tenon::Params& params) {
     const std::string part = params.text("part");
     uses_part_ = part != "all";
@@ -418,6 +472,7 @@ class Parquet {
   std::vector<int64_t> selected_;  // rows of the part, if one is used
   std::optional<datasets::ImageReader> reader_;
   mutable RowGroupCache cache_;
+  datasets::TurnedImages turned_;
 };
 
 }  // namespace

@@ -121,7 +121,8 @@ class Segmentation final {
       }
     };
     classes_.examine(pairs_.size(), read, place);
-    const auto examined = reader_.examine(pairs_.size(), [&](size_t i) { return pairs_[i].image_path; });
+    const auto examined = reader_.examine(
+        pairs_.size(), [&](size_t i) { return std::make_unique<datasets::LooseImage>(pairs_[i].image_path); });
     datasets::Finding turned;
     for (const auto& [number, orientation] : examined.turned)
       if (read(number) && buffers.orientation != orientation)
@@ -134,7 +135,7 @@ class Segmentation final {
     const auto describe = [](cv::Size size) {
       return std::to_string(size.width) + " x " + std::to_string(size.height);
     };
-    const int orientation = reader_.read_orientation(pair.image_path);
+    const int orientation = reader_.read_orientation(datasets::LooseImage(pair.image_path));
     const std::string turned =
         orientation == 1 ? ""
                          : " after it was turned upright by its EXIF orientation " + std::to_string(orientation) +

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace datasets {
@@ -20,14 +21,14 @@ class ImageFile {
 
 class LooseImage final : public ImageFile {
  public:
-  explicit LooseImage(const std::string& path) : path_(path) {}  // `path` must outlive this object
+  explicit LooseImage(std::string path) : path_(std::move(path)) {}
 
   std::string place() const override { return path_; }
   void read(std::vector<uint8_t>& bytes) const override;
   std::string identity() const override;
 
  private:
-  const std::string& path_;
+  std::string path_;
 };
 
 // `PATH, SIZE bytes, changed at SECONDS.NANOSECONDS`. Throws tenon::DataError naming the path.

@@ -8,7 +8,6 @@
 #include "plugins/datasets/shared/finding.h"
 #include "plugins/datasets/shared/memory_cache.h"
 #include "plugins/datasets/shared/spread.h"
-#include "plugins/images/decode/read_file.h"
 
 namespace datasets {
 namespace {
@@ -145,21 +144,23 @@ tenon::Preprocessing ImageReader::preprocessing(const std::string& name) const {
   return {name, steps.insert(steps.find('}'), print_json(rendering_))};  // at the end of the first step, decode
 }
 
-ImageReader::Examination ImageReader::examine(size_t count, const std::function<std::string(size_t)>& path) const {
+ImageReader::Examination ImageReader::examine(size_t count, const Open& open) const {
   constexpr size_t kMost = 32;
   constexpr int64_t kMostPixels = 50'000'000;  // that are decoded, in a fraction of a second
   Examination result;
-  Finding transparent, deep;
+  Finding transparent, deep, several;
   int largest = 0;
   int64_t pixels = 0;
   Worker worker = open_worker();
   for (size_t k = 0; k < std::min(count, kMost) && pixels < kMostPixels; ++k) {
     const size_t number = spread_index(k, count);
-    const std::string place = path(number);
     try {
-      images::read_file(place, worker.file);
+      const std::unique_ptr<const ImageFile> image = open(number);
+      const std::string place = image->place();
+      image->read(worker.file);
       const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
       ++result.count;
+      if (info.has_more_images) several.add(place);
       if (info.orientation != 1) result.turned.push_back({number, info.orientation});
       if (info.bits < 16 && !info.has_alpha) continue;
       images::decode_image(worker.file, info, place, worker.decoder);
@@ -173,13 +174,21 @@ ImageReader::Examination ImageReader::examine(size_t count, const std::function<
   }
   if (transparent.count() > 0) warn_of_transparency(transparent.print(result.count));
   if (deep.count() > 0) warn_of_range(deep.print(result.count), largest);
+  if (several.count() > 0) warn_of_frames(several.print(result.count));
   return result;
 }
 
-int ImageReader::read_orientation(const std::string& path) const {
+int ImageReader::read_orientation(const ImageFile& image) const {
   std::vector<uint8_t> file;
-  images::read_file(path, file);
-  return images::read_image_info(file, path, limits_).orientation;
+  image.read(file);
+  return images::read_image_info(file, image.place(), limits_).orientation;
+}
+
+void ImageReader::warn_of_frames(const std::string& found) const {
+  if (has_warned_of_frames_.exchange(true)) return;
+  tenon::log_warning("several pages or frames in " + found +
+                     ": only the first one is read; expected one image per file: save each page that is a sample as a "
+                     "separate file");
 }
 
 void ImageReader::warn_of_transparency(const std::string& found) const {
@@ -239,12 +248,19 @@ cv::Size ImageReader::write(Worker& worker, size_t number, const ImageFile& imag
   return prepared->whole;
 }
 
-cv::Size ImageReader::write_directly(Worker& worker, const ImageFile& image, uint64_t seed, const tenon::Sink& sink,
-                                     const std::string& field) const {
-  const std::string place = image.place();
+// Reads the file into the worker.
+images::ImageInfo ImageReader::read_info(Worker& worker, const ImageFile& image, const std::string& place) const {
   image.read(worker.file);
   const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
   worker.orientation = info.orientation;
+  if (info.has_more_images) warn_of_frames(place);
+  return info;
+}
+
+cv::Size ImageReader::write_directly(Worker& worker, const ImageFile& image, uint64_t seed, const tenon::Sink& sink,
+                                     const std::string& field) const {
+  const std::string place = image.place();
+  const images::ImageInfo info = read_info(worker, image, place);
   const images::SampledTransforms sampled = draw(info.size, seed, image);
   const images::DecodedWindow decoded = decode(worker, info, sampled, place);
   write_sampled(sampled, decoded.image, decoded.place, worker, sink, field);
@@ -254,9 +270,7 @@ cv::Size ImageReader::write_directly(Worker& worker, const ImageFile& image, uin
 // The pixels belong to the worker.
 PreparedImage ImageReader::prepare(Worker& worker, const ImageFile& image) const {
   const std::string place = image.place();
-  image.read(worker.file);
-  const images::ImageInfo info = images::read_image_info(worker.file, place, limits_);
-  worker.orientation = info.orientation;
+  const images::ImageInfo info = read_info(worker, image, place);
   const images::SampledTransforms fixed = at_place(image, [&] { return chain_.draw_fixed_part(info.size); });
   const images::DecodedWindow decoded = decode(worker, info, fixed, place);
   cv::Mat pixels = worker.prepared.make(fixed.size(), CV_8UC3);

@@ -49,13 +49,19 @@ class ImageReader {
     std::vector<TurnedImage> turned;
   };
 
-  // Reads at most 32 of `count` images in separate files, spread over all of them. Logs what samples may lose without
-  // an error: transparency, and the range of 16-bit values. `path(i)` is the path of image i. An image that cannot be
-  // read is left out, because its sample reports it.
-  Examination examine(size_t count, const std::function<std::string(size_t)>& path) const;
+  using Open = std::function<std::unique_ptr<const ImageFile>(size_t number)>;
 
-  // The EXIF orientation of an image in a separate file, 1 to 8. Throws tenon::DataError naming the path.
-  int read_orientation(const std::string& path) const;
+  // Reads at most 32 of `count` images, spread over all of them. Logs what samples may lose without an error:
+  // transparency, the range of 16-bit values, and all frames but the first. An image that cannot be read is left out,
+  // because its sample reports it.
+  Examination examine(size_t count, const Open& open) const;
+
+  // The EXIF orientation of an image, 1 to 8. Throws tenon::DataError naming its location.
+  int read_orientation(const ImageFile& image) const;
+
+  // The names of the transforms that move the pixels of an image, such as "resize, horizontal_flip". `counts_scaling`:
+  // whether the list has those that only scale the whole image.
+  std::string list_moving(bool counts_scaling) const { return chain_.list_moving(counts_scaling); }
 
   Worker open_worker() const;
 
@@ -85,7 +91,9 @@ class ImageReader {
                                const std::string& place) const;
   void write_sampled(const images::SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place,
                      Worker& worker, const tenon::Sink& sink, const std::string& field) const;
+  images::ImageInfo read_info(Worker& worker, const ImageFile& image, const std::string& place) const;
   void warn_of_transparency(const std::string& found) const;
+  void warn_of_frames(const std::string& found) const;
   void note_range(const std::string& place, int largest) const;
   void warn_of_range(const std::string& found, int largest) const;
   std::string recipe() const;
@@ -100,6 +108,7 @@ class ImageReader {
   std::unique_ptr<ImageCache> cache_;
   mutable std::atomic<bool> has_warned_of_transparency_ = false;
   mutable std::atomic<bool> has_warned_of_range_ = false;
+  mutable std::atomic<bool> has_warned_of_frames_ = false;
   mutable std::atomic<int> deep_images_ = 0;  // with 16 bits
   mutable std::atomic<int> largest_ = 0;      // of their values
 };

@@ -2,39 +2,23 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
-#include "plugins/datasets/shared/finding.h"
+#include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/listed_paths.h"
+#include "plugins/datasets/shared/positions.h"
 #include "plugins/datasets/shared/split.h"
+#include "plugins/datasets/shared/warn.h"
 
 namespace datasets {
 namespace {
 
-// Whether a column seems to hold a position in the image: x, x1, box_left, ymin.
-bool is_coordinate(const std::string& column) {
-  static const std::set<std::string> kWords = {"x",    "y",    "cx",   "cy",   "xc",    "yc",  "xmin",
-                                               "xmax", "ymin", "ymax", "left", "right", "top", "bottom"};
-  std::string word;
-  for (const char c : column + ' ') {
-    const bool is_upper = c >= 'A' && c <= 'Z';
-    if (is_upper || (c >= 'a' && c <= 'z')) {
-      word += is_upper ? static_cast<char>(c - 'A' + 'a') : c;
-    } else {
-      if (kWords.contains(word)) return true;
-      word.clear();
-    }
-  }
-  return false;
-}
-
-bool has_coordinate(const std::vector<std::string>& columns) {
-  return std::any_of(columns.begin(), columns.end(), is_coordinate);
-}
+constexpr const char* kCoordinates = "coordinates among the targets";
 
 }  // namespace
-
 std::vector<tenon::Param> ImageTable::schema(std::vector<tenon::Param> columns) {
   std::vector<tenon::Param> params = {
       tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and one row per sample"),
@@ -57,8 +41,7 @@ ImageTable::ImageTable(const tenon::Params& params, const std::vector<std::strin
       targets_(csv_, params, columns),
       reader_(params),
       images_(columns),
-      has_coordinates_(has_coordinate(params.texts("targets"))),
-      turned_(has_coordinates_ ? "coordinates among the targets" : "other image of the sample") {
+      turned_(have_coordinates(params.texts("targets")) ? kCoordinates : "") {
   for (const std::string& parameter : columns) columns_.push_back(csv_.column(params.text(parameter), parameter));
   const Split split(params);
   ListedPaths listed(path_);
@@ -75,34 +58,54 @@ ImageTable::ImageTable(const tenon::Params& params, const std::vector<std::strin
   listed.check(params.text("missing_files"));
   split.check_samples(rows_.size(), path_);
   reader_.expect_images(rows_.size() * columns_.size());
-  examine();
+  if (columns.size() == 1) warn_of_labels(params.texts("labels"));
+  examine(params.texts("targets"));
 }
 
 std::string ImageTable::image_path(size_t row, size_t column) const {
   return (std::filesystem::path(root_) / csv_.cell(row, columns_[column])).native();
 }
 
-// Whether coordinates or another image of the sample belong to an image of this orientation and are not turned.
-bool ImageTable::is_unlike_others(size_t number, int orientation) const {
-  if (has_coordinates_) return true;
-  const size_t row = rows_[number / columns_.size()];
-  for (size_t i = 0; i < columns_.size(); ++i)
-    if (i != number % columns_.size() && reader_.read_orientation(image_path(row, i)) != orientation) return true;
-  return false;
+// Warns if rows give an image different labels.
+void ImageTable::warn_of_labels(const std::vector<std::string>& labels) const {
+  std::vector<size_t> columns;
+  for (const std::string& label : labels) columns.push_back(csv_.column(label, "labels"));
+  std::unordered_map<std::string_view, size_t> known;  // the first row of each path
+  size_t count = 0;
+  std::string first;
+  for (const size_t row : rows_) {
+    const auto [earlier, is_new] = known.emplace(csv_.cell(row, columns_.front()), row);
+    const auto differs = [&, other = earlier->second](size_t column) {
+      return formats::clean_name(csv_.cell(row, column)) != formats::clean_name(csv_.cell(other, column));
+    };
+    const auto column = is_new ? columns.end() : std::find_if(columns.begin(), columns.end(), differs);
+    if (column == columns.end() || ++count > 1) continue;
+    first = std::string(earlier->first) + " is \"" + std::string(csv_.cell(earlier->second, *column)) + "\" in line " +
+            std::to_string(csv_.line(earlier->second)) + " and \"" + std::string(csv_.cell(row, *column)) +
+            "\" in line " + std::to_string(csv_.line(row));
+  }
+  if (count == 0) return;
+  warn(path_ + ": " + std::to_string(count) + (count == 1 ? " row gives" : " rows give") +
+       " an image another label than an earlier row: " + first +
+       "; expected one label per image; remove the wrong rows, or list several classes in a cell and set "
+       "label_separator");
 }
 
-void ImageTable::examine() const {
+void ImageTable::examine(const std::vector<std::string>& targets) const {
   const size_t columns = columns_.size();
-  const auto path = [&](size_t number) { return image_path(rows_[number / columns], number % columns); };
-  const auto examined = reader_.examine(rows_.size() * columns, path);
-  Finding turned;
-  for (const auto& [number, orientation] : examined.turned) {
-    try {
-      if (is_unlike_others(number, orientation)) turned.add(TurnedImages::print(path(number), orientation));
-    } catch (const tenon::DataError&) {  // reported when the sample is read
+  turned_.examine(reader_, rows_.size(), columns, [&](size_t number) {
+    return std::make_unique<LooseImage>(image_path(rows_[number / columns], number % columns));
+  });
+  if (!have_coordinates(targets)) return;
+  bool are_relative = true;
+  for (const std::string& target : targets) {
+    const size_t column = csv_.column(target, "targets");
+    for (const size_t row : rows_) {
+      const float number = csv_.number(row, column);
+      are_relative = are_relative && number >= 0 && number <= 1;
     }
   }
-  turned_.warn(turned, examined.count);
+  warn_of_positions(reader_, kCoordinates, are_relative);
 }
 
 std::vector<tenon::Field> ImageTable::fields() const {
@@ -121,15 +124,13 @@ std::vector<tenon::Preprocessing> ImageTable::preprocessing() const {
 void ImageTable::write(ImageReader::Worker& worker, int64_t index, const std::vector<uint64_t>& seeds,
                        const tenon::Sink& sink) const {
   const size_t row = rows_[static_cast<size_t>(index)];
-  bool is_turned = false, is_stored = false;
+  TurnedImages::Sample sample;
   for (size_t i = 0; i < images_.size(); ++i) {
-    const std::string path = image_path(row, i);
+    const LooseImage image(image_path(row, i));
     try {
       const auto number = static_cast<size_t>(index) * images_.size() + i;
-      reader_.write(worker, number, LooseImage(path), seeds[i], sink, images_[i]);
-      is_stored = is_stored || worker.orientation == 1;
-      is_turned = is_turned || worker.orientation > 1;
-      if (is_turned && (is_stored || has_coordinates_)) turned_.warn(path);
+      reader_.write(worker, number, image, seeds[i], sink, images_[i]);
+      turned_.check(sample, worker, image);
     } catch (const tenon::DataError& error) {
       throw tenon::DataError(std::string(error.what()) + " (" + csv_.place(row, columns_[i]) + ")");
     }

@@ -39,8 +39,8 @@ class ImageTable {
 
  private:
   std::string image_path(size_t row, size_t column) const;
-  bool is_unlike_others(size_t number, int orientation) const;
-  void examine() const;
+  void warn_of_labels(const std::vector<std::string>& labels) const;
+  void examine(const std::vector<std::string>& targets) const;
 
   std::string path_;
   std::string root_;
@@ -50,7 +50,6 @@ class ImageTable {
   std::vector<std::string> images_;  // fields with images
   std::vector<size_t> columns_;      // columns with their paths
   std::vector<size_t> rows_;         // rows of the split
-  bool has_coordinates_;             // among the targets, by their names
   TurnedImages turned_;
 };
 

@@ -3,17 +3,21 @@
 
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/shared/finding.h"
+#include "plugins/datasets/shared/image_reader.h"
 
 namespace datasets {
 
 class TurnedImages {
  public:
-  // `other`: what belongs to an image: "mask".
-  explicit TurnedImages(std::string other) : other_(std::move(other)) {}
+  // `unturned`: what belongs to each image and is not turned, such as "mask"; empty: at most other images of the
+  // sample, which may have another orientation.
+  explicit TurnedImages(std::string unturned = "")
+      : has_unturned_(!unturned.empty()), other_(has_unturned_ ? std::move(unturned) : "other image of the sample") {}
 
   // `image 1.jpg (orientation 6)`
   static std::string print(const std::string& image, int orientation) {
@@ -32,7 +36,19 @@ class TurnedImages {
     if (found.count() > 0) warn(found.print(examined));
   }
 
+  // Runs ImageReader::examine() on the images of `samples` samples, `images` of each in a row, and warns.
+  void examine(const ImageReader& reader, size_t samples, size_t images, const ImageReader::Open& open) const;
+
+  // The orientations of the images of one sample.
+  struct Sample {
+    bool has_turned = false;
+    bool has_upright = false;
+  };
+  // Warns about an image that was read. `sample`: the earlier images of the sample.
+  void check(Sample& sample, const ImageReader::Worker& worker, const ImageFile& image) const;
+
  private:
+  bool has_unturned_;
   std::string other_;
   mutable std::atomic<bool> has_warned_ = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/positions.h"
+#include "plugins/datasets/shared/turned_images.h"
 #include "plugins/datasets/tar_shards/shard_index.h"
 #include "plugins/datasets/tar_shards/shard_paths.h"
 
@@ -66,8 +69,10 @@ class TarShards final {
       : reader_(params),
         index_(list_shards(params.path("path")), params.texts("fields"), params.texts("classes")),
         classes_(params.texts("classes")),
-        padding_(params.number("padding")) {
+        padding_(params.number("padding")),
+        turned_(describe_positions()) {
     reader_.expect_images(index_.size() * index_.fields().size());
+    examine();
   }
 
   std::vector<tenon::Field> fields() const {
@@ -113,11 +118,13 @@ class TarShards final {
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
     const auto number = static_cast<size_t>(sample.index);
     size_t image_number = number * index_.fields().size();
+    datasets::TurnedImages::Sample turns;
     for (const ShardIndex::Field& field : index_.fields()) {
       if (const auto* images = std::get_if<ImageColumn>(&field.column)) {
         // All images of a sample use the sample's seed, so images of one size get the same transforms.
         const ShardImage image(index_, number, field.field, images->at(number));
         reader_.write(worker, image_number++, image, sample.seed, sink, field.field.name);
+        turned_.check(turns, worker, image);
       } else if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
         write_array(*arrays, field.field.name, number, sink);
       } else {
@@ -127,6 +134,37 @@ class TarShards final {
   }
 
  private:
+  // `field "mask"`: the first field that belongs to the pixels of the images and is not transformed with them; "":
+  // none.
+  std::string describe_positions() const {
+    std::vector<std::string> names;
+    for (const ShardIndex::Field& field : index_.fields()) {
+      if (std::holds_alternative<ImageColumn>(field.column)) continue;
+      const std::string& name = field.field.name;
+      if (std::holds_alternative<ArrayColumn>(field.column) && datasets::is_pixel_map(name))
+        return "field \"" + name + '"';
+      names.push_back(name);
+    }
+    for (const std::string& name : names)
+      if (datasets::have_coordinates({name})) return "field \"" + name + '"';
+    return datasets::have_coordinates(names) ? "fields with coordinates" : "";
+  }
+
+  void examine() const {
+    std::vector<const ShardIndex::Field*> images;
+    for (const ShardIndex::Field& field : index_.fields())
+      if (std::holds_alternative<ImageColumn>(field.column)) images.push_back(&field);
+    if (images.empty()) return;
+    turned_.examine(reader_, index_.size(), images.size(), [&](size_t number) {
+      const ShardIndex::Field& field = *images[number % images.size()];
+      const size_t sample = number / images.size();
+      const Stored& stored = std::get<ImageColumn>(field.column).at(sample);
+      return std::make_unique<ShardImage>(index_, sample, field.field, stored);
+    });
+    if (const std::string positions = describe_positions(); !positions.empty())
+      datasets::warn_of_positions(reader_, positions, /*are_relative=*/false);
+  }
+
   // Reads from the file into the batch without an intermediate copy.
   void write_array(const ArrayColumn& arrays, const std::string& name, size_t number, const tenon::Sink& sink) const {
     const Stored& stored = arrays.at(number);
@@ -141,6 +179,7 @@ class TarShards final {
   ShardIndex index_;
   std::vector<std::string> classes_;  // of the labels; empty: labels are numbers
   double padding_;
+  datasets::TurnedImages turned_;
 };
 
 }  // namespace

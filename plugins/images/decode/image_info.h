@@ -20,6 +20,7 @@ struct ImageInfo {
   int bits;         // per channel in the file: 1, 2, 4, 8 or 16
   int orientation;  // EXIF 2.3, tag 274: 1 is upright, 5 to 8 swap width and height
   bool has_alpha = false;  // of PNG, WebP and TIFF, also as one transparent colour; BMP rarely means its fourth channel
+  bool has_more_images = false;  // of PNG and TIFF: frames or pages after the first one, which alone is read
 };
 
 struct Limits {

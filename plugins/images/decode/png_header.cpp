@@ -50,7 +50,9 @@ ImageInfo read_png_header(Bytes file) {
   const cv::Size size = make_size(bytes.u32(16), bytes.u32(20));
   const int channels = channels_of(bytes.u8(25));
   const bool has_alpha = channels == 2 || channels == 4 || !find_chunk(bytes, "tRNS").empty();
-  return {Format::png, size, channels, bits, find_png_orientation(bytes), has_alpha};
+  const Bytes animation = find_chunk(bytes, "acTL");  // begins with the number of frames
+  const bool has_more_frames = animation.size() >= 4 && ByteReader(animation, std::endian::big).u32(0) > 1;
+  return {Format::png, size, channels, bits, find_png_orientation(bytes), has_alpha, has_more_frames};
 }
 
 }  // namespace images

@@ -119,8 +119,13 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   const uint32_t orientation = tags.get(tiff_tag::kOrientation, 1);
   const uint32_t extra = tags.get(tiff_tag::kExtraSamples, 0);
   const bool has_alpha = (channels == 2 || channels == 4) && (extra == 1 || extra == 2);
-  return {Format::tiff, size, channels, bits, orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1,
-          has_alpha};
+  return {Format::tiff,
+          size,
+          channels,
+          bits,
+          orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1,
+          has_alpha,
+          tags.has_more_pages()};
 }
 
 }  // namespace images

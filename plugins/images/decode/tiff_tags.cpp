@@ -22,6 +22,15 @@ std::endian byte_order(std::span<const uint8_t> tiff) {
 
 TiffTags::TiffTags(std::span<const uint8_t> tiff) : bytes_(tiff, byte_order(tiff)), directory_(bytes_.u32(4)) {}
 
+// Readers of the first page ignore damage after it.
+bool TiffTags::has_more_pages() const try {
+  const size_t next = bytes_.u32(directory_ + 2 + bytes_.u16(directory_) * size_t{12});
+  return next != 0 && next != directory_ && TiffTags(bytes_, next).find(tiff_tag::kWidth) &&
+         (TiffTags(bytes_, next).get(tiff_tag::kSubfile, 0) & 1) == 0;
+} catch (const DamagedHeader&) {
+  return false;
+}
+
 std::optional<TiffTags::Entry> TiffTags::entry(uint16_t tag) const {
   constexpr size_t kEntry = 12;  // tag, type, count, and the value or the offset of the values
   const size_t count = bytes_.u16(directory_);

@@ -10,6 +10,7 @@
 namespace images {
 
 namespace tiff_tag {
+constexpr uint16_t kSubfile = 254;  // bit 0: a smaller copy
 constexpr uint16_t kWidth = 256;
 constexpr uint16_t kHeight = 257;
 constexpr uint16_t kBits = 258;
@@ -59,6 +60,9 @@ class TiffTags {
   // Throws DamagedHeader.
   explicit TiffTags(std::span<const uint8_t> tiff);
 
+  // Whether another page follows: a directory that is no smaller copy of the image.
+  bool has_more_pages() const;
+
   // Returns the first number of a tag, or no value if the tag is missing or has no whole numbers. Throws DamagedHeader.
   std::optional<uint32_t> find(uint16_t tag) const;
   uint32_t get(uint16_t tag, uint32_t otherwise) const { return find(tag).value_or(otherwise); }
@@ -73,6 +77,8 @@ class TiffTags {
   std::span<const uint8_t> bytes(uint16_t tag) const;
 
  private:
+  TiffTags(const ByteReader& bytes, size_t directory) : bytes_(bytes), directory_(directory) {}
+
   struct Entry {
     uint16_t type;
     uint32_t count;

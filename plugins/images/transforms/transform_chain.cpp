@@ -26,6 +26,34 @@ bool has_probability(const TransformKind& kind) {
   return std::any_of(kind.arguments.begin(), kind.arguments.end(), [](const Argument& a) { return a.name == "p"; });
 }
 
+// Whether a transform moves the pixels of a large image, with some of its random values. `counts_scaling`: whether
+// scaling the whole image counts.
+bool moves_pixels(const Transform& transform, bool counts_scaling) {
+  const cv::Size large = {4000, 3000};
+  constexpr uint64_t kDraws = 64;
+  for (uint64_t seed = 0; seed < kDraws; ++seed) {
+    tenon::Random random(seed, 0);
+    cv::Size size = large;
+    Steps steps;
+    try {
+      transform.draw(size, random, steps);
+    } catch (const tenon::DataError&) {
+      return true;  // a crop that is larger than the image
+    }
+    size = large;
+    for (const Step& step : steps) {
+      const auto* resize = std::get_if<Resize>(&step);
+      const bool is_whole =
+          resize && resize->source == cv::Rect({}, size) && resize->part == cv::Rect({}, resize->scaled);
+      const bool moves = resize || std::holds_alternative<Crop>(step) || std::holds_alternative<Flip>(step) ||
+                         std::holds_alternative<Warp>(step);
+      if (moves && (counts_scaling || !is_whole)) return true;
+      size = size_after(step, size);
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 TransformChain::TransformChain(const std::vector<std::string>& entries, const std::string& parameter) {
@@ -99,6 +127,14 @@ SampledTransforms TransformChain::sample_rest(cv::Size image, uint64_t seed) con
   Drawing drawing = {image, {}, {}};
   draw_links(fixed_, links_.size(), seed, drawing);
   return SampledTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, Reducing::no);
+}
+
+std::string TransformChain::list_moving(bool counts_scaling) const {
+  std::string names;
+  for (const Link& link : links_) {
+    if (moves_pixels(*link.transform, counts_scaling)) names += (names.empty() ? "" : ", ") + link.name;
+  }
+  return names;
 }
 
 std::vector<int64_t> TransformChain::shape() const {

@@ -91,6 +91,9 @@ class TransformChain {
   // Returns the transforms with all their arguments, as the text of tenon/preprocessing.h. The first step is the
   // decoding of the image's file.
   std::string print_steps() const { return steps_text_ + ']'; }
+  // Returns the names of the transforms that move pixels, such as "resize, horizontal_flip". `counts_scaling`: whether
+  // the list has those that only scale the whole image.
+  std::string list_moving(bool counts_scaling) const;
   // Returns the shape of one sample, with -1 for height and width if they differ between images.
   std::vector<int64_t> shape() const;
 

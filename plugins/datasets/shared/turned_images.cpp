@@ -1,0 +1,32 @@
+#include "plugins/datasets/shared/turned_images.h"
+
+#include <memory>
+
+namespace datasets {
+
+void TurnedImages::examine(const ImageReader& reader, size_t samples, size_t images,
+                           const ImageReader::Open& open) const {
+  const auto examined = reader.examine(samples * images, open);
+  const auto differs = [&](size_t number, int orientation) {
+    const size_t first = number - number % images;
+    for (size_t other = first; other < first + images; ++other)
+      if (other != number && reader.read_orientation(*open(other)) != orientation) return true;
+    return false;
+  };
+  Finding turned;
+  for (const auto& [number, orientation] : examined.turned) {
+    try {
+      if (has_unturned_ || differs(number, orientation)) turned.add(print(open(number)->place(), orientation));
+    } catch (const tenon::DataError&) {  // reported when the sample is read
+    }
+  }
+  warn(turned, examined.count);
+}
+
+void TurnedImages::check(Sample& sample, const ImageReader::Worker& worker, const ImageFile& image) const {
+  sample.has_upright = sample.has_upright || worker.orientation == 1;
+  sample.has_turned = sample.has_turned || worker.orientation > 1;
+  if (sample.has_turned && (sample.has_upright || has_unturned_)) warn(print(image.place(), worker.orientation));
+}
+
+}  // namespace datasets
