@@ -371,6 +371,23 @@ TEST_CASE(
         std::string::npos);
 }
 
+TEST_CASE("masks in black and white with a stray pixel of class 1 are reported") {
+  cv::Mat numbers(100, 100, CV_8UC1, cv::Scalar(0));
+  numbers(cv::Rect(0, 0, 100, 50)).setTo(255);
+  const auto log_of = [&](const std::string& name) {
+    const fs::path root = make_pair(name, numbers, encode(".png", numbers));
+    OpenedDataset(kPlugin, make_params(root, {{"classes", int64_t{2}}}));
+    return OpenedDataset::log();
+  };
+  numbers.at<uchar>(99, 99) = 1;
+  REQUIRE(log_of("stray").size() == 1);
+  CHECK(OpenedDataset::log()[0].find(
+            "have 5000 pixels of 255, which is ignore_index, and 1 of class 1; is 255 class 1? "
+            "then correct the pixels that are 1, and set values = [0, 255]") != std::string::npos);
+  numbers(cv::Rect(0, 90, 10, 10)).setTo(1);
+  CHECK(log_of("rare").empty());
+}
+
 TEST_CASE("the fingerprint depends on the contents of the masks") {
   cv::Mat numbers = make_numbers(12, 12);
   const fs::path root = make_pair("fingerprint", numbers, encode(".png", numbers));

@@ -91,22 +91,24 @@ void MaskClasses::replace_numbers(cv::Mat& mask, const std::string& path) const 
 void MaskClasses::examine(size_t masks, const std::function<const cv::Mat*(size_t)>& read,
                           const std::string& place) const {
   constexpr size_t kMostPixels = 50'000'000;  // a fraction of a second
-  std::array<bool, 256> found = {};
+  std::array<size_t, 256> found = {};
   std::vector<int> missing;
   size_t examined = 0, pixels = 0;
   do {
     if (const cv::Mat* mask = read(datasets::spread_index(examined, masks))) {
       for (int y = 0; y < mask->rows; ++y)
-        std::for_each_n(mask->ptr<uint8_t>(y), mask->cols, [&](uint8_t number) { found[number] = true; });
+        std::for_each_n(mask->ptr<uint8_t>(y), mask->cols, [&](uint8_t number) { ++found[number]; });
       pixels += mask->total();
     }
     missing = list_missing(found);
   } while (++examined < masks && !missing.empty() && pixels < kMostPixels);
-  if (missing.empty() || pixels == 0) return;
+  if (pixels == 0) return;
+  warn_of_ignored(found, place);
+  if (missing.empty()) return;
 
   std::vector<int> numbers;
   for (int number = 0; number < 256; ++number)
-    if (found[static_cast<size_t>(number)]) numbers.push_back(number);
+    if (found[static_cast<size_t>(number)] > 0) numbers.push_back(number);
   const bool are_all = examined == masks;
   const std::string holds = place + ": " + (are_all ? "the " : std::to_string(examined) + " of the ") +
                             std::to_string(masks) + " masks hold only " + list_numbers(numbers);
@@ -120,10 +122,22 @@ void MaskClasses::examine(size_t masks, const std::function<const cv::Mat*(size_
     tenon::log_info(text);  // a rare class is no fault
 }
 
-std::vector<int> MaskClasses::list_missing(const std::array<bool, 256>& found) const {
+// Warns if masks in black and white have a few pixels of class 1, such as along an edge that was drawn or scaled.
+void MaskClasses::warn_of_ignored(const std::array<size_t, 256>& found, const std::string& place) const {
+  constexpr size_t kMany = 1000;  // times the pixels of class 1
+  if (is_mapped_ || count_ != 2 || ignore_index_ < count_) return;
+  const size_t ignored = found[static_cast<size_t>(ignore_index_)];
+  if (found[1] == 0 || ignored / kMany < found[1]) return;
+  const std::string number = std::to_string(ignore_index_);
+  tenon::log_warning(place + ": the examined masks have " + std::to_string(ignored) + " pixels of " + number +
+                     ", which is ignore_index, and " + std::to_string(found[1]) + " of class 1; is " + number +
+                     " class 1? then correct the pixels that are 1, and set " + print_values({0, ignore_index_}));
+}
+
+std::vector<int> MaskClasses::list_missing(const std::array<size_t, 256>& found) const {
   std::vector<bool> has_class(static_cast<size_t>(count_));
   for (size_t number = 0; number < found.size(); ++number)
-    if (found[number] && classes_[number] >= 0 && classes_[number] < count_)
+    if (found[number] > 0 && classes_[number] >= 0 && classes_[number] < count_)
       has_class[static_cast<size_t>(classes_[number])] = true;
   std::vector<int> missing;
   for (int i = 0; i < count_; ++i)

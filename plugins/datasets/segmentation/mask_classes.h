@@ -34,7 +34,9 @@ class MaskClasses {
   void examine(size_t masks, const std::function<const cv::Mat*(size_t)>& read, const std::string& place) const;
 
  private:
-  std::vector<int> list_missing(const std::array<bool, 256>& found) const;
+  // `found`: the number of pixels by the number that they hold.
+  std::vector<int> list_missing(const std::array<size_t, 256>& found) const;
+  void warn_of_ignored(const std::array<size_t, 256>& found, const std::string& place) const;
   void check_meaning(const std::vector<int>& numbers, const std::string& holds) const;
 
   int64_t count_;
