@@ -65,6 +65,28 @@ TEST_CASE("hidden files and files that are not images are left out") {
   CHECK(files.skipped.first == "cat/notes.txt");
 }
 
+TEST_CASE("thumbnails of a Synology server are left out") {
+  const fs::path root = make_empty_folder("thumbnails");
+  for (const char* file : {"@eaDir/x.jpg/SYNO.jpg", "cat/1.jpg", "cat/@eaDir/1.jpg/SYNO.jpg"})
+    write_file(root / file, {1});
+  const ImageFiles files = list_image_files(root);
+  CHECK(paths_of(files) == std::vector<std::string>{"0 cat/1.jpg"});
+  CHECK(files.skipped.thumbnail_folders == 2);
+  CHECK(files.skipped.count == 0);
+}
+
+TEST_CASE("folders of splits in place of classes are refused") {
+  const fs::path root = make_empty_folder("splits");
+  for (const char* file : {"Train/cat/1.jpg", "VAL/cat/1.jpg", "test/cat/1.jpg"}) write_file(root / file, {1});
+  const std::string text = error_of<tenon::DataError>([&] { list_image_files(root); });
+  CHECK(text == root.string() +
+                    ": its folders are named like splits (Train, VAL, test), and would be the classes; expected one "
+                    "folder of images per class; set path = \"" +
+                    (root / "Train").string() + "\" for a split");
+  write_file(root / "cat" / "1.jpg", {1});
+  CHECK(list_image_files(root).classes.size() == 4);
+}
+
 TEST_CASE("links to folders within a class are followed, at any depth and in any part of the tree") {
   const fs::path root = make_empty_folder("linked_folders");
   write_file(root / "store" / "deep" / "a.jpg", {1});

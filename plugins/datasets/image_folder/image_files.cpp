@@ -1,5 +1,7 @@
 #include "plugins/datasets/image_folder/image_files.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -20,13 +22,31 @@ namespace fs = std::filesystem;
 
 constexpr const char* kExpected = "a folder with one folder per class";
 
-bool is_hidden(const fs::path& path) { return path.filename().native().front() == '.'; }
+// Throws tenon::DataError if all classes have the names of splits.
+void refuse_splits(const std::vector<std::string>& classes, const fs::path& root) {
+  const auto is_named = [](const std::string& name, const std::vector<const char*>& splits) {
+    return std::any_of(splits.begin(), splits.end(),
+                       [&](const char* split) { return strcasecmp(name.c_str(), split) == 0; });
+  };
+  const auto is_split = [&](const std::string& name) {
+    return is_named(name, {"train", "training", "val", "valid", "validation", "dev", "test", "testing"});
+  };
+  if (!std::all_of(classes.begin(), classes.end(), is_split)) return;
+  const auto train = std::find_if(classes.begin(), classes.end(), [&](const std::string& name) {
+    return is_named(name, {"train", "training"});
+  });
+  std::string found;
+  for (const std::string& name : classes) found += (found.empty() ? "" : ", ") + name;
+  throw tenon::DataError(root.native() + ": its folders are named like splits (" + found +
+                         "), and would be the classes; expected one folder of images per class; set path = \"" +
+                         (root / (train == classes.end() ? classes.front() : *train)).native() + "\" for a split");
+}
 
-std::vector<std::string> list_classes(const fs::path& root) {
+std::vector<std::string> list_classes(const fs::path& root, datasets::SkippedFiles& skipped) {
   std::vector<std::string> classes;
   bool has_images = false;
   datasets::visit_folder(root, kExpected, [&](const fs::directory_entry& entry) {
-    if (is_hidden(entry.path())) return;
+    if (skipped.leaves_out(entry.path())) return;
     if (datasets::is_listed_file(entry, "a folder of images")) {
       has_images = has_images || datasets::is_image_name(entry.path());
       return;
@@ -38,6 +58,7 @@ std::vector<std::string> list_classes(const fs::path& root) {
     throw tenon::DataError(root.native() + ": holds no folder; expected one folder of images per class" +
                            (has_images ? ": it has images, so " + root.parent_path().native() + " may be meant" : ""));
   }
+  refuse_splits(classes, root);
   return classes;
 }
 
@@ -58,7 +79,7 @@ ImageFiles list_image_files(const fs::path& root) {
   ImageFiles files;
   formats::NameCleaner cleaner;
   std::map<std::string, std::string> folders;  // by the name of the class
-  for (const std::string& folder : list_classes(root)) {
+  for (const std::string& folder : list_classes(root, files.skipped)) {
     const std::string name = cleaner.clean(folder);
     const auto [other, is_new] = folders.emplace(name, folder);
     if (!is_new || name.empty()) {

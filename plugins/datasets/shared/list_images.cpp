@@ -18,11 +18,18 @@ void SkippedFiles::add(const std::string& path) {
   ++count;
 }
 
+bool SkippedFiles::leaves_out(const fs::path& path) {
+  const std::string name = path.filename().native();
+  if (name != "@eaDir") return name.front() == '.';
+  ++thumbnail_folders;
+  return true;
+}
+
 std::vector<std::string> list_images(const fs::path& folder, const fs::path& root, const std::string& expected,
                                      SkippedFiles& skipped) {
   std::vector<std::string> paths;
   visit_tree(folder, expected, [&](const fs::directory_entry& entry) {
-    if (entry.path().filename().native().front() == '.') return false;
+    if (skipped.leaves_out(entry.path())) return false;
     if (!is_image_name(entry.path())) {
       std::error_code is_link_without_target;
       if (!entry.is_directory(is_link_without_target)) skipped.add(entry.path().lexically_relative(root).native());
@@ -36,6 +43,10 @@ std::vector<std::string> list_images(const fs::path& folder, const fs::path& roo
 }
 
 void warn_about(const SkippedFiles& skipped, const std::string& folder) {
+  if (skipped.thumbnail_folders > 0) {
+    tenon::log_info(folder + ": " + std::to_string(skipped.thumbnail_folders) +
+                    (skipped.thumbnail_folders == 1 ? " folder" : " folders") + " of thumbnails (@eaDir) skipped");
+  }
   if (skipped.count == 0) return;
   tenon::log_warning(folder + ": " + std::to_string(skipped.count) +
                      (skipped.count == 1 ? " file was skipped, " : " files were skipped, the first is ") +
