@@ -10,6 +10,7 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/collected_warnings.h"
 #include "framework/support/digests/xxh128.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
@@ -84,7 +85,12 @@ TEST_CASE("a partial match loads the tensors that fit and keeps the rest") {
                                        {"c", torch::zeros({1}), true},
                                        {"n", torch::zeros({}, torch::kLong), false},
                                        {"large", torch::zeros({9}), true}};
+  tenon::support::collect_warnings();
   load_weights(file, model, {WeightsMatch::partial});
+  const std::vector<std::string> warnings = tenon::support::take_warnings();
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("; these keep their initial values: b, c, n; the model lacks these of the file: ") !=
+        std::string::npos);
   CHECK(torch::equal(model[0].tensor, torch::ones({2})));
   for (size_t i = 1; i < 4; ++i) CHECK(torch::equal(model[i].tensor, torch::zeros_like(model[i].tensor)));
 }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
@@ -263,4 +264,15 @@ TEST_CASE("an index names the file of each tensor") {
   CHECK(has(refusal_of(write_index("[1]")), "is not an index of safetensors files"));
   fs::remove(index);
   CHECK(has(refusal_of(tenon::test_folder()), "is a folder without model.safetensors.index.json"));
+}
+
+TEST_CASE("the other dictionaries of as many tensors are listed, under any key") {
+  std::string pickle = read_records(kReferences / "objects.pth").at("data.pkl");
+  using tenon::artifacts::parse_state_dict;
+  CHECK(parse_state_dict(pickle, "a.pth").key == "state_dict_ema");
+  CHECK(parse_state_dict(pickle, "a.pth").other_keys == std::vector<std::string>{"state_dict"});
+  const std::string known = "state_dict_ema", unknown = "ema_state_dict";
+  pickle.replace(pickle.find(known), known.size(), unknown);
+  CHECK(parse_state_dict(pickle, "a.pth").key == "state_dict");
+  CHECK(parse_state_dict(pickle, "a.pth").other_keys == std::vector<std::string>{unknown});
 }

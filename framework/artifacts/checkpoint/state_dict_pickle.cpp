@@ -417,11 +417,14 @@ class PickleMachine {
   bool is_done_ = false;
 };
 
-bool has_tensors(const PickleMachine& machine, const Value& dict) {
-  for (size_t i = 0; i < dict.items.size(); i += 2)
-    if (machine.at(dict.items[i]).kind == Kind::text && machine.at(dict.items[i + 1]).kind == Kind::tensor) return true;
-  return false;
+size_t count_tensors(const PickleMachine& machine, const Value& dict) {
+  size_t count = 0;
+  for (size_t i = 0; dict.kind == Kind::dict && i < dict.items.size(); i += 2)
+    count += machine.at(dict.items[i]).kind == Kind::text && machine.at(dict.items[i + 1]).kind == Kind::tensor;
+  return count;
 }
+
+bool has_tensors(const PickleMachine& machine, const Value& dict) { return count_tensors(machine, dict) > 0; }
 
 const Value* find_entry(const PickleMachine& machine, const Value& dict, std::string_view key) {
   for (size_t i = 0; i < dict.items.size(); i += 2) {
@@ -444,6 +447,23 @@ std::string list_keys(const PickleMachine& machine, const Value& dict) {
   return list.empty() ? "no keys" : "the keys " + list;
 }
 
+// The keys of the other entries with at least half as many tensors, in a dictionary or in one within it, as in
+// {"ema": {"module": ...}}. Random states and loss scales are fewer tensors.
+std::vector<std::string> list_other_dicts(const PickleMachine& machine, const Value& dict, const Value* used) {
+  const size_t least = (count_tensors(machine, *used) + 1) / 2;
+  std::vector<std::string> keys;
+  for (size_t i = 0; i < dict.items.size(); i += 2) {
+    const Value& name = machine.at(dict.items[i]);
+    const Value& entry = machine.at(dict.items[i + 1]);
+    if (&entry == used || name.kind != Kind::text || entry.kind != Kind::dict) continue;
+    size_t most = count_tensors(machine, entry);
+    for (size_t k = 1; k < entry.items.size(); k += 2)
+      most = std::max(most, count_tensors(machine, machine.at(entry.items[k])));
+    if (most >= least) keys.emplace_back(name.text);
+  }
+  return keys;
+}
+
 std::string list_state_dict_keys() {
   std::string list;
   for (size_t i = 0; i < kStateDictKeys.size(); ++i)
@@ -464,16 +484,14 @@ PickledStateDict parse_state_dict(std::string_view pickle, const std::string& fi
     for (const std::string_view key : kStateDictKeys) {
       const Value* const entry = find_entry(machine, *dict, key);
       if (!entry || entry->kind != Kind::dict || !has_tensors(machine, *entry)) continue;
-      if (found) {
-        parsed.other_keys.emplace_back(key);
-        continue;
-      }
       found = entry;
       parsed.key = key;
+      break;
     }
     if (!found)
       machine.refuse("has a dictionary without tensors, with " + list_keys(machine, *dict),
                      "a state_dict, or one at " + list_state_dict_keys());
+    parsed.other_keys = list_other_dicts(machine, *dict, found);
     dict = found;
   }
   std::set<std::string_view> names;
