@@ -8,6 +8,7 @@
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/config/plan/print_run_plan.h"
 #include "framework/pipeline/tools/save_weights.h"
+#include "framework/support/collected_warnings.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"
@@ -47,6 +48,24 @@ TEST_CASE("classes, channels and values that the run file leaves out are those o
   CHECK(size_of(mlp.training->plan->model, "inputs") == 30);
   CHECK(size_of(mlp.training->plan->model, "classes") == 4);
   CHECK(mlp.training->model.outputs()[0].shape.extents[1].size == 4);
+}
+
+TEST_CASE("channels that are probably the height of images are reported") {
+  tenon::support::collect_warnings();
+  const auto warnings_of = [](const std::string& sizes, const std::string& model) {
+    const std::string data = "{use='synthetic',params={samples=8,classes=4," + sizes + "}}";
+    const std::vector<std::string> overrides = {"model=" + model, "data.train=" + data, "data.validation=" + data,
+                                                "data.batch_size=4"};
+    const BuiltRun run({overrides});
+    return tenon::support::take_warnings();
+  };
+  const std::string image = "channels=16,height=16,width=3";
+  const auto warnings = warnings_of(image, "{use='small_cnn',params={width=4}}");
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0].find("has samples of 16 x 16 x 3 values, which looks like height x width x channels, and "
+                         "model.params.channels = 16 is inferred; expected channels first") != std::string::npos);
+  CHECK(warnings_of(image, "{use='small_cnn',params={width=4,channels=16}}").empty());
+  CHECK(warnings_of("channels=3,height=16,width=3", "{use='small_cnn',params={width=4}}").empty());
 }
 
 TEST_CASE("a size in the run file stays") {

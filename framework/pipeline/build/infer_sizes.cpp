@@ -12,6 +12,7 @@
 #include "framework/pipeline/build/batch_transforms.h"
 #include "framework/plugins/components/parameter_roles.h"
 #include "framework/support/error.h"
+#include "framework/support/log.h"
 
 namespace tenon::pipeline {
 
@@ -131,6 +132,23 @@ std::optional<int64_t> find_size(const OpenSize& size, const config::RunPlan& pl
   }
 }
 
+// Images are often stored as height x width x channels.
+void warn_of_channels_last(const OpenSize& size, const std::vector<SampleField>& fields, int64_t channels) {
+  constexpr int64_t kMost = 4;  // channels of an image with alpha
+  for (const SampleField& field : fields) {
+    if (!is_chosen(size, field.name) || count_channels(field) != channels || channels <= kMost) continue;
+    const int64_t last = field.shape.back();
+    if (last != 1 && last != 3 && last != kMost) continue;
+    support::log_warning("data." + field.name + " has samples of " + std::to_string(field.shape[0]) + " x " +
+                         std::to_string(field.shape[1]) + " x " + std::to_string(last) +
+                         " values, which looks like height x width x channels, and " + size.key + " = " +
+                         std::to_string(channels) +
+                         " is inferred; expected channels first: move them with numpy.moveaxis(array, -1, 1), or set " +
+                         size.key + " if the first extent is meant");
+    return;
+  }
+}
+
 void add_set(const OpenSize& size, std::optional<int64_t> found, std::vector<std::string>& set) {
   if (found && close(size, *found)) set.push_back(size.key + " = " + std::to_string(*found));
 }
@@ -193,8 +211,12 @@ std::vector<std::string> use_sizes_of_data(config::RunPlan& plan, const plugins:
                                                 "; expected an integer of at least 1");
   }
   const BatchTransforms transforms(plan.data.batch_transforms, dataset.fields());
-  for (const OpenSize& size : open)
-    if (!is_of_transform(size)) add_set(size, find_size(size, plan, dataset, transforms.fields()), set);
+  for (const OpenSize& size : open) {
+    if (is_of_transform(size)) continue;
+    const std::optional<int64_t> found = find_size(size, plan, dataset, transforms.fields());
+    if (size.role == TENON_ROLE_CHANNELS && found) warn_of_channels_last(size, transforms.fields(), *found);
+    add_set(size, found, set);
+  }
   return set;
 }
 
