@@ -179,8 +179,16 @@ class Lengths {
   void add_average() {
     if (!plan_.train.average) return;
     const std::string effect = "the weights are never averaged";
-    const Period &start = plan_.train.average->start, &every = plan_.train.average->every;
+    const config::AveragePlan& average = *plan_.train.average;
+    const Period &start = average.start, &every = average.every;
     const int64_t begin = steps(start).value_or(0);
+    const double interval_steps = static_cast<double>(steps(every).value_or(1));
+    if (average.kind == config::AveragePlan::Kind::ema && !average.warm_up && begin < run_.total_steps) {
+      const double half_life = std::log(0.5) / std::log(average.decay);  // infinite for a decay of 1
+      add(plan_.file.string(), "train.average.decay", config::to_toml(average.decay),
+          to_count(static_cast<double>(begin) + half_life * interval_steps), false,
+          "more than half of the average are the weights that it begins with");
+    }
     if (begin >= run_.total_steps)
       add(plan_.file.string(), "train.average.start", quote(start), begin, true, effect);
     else if (const auto interval = steps(every))

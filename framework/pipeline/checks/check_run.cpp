@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/pipeline/checks/check_class_counts.h"
 #include "framework/pipeline/checks/check_vocabularies.h"
 #include "framework/support/print_count.h"
@@ -91,6 +92,22 @@ std::optional<std::string> find_large_batch(const Training& training) {
          ": set data.batch_size = " + std::to_string(largest);
 }
 
+// As many classes with other names: their outputs fit, and would begin with those of other classes.
+std::optional<std::string> find_other_classes(const Training& training) {
+  const config::ModelSection& model = training.plan->model;
+  if (model.weights.empty() || !model.weights_exclude.empty()) return std::nullopt;
+  for (const auto& [field, known] : artifacts::read_class_names(model.weights)) {
+    const auto found = training.train->feed.class_names().find(field);
+    if (found == training.train->feed.class_names().end()) continue;
+    if (found->second == known || found->second.size() != known.size()) continue;
+    return model.place + ": model.weights is of a run with " + config::describe_classes(known) + " in " + field +
+           ", but the training data have " + config::describe_classes(found->second) +
+           ", so the outputs begin with those of other classes; expected the same names in the same order: set "
+           "data.class_names if they are the same classes, or leave out the last layer with model.weights_exclude";
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> check_computation(const Training& training, bool has_bf16) {
@@ -109,6 +126,7 @@ std::vector<std::string> check_run(const Training& training, bool has_bf16) {
   for (const NamedDataset& test : training.plan->data.test)
     add(find_trained_samples(training.plan->data.train, test, "test"));
   add(find_large_batch(training));
+  add(find_other_classes(training));
   check_vocabularies(training);
   return warnings;
 }

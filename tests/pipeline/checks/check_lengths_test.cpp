@@ -67,8 +67,11 @@ TEST_CASE("a setting that the run never reaches is one warning") {
        "schedule={use='warmup_stable_decay',decay=9}"},
       {"schedule.patience", "schedule={use='reduce_on_plateau',patience=0}",
        "schedule={use='reduce_on_plateau',patience=1}"},
-      {"train.average.start", "train.average={use='ema',start=\"7 steps\"}",
-       "train.average={use='ema',start=\"2 epochs\"}"},
+      {"train.average.start", "train.average={use='ema',decay=0.5,start=\"7 steps\"}",
+       "train.average={use='ema',decay=0.5,start=\"2 epochs\"}"},
+      {"train.average.decay", "train.average={use='ema',decay=0.9}", "train.average={use='ema',decay=0.95}"},
+      {"train.average.decay", "train.average={use='ema',decay=0.9999,warm_up=true}",
+       "train.average={use='ema',decay=0.9999}"},
       {"train.average.every", "train.average={use='swa',every=\"2 epochs\"}",
        "train.average={use='swa',start=\"7 steps\",every=\"5 steps\"}"},
       {"data.train.change.0.at_epoch", "data.train.change=[{at_epoch=2,params={split='train'}}]",
@@ -94,6 +97,10 @@ TEST_CASE("a setting that the run never reaches is one warning") {
 }
 
 TEST_CASE("a warning about a length names the length of the run") {
+  CHECK(warnings_of({"train.average={use='ema',decay=0.99999}"}) ==
+        std::vector<std::string>{"train.average.decay is 0.99999 (69314 steps), but the run has 8 steps, so more than "
+                                 "half of the average are the weights that it begins with; expected at most 8 steps: "
+                                 "lower train.average.decay, or raise train.epochs"});
   CHECK(warnings_of({"schedule={use='multi_step',warmup=1,milestones=['300 epochs']}"}) ==
         std::vector<std::string>{"schedule.milestones.0 is \"300 epochs\" after the warm-up (1201 steps), but the run "
                                  "has 8 steps, so the learning rate does not fall there; expected fewer than 8 steps: "

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "framework/pipeline/checks/check_class_counts.h"
+#include "framework/pipeline/tools/save_weights.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
@@ -246,6 +247,28 @@ TEST_CASE("a batch that is larger than the training data is a warning") {
   CHECK(warnings_of({{"data.batch_size=64", "data.limit_batches=1"}}).empty());
   check_one(warnings_of({{"data.batch_size=200", "data.train.subset='10%'"}}),
             "data.batch_size is 200, but train has 143 samples in its subset 10%,", "set data.batch_size = 143");
+}
+
+TEST_CASE("initial weights of a run on as many classes with other names are a warning") {
+  const Table table("table.csv"), other("other.csv");
+  const Texts overrides{kOneFeature, "data.batch_size=5", table.with("train", "all"), other.with("validation", "all")};
+  const std::filesystem::path file = tenon::test_folder() / "weights.safetensors";
+  const auto warnings_with = [&](const Texts& classes, const std::string& more = "") {
+    const BuiltRun run({overrides});
+    save_weights(file, run.training->model.tensors(), at::ScalarType::Undefined, {{"label", classes}});
+    Texts changed = overrides;
+    changed.push_back("model.weights='" + file.string() + "'");
+    if (!more.empty()) changed.push_back(more);
+    return warnings_of({changed});
+  };
+  CHECK(warnings_with({"cat", "dog"}).empty());
+  CHECK(warnings_with({"ant", "bee", "zebra"}).empty());  // such a last layer does not fit
+  check_one(
+      warnings_with({"dog", "cat"}),
+      "model.weights is of a run with 2 classes (\"dog\", \"cat\") in label, but the training data have 2 classes "
+      "(\"cat\", \"dog\"), so the outputs begin with those of other classes; expected the same names",
+      "or leave out the last layer with model.weights_exclude");
+  CHECK(warnings_with({"ant", "zebra"}, "model.weights_exclude=['layers.1.*']").empty());
 }
 
 }  // namespace tenon::pipeline
