@@ -6,6 +6,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
+#include "framework/support/log.h"
 #include "framework/support/nearest_path.h"
 #include "framework/support/quote_for_shell.h"
 #include "host/command_line/command.h"
@@ -56,6 +57,9 @@ int init_images(const Arguments& arguments) {
   for (const fs::path& directory : arguments.plugin_directories())
     command += " --plugin-dir " + support::quote_for_shell(directory.string());
   artifacts::write_file_durably(output, print_image_run_file(data, output, command), support::ErrorKind::configuration);
+  if (!data.unreadable.empty())
+    support::log_warning(data.unreadable + "; list all of them with " + program_name() + " data --config " +
+                         support::quote_for_shell(output.string()) + " --all");
   reporting::write_output_text(folder.string() + ": " + describe_images(data) + "\n" + output.string() +
                                ": written; train with\n" + command + "\n");
   return 0;

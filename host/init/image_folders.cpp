@@ -1,5 +1,7 @@
 #include "host/init/image_folders.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -41,10 +43,16 @@ bool has_folder(const fs::path& folder) {
   return std::ranges::any_of(support::list_folder(folder, ErrorKind::data), support::is_folder);
 }
 
-// Returns the first of these folders that exists, or an empty path.
+// Returns the first of these folders that exists, in upper or lower case, or an empty path.
 fs::path find_folder(const fs::path& parent, const std::vector<const char*>& names) {
+  if (!support::is_folder(parent)) return {};
+  const auto has_name = [](const fs::path& entry, const char* name) {
+    return strcasecmp(entry.filename().c_str(), name) == 0 && support::is_folder(entry);
+  };
+  const std::vector<fs::path> entries = support::list_folder(parent, ErrorKind::data);
   for (const char* name : names)
-    if (support::is_folder(parent / name)) return parent / name;
+    for (const fs::path& entry : entries)
+      if (has_name(entry, name)) return entry;
   return {};
 }
 
@@ -186,8 +194,9 @@ void divide(const ImageFolderPlugin& plugin, ImageData& data) {
                                  "; expected enough for training and validation: add images, ten or more to a class");
 }
 
-// Decodes images from all parts of the dataset.
-int64_t measure_shorter_side(const plugins::Dataset& dataset) {
+// Decodes images from all parts of the dataset. `unreadable`: becomes the message about those that cannot be read.
+// Throws the error of the first one if none can be.
+int64_t measure_shorter_side(const plugins::Dataset& dataset, std::string& unreadable) {
   data::PluginSamples samples(dataset);
   const auto worker = samples.open_worker(0, 0);
   std::vector<plugins::VaryingSample> varying(dataset.fields().size());
@@ -206,14 +215,28 @@ int64_t measure_shorter_side(const plugins::Dataset& dataset) {
   }
   std::vector<int64_t> sides;
   const int64_t measured = image ? std::min(dataset.size(), kMeasuredImages) : 0;
+  std::optional<Error> first;
+  int64_t failed = 0;
   for (int64_t i = 0; i < measured; ++i) {
-    worker->get({i * dataset.size() / measured, 0, 0}, slots);
+    try {
+      worker->get({i * dataset.size() / measured, 0, 0}, slots);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::data) throw;
+      if (failed++ == 0) first = error;
+      continue;
+    }
     const auto shape = varying[*image].shape();  // [height, width, 3]
     sides.push_back(std::min(shape[0], shape[1]));
   }
+  if (sides.empty() && first) throw Error(*first);
   if (sides.empty()) return 0;
-  std::ranges::nth_element(sides, sides.begin() + measured / 2);
-  return sides[static_cast<size_t>(measured / 2)];
+  if (first) {
+    unreadable = std::to_string(failed) + " of " + std::to_string(measured) +
+                 " examined images cannot be read, first " + first->what();
+  }
+  const auto middle = static_cast<std::ptrdiff_t>(sides.size() / 2);
+  std::ranges::nth_element(sides, sides.begin() + middle);
+  return sides[sides.size() / 2];
 }
 
 }  // namespace
@@ -238,7 +261,7 @@ ImageData read_image_data(const fs::path& folder, const std::vector<fs::path>& p
   const plugins::Dataset train = open_folder(plugin, data.folders.train);
   data.train = count_classes(train);
   require_two_classes(data.folders.train, data.train);
-  data.shorter_side = measure_shorter_side(train);
+  data.shorter_side = measure_shorter_side(train, data.unreadable);
   if (data.folders.validation.empty()) {
     divide(plugin, data);
   } else {

@@ -35,11 +35,12 @@ struct ImageData {
   std::vector<ClassCount> test = {};
   double validation_fraction = 0;  // of the images of the folder; 0: the validation has another folder
   int64_t shorter_side = 0;        // median height or width, whichever is smaller, of some images, in pixels
+  std::string unreadable = {};     // a message about images that cannot be read; empty: none was found
 };
 
 // Lists the images, and decodes up to 32 of them. Throws Error(data) with the expected layout for a folder without
 // images or with images outside of class folders, for fewer than two classes, for a class of the validation or test
-// data that the training data lack, and for too few images. Also throws as Catalogue and plugins::Dataset do.
+// data that the training data lack, for too few images, and if none of them can be read. Also throws as Catalogue and plugins::Dataset do.
 ImageData read_image_data(const std::filesystem::path& folder,
                           const std::vector<std::filesystem::path>& plugin_directories);
 

@@ -110,11 +110,34 @@ TEST_CASE("host init images uses the folders train, val and test") {
   CHECK(trained.exit_code == 0);
   CHECK(contains(trained.output, "test/accuracy"));
 
+  // The names of the folders in any case.
+  fs::rename(test_folder() / "photos" / "train", test_folder() / "photos" / "Train");
+  fs::rename(test_folder() / "photos" / "valid", test_folder() / "photos" / "Val");
+  REQUIRE(run_host({"init", "images", "photos"}).exit_code == 0);
+  CHECK(contains(read_file(test_folder() / "run.toml"), "path = \"photos/Val\""));
+  fs::remove(test_folder() / "run.toml");
+  fs::rename(test_folder() / "photos" / "Train", test_folder() / "photos" / "train");
+  fs::rename(test_folder() / "photos" / "Val", test_folder() / "photos" / "valid");
+
   // Without a folder for validation, a part of train is used for it.
   fs::remove_all(test_folder() / "photos" / "valid");
   REQUIRE(run_host({"init", "images", "photos"}).exit_code == 0);
   CHECK(contains(read_file(test_folder() / "run.toml"), "split = \"validation\""));
   CHECK(train_briefly("run.toml").exit_code == 0);
+}
+
+TEST_CASE("host init images writes the run file although an image cannot be read") {
+  write_images(test_folder() / "photos" / "red", 10, kRed);
+  write_images(test_folder() / "photos" / "green", 10, kGreen);
+  end_to_end::write_file(test_folder() / "photos" / "green" / "0.ppm", "no image");
+  const Outcome written = run_host({"init", "images", "photos"});
+  CAPTURE(written.errors);
+  CHECK(written.exit_code == 0);
+  CHECK(contains(written.errors, "1 of 20 examined images cannot be read, first "));
+  CHECK(contains(written.errors, "; list all of them with host data --config run.toml --all\n"));
+  const Outcome listed = run_host({"data", "--config", "run.toml", "--all"});
+  CHECK(listed.exit_code != 0);
+  CHECK(contains(listed.output + listed.errors, "0.ppm"));
 }
 
 TEST_CASE("host init images keeps a file unless --force is given") {
@@ -217,8 +240,8 @@ TEST_CASE("host init images refuses folders without classes of images") {
   write_images(folder / "flat" / "train", 3, kRed);
   write_images(folder / "flat" / "test", 3, kRed);
   check_refused("flat", 4, "flat/train: 3 images are directly in it");
-  end_to_end::write_file(folder / "broken" / "a" / "0.ppm", "P6 4 4 255\n");
-  write_images(folder / "broken" / "b", 3, kRed);
+  for (const char* image : {"a/0.ppm", "a/1.ppm", "b/0.ppm", "b/1.ppm"})
+    end_to_end::write_file(folder / "broken" / image, "P6 4 4 255\n");
   check_refused("broken", 4, "broken/a/0.ppm");
 }
 
