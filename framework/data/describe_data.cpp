@@ -8,6 +8,7 @@
 
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/digests/xxh128.h"
+#include "framework/support/files.h"
 #include "framework/support/print_count.h"
 #include "framework/support/read_file.h"
 
@@ -63,7 +64,7 @@ class Files {
 std::string digest_contents(const fs::path& file) {
   constexpr uintmax_t kMostWhole = uintmax_t{16} << 20;
   constexpr uintmax_t kPiece = uintmax_t{64} << 10;
-  const uintmax_t size = fs::file_size(file);
+  const uintmax_t size = support::read_file_size(file, support::ErrorKind::data);
   if (size <= kMostWhole) return support::read_xxh128(file);
   support::FileStream stream(file, {support::ErrorKind::system});
   std::string pieces;

@@ -12,7 +12,8 @@ namespace tenon::data {
 // Texts by what they describe: the number of samples, the fields, and digests of what the dataset knows.
 using DataDescription = std::map<std::string, std::string>;
 
-// Reads no sample, and no contents of files that only samples name, apart from the fingerprint that the plugin computes:
+// Reads no sample, and no contents of files that only samples name, apart from the fingerprint that the plugin
+// computes:
 //
 //   samples       their number
 //   fields        name, dtype and shape of each

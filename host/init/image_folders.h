@@ -40,7 +40,8 @@ struct ImageData {
 
 // Lists the images, and decodes up to 32 of them. Throws Error(data) with the expected layout for a folder without
 // images or with images outside of class folders, for fewer than two classes, for a class of the validation or test
-// data that the training data lack, for too few images, and if none of them can be read. Also throws as Catalogue and plugins::Dataset do.
+// data that the training data lack, for too few images, and if none of them can be read. Also throws as Catalogue and
+// plugins::Dataset do.
 ImageData read_image_data(const std::filesystem::path& folder,
                           const std::vector<std::filesystem::path>& plugin_directories);
 
