@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -37,11 +38,30 @@ bool sort_by(std::vector<std::string>& names) {
   return true;
 }
 
-// "[0, 2]" as Python prints lists.
+// Python and JSON print lists as "['cat', 'dog']", PostgreSQL as "{cat,dog}".
 std::string_view without_brackets(std::string_view text) {
-  const bool has_brackets =
-      text.size() > 1 && ((text.front() == '[' && text.back() == ']') || (text.front() == '(' && text.back() == ')'));
-  return has_brackets ? text.substr(1, text.size() - 2) : text;
+  constexpr std::string_view kOpen = "[({", kClose = "])}";
+  if (text.size() < 2 || kOpen.find(text.front()) == std::string_view::npos ||
+      kOpen.find(text.front()) != kClose.find(text.back()))
+    return text;
+  const std::string_view inner = text.substr(1, text.size() - 2);
+  const bool is_one_pair = inner.find(text.front()) == std::string_view::npos;  // "(a)|(b)" are two
+  return is_one_pair ? inner : text;
+}
+
+std::string_view without_quotes(std::string_view text) {
+  const bool has_quotes =
+      text.size() > 1 && (text.front() == '\'' || text.front() == '"') && text.find(text.front(), 1) == text.size() - 1;
+  return has_quotes ? text.substr(1, text.size() - 2) : text;
+}
+
+// Whether brackets enclose several parts in quotes.
+bool is_quoted_list(std::string_view name, char separator) {
+  const std::string_view inner = trim(without_brackets(name));
+  if (inner.size() < 2 || inner.size() == name.size() || (inner.front() != '\'' && inner.front() != '"')) return false;
+  const size_t end = inner.find(inner.front(), 1);
+  return end != std::string_view::npos &&
+         trim(inner.substr(end + 1)).starts_with(separator == ' ' ? inner.front() : separator);
 }
 
 std::string to_lower(std::string text) {
@@ -140,31 +160,38 @@ std::string list_briefly(const std::vector<std::string>& names) {
 }
 
 std::optional<ListedClasses> find_listed_classes(const std::vector<std::string>& names) {
-  for (const char separator : {'|', ';', ',', ' '}) {
+  for (const char separator : {'|', ';', ',', '/', ' '}) {
     std::map<std::string, size_t, std::less<>> uses;  // of each part, also of names without the separator
+    std::set<std::string, std::less<>> single;        // names without the separator
     std::vector<std::pair<const std::string*, std::vector<std::string>>> lists;
     for (const std::string& name : names) {
-      std::vector<std::string> parts = split_classes(without_brackets(name), {&separator, 1});
+      std::vector<std::string> parts = split_classes(name, {&separator, 1});
       for (const std::string& part : parts) ++uses[part];
+      if (parts.size() == 1) single.insert(parts.front());
       if (parts.size() > 1) lists.emplace_back(&name, std::move(parts));
     }
     for (const auto& [name, parts] : lists) {
+      const auto all = [&parts = parts](const auto& has) { return std::all_of(parts.begin(), parts.end(), has); };
       const bool are_numbers =
-          std::all_of(parts.begin(), parts.end(), [](const auto& part) { return parse<int64_t>(part).has_value(); });
+          separator != '/' && all([](const auto& part) { return parse<int64_t>(part).has_value(); });
+      const bool are_names = all([&](const auto& part) { return single.contains(part); });
       // "ice cream" and "cream" are names; "Salmon, fresh" and "Salmon, smoked" are, too.
       const bool is_shared = (separator == '|' || separator == ';') &&
                              std::any_of(parts.begin(), parts.end(), [&](const auto& part) { return uses[part] > 1; });
-      if (are_numbers || is_shared) return ListedClasses{*name, separator};
+      if (are_numbers || are_names || is_shared || is_quoted_list(*name, separator))
+        return ListedClasses{*name, separator};
     }
   }
   return std::nullopt;
 }
 
 std::vector<std::string> split_classes(std::string_view cell, std::string_view separator) {
+  const std::string_view text = without_brackets(trim(cell));
   std::vector<std::string> parts;
-  for (size_t begin = 0; begin <= cell.size();) {
-    const size_t end = std::min(cell.find(separator, begin), cell.size());
-    if (std::string part = clean_name(cell.substr(begin, end - begin)); !part.empty()) parts.push_back(std::move(part));
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    if (std::string part = clean_name(without_quotes(trim(text.substr(begin, end - begin)))); !part.empty())
+      parts.push_back(std::move(part));
     begin = end + separator.size();
   }
   return parts;

@@ -55,11 +55,13 @@ struct ListedClasses {
   char separator;
 };
 
-// Finds a name such as "cat|dog" with parts that are probably classes: all parts are whole numbers ("1 3", "[0, 2]"),
-// or a part is a name by itself or part of another name.
+// Finds a name such as "cat|dog" with parts that are probably classes: all parts are whole numbers ("1 3", "[0, 2]") or
+// other names ("cat/dog" next to "cat" and "dog"), it is written as a list ("['cat', 'dog']"), or a part between | or ;
+// is a name by itself or part of another name.
 std::optional<ListedClasses> find_listed_classes(const std::vector<std::string>& names);
 
-// The parts of a cell, each cleaned (unicode.h) and not empty.
+// The parts of a cell, each cleaned (unicode.h) and not empty. Brackets around the cell and quotes around a part, as in
+// "['cat', 'dog']", are left out.
 std::vector<std::string> split_classes(std::string_view cell, std::string_view separator);
 
 }  // namespace formats

@@ -65,6 +65,15 @@ TEST_CASE("names that list several classes are found") {
   CHECK(found({"0|2"}) == "0|2 |");
   CHECK(found({"[0, 2]", "[1]"}) == "[0, 2] ,");
   CHECK(found({"1 3"}) == "1 3  ");
+  CHECK(found({"['cat', 'odd']", "['dog']"}) == "['cat', 'odd'] ,");
+  CHECK(found({R"(["cat","odd"])"}) == R"(["cat","odd"] ,)");
+  CHECK(found({"['cat' 'odd']"}) == "['cat' 'odd']  ");
+  CHECK(found({"{cat,odd}", "{cat}", "{odd}"}) == "{cat,odd} ,");
+  CHECK(found({"cat", "cat,odd", "odd"}) == "cat,odd ,");
+  CHECK(found({"cat", "cat/odd", "odd"}) == "cat/odd /");
+  CHECK(found({"cat", "cat odd", "odd"}) == "cat odd  ");
+  CHECK(found({"['cat']", "['dog']", "['cat, black']", "dog (old)", "(dog) (owl)"}).empty());
+  CHECK(found({"cat/odd", "1/2", "cat"}).empty());
   CHECK(found({"a|b", "c"}).empty());
   CHECK(found({"ice cream", "cream"}).empty());
   CHECK(found({"Salmon, fresh", "Salmon, smoked", "Salmon"}).empty());
@@ -75,6 +84,10 @@ TEST_CASE("a cell is split into clean parts") {
   CHECK(split_classes(" cat | dog||", "|") == Names{"cat", "dog"});
   CHECK(split_classes("", "|").empty());
   CHECK(split_classes("a, b", ", ") == Names{"a", "b"});
+  CHECK(split_classes(" ['cat', \"odd\"] ", ",") == Names{"cat", "odd"});
+  CHECK(split_classes("(a)|(b)", "|") == Names{"(a)", "(b)"});
+  CHECK(split_classes("'", ",") == Names{"'"});
+  CHECK(split_classes("[]", ",").empty());
 }
 
 TEST_CASE("changes of names are counted, with up to three examples") {
