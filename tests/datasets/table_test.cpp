@@ -451,20 +451,56 @@ TEST_CASE("blanks around categories do not make categories, and are reported") {
 }
 
 TEST_CASE("numbers written as text are no categories") {
-  for (const std::string cell : {"$10", "\"$1,200\"", "(12)", "<5", ">=5", "~7",
+  for (const std::string cell : {"$10",
+                                 "\"$1,200\"",
+                                 "(12)",
+                                 "<5",
+                                 ">=5",
+                                 "~7",
                                  "\xE2\x82\xAC"
                                  "9",
                                  "\xE2\x89\xA4"
                                  "3",
-                                 "$ 10.5"}) {
+                                 "$ 10.5",
+                                 "US$10",
+                                 "\u20BD10",
+                                 "\u20A910",
+                                 "#10",
+                                 "\"=\"\"10\"\"\"",
+                                 "[10]",
+                                 "~5k",
+                                 "<0-5",
+                                 "\uFF11\uFF12",
+                                 "\u0661\u0662",
+                                 "\u00BD",
+                                 "-inf"}) {
     CAPTURE(cell);
     CHECK(complaint("x,y\n" + cell + ",2\n" + cell + ",3\n").find("2: column \"x\": \"") == 0);
     const fs::path table = make_table("listed", "x,y\n" + cell + ",2\n" + cell + ",3\n");
     CHECK(open(table, {{"categorical", Texts{"x"}}}).describe_fields()[0] == "features float32 1");
   }
-  for (const std::string name : {"#1 hit", "(second)", "$HOME", "<none>", "A10", "-"})
+  for (const std::string name :
+       {"#1 hit", "(second)", "$HOME", "<none>", "A10", "-", "\"(0, 10]\"", "EUR 10", "\u00E91"})
     CHECK(open(make_table("names", "x,y\n" + name + ",2\n" + name + ",3\n")).describe_fields()[0] ==
           "features float32 1");
+}
+
+TEST_CASE("a column of texts with digits of which most differ is reported") {
+  std::string prices = "x,y\n", sizes = "x,y\n";
+  for (int i = 0; i < 40; ++i) {
+    prices += "EUR " + std::to_string(i) + ",1\n";
+    sizes += "size " + std::to_string(i % 19) + ",1\n";
+  }
+  const fs::path table = make_table("prices", prices);
+  CHECK(open(table).describe_fields()[0] == "features float32 40");
+  REQUIRE(OpenedDataset::log().size() == 2);
+  CHECK(OpenedDataset::log()[0].find("column \"x\" has 40 categories in the training rows, such as \"EUR 0\"; if they "
+                                     "are numbers, write them without other signs and letters") != std::string::npos);
+  CHECK(refusal(table, {{"max_categories", int64_t{30}}}).find("if they are numbers, write them") != std::string::npos);
+  open(table, {{"categorical", Texts{"x"}}});
+  CHECK(OpenedDataset::log().size() == 1);
+  open(make_table("sizes", sizes));
+  CHECK(OpenedDataset::log().size() == 1);
 }
 
 TEST_CASE("the index of pandas is no feature, and named with the fix") {
@@ -476,6 +512,9 @@ TEST_CASE("the index of pandas is no feature, and named with the fix") {
   const fs::path again = make_table("index_again", "Unnamed: 0,a,y\n0,1,2\n1,2,3\n");
   CHECK(open(again).describe_fields()[0] == "features float32 1");
   CHECK(OpenedDataset::log()[0].find("index=False") != std::string::npos);
+  CHECK(open(make_table("trailing", "a,y,Unnamed: 2\n1,2,\n2,3,\n")).describe_fields()[0] == "features float32 1");
+  CHECK(OpenedDataset::log()[0].find(
+            "\"Unnamed: 2\" had no name when pandas read it, as after a separator at the end") != std::string::npos);
   CHECK(open(again, {{"features", Texts{"Unnamed: 0", "a"}}}).describe_fields()[0] == "features float32 2");
   CHECK(complaint(",a,y\nx,1,2\nz,2,3\n").find("1: column 1 has no name, and does not number the rows") == 0);
   CHECK(complaint(",a,y\n1,1,2\n1,2,3\n").find("1: column 1 has no name, and does not number the rows") == 0);

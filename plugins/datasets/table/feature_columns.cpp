@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -34,22 +35,71 @@ bool begins_as_number(std::string_view cell) {
   return begin != std::string_view::npos && text[begin] >= '0' && text[begin] <= '9';
 }
 
-// A number with a sign of currency, comparison or accounting, such as $1,200, (12) or <5. A name such as "#1 hit" is
-// none.
-bool is_written_number(std::string_view cell) {
-  constexpr std::array<std::string_view, 18> kSigns = {"$", "€", "£", "¥", "₹", "<", ">", "=", "≤",
-                                                       "≥", "~", "≈", "±", "(", "+", "-", "−", " "};
-  std::string_view text = trim(cell);
-  for (bool again = true; again;) {
-    again = false;
-    for (const std::string_view sign : kSigns) {
-      if (!text.starts_with(sign)) continue;
-      text.remove_prefix(sign.size());
-      again = true;
-    }
+bool is_ascii_digit(char c) { return c >= '0' && c <= '9'; }
+
+// "_" and blanks are none.
+bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+enum class Kind { digit, letter, sign };
+
+// The code point at `at`, which is moved to the next one. Text that is not UTF-8 is a letter.
+Kind next_kind(std::string_view text, size_t& at) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const unsigned first = byte(at);
+  if (first < 0x80) {
+    const char c = text[at++];
+    return is_ascii_digit(c) ? Kind::digit : is_ascii_letter(c) ? Kind::letter : Kind::sign;
   }
-  const size_t digit = text.find_first_of("0123456789");
-  return digit <= 1 && text.find_first_not_of("0123456789.,' )%") == std::string_view::npos;
+  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  const unsigned point = length == 2   ? (first & 0x1F) << 6 | (byte(at + 1) & 0x3F)
+                         : length == 3 ? (first & 0x0F) << 12 | (byte(at + 1) & 0x3F) << 6 | (byte(at + 2) & 0x3F)
+                                       : 0;
+  at = std::min(at + length, text.size());
+  const auto within = [&](unsigned least, unsigned most) { return point >= least && point <= most; };
+  // Arabic, Persian, Devanagari and full-width digits, and fractions.
+  if (within(0x660, 0x669) || within(0x6F0, 0x6F9) || within(0x966, 0x96F) || within(0xFF10, 0xFF19) ||
+      within(0xBC, 0xBE) || within(0x2150, 0x215F))
+    return Kind::digit;
+  // Signs of Latin-1 and Arabic, punctuation, currencies, arrows, mathematics, and full-width signs.
+  const bool is_sign = within(0xA0, 0xBF) || point == 0xD7 || point == 0xF7 || within(0x66A, 0x66C) ||
+                       within(0x2000, 0x20CF) || within(0x2190, 0x22FF) || within(0xFF01, 0xFF20) ||
+                       within(0xFFE0, 0xFFE6);
+  return is_sign ? Kind::sign : Kind::letter;
+}
+
+// Digits and signs without letters.
+bool is_number_with_signs(std::string_view text) {
+  bool has_digit = false;
+  for (size_t at = 0; at < text.size();) {
+    const Kind kind = next_kind(text, at);
+    if (kind == Kind::letter) return false;
+    has_digit |= kind == Kind::digit;
+  }
+  return has_digit;
+}
+
+// A number with signs of currency, comparison or accounting or in other digits, such as US$1,200, (12), #10 or ~5k. A
+// name such as "#1 hit" and an interval such as "(0, 10]", as pandas.cut names it, are none.
+bool is_written_number(std::string_view cell) {
+  constexpr std::array<std::string_view, 10> kSigns = {"$", "€", "£", "¥", "₹", "₽", "₩", "<", ">", "~"};
+  const std::string_view text = trim(cell);
+  if (is_number_with_signs(text)) return text.find(", ") == std::string_view::npos || text.find_first_of("([") != 0;
+  for (const std::string_view sign : kSigns) {
+    const size_t at = text.find(sign);
+    if (at > 3) continue;  // "US$"
+    const std::string_view rest = trim(text.substr(at + sign.size()));
+    if (!rest.empty() && is_ascii_digit(rest.front()) && is_number_with_signs(rest.substr(0, rest.size() - 1)))
+      return true;
+  }
+  return false;
+}
+
+bool is_infinite(std::string_view cell) {
+  const std::string_view text = trim(cell);
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data() + (text.starts_with('+') ? 1 : 0), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && std::isinf(number);
 }
 
 // Returns no value if the cell is missing.
@@ -68,9 +118,20 @@ bool holds_names(const Part& part, size_t column) {
   for (const size_t row : part.rows) {
     const std::string_view cell = part.csv->cell(row, column);
     if (begins_as_number(cell) || is_written_number(cell)) return false;
-    has_value |= !is_missing(cell);
+    has_value |= !is_missing(cell) && !is_infinite(cell);
   }
   return has_value;
+}
+
+// Prices such as "EUR 10", and identifiers such as "A-103": nearly all cells have digits, and most differ.
+bool may_be_numbers(const std::vector<std::string>& names, size_t categories) {
+  const auto has_digit = [](const std::string& name) {
+    for (size_t at = 0; at < name.size();)
+      if (next_kind(name, at) == Kind::digit) return true;
+    return false;
+  };
+  const auto with_digit = static_cast<size_t>(std::count_if(names.begin(), names.end(), has_digit));
+  return categories >= 20 && categories * 2 > names.size() && with_digit * 10 >= names.size() * 9;
 }
 
 std::string quote(const std::vector<std::string>& names) {
@@ -84,8 +145,18 @@ std::string quote(const std::vector<std::string>& names) {
                      std::string("parameter \"") + parameter + "\" names the column \"" + column + "\"" + why);
 }
 
-// The name that pandas gives a column without one.
-bool is_index_name(std::string_view name) { return name.starts_with("Unnamed: "); }
+// The name that pandas gives a column without one: its index, or what follows separators at the ends of lines.
+bool is_unnamed(std::string_view name) { return name.starts_with("Unnamed: "); }
+
+void warn_about_unnamed(const std::string& path, const std::string& name) {
+  const bool is_index = name.starts_with("Unnamed: 0");
+  datasets::warn(path + ": the column \"" + name + "\" " +
+                 (is_index ? "is an index that pandas wrote and read again; it is not a feature; write the table with "
+                             "to_csv(..., index=False)"
+                           : "had no name when pandas read it, as after a separator at the end of each line; it is not "
+                             "a feature; remove it") +
+                 ", or list the column in the parameter \"features\"");
+}
 
 // Columns of a parameter. Those of the table are cleaned, too.
 std::vector<std::string> clean(std::vector<std::string> names) {
@@ -116,13 +187,11 @@ std::vector<std::string> choose_columns(const Part& part, const tenon::Params& p
   if (!chosen.empty()) return chosen;
   for (const std::string& name : csv.columns()) {
     if (contains(targets, name) || name == group || contains(ignored, name)) continue;
-    if (is_index_name(name)) {
-      datasets::warn(part.path + ": the column \"" + name +
-                     "\" is an index that pandas wrote and read again; it is not a feature; write the table with "
-                     "to_csv(..., index=False), or list the column in the parameter \"features\"");
-      continue;
+    if (is_unnamed(name)) {
+      warn_about_unnamed(part.path, name);
+    } else {
+      chosen.push_back(name);
     }
-    chosen.push_back(name);
   }
   if (chosen.empty()) {
     throw tenon::DataError(
@@ -249,11 +318,20 @@ FeatureColumns::Column FeatureColumns::fit(const Part& training, const std::stri
     const std::vector<std::string> all = tables::read_names(csv, column);
     std::vector<std::string> names;
     for (const size_t row : training.rows) names.push_back(all[row]);
-    learned.categories = formats::sort_names(std::move(names));
-    if (learned.categories.size() <= max_categories_) return learned;
-    throw tenon::DataError(place + " has " + std::to_string(learned.categories.size()) +
-                           " categories in the training rows; expected at most " + std::to_string(max_categories_) +
-                           "; list it in the parameter \"ignore\", or raise max_categories");
+    learned.categories = formats::sort_names(names);
+    const std::string hint = is_categorical || !may_be_numbers(names, learned.categories.size())
+                                 ? ""
+                                 : ", such as \"" + names.front() +
+                                       "\"; if they are numbers, write them without other " +
+                                       "signs and letters; if they are identifiers, list the column in \"ignore\"";
+    const std::string found =
+        place + " has " + std::to_string(learned.categories.size()) + " categories in the training rows";
+    if (learned.categories.size() > max_categories_) {
+      throw tenon::DataError(found + hint + "; expected at most " + std::to_string(max_categories_) +
+                             "; list it in the parameter \"ignore\", or raise max_categories");
+    }
+    if (!hint.empty()) datasets::warn(found + hint + ", and if they are categories, in \"categorical\"");
+    return learned;
   }
   std::vector<double> numbers;
   for (const size_t row : training.rows) {
