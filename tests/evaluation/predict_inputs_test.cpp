@@ -282,3 +282,19 @@ TEST_CASE("inputs that cannot be predicted are refused with what to do") {
   check_input_refused(TENON_SOURCE_DIR "/configs/digits_mlp.toml", {"--input", folder.string()}, 2,
                       "reads no data without labels");
 }
+
+TEST_CASE("the first line of a list without a header is an image") {
+  const std::string config = train_pictures();
+  const fs::path folder = make_unlabelled();
+  const auto list = [&](const std::string& text) { return write_file(folder / "list.csv", text).string(); };
+  CHECK(names_of(parse_lines(predict_to("rows.jsonl", config, {"--input", list("b.ppm\na/1.ppm\n")}))) ==
+        std::vector<std::string>{"b.ppm", "a/1.ppm"});
+  CHECK(names_of(parse_lines(predict_to("named.jsonl", config, {"--input", list("file,x.1\nb.ppm,7\n")}))) ==
+        std::vector<std::string>{"b.ppm"});
+  check_input_refused(config, {"--input", list("b.ppm \na/1.ppm\n")}, 4,
+                      "1 of its 2 files does not exist: " + (folder / "b.ppm ").string());
+  check_input_refused(config, {"--input", list("b.ppm \na/1.ppm\n")}, 4, "the path ends with a blank: remove it");
+  check_input_refused(config, {"--input", list("x.heic\na/1.ppm\n")}, 4, "1 of its 2 files does not exist");
+  check_input_refused(config, {"--input", list("a/absent\na/1.ppm\n")}, 4, "1 of its 2 files does not exist");
+  check_input_refused(config, {"--input", list("b.ppm;lake\na/1.ppm;lake\n")}, 4, "2 of its 2 files do not exist");
+}

@@ -1,6 +1,7 @@
 #include "plugins/datasets/shared/unlabelled_images.h"
 
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "framework/formats/unicode.h"
@@ -39,17 +40,27 @@ bool is_list_name(const fs::path& path) {
   return extension == "csv" || extension == "tsv" || extension == "txt";
 }
 
+bool is_path(std::string_view cell) {
+  const std::string extension = extension_in_lower_case(cell);
+  return cell.find_first_of("/\\") != std::string_view::npos ||
+         (!extension.empty() && extension.find_first_of(" \t") == std::string::npos);
+}
+
+// The file may be missing, or of a format that is not read. A name of a column may look like a path, such as "x.1".
+bool begins_with_path(const tables::Csv& rows, size_t column, const fs::path& folder) {
+  const std::string cell(formats::trim(rows.cell(0, column)));
+  std::error_code refused;
+  return is_image_name(cell) || (is_path(cell) && (rows.rows() == 1 || is_path(formats::trim(rows.cell(1, column))))) ||
+         (!cell.empty() && fs::is_regular_file(folder / cell, refused));
+}
+
 ListForm find_form(const tables::Csv& rows, const std::string& file, const std::string& column) {
   for (const std::string& name : {column, std::string("image")}) {
     for (size_t i = 0; i < rows.columns().size(); ++i)
       if (formats::clean_name(rows.cell(0, i)) == name) return {i};
   }
-  std::error_code refused;
-  for (size_t i = 0; i < rows.columns().size(); ++i) {
-    const std::string cell(rows.cell(0, i));
-    if (is_image_name(cell) || (!cell.empty() && fs::is_regular_file(fs::path(file).parent_path() / cell, refused)))
-      return {i, false};
-  }
+  for (size_t i = 0; i < rows.columns().size(); ++i)
+    if (begins_with_path(rows, i, fs::path(file).parent_path())) return {i, false};
   // The first column with a name: pandas writes its index without one.
   ListForm form;
   while (form.column + 1 < rows.columns().size() && rows.cell(0, form.column).empty()) ++form.column;
