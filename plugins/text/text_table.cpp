@@ -9,6 +9,7 @@
 #include "framework/formats/encoding.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/csv.h"
+#include "plugins/datasets/shared/warn.h"
 #include "plugins/regular_file.h"
 #include "plugins/text/utf8.h"
 
@@ -54,6 +55,28 @@ class Lines {
   std::string text_;
   size_t at_ = 0;
   size_t number_ = 0;
+};
+
+// Cells that pandas may have put in quotes.
+class QuotedCells {
+ public:
+  void add(std::string_view cell, const std::string& place) {
+    if (cell.size() < 2 || !cell.starts_with('"') || !cell.ends_with('"')) return;
+    if (count_++ == 0) first_ = place;
+  }
+
+  void warn(const std::string& path) const {
+    if (count_ == 0) return;
+    datasets::warn(path + ": " + std::to_string(count_) +
+                   (count_ == 1 ? " cell begins and ends" : " cells begin and end") + " with a quote, first at " +
+                   first_ +
+                   "; a tsv has no quoting, so the quotes are part of the text; if they are not meant, write the table "
+                   "of pandas with to_csv(..., sep=\"\\t\", quoting=csv.QUOTE_NONE), or as format = \"csv\"");
+  }
+
+ private:
+  size_t count_ = 0;
+  std::string first_;  // place
 };
 
 std::vector<std::string_view> split_at_tabs(std::string_view line) {
@@ -132,15 +155,20 @@ void TextTable::read_separated(const TableFormat& format, const std::vector<std:
     columns.push_back(find_column(names, name, path_ + ':' + std::to_string(std::max<size_t>(lines.number(), 1)),
                                   "; if the file has no header, set the column names in the parameter columns"));
   }
+  QuotedCells quoted;
   while (lines.next(line)) {
     const std::vector<std::string_view> cells = split_at_tabs(line);
     if (cells.size() != names.size()) {
       throw tenon::DataError(lines.place() + ": has " + std::to_string(cells.size()) + " cells; expected " +
                              std::to_string(names.size()) + ", for the columns " + quoted_list(names));
     }
-    for (size_t i = 0; i < width_; ++i) append(cells[columns[i]], columns_to_read[i], lines.number());
+    for (size_t i = 0; i < width_; ++i) {
+      append(cells[columns[i]], columns_to_read[i], lines.number());
+      quoted.add(cells[columns[i]], lines.place());
+    }
     lines_.push_back(lines.number());
   }
+  quoted.warn(path_);
 }
 
 void TextTable::read_csv(const std::vector<std::string>& columns_to_read) {

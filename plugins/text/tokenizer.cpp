@@ -6,6 +6,7 @@
 
 #include <tenon/error.hpp>
 
+#include "plugins/datasets/shared/warn.h"
 #include "plugins/regular_file.h"
 #include "plugins/text/check_tokenizer_model.h"
 
@@ -30,7 +31,9 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 
 int64_t Tokenizer::vocabulary_size() const { return processor_->GetPieceSize(); }
 
-SpecialIds Tokenizer::special_ids() const { return {processor_->pad_id(), processor_->bos_id(), processor_->eos_id()}; }
+SpecialIds Tokenizer::special_ids() const {
+  return {processor_->pad_id(), processor_->bos_id(), processor_->eos_id(), processor_->unk_id()};
+}
 
 void Tokenizer::append_ids(std::string_view text, std::vector<int32_t>& ids) const {
   std::vector<int> found;
@@ -44,6 +47,14 @@ std::string Tokenizer::decode(const std::vector<int64_t>& ids) const {
   const auto status = processor_->Decode(std::vector<int>(ids.begin(), ids.end()), &text);
   if (!status.ok()) throw tenon::DataError("cannot be decoded: " + status.ToString());
   return text;
+}
+
+void warn_about_unknown(size_t unknown, size_t tokens, const std::string& place) {
+  // In words of unknown letters, which are one token, the space before the word and EOS are known.
+  if (unknown * 3 < tokens || unknown == 0) return;
+  datasets::warn(place + ": " + std::to_string(unknown) + " of its " + std::to_string(tokens) +
+                 " tokens are unknown: the tokenizer was trained on a text with other characters; expected texts of "
+                 "the same language and writing, or a tokenizer_text with all characters");
 }
 
 std::string read_tokenizer_file(const std::string& path) {

@@ -18,6 +18,7 @@ struct SpecialIds {
   int64_t pad = -1;
   int64_t begin = -1;  // begin of sentence (BOS)
   int64_t end = -1;    // end of sentence (EOS)
+  int64_t unknown = -1;
 };
 
 class Tokenizer {
@@ -39,6 +40,9 @@ class Tokenizer {
  private:
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
 };
+
+// Logs a warning if many of the tokens of a text are unknown. `place`: of the text.
+void warn_about_unknown(size_t unknown, size_t tokens, const std::string& place);
 
 // Reads a model file. Throws tenon::DataError with the file name.
 std::string read_tokenizer_file(const std::string& path);

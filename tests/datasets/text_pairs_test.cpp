@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 
 #include "plugins/text/train_tokenizer.h"
@@ -283,7 +284,7 @@ TEST_CASE("a pair that is too long is cut off before an EOS, left out, or refuse
   };
   const OpenedDataset whole(kTextPairs, make_params(file));
   const OpenedDataset cut(kTextPairs, make_params(file, with("truncate")));
-  CHECK(OpenedDataset::log().back().ends_with(", 2 too long and cut off"));
+  CHECK(OpenedDataset::log().front().ends_with(", 2 too long and cut off"));
   CHECK(cut.size() == 3);
   const Ids source = whole.integers(0, "source");
   CHECK(cut.integers(0, "source") == joined({Ids(source.begin(), source.begin() + 4), {kEnd}}));
@@ -293,13 +294,53 @@ TEST_CASE("a pair that is too long is cut off before an EOS, left out, or refuse
   CHECK(cut.lengths() == std::vector<int64_t>{5, 4, 3});
 
   const OpenedDataset left(kTextPairs, make_params(file, with("leave_out")));
-  CHECK(OpenedDataset::log().back().ends_with(", 2 too long and left out"));
+  CHECK(OpenedDataset::log().front().ends_with(", 2 too long and left out"));
   CHECK(left.size() == 1);
   CHECK(left.integers(0, "source") == whole.integers(2, "source"));
 
   CHECK(refusal("long.tsv", table, with("refuse")) ==
         "long.tsv:2: has 8 source and 4 target tokens; expected at most 5 and 4; raise max_source_tokens or "
         "max_target_tokens, or choose another too_long");
+}
+
+TEST_CASE("unknown tokens, cut pairs and quotes are reported with counts") {
+  const std::string train = write_file("known.tsv", "source\ttarget\nabcd\tdcba\nbad\tdab\n");
+  const OpenedDataset trained(kTextPairs, make_params(train));
+  const std::string greek = write_file("greek.tsv", "source\ttarget\n\u03B1\u03B2\tab\n\u03B3\tba\n");
+  const OpenedDataset other(kTextPairs, make_params(greek), trained.fitted_data());
+  REQUIRE(OpenedDataset::log().size() == 2);
+  CHECK(OpenedDataset::log()[1].find(greek + ": sources: ") == 0);
+  CHECK(OpenedDataset::log()[1].find(
+            " tokens are unknown: the tokenizer was trained on a text with other characters") != std::string::npos);
+
+  const OpenedDataset cut(kTextPairs, make_params(train, {{"max_target_tokens", int64_t{3}}}));
+  CHECK(OpenedDataset::log().back().find(train + ": 2 of its 2 pairs are longer than max_source_tokens = 256 or "
+                                                 "max_target_tokens = 3, and are cut off") == 0);
+
+  const std::string quoted = write_file("quoted.tsv", "source\ttarget\na \"b\"\tb\n\"a \"\"b\"\"\"\tb\n");
+  const OpenedDataset literal(kTextPairs, make_params(quoted));
+  CHECK(OpenedDataset::log()[0].find(quoted + ": 1 cell begins and ends with a quote, first at " + quoted +
+                                     ":3; a tsv has no quoting") == 0);
+}
+
+TEST_CASE("the index of pandas is not read, and UTF-16 is refused by name in each format") {
+  const OpenedDataset expected(kTextPairs,
+                               make_params(write_file("p.csv", "source,target\nab,ba\nb,a\n"), {{"format", "csv"}}));
+  const OpenedDataset indexed(
+      kTextPairs, make_params(write_file("i.csv", ",source,target\n0,ab,ba\n1,b,a\n"), {{"format", "csv"}}));
+  CHECK(OpenedDataset::log()[0].find("the first column has no name and numbers the rows") != std::string::npos);
+  for (const char* field : {"source", "target"}) CHECK(all_of(indexed, field) == all_of(expected, field));
+  const std::map<std::string, std::string> tables = {{"tsv", "source\ttarget\nab\tba\n"},
+                                                     {"csv", "source,target\nab,ba\n"},
+                                                     {"json_lines", "{\"source\": \"ab\", \"target\": \"ba\"}\n"}};
+  for (const auto& [format, text] : tables) {
+    CAPTURE(format);
+    std::string wide;
+    for (const char c : text) wide += {c, '\0'};
+    const ParamValues changes = {{"format", format}};
+    CHECK(refusal("w", wide, changes).find("w: is UTF-16LE; expected UTF-8; convert it with iconv") == 0);
+    CHECK(refusal("w", "\xFF\xFE" + wide, changes).find("w: is UTF-16; expected UTF-8") == 0);
+  }
 }
 
 TEST_CASE("errors in a table are reported with file and line") {

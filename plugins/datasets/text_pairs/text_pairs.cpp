@@ -91,6 +91,15 @@ class TextPairs {
                              "\" and short enough; change validation_fraction or the length limits, or add pairs");
     }
     log_summary(path, split, vocabulary_size, params.text("too_long"));
+    warn_about_unknown(path, tokenizer_ids.unknown);
+    if (pairs_.too_long() * 2 > pairs_.read()) {
+      tenon::log_warning(
+          path + ": " + std::to_string(pairs_.too_long()) + " of its " + std::to_string(pairs_.read()) +
+          " pairs are longer than max_source_tokens = " + std::to_string(params.integer("max_source_tokens")) +
+          " or max_target_tokens = " + std::to_string(params.integer("max_target_tokens")) + ", and are " +
+          (params.text("too_long") == "truncate" ? "cut off" : "left out") +
+          "; raise the limits, or use a larger vocabulary, which makes fewer tokens");
+    }
   }
 
   std::vector<tenon::Field> fields() const {
@@ -162,6 +171,18 @@ class TextPairs {
               (too_long == "truncate" ? "cut off" : "left out");
     }
     tenon::detail::host->log(TENON_LOG_INFO, tenon::detail::borrow(line));
+  }
+
+  void warn_about_unknown(const std::string& path, int64_t unknown) const {
+    for (const bool is_source : {true, false}) {
+      size_t count = 0, found = 0;
+      for (size_t pair = 0; pair < pairs_.size(); ++pair) {
+        const std::span<const int32_t> side = is_source ? pairs_.source(pair) : pairs_.target(pair);
+        count += side.size();
+        found += static_cast<size_t>(std::count(side.begin(), side.end(), unknown));
+      }
+      text::warn_about_unknown(found, count, path + (is_source ? ": sources" : ": targets"));
+    }
   }
 
   TokenPairs pairs_;

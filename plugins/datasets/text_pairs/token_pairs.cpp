@@ -38,6 +38,7 @@ void TokenPairs::append(std::string_view source, std::string_view target, const 
   tokenizer.append_ids(target, sides[1]);
   const size_t limits[2] = {limits_.source, limits_.target};
   const bool is_too_long = sides[0].size() + 1 > limits[0] || sides[1].size() + 1 > limits[1];
+  ++read_;
   too_long_ += is_too_long;
   if (is_too_long && limits_.longer == LengthLimits::Longer::leave_out) return;
   if (is_too_long && limits_.longer == LengthLimits::Longer::refuse) {

@@ -37,6 +37,7 @@ class TokenPairs {
   size_t size() const { return ends_.size() / 2; }
   std::span<const int32_t> source(size_t pair) const { return side(2 * pair); }
   std::span<const int32_t> target(size_t pair) const { return side(2 * pair + 1); }
+  size_t read() const { return read_; }          // number of appended pairs
   size_t too_long() const { return too_long_; }  // number of appended pairs that were too long, left out or not
 
   // FNV-1a hash of all tokens and the offsets of their ends.
@@ -51,6 +52,7 @@ class TokenPairs {
   LengthLimits limits_;
   std::vector<int32_t> tokens_;
   std::vector<size_t> ends_;  // ends of source and target, alternating; offsets into tokens_
+  size_t read_ = 0;
   size_t too_long_ = 0;
 };
 
