@@ -282,6 +282,49 @@ TEST_CASE("a pattern reads all matching files in the order of their names, each 
   CHECK(read_tokens(dataset) == ids_of("zeroth\nfirst\nsecond"));
 }
 
+TEST_CASE("a byte order mark, CR LF and NFD do not change the characters, and UTF-16 is refused by name") {
+  const std::string plain = "caf\xC3\xA9 is open\nand so on\n";
+  std::string other = "\xEF\xBB\xBF";
+  std::string wide;
+  for (const char c : std::string("cafe\xCC\x81 is open\nand so on\n")) {
+    other += c == '\n' ? std::string("\r\n") : std::string(1, c);
+    wide += {c, '\0'};
+  }
+  const std::string mark = "\xEF\xBB\xBF" + plain;
+  for (const std::string tokens : {"characters", "pieces"}) {
+    CAPTURE(tokens);
+    const ParamValues changes = {{"tokens", tokens}};
+    const OpenedDataset expected(kTextWindows, make_params(write_file("plain.txt", plain), changes));
+    const OpenedDataset read(kTextWindows, make_params(write_file("marked.txt", other), changes));
+    CHECK(read_tokens(read) == read_tokens(expected));
+    CHECK(read.describe_tokenizer() == expected.describe_tokenizer());
+    const OpenedDataset validation(kTextWindows, make_params(write_file("marked.txt", other), changes),
+                                   expected.fitted_data());
+    CHECK(read_tokens(validation) == read_tokens(expected));
+    CHECK(validation.encode("cafe\xCC\x81 is") == expected.encode("caf\xC3\xA9 is"));
+    CHECK(refusal("wide.txt", wide, changes).find("wide.txt: is UTF-16LE; expected UTF-8; convert it with iconv") == 0);
+  }
+  CHECK(refusal("wide.txt", wide).find("wide.txt: is UTF-16LE; expected UTF-8") == 0);
+  const std::string bytes = "a\r\nb";  // of any file
+  CHECK(read_tokens(OpenedDataset(kTextWindows, make_params(write_file("b.txt", "\xEF\xBB\xBF" + bytes)))) ==
+        ids_of(bytes));
+  write_file("marks/a.txt", mark);
+  write_file("marks/b.txt", mark);
+  const std::string marks = (tenon::test_folder() / "marks/*.txt").string();
+  const OpenedDataset two(kTextWindows, make_params(marks, {{"tokens", "characters"}}));
+  CHECK(two.decode(read_tokens(two)) == plain + plain);
+}
+
+TEST_CASE("a text with mostly unknown pieces is reported") {
+  const ParamValues pieces = {{"tokens", "pieces"}, {"model_type", "unigram"}, {"vocabulary_size", int64_t{33}}};
+  const OpenedDataset trained(
+      kTextWindows, make_params(write_file("latin.txt", "the quick brown fox jumps over a lazy dog\n"), pieces));
+  const std::string greek = write_file("greek.txt", "\u03B1\u03B2\u03B3 \u03B4\u03B5\u03B6\n");
+  const OpenedDataset other(kTextWindows, make_params(greek, pieces), trained.fitted_data());
+  REQUIRE(OpenedDataset::log().size() == 2);
+  CHECK(OpenedDataset::log()[0].find(greek + ": 2 of its 5 tokens are unknown") == 0);
+}
+
 TEST_CASE("errors in a text or its parameters are reported") {
   CHECK(refusal("empty.txt", "") == "empty.txt: is empty; expected a text");
   CHECK(refusal("short.txt", "a") ==

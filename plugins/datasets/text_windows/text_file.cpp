@@ -5,6 +5,8 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/encoding.h"
+#include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/path_pattern.h"
 #include "plugins/regular_file.h"
 
@@ -28,9 +30,20 @@ std::string read_text(const std::string& path) {
   std::string text;
   for (const std::string& file : list_files(path)) {
     if (!text.empty() && text.back() != '\n') text += '\n';
-    text += plugins::read_whole(file, "a text");
+    const std::string read = plugins::read_whole(file, "a text");
+    if (const std::string found = formats::find_wide_encoding(read); !found.empty())
+      throw tenon::DataError(file + ": " + found);
+    text.append(read, read.starts_with(formats::kByteOrderMark) ? formats::kByteOrderMark.size() : 0);
   }
   return text;
+}
+
+std::string unify(std::string_view text) {
+  std::string lines;
+  lines.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i)
+    if (text[i] != '\r' || i + 1 == text.size() || text[i + 1] != '\n') lines += text[i];
+  return formats::compose(lines);
 }
 
 }  // namespace text_windows

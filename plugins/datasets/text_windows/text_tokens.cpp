@@ -34,7 +34,7 @@ void refuse_other_than_utf8(const std::string& text, const std::string& place) {
 std::string read_utf8(const std::string& path) {
   std::string text = read_text(path);
   refuse_other_than_utf8(text, path);
-  return text;
+  return unify(text);
 }
 
 // A parameter that would be ignored.
@@ -73,8 +73,7 @@ std::vector<tenon::Param> TextTokens::schema() {
   return params;
 }
 
-TextTokens::TextTokens(const std::string& text, const tenon::Params& params, const std::string& path,
-                       std::string_view fitted)
+TextTokens::TextTokens(std::string text, const tenon::Params& params, const std::string& path, std::string_view fitted)
     : kind(params.text("tokens")) {
   const bool is_pieces = kind == "pieces";
   refuse_unused(params, kind);
@@ -85,6 +84,7 @@ TextTokens::TextTokens(const std::string& text, const tenon::Params& params, con
     return;
   }
   refuse_other_than_utf8(text, path);
+  text = unify(text);
   vocabulary = text::choose_vocabulary(
       params, of_training, path, text::read_tokenizer_file,
       [&](const std::string& file) -> std::shared_ptr<const std::string> {
@@ -109,6 +109,8 @@ TextTokens::TextTokens(const std::string& text, const tenon::Params& params, con
     encoding->append_tokens(line, ids);
     if (end >= 0) ids.push_back(static_cast<int32_t>(end));
   }
+  const auto unknown = std::count(ids.begin(), ids.end(), encoding->special_ids().unknown);
+  text::warn_about_unknown(static_cast<size_t>(unknown), ids.size(), path);
 }
 
 }  // namespace text_windows

@@ -19,7 +19,7 @@ struct TextTokens {
 
   // `path`: of the text. `fitted`: the vocabulary of the training data; empty: this text or the parameters make it.
   // Throws tenon::DataError if the text must be UTF-8 and is not, or has characters that the vocabulary lacks.
-  TextTokens(const std::string& text, const tenon::Params& params, const std::string& path, std::string_view fitted);
+  TextTokens(std::string text, const tenon::Params& params, const std::string& path, std::string_view fitted);
 
   std::vector<int32_t> ids;
   std::shared_ptr<const TextEncoding> encoding;

@@ -110,7 +110,7 @@ class TextWindows {
 
   std::vector<int64_t> encode(std::string_view text) const {
     std::vector<int32_t> tokens;
-    encoding_->append_tokens(text, tokens);
+    encoding_->append_tokens(kind_ == "bytes" ? std::string(text) : unify(text), tokens);
     return {tokens.begin(), tokens.end()};
   }
 
