@@ -90,7 +90,7 @@ std::vector<std::string_view> split_at_tabs(std::string_view line) {
 }
 
 size_t find_column(const std::vector<std::string>& names, const std::string& column, const std::string& place,
-                   const char* advice) {
+                   const std::string& advice) {
   const auto found = std::find(names.begin(), names.end(), column);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
   throw tenon::DataError(place + ": there is no column \"" + column + "\"; there are " + quoted_list(names) + advice);
@@ -174,7 +174,8 @@ void TextTable::read_separated(const TableFormat& format, const std::vector<std:
 void TextTable::read_csv(const std::vector<std::string>& columns_to_read) {
   const tables::Csv csv(path_);
   std::vector<size_t> columns;
-  for (const std::string& name : columns_to_read) columns.push_back(find_column(csv.columns(), name, path_ + ":1", ""));
+  for (const std::string& name : columns_to_read)
+    columns.push_back(find_column(csv.columns(), name, path_ + ":1", csv.advise_separator()));
   for (size_t row = 0; row < csv.rows(); ++row) {
     for (size_t i = 0; i < width_; ++i) append(csv.cell(row, columns[i]), columns_to_read[i], csv.line(row));
     lines_.push_back(csv.line(row));

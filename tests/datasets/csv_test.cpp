@@ -75,6 +75,21 @@ TEST_CASE("a missing file and a missing column are named") {
         "t.csv:1: there is no column \"labels\", which the parameter \"labels\" names; available: \"path\", \"label\"");
 }
 
+TEST_CASE("another separator and the line ends of old Macintosh programs are named") {
+  const Csv semicolons("x;z;y\n1;2;3\n", "t.csv", ',');
+  const std::string advice =
+      "; the names seem to be separated by a semicolon: set separator = \"semicolon\", or write the file with commas "
+      "if "
+      "the dataset has no such parameter";
+  CHECK(error_of<tenon::DataError>([&] { semicolons.column("y", "target"); }) ==
+        "t.csv:1: there is no column \"y\", which the parameter \"target\" names; available: \"x;z;y\"" + advice);
+  CHECK(refusal("x;z\n0,5;0,25\n") == "t.csv:2: has 3 cells; expected 1, as the header has" + advice);
+  const Csv commas("x,y\n1,2\n", "t.csv", '\t');
+  CHECK(error_of<tenon::DataError>([&] { commas.column("y", "target"); }).find("set separator = \"comma\"") !=
+        std::string::npos);
+  CHECK(refusal("x,y\r1,2\r").find("t.csv:1: cell 2: a carriage return (CR) without a line feed") == 0);
+}
+
 TEST_CASE("a table may have many columns") {
   constexpr size_t kColumns = 100'000;
   std::string header, row;

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include <tenon/error.hpp>
 
@@ -58,7 +59,12 @@ class Reader {
     const size_t begin = at_;
     while (!at_line_end() && !next_is(separator_)) {
       if (next_is('"')) refuse(cell, "a quote within an unquoted cell; put the cell in quotes, and double the quote");
-      if (next_is('\r') || next_is('\0')) refuse(cell, "a control character; expected text");
+      if (next_is('\r')) {
+        refuse(cell,
+               "a carriage return (CR) without a line feed; expected lines that end with LF or CR LF; if the file is "
+               "from an old Macintosh program, convert it: tr '\\r' '\\n' < old.csv > new.csv");
+      }
+      if (next_is('\0')) refuse(cell, "a control character; expected text");
       ++at_;
     }
     return std::string(text_.substr(begin, at_ - begin));
@@ -193,7 +199,7 @@ void Csv::append_cells(std::span<const std::string> cells, size_t line) {
   if (cells.size() != columns_.size()) {
     throw tenon::DataError(path_ + ':' + std::to_string(line) + ": has " + std::to_string(cells.size()) +
                            " cells; expected " + std::to_string(columns_.size() + (has_index_ ? 1 : 0)) +
-                           ", as the header has");
+                           ", as the header has" + advise_separator());
   }
   for (const std::string& cell : cells) {
     text_ += cell;
@@ -212,7 +218,19 @@ size_t Csv::column(const std::string& name, std::string_view parameter) const {
   std::string known;
   for (const std::string& column : columns_) known += (known.empty() ? "\"" : ", \"") + column + '"';
   throw tenon::DataError(path_ + ':' + std::to_string(header_line_) + ": there is no column \"" + std::string(name) +
-                         "\", which the parameter \"" + std::string(parameter) + "\" names; available: " + known);
+                         "\", which the parameter \"" + std::string(parameter) + "\" names; available: " + known +
+                         advise_separator());
+}
+
+std::string Csv::advise_separator() const {
+  constexpr std::pair<char, const char*> kNames[] = {{';', "semicolon"}, {'\t', "tab"}, {',', "comma"}};
+  if (columns_.size() != 1) return "";
+  for (const auto& [separator, name] : kNames) {
+    if (columns_.front().find(separator) == std::string::npos) continue;
+    return std::string("; the names seem to be separated by a ") + name + ": set separator = \"" + name +
+           "\", or write the file with commas if the dataset has no such parameter";
+  }
+  return "";
 }
 
 std::string_view Csv::cell(size_t row, size_t column) const {

@@ -39,6 +39,9 @@ class Csv {
   size_t column(const std::string& name, std::string_view parameter) const;
 
   std::string_view cell(size_t row, size_t column) const;
+  // Advice for a table that was read with the wrong separator, such as `; set separator = "semicolon"`, or "".
+  std::string advise_separator() const;
+
   // Returns a finite number, or throws tenon::DataError.
   float number(size_t row, size_t column) const;
 

@@ -68,10 +68,10 @@ void treat_blank_lines(Rows& rows, size_t columns) {
 // A carriage return alone ends a line for Python. The message may have a name of the table.
 bool is_refused_on_purpose(const std::string& message, std::string_view text) {
   if (message.ends_with("text after the closing quote; expected the next cell")) return text.find("\"\r") != text.npos;
-  return std::ranges::any_of(
-      std::vector<std::string>{"a quote within an unquoted cell", "a control character", " has no name",
-                               "like an earlier column", "has no row below its header", " cells; expected "},
-      [&](const std::string& reason) { return message.find(reason) != std::string::npos; });
+  return std::ranges::any_of(std::vector<std::string>{"a quote within an unquoted cell", "a control character",
+                                                      "a carriage return", " has no name", "like an earlier column",
+                                                      "has no row below its header", " cells; expected "},
+                             [&](const std::string& reason) { return message.find(reason) != std::string::npos; });
 }
 
 }  // namespace
