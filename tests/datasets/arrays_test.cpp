@@ -88,6 +88,36 @@ TEST_CASE("each .npy file of a folder becomes a field, and each row a sample") {
   CHECK(open(folder / "image.npy").describe_fields() == Texts{"image float32 1,2"});
 }
 
+// The host converts them to what a model or a loss takes.
+TEST_CASE("features, targets and labels have the dtypes of their files") {
+  struct Form {
+    std::string descr, dtype;
+    Bytes three;  // 0, 1, 1 in each dtype
+  };
+  const std::vector<Form> forms = {{"<f8", "float64", bytes_of<double>({0, 1, 1})},
+                                   {"<f2", "float16", bytes_of<uint16_t>({0, 0x3C00, 0x3C00})},
+                                   {"<i4", "int32", bytes_of<int32_t>({0, 1, 1})},
+                                   {"|u1", "uint8", {0, 1, 1}},
+                                   {"|b1", "bool", {0, 1, 1}}};
+  for (const Form& form : forms) {
+    CAPTURE(form.dtype);
+    const fs::path folder = make_empty_folder("npy_dtypes");
+    for (const char* name : {"features", "targets"})
+      write_file(folder / (name + std::string(".npy")), make_npy(header(form.descr, "(3, 1)"), form.three));
+    write_file(folder / "labels.npy", make_npy(header(form.descr, "(3,)"), form.three));
+    const OpenedDataset arrays = open(folder);
+    CHECK(arrays.describe_fields() ==
+          Texts{"features " + form.dtype + " 1", "labels " + form.dtype, "targets " + form.dtype + " 1"});
+    const size_t bytes = form.three.size() / 3;
+    for (int64_t row = 0; row < 3; ++row) {
+      for (const char* name : {"features", "labels", "targets"}) {
+        const auto begin = form.three.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(row) * bytes);
+        CHECK(arrays.bytes(row, name) == Bytes(begin, begin + static_cast<std::ptrdiff_t>(bytes)));
+      }
+    }
+  }
+}
+
 TEST_CASE("a header in another order and a later version of the format are read") {
   const fs::path folder = make_empty_folder("npy_versions");
   const Bytes file = make_npy("{'shape': (2,3), 'fortran_order': False, 'descr': '<f4'}", kSix);

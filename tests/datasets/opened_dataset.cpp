@@ -86,8 +86,9 @@ void check(tenon_status status) {
 }
 
 size_t size_of(int32_t dtype) {
-  if (dtype == TENON_FLOAT32) return 4;
-  if (dtype == TENON_INT64) return 8;
+  if (dtype == TENON_FLOAT16) return 2;
+  if (dtype == TENON_FLOAT32 || dtype == TENON_INT32) return 4;
+  if (dtype == TENON_INT64 || dtype == TENON_FLOAT64) return 8;
   if (dtype == TENON_UINT8 || dtype == TENON_BOOL) return 1;
   throw std::logic_error("a dtype unknown to these tests");
 }
@@ -95,7 +96,10 @@ size_t size_of(int32_t dtype) {
 std::string text_of(tenon_string text) { return {text.data, text.size}; }
 
 const char* name_of(int32_t dtype) {
+  if (dtype == TENON_FLOAT16) return "float16";
   if (dtype == TENON_FLOAT32) return "float32";
+  if (dtype == TENON_FLOAT64) return "float64";
+  if (dtype == TENON_INT32) return "int32";
   if (dtype == TENON_BOOL) return "bool";
   return dtype == TENON_UINT8 ? "uint8" : "int64";
 }

@@ -200,6 +200,11 @@ TEST_CASE("a manifest lists the pairs, with paths relative to its folder") {
   const OpenedDataset pairs(kPlugin, make_params(root / "list.csv", columns));
   CHECK(pairs.size() == 2);
   CHECK(mask_of(pairs, 1) == to_vector(numbers));
+  write(",classes,photo\n0,masks/street/1.png,images/street/1.png\n1,masks/street/1.png,images/2.jpg\n");
+  CHECK(OpenedDataset(kPlugin, make_params(root / "list.csv", columns)).size() == 2);
+  CHECK(std::any_of(OpenedDataset::log().begin(), OpenedDataset::log().end(), [](const std::string& line) {
+    return line.find("as the index of pandas does; it is not read") != std::string::npos;
+  }));
   CHECK(refusal(make_params(root / "list.csv")).find((root / "list.csv").string() + ":1: there is no column") == 0);
   write("classes,photo\n,images/2.jpg\n");
   CHECK(refusal(make_params(root / "list.csv", columns))
