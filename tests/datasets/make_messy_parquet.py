@@ -40,5 +40,14 @@ untyped = pyarrow.struct({"bytes": pyarrow.null(), "path": pyarrow.string()})
 write("untyped_paths.parquet", pyarrow.table({"image": pyarrow.array([{"bytes": None, "path": "a.png"}], untyped), "y": [1]}))
 
 write("lists.parquet", pyarrow.table({"x": [0.5, 1.5, 2.5, 3.5], "labels": [[0, 2], [1], [], [2, 2]]}))
+write("text_lists.parquet", pyarrow.table({"x": [0.5, 1.5, 2.5], "tags": [["dog", "cat"], [], ["odd"]]}))
+for label in ("01", "02"):
+    write(f"zeros/label={label}/part-0.parquet", pyarrow.table({"x": [0.5]}))
+for label in ("1", "__HIVE_DEFAULT_PARTITION__"):
+    write(f"missing/label={label}/part-0.parquet", pyarrow.table({"x": [0.5]}))
+for label in ("cat", "dog"):
+    write(f"same/label={label}/part-0.parquet", pyarrow.table({"x": [0.5, 1.5], "label": [label, label]}))
+write("contradicting/label=cat/part-0.parquet", pyarrow.table({"x": [0.5, 1.5], "label": ["cat", "owl"]}))
+write("contradicting_number/year=2024/part-0.parquet", pyarrow.table({"x": [0.5], "year": [2023]}))
 write("numbers.parquet", pyarrow.table({"y": ["10", " 2", "-1", "2"]}))
 write("tags.parquet", pyarrow.table({"y": ["cat|dog", "cat"]}))

@@ -214,6 +214,7 @@ TEST_CASE("the row groups used last are kept in bounded memory") {
     int64_t list_length(size_t, int64_t) const override { return 0; }
     void copy_numbers(size_t, int64_t, void*) const override {}
     std::string_view text(size_t, int64_t) const override { return ""; }
+    std::string_view list_text(size_t, int64_t, int64_t) const override { return ""; }
   };
   std::vector<size_t> loaded;
   parquet_dataset::RowGroupCache cache(25, [&](size_t number) {

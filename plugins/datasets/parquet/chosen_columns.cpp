@@ -48,8 +48,9 @@ std::vector<tenon::Param> ChosenColumns::schema() {
               "classes of the only column in labels or multi_hot, in the order of their numbers; empty: all texts of a "
               "column, by value if all are numbers, else in byte order"),
       tenon::param("multi_hot", none)
-          .doc("columns with lists of class numbers, each a field float32 [classes]: 1 for each class of the row, else "
-               "0; the classes are those in Hugging Face's metadata, or classes"),
+          .doc(
+              "columns with lists of class numbers, or of names of classes, each a field float32 [classes]: 1 for each "
+              "class of the row, else 0; the classes are those in Hugging Face's metadata, or classes"),
       tenon::param("features", none)
           .doc("columns with numbers; together they become the field features, float32, in this order"),
       tenon::param("targets", none)
@@ -126,6 +127,10 @@ void ChosenColumns::add_column(const std::string& name, const char* parameter) {
     refuse_type(file_, column, parameter,
                 "an image or numbers; list it in the parameter \"labels\" if it has names of classes, or in \"text\"");
   }
+  if (column.kind == Kind::texts) {
+    refuse_type(file_, column, parameter,
+                "images or numbers; list it in the parameter \"multi_hot\" if it has names of classes");
+  }
   if (column.kind == Kind::other) {
     refuse_type(file_, column, parameter,
                 "images (bytes), integers up to int64, floats, bools, or lists of them; leave it out, or convert it");
@@ -139,8 +144,13 @@ void ChosenColumns::add_column(const std::string& name, const char* parameter) {
 
 void ChosenColumns::add_label(const std::string& name, const std::vector<std::string>& classes) {
   const Column& column = find(name, "labels");
-  const bool is_integer = column.dtype == TENON_INT64;
-  if (column.kind != Kind::text && !is_integer) {
+  if (column.kind == Kind::texts) {
+    refuse_type(file_, column, "labels",
+                "one class in each row; list it in the parameter \"multi_hot\" for several classes");
+  }
+  // The values of folders are names, such as "01", unless classes gives others.
+  const bool is_integer = column.dtype == TENON_INT64 && !(column.is_partition && classes.empty());
+  if (column.kind != Kind::text && column.dtype != TENON_INT64) {
     refuse_type(file_, column, "labels", "names of classes, or numbers of classes from 0");
   }
   const std::vector<std::string> named = is_integer ? classes_of(column) : std::vector<std::string>();
@@ -161,10 +171,10 @@ void ChosenColumns::add_label(const std::string& name, const std::vector<std::st
 
 void ChosenColumns::add_marks(const std::string& name, const std::vector<std::string>& classes) {
   const Column& column = find(name, "multi_hot");
-  if (column.kind != Kind::list || column.dtype != TENON_INT64)
-    refuse_type(file_, column, "multi_hot", "lists of class numbers from 0");
+  if (column.kind != Kind::texts && (column.kind != Kind::list || column.dtype != TENON_INT64))
+    refuse_type(file_, column, "multi_hot", "lists of class numbers from 0, or of names of classes");
   const std::vector<std::string> named = classes_of(column);
-  if (named.empty() && classes.empty()) {
+  if (named.empty() && classes.empty() && column.kind != Kind::texts) {
     throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"multi_hot\" names the column \"" + name +
                                                    "\", and the metadata do not name its classes; expected their names "
                                                    "in the parameter \"classes\"");
@@ -193,22 +203,32 @@ void ChosenColumns::add_default_columns(const tenon::Params& params) {
   std::vector<std::string> named;
   for (const char* parameter : {"labels", "multi_hot", "text", "features", "targets"})
     for (const std::string& name : params.texts(parameter)) named.push_back(name);
+  std::string folders, lists;
   for (const Column& column : file_.columns()) {
     if (contains(named, column.name)) continue;
+    std::string* const likely = column.is_partition ? &folders : column.kind == Kind::texts ? &lists : nullptr;
+    if (likely) *likely += (likely->empty() ? "\"" : ", \"") + column.name + '"';
     const auto feature = features_.find(column.name);
     // Sounds are bytes, too.
     const bool is_other_file =
         column.kind == Kind::bytes && feature != features_.end() && feature->second.type != "Image";
     const bool is_empty = column.kind == Kind::list && column.length == 0;
     const bool is_index = index_.contains(column.name);
-    if (!is_index && !column.is_partition && column.kind != Kind::text && column.kind != Kind::other &&
-        !is_other_file && !is_empty) {
+    if (!is_index && !column.is_partition && column.kind != Kind::text && column.kind != Kind::texts &&
+        column.kind != Kind::other && !is_other_file && !is_empty) {
       add_column(column.name, "columns");
     } else {
       left_out_ += (left_out_.empty() ? "; left out: " : ", ") + describe(column) +
                    (is_index ? ", the index of pandas: write it with to_parquet(..., index=False)" : "");
     }
   }
+  const std::string advice = ", or name the columns to read in \"columns\" to leave it out without this warning";
+  if (!folders.empty())
+    warnings_.push_back("the values in the names of folders are not read: " + folders +
+                        "; list it in \"labels\", \"columns\", \"features\" or \"targets\" to use it" + advice);
+  if (!lists.empty())
+    warnings_.push_back("columns with lists of texts are not read: " + lists +
+                        "; list it in \"multi_hot\", with its \"classes\", for several classes of a row" + advice);
 }
 
 std::vector<std::string> ChosenColumns::classes_of(const Column& column) const {

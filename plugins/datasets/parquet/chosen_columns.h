@@ -21,7 +21,7 @@ struct ChosenField {
     classes,  // texts that are names of classes
     tokens,   // texts
     stack,    // the numbers of several columns
-    marks,    // a list of class numbers: 1 for each of them
+    marks,    // a list of class numbers or of names of classes: 1 for each of them
   };
   std::string name;
   Kind kind;
@@ -43,6 +43,8 @@ class ChosenColumns {
   std::vector<ChosenField>& fields() { return fields_; }
   // Returns for example `; left out: "id" (string)`, or "".
   const std::string& describe_left_out() const { return left_out_; }
+  // Advice for columns that are probably meant to be read: one line for each kind of column.
+  const std::vector<std::string>& warnings() const { return warnings_; }
 
   // Returns the indices of the columns in another file, in the same order. Throws tenon::DataError naming both files if
   // it lacks one of them, or has another type or other classes.
@@ -66,6 +68,7 @@ class ChosenColumns {
   std::vector<ChosenField> fields_;
   std::set<std::string> index_;  // columns of the index of pandas
   std::string left_out_;
+  std::vector<std::string> warnings_;
 };
 
 }  // namespace parquet_dataset

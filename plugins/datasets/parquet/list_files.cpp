@@ -98,6 +98,15 @@ std::vector<Partition> partitions_of(const fs::path& relative_path) {
   return partitions;
 }
 
+// The folders `key=value` at the end of a path.
+fs::path partitions_at_end(const fs::path& folder) {
+  fs::path found;
+  for (fs::path rest = folder.has_filename() ? folder : folder.parent_path();
+       rest.filename().native().find('=') != std::string::npos; rest = rest.parent_path())
+    found = rest.filename() / found;
+  return found;
+}
+
 bool is_whole_number(std::string_view text) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -109,7 +118,7 @@ void find_numbers(std::vector<ListedFile>& files) {
   for (const ListedFile& file : files)
     for (const Partition& partition : file.partitions) {
       const auto known = are_numbers.emplace(partition.column, true).first;
-      known->second = known->second && is_whole_number(partition.value);
+      known->second = known->second && (partition.is_missing() || is_whole_number(partition.value));
     }
   for (ListedFile& file : files)
     for (Partition& partition : file.partitions) partition.is_number = are_numbers.at(partition.column);
@@ -117,17 +126,17 @@ void find_numbers(std::vector<ListedFile>& files) {
 
 std::vector<ListedFile> list_folder(const fs::path& folder) {
   std::vector<ListedFile> files;
+  const fs::path of_folder = partitions_at_end(folder);
   datasets::visit_tree(folder, kExpectedFolder, [&](const fs::directory_entry& entry) {
     const char first = entry.path().filename().native().front();
     if (first == '.' || first == '_') return false;
     if (entry.path().extension() == ".parquet" && datasets::is_listed_file(entry, "a Parquet file")) {
       const std::string name = entry.path().lexically_relative(folder).native();
-      files.push_back({entry.path().native(), name, split_of(name), partitions_of(name)});
+      files.push_back({entry.path().native(), name, split_of(name), partitions_of(of_folder / name)});
     }
     return true;
   });
   if (files.empty()) throw tenon::DataError(folder.native() + ": holds no .parquet file; expected one or more");
-  find_numbers(files);
   return files;
 }
 
@@ -163,9 +172,11 @@ std::vector<ListedFile> list_files(const std::string& path, const std::string& s
   } else {
     for (std::string& file : match_pattern(path)) {
       std::string name = fs::path(file).filename().native();
-      files.push_back({std::move(file), name, split_of(name)});
+      std::vector<Partition> partitions = partitions_of(partitions_at_end(fs::path(file).parent_path()) / name);
+      files.push_back({std::move(file), name, split_of(name), std::move(partitions)});
     }
   }
+  find_numbers(files);
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   const bool is_mixed = std::any_of(files.begin(), files.end(),
                                     [&](const ListedFile& file) { return file.split != files.front().split; });

@@ -10,7 +10,9 @@ namespace parquet_dataset {
 struct Partition {
   std::string column;
   std::string value;
-  bool is_number = false;  // whether it is a whole number in all files
+  bool is_number = false;  // whether it is a whole number in all files that have a value
+  // Hive's name for a missing value.
+  bool is_missing() const { return value == "__HIVE_DEFAULT_PARTITION__"; }
 };
 
 struct ListedFile {

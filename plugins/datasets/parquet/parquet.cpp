@@ -150,6 +150,8 @@ class Parquet {
     tenon::log_info(params.path("path") + ": " + std::to_string(size()) + " samples of " +
                     std::to_string(index_.files()) + (index_.files() == 1 ? " file" : " files") + " with " +
                     std::to_string(index_.groups().size()) + " row groups" + index_.chosen().describe_left_out());
+    for (const std::string& warning : index_.chosen().warnings())
+      tenon::log_warning(params.path("path") + ": " + warning);
   }
   Parquet(const Parquet&) = delete;
 
@@ -308,25 +310,28 @@ class Parquet {
   void number_classes() {
     numbers_.resize(fields_.size());
     for (size_t i = 0; i < fields_.size(); ++i) {
-      if (fields_[i].kind != Kind::classes) continue;
+      const bool is_marks = has_texts(fields_[i]);
+      if (fields_[i].kind != Kind::classes && !is_marks) continue;
+      if (is_marks && fields_[i].classes.empty()) refuse_without_classes(fields_[i]);
       if (fields_[i].classes.empty()) fields_[i].classes = find_classes(fields_[i]);
       for (const std::string& name : fields_[i].classes)
         numbers_[i].emplace(name, static_cast<int64_t>(numbers_[i].size()));
     }
   }
 
-  // The elements of a multi-hot field are the classes of the training data.
-  void number_marks(std::string_view fitted) {
-    const MultiHotClasses training = fitted.empty() ? MultiHotClasses() : parse_multi_hot(fitted);
-    places_.resize(fields_.size());
-    for (size_t i = 0; i < fields_.size(); ++i) {
-      if (fields_[i].kind != Kind::marks) continue;
-      const auto found = training.find(fields_[i].name);
-      const std::vector<std::string>& names = found == training.end() ? fields_[i].classes : found->second;
-      places_[i] =
-          find_in_training(fields_[i].classes, names, index_.path({0, 0}) + ": the column \"" + fields_[i].name + '"');
-      fields_[i].classes = names;
-    }
+  bool has_texts(const ChosenField& field) const {
+    return index_.chosen().columns()[field.columns.front()].kind == Column::Kind::texts;
+  }
+
+  // Files of other splits may lack some of the names, and then number the others in another way.
+  [[noreturn]] void refuse_without_classes(const ChosenField& field) const {
+    std::string names;
+    for (const std::string& name : find_classes(field)) names += (names.empty() ? "\"" : ", \"") + name + '"';
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"multi_hot\" names the column \"" + field.name +
+                                                   "\", which has lists of texts; expected their names in the "
+                                                   "parameter \"classes\", the same for all splits; these files have "
+                                                   "classes = [" +
+                                                   names + ']');
   }
 
   // The distinct texts of a column, in the order in which they are numbered.
@@ -416,7 +421,12 @@ class Parquet {
     const ChosenField& field = fields_[i];
     const size_t column = field.columns.front();
     std::vector<int64_t> numbers(static_cast<size_t>(rows.list_length(column, row.in_group)));
-    rows.copy_numbers(column, row.in_group, numbers.data());
+    if (has_texts(field)) {
+      for (size_t k = 0; k < numbers.size(); ++k)
+        numbers[k] = number_of(rows.list_text(column, row.in_group, static_cast<int64_t>(k)), row, i);
+    } else {
+      rows.copy_numbers(column, row.in_group, numbers.data());
+    }
     float* const marks = sink.slot<float>(i);
     std::fill_n(marks, field.classes.size(), 0.0f);
     for (const int64_t number : numbers) {

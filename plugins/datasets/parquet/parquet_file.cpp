@@ -147,6 +147,8 @@ Column describe(const arrow::Field& field) {
   } else if (type.id() == Type::LIST || type.id() == Type::LARGE_LIST || type.id() == Type::FIXED_SIZE_LIST) {
     column.dtype = dtype_of(*type.field(0)->type());
     if (column.dtype != 0) column.kind = Kind::list;
+    const arrow::DataType& element = *type.field(0)->type();
+    if (holds_text(element) && element.id() != Type::DICTIONARY) column.kind = Kind::texts;
     if (type.id() == Type::FIXED_SIZE_LIST)
       column.length = static_cast<const arrow::FixedSizeListType&>(type).list_size();
   }
@@ -319,6 +321,11 @@ class DecodedRows final : public RowGroup {
     return text_of(*chunk.cells, row - chunk.begin);
   }
 
+  std::string_view list_text(size_t column, int64_t row, int64_t i) const override {
+    const Chunk& chunk = find(column, row);
+    return text_of(*chunk.values, list_range(*chunk.cells, row - chunk.begin).begin + i);
+  }
+
  private:
   const Chunk& find(size_t column, int64_t row) const {
     const std::vector<Chunk>& chunks = columns_[column];
@@ -371,7 +378,7 @@ class ArrowFile final : public ParquetFile {
   }
 
   bool counts_nulls(size_t row_group, size_t column) const override {
-    if (columns_[column].kind == Kind::list) return false;
+    if (columns_[column].kind == Kind::list || columns_[column].kind == Kind::texts) return false;
     if (columns_[column].kind == Kind::bytes && columns_[column].type.find("bytes: null") != std::string::npos)
       return true;
     return with_place(path(), [&] {

@@ -17,6 +17,7 @@ struct Column {
     number,  // an integer, a floating-point number or a bool
     list,    // a list of numbers
     text,    // UTF-8, also dictionary-encoded
+    texts,   // a list of texts
     bytes,   // bytes, or a struct with a field `bytes`, as Hugging Face stores images
     other,   // cannot be read
   };
@@ -40,7 +41,8 @@ class RowGroup {
   // Copies a number, or the numbers of a list, converted to Column::dtype. Throws tenon::DataError for a number that
   // float32 cannot represent.
   virtual void copy_numbers(size_t column, int64_t row, void* out) const = 0;
-  virtual std::string_view text(size_t column, int64_t row) const = 0;  // of a text or bytes
+  virtual std::string_view text(size_t column, int64_t row) const = 0;                  // of a text or bytes
+  virtual std::string_view list_text(size_t column, int64_t row, int64_t i) const = 0;  // of a list of texts
 };
 
 class ParquetFile {

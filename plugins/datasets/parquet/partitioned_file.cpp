@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <tenon/plugin.h>
+#include <tenon/error.hpp>
 
 namespace parquet_dataset {
 namespace {
@@ -36,6 +39,9 @@ class PartitionedRows final : public RowGroup {
     const Partition* const partition = cells_[column].partition;
     return partition ? partition->value : rows_->text(cells_[column].of_file, row);
   }
+  std::string_view list_text(size_t column, int64_t row, int64_t i) const override {
+    return rows_->list_text(cells_[column].of_file, row, i);
+  }
 
  private:
   std::shared_ptr<const RowGroup> rows_;
@@ -63,7 +69,7 @@ class PartitionedFile final : public ParquetFile {
   uint64_t footer_hash() const override { return file_->footer_hash(); }
   bool has_uneven_lists(size_t column) const override { return is_of_file(column) && file_->has_uneven_lists(column); }
   bool counts_nulls(size_t row_group, size_t column) const override {
-    return is_of_file(column) && file_->counts_nulls(row_group, column);
+    return is_of_file(column) ? file_->counts_nulls(row_group, column) : partition_of(column).is_missing();
   }
 
   std::shared_ptr<const RowGroup> read(size_t row_group, int64_t first_row,
@@ -75,7 +81,14 @@ class PartitionedFile final : public ParquetFile {
         cells.push_back({of_file.size()});
         of_file.push_back(column);
       } else {
-        cells.push_back({0, &partitions_[column - file_->columns().size()]});
+        const Partition& partition = partition_of(column);
+        if (partition.is_missing()) {
+          throw tenon::DataError(path() + ": the column \"" + partition.column +
+                                 "\" has no value, as the folder's name " + partition.column + '=' + partition.value +
+                                 " says; expected a value; leave the folder out of the parameter \"path\", or leave "
+                                 "the column out");
+        }
+        cells.push_back({0, &partition});
       }
     }
     return std::make_shared<PartitionedRows>(file_->read(row_group, first_row, of_file), std::move(cells));
@@ -83,11 +96,49 @@ class PartitionedFile final : public ParquetFile {
 
  private:
   bool is_of_file(size_t column) const { return column < file_->columns().size(); }
+  const Partition& partition_of(size_t column) const { return partitions_[column - file_->columns().size()]; }
 
   std::unique_ptr<const ParquetFile> file_;
   std::vector<Partition> partitions_;
   std::vector<Column> columns_;
 };
+
+// Returns the cell as text if it has another value than the partition.
+std::optional<std::string> find_other_value(const RowGroup& rows, int64_t row, const Column& column,
+                                            const Partition& partition) {
+  if (column.kind == Column::Kind::text) {
+    const std::string_view text = rows.text(0, row);
+    return text == partition.value ? std::nullopt : std::optional<std::string>(text);
+  }
+  int64_t number = 0, expected = 0;
+  rows.copy_numbers(0, row, &number);
+  const char* const end = partition.value.data() + partition.value.size();
+  const auto [read, error] = std::from_chars(partition.value.data(), end, expected);
+  const bool is_same = error == std::errc() && read == end && number == expected;
+  return is_same ? std::nullopt : std::optional(std::to_string(number));
+}
+
+// Other programs take the value of the folder's name, or that of the column.
+void check_values(const ParquetFile& file, size_t number, const Partition& partition) {
+  const Column& column = file.columns()[number];
+  const bool is_comparable =
+      column.kind == Column::Kind::text || (column.kind == Column::Kind::number && column.dtype == TENON_INT64);
+  if (!is_comparable || partition.is_missing()) return;
+  int64_t first_row = 0;
+  for (size_t group = 0; group < file.row_groups().size(); ++group) {
+    const int64_t count = file.row_groups()[group];
+    const auto rows = file.counts_nulls(group, number) ? nullptr : file.read(group, first_row, {number});
+    for (int64_t row = 0; rows && row < count; ++row) {
+      const std::optional<std::string> other = find_other_value(*rows, row, column, partition);
+      if (!other) continue;
+      throw tenon::DataError(file.path() + ": row " + std::to_string(first_row + row) + ": the column \"" +
+                             column.name + "\" is \"" + *other + "\", and the folder is named " + partition.column +
+                             '=' + partition.value +
+                             "; expected the same value; remove the column from the file, or rename the folder");
+    }
+    first_row += count;
+  }
+}
 
 }  // namespace
 
@@ -96,7 +147,10 @@ std::unique_ptr<const ParquetFile> add_partitions(std::unique_ptr<const ParquetF
   std::vector<Partition> added = partitions;
   std::erase_if(added, [&](const Partition& partition) {
     const auto has_name = [&](const Column& column) { return column.name == partition.column; };
-    return std::any_of(file->columns().begin(), file->columns().end(), has_name);
+    const auto found = std::find_if(file->columns().begin(), file->columns().end(), has_name);
+    if (found == file->columns().end()) return false;
+    check_values(*file, static_cast<size_t>(found - file->columns().begin()), partition);
+    return true;
   });
   if (added.empty()) return file;
   return std::make_unique<PartitionedFile>(std::move(file), std::move(added));

@@ -10,7 +10,8 @@
 namespace parquet_dataset {
 
 // Adds a column for each partition to those of the file: numbers, or texts. Columns of the file with the same name
-// stay. Returns the file itself if there is none to add.
+// stay. Returns the file itself if there is none to add. Throws tenon::DataError naming the row of a column with the
+// same name and another value.
 std::unique_ptr<const ParquetFile> add_partitions(std::unique_ptr<const ParquetFile> file,
                                                   const std::vector<Partition>& partitions);
 

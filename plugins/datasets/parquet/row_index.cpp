@@ -67,13 +67,17 @@ std::vector<std::string> RowIndex::list_texts(size_t column) const {
   for (size_t i = 0; i < groups_.size(); ++i) {
     const Group& group = groups_[i];
     const auto rows = files_[group.file]->read(group.number, group.first_row, {columns_[group.file][column]});
-    for (int64_t row = 0; row < group.rows; ++row) {
-      const std::string_view text = rows->text(0, row);
+    const auto add = [&](std::string_view text, int64_t row) {
       if (text.empty()) {
         throw tenon::DataError(place({i, row}, chosen_->columns()[column].name) +
                                " is empty; expected the name of a class");
       }
       if (texts.find(text) == texts.end()) texts.emplace(text);
+    };
+    const bool has_lists = chosen_->columns()[column].kind == Column::Kind::texts;
+    for (int64_t row = 0; row < group.rows; ++row) {
+      const int64_t count = has_lists ? rows->list_length(0, row) : 1;
+      for (int64_t k = 0; k < count; ++k) add(has_lists ? rows->list_text(0, row, k) : rows->text(0, row), row);
     }
   }
   return {texts.begin(), texts.end()};

@@ -47,7 +47,8 @@ class RowIndex {
 
   // Decodes the chosen columns of a row group. Any thread may call it.
   std::shared_ptr<const RowGroup> read(size_t group) const;
-  // Returns the distinct texts of a chosen column in byte order. Throws tenon::DataError for an empty one.
+  // Returns the distinct texts of a chosen column, also of its lists, in byte order. Throws tenon::DataError for an
+  // empty one.
   std::vector<std::string> list_texts(size_t column) const;
 
   // Whether a chosen column has lists that differ in length for sure.
