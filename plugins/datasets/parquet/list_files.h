@@ -28,7 +28,8 @@ std::string split_of(const std::string& relative_path);
 
 // `path` is a file, a pattern such as `data/train-*.parquet` or `{a,b}.parquet`, or a folder: all .parquet files in it
 // at any depth, without names that begin with a dot or an underscore, also of folders, as in Spark. They
-// are sorted by path in byte order. `split` selects the files of one split, or all if it is "all". An empty `split` of
+// are sorted by path in byte order. Partitions are the parts of the folders in `path`, and those directly before it or
+// before a file. `split` selects the files of one split, or all if it is "all". An empty `split` of
 // a folder requires that all its files belong to the same split. Throws tenon::DataError naming the path, and the
 // splits that there are.
 std::vector<ListedFile> list_files(const std::string& path, const std::string& split);
