@@ -137,6 +137,25 @@ TEST_CASE("lists of class numbers are multi-hot targets, or reported") {
   CHECK(error_of<Refused>([&] { few.get(0); }).find("is 2; expected a class from 0 to 1") != std::string::npos);
 }
 
+TEST_CASE("the elements of multi-hot targets are the classes of the training data") {
+  const auto params = [](const Texts& classes) {
+    return make_params("lists.parquet", {{"multi_hot", Texts{"labels"}}, {"classes", classes}});
+  };
+  const std::string fitted = OpenedDataset(kPlugin, params({"a", "b", "c"})).fitted_data();
+  const OpenedDataset other(kPlugin, params({"c", "a", "b"}), fitted);
+  CHECK(other.fitted_data() == fitted);
+  const std::vector<std::vector<float>> expected = {{0, 1, 1}, {1, 0, 0}, {0, 0, 0}, {0, 1, 0}};
+  for (int64_t i = 0; i < 4; ++i) CHECK(other.floats(i, "labels") == expected[static_cast<size_t>(i)]);
+  CHECK(OpenedDataset::log().size() == 1);
+  const OpenedDataset more(kPlugin, params({"c", "a", "b"}),
+                           OpenedDataset(kPlugin, params({"a", "b", "c", "d"})).fitted_data());
+  CHECK(more.describe_fields() == Texts{"x float32", "labels float32 4"});
+  CHECK(OpenedDataset::log()[0].find("lacks classes of the training data, such as \"d\"") != std::string::npos);
+  const std::string refused = error_of<Refused>([&] { OpenedDataset(kPlugin, params({"a", "b", "e"}), fitted); });
+  CHECK(refused.find("the column \"labels\" has the classes a, b, e, and the training data have a, b, c; expected only "
+                     "those: \"e\" is not among them") != std::string::npos);
+}
+
 TEST_CASE("lists of texts are multi-hot targets, or named in a warning") {
   const OpenedDataset left_out(kPlugin, make_params("text_lists.parquet"));
   CHECK(left_out.describe_fields() == Texts{"x float32"});
@@ -147,8 +166,14 @@ TEST_CASE("lists of texts are multi-hot targets, or named in a warning") {
   CHECK(marks.describe_fields() == Texts{"x float32", "tags float32 3"});
   const std::vector<std::vector<float>> expected = {{1, 1, 0}, {0, 0, 0}, {0, 0, 1}};
   for (int64_t i = 0; i < 3; ++i) CHECK(marks.floats(i, "tags") == expected[static_cast<size_t>(i)]);
-  CHECK(complaint("text_lists.parquet", {{"multi_hot", Texts{"tags"}}})
-            .ends_with("these files have classes = [\"cat\", \"dog\", \"odd\"]"));
+  const OpenedDataset found(kPlugin, make_params("text_lists.parquet", {{"multi_hot", Texts{"tags"}}}));
+  for (int64_t i = 0; i < 3; ++i) CHECK(found.floats(i, "tags") == expected[static_cast<size_t>(i)]);
+  // The texts of other files are elements of the training data's classes.
+  const OpenedDataset training(kPlugin, make_params("text_lists.parquet", {{"multi_hot", Texts{"tags"}},
+                                                                           {"classes", Texts{"odd", "dog", "cat"}}}));
+  const OpenedDataset other(kPlugin, make_params("text_lists.parquet", {{"multi_hot", Texts{"tags"}}}),
+                            training.fitted_data());
+  CHECK(other.floats(2, "tags") == std::vector<float>{1, 0, 0});
   for (const char* parameter : {"labels", "columns"})
     CHECK(
         complaint("text_lists.parquet", {{parameter, Texts{"tags"}}}).find("list it in the parameter \"multi_hot\"") !=

@@ -310,28 +310,29 @@ class Parquet {
   void number_classes() {
     numbers_.resize(fields_.size());
     for (size_t i = 0; i < fields_.size(); ++i) {
-      const bool is_marks = has_texts(fields_[i]);
-      if (fields_[i].kind != Kind::classes && !is_marks) continue;
-      if (is_marks && fields_[i].classes.empty()) refuse_without_classes(fields_[i]);
+      if (fields_[i].kind != Kind::classes && !has_texts(fields_[i])) continue;
       if (fields_[i].classes.empty()) fields_[i].classes = find_classes(fields_[i]);
       for (const std::string& name : fields_[i].classes)
         numbers_[i].emplace(name, static_cast<int64_t>(numbers_[i].size()));
     }
   }
 
-  bool has_texts(const ChosenField& field) const {
-    return index_.chosen().columns()[field.columns.front()].kind == Column::Kind::texts;
+  // The elements of a multi-hot field are the classes of the training data.
+  void number_marks(std::string_view fitted) {
+    const MultiHotClasses training = fitted.empty() ? MultiHotClasses() : parse_multi_hot(fitted);
+    places_.resize(fields_.size());
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (fields_[i].kind != Kind::marks) continue;
+      const auto found = training.find(fields_[i].name);
+      const std::vector<std::string>& names = found == training.end() ? fields_[i].classes : found->second;
+      places_[i] =
+          find_in_training(fields_[i].classes, names, index_.path({0, 0}) + ": the column \"" + fields_[i].name + '"');
+      fields_[i].classes = names;
+    }
   }
 
-  // Files of other splits may lack some of the names, and then number the others in another way.
-  [[noreturn]] void refuse_without_classes(const ChosenField& field) const {
-    std::string names;
-    for (const std::string& name : find_classes(field)) names += (names.empty() ? "\"" : ", \"") + name + '"';
-    throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"multi_hot\" names the column \"" + field.name +
-                                                   "\", which has lists of texts; expected their names in the "
-                                                   "parameter \"classes\", the same for all splits; these files have "
-                                                   "classes = [" +
-                                                   names + ']');
+  bool has_texts(const ChosenField& field) const {
+    return index_.chosen().columns()[field.columns.front()].kind == Column::Kind::texts;
   }
 
   // The distinct texts of a column, in the order in which they are numbered.
