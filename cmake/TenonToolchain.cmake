@@ -28,6 +28,10 @@ add_compile_options(
   # Unique symbols would keep a plugin in memory and merge its statics with those of other plugins.
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-fno-gnu-unique>)
 
+# GCC collects garbage when its heap has grown by a third, and by at least this many KiB: with the default of 128 MiB it spends a
+# tenth of its time on it.
+add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:--param=ggc-min-heapsize=524288>")
+
 # The loader searches an RPATH before LD_LIBRARY_PATH, and a RUNPATH after it. Another LibTorch in LD_LIBRARY_PATH must
 # not replace the one that the host was built with.
 add_link_options(-Wl,--disable-new-dtags)

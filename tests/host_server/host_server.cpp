@@ -5,8 +5,8 @@
 //
 // Replaces main() of the program if TENON_SERVE_HOSTS is set. Each connection to the Unix socket is one run, see
 // protocol.h. The run is a separate process, which calls the program's main() with the folder, files, environment and
-// arguments of the request. The response is the process's number and then its wait status. Constructors and .preinit_array have run
-// with the server's environment, so tests that concern these start the program itself.
+// arguments of the request. The response is the process's number and then its wait status. Constructors and
+// .preinit_array have run with the server's environment, so tests that concern these start the program itself.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/prctl.h>

@@ -1,6 +1,6 @@
-// A program with the name of the host, for the PATH of scripts: the server at TENON_HOST_SERVER runs the host with the folder,
-// environment, arguments and standard streams of this process. Without a server, and where a variable concerns the start of
-// the program, replaces itself by the host.
+// A program with the name of the host, for the PATH of scripts: the server at TENON_HOST_SERVER runs the host with the
+// folder, environment, arguments and standard streams of this process. Without a server, and where a variable concerns
+// the start of the program, replaces itself by the host.
 #include <limits.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -24,7 +24,8 @@ void pass_on(int signal) {
 
 // Libraries read these when they are loaded.
 bool concerns_start(std::string_view variable) {
-  for (const std::string_view prefix : {"LD_", "OMP_", "GOMP_", "KMP_", "MKL_", "MALLOC_", "GLIBC_", "TORCH_", "ATEN_", "ONEDNN_"})
+  for (const std::string_view prefix :
+       {"LD_", "OMP_", "GOMP_", "KMP_", "MKL_", "MALLOC_", "GLIBC_", "TORCH_", "ATEN_", "ONEDNN_"})
     if (variable.starts_with(prefix) && variable != "OMP_WAIT_POLICY=passive") return true;
   return false;
 }

@@ -24,11 +24,11 @@ void expect_refusal_or(const Read& read) {
   }
 }
 
-void read_note(const plugins::ElfImage& image) {
-  const std::optional<std::string> note = plugins::read_note_section(image);
+void read_note(const tenon::plugins::ElfImage& image) {
+  const std::optional<std::string> note = tenon::plugins::read_note_section(image);
   if (!note) return;
-  fuzz::require(note->size() <= plugins::kLargestNote);
-  plugins::parse_note("plugin.so", *note);
+  fuzz::require(note->size() <= tenon::plugins::kLargestNote);
+  tenon::plugins::parse_note("plugin.so", *note);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void read_note(const plugins::ElfImage& image) {
 TENON_FUZZ_TARGET(elf_image) {
   const fuzz::MemoryFile file(input);
   expect_refusal_or([&] {
-    const plugins::ElfImage image(file.descriptor(), input.size());
+    const tenon::plugins::ElfImage image(file.descriptor(), input.size());
     expect_refusal_or([&] { (void)image.needed(); });
     expect_refusal_or([&] { (void)image.exports_function("tenon_plugin_entry"); });
     expect_refusal_or([&] { read_note(image); });

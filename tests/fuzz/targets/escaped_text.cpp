@@ -27,7 +27,7 @@ bool hides_text(std::string_view text) {
 
 void check_safe(std::string_view text) {
   require(is_utf8(text));
-  require(!plugins::find_control_character(text));
+  require(!tenon::plugins::find_control_character(text));
   require(!hides_text(text));
 }
 

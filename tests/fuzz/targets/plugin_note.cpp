@@ -9,13 +9,13 @@
 
 TENON_FUZZ_TARGET(plugin_note) {
   using namespace tenon;
-  std::optional<plugins::PluginDescription> plugin;
+  std::optional<tenon::plugins::PluginDescription> plugin;
   try {
-    plugin = plugins::parse_note("plugin.so", std::string(fuzz::as_text(input)));
+    plugin = tenon::plugins::parse_note("plugin.so", std::string(fuzz::as_text(input)));
   } catch (const support::Error& error) {
     fuzz::require(error.kind() == support::ErrorKind::plugin);
   }
   if (!plugin) return;
-  const std::string note = plugins::make_note(*plugin);
-  fuzz::require(plugins::parse_note("plugin.so", note) == plugin);
+  const std::string note = tenon::plugins::make_note(*plugin);
+  fuzz::require(tenon::plugins::parse_note("plugin.so", note) == plugin);
 }

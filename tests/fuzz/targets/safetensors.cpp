@@ -18,7 +18,7 @@ void check_tensors(const SafetensorsFile& file, size_t file_bytes) {
   uint64_t bytes = 0, sum = 0;
   for (const TensorView& tensor : file.tensors()) {
     require(file.find(tensor.name) == &tensor);
-    require(count_bytes(tensor.shape, find_stored_type(tensor.dtype)->bytes) == tensor.bytes);
+    require(tenon::artifacts::count_bytes(tensor.shape, find_stored_type(tensor.dtype)->bytes) == tensor.bytes);
     for (uint64_t i = 0; i < tensor.bytes; ++i) sum += std::to_integer<uint64_t>(tensor.data[i]);
     bytes += tensor.bytes;
   }
