@@ -75,7 +75,8 @@ function(tenon_add_test name)
     target_compile_definitions(tenon_test_main PRIVATE TENON_BINARY_DIR="${PROJECT_BINARY_DIR}")
     target_link_libraries(tenon_test_main PUBLIC doctest::doctest)
     # Each assertion is one call. An exception in it ends the test case, which fails.
-    target_compile_definitions(tenon_test_main PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+    # LibTorch defines the other macro, and GCC uses a precompiled header only with equal macros.
+    target_compile_definitions(tenon_test_main PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS _GLIBCXX_USE_CXX11_ABI=1)
     # The precompiled headers of tests without LibTorch.
     add_library(tenon_test_pch OBJECT ${PROJECT_SOURCE_DIR}/cmake/precompiled.cpp)
     target_link_libraries(tenon_test_pch PRIVATE tenon_test_main nlohmann_json::nlohmann_json)
