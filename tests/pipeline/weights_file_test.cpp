@@ -11,6 +11,7 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/pipeline/build/load_weights.h"
+#include "framework/support/collected_warnings.h"
 #include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
@@ -82,6 +83,23 @@ void check_same(const std::vector<TensorView>& found, const std::vector<TensorVi
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+std::string pickle_text(const std::string& value) {
+  return 'X' + std::string(1, static_cast<char>(value.size())) + std::string(3, '\0') + value;
+}
+
+std::string pickle_dict(const std::vector<std::pair<std::string, std::string>>& entries) {
+  std::string pickle = "ccollections\nOrderedDict\n)R(";
+  for (const auto& [key, value] : entries) pickle += pickle_text(key) + value;
+  return pickle + "u";
+}
+
+// A vector of float32 in the record data/0. `elements`: their pickled number.
+std::string pickle_vector(const std::string& elements) {
+  return "ctorch._utils\n_rebuild_tensor_v2\n((" + pickle_text("storage") + "ctorch\nFloatStorage\n" +
+         pickle_text("0") + pickle_text("cpu") + elements + "tQK" + std::string(1, '\0') + '(' + elements +
+         "t(K\1t\x89" + pickle_dict({}) + "tR";
+}
 
 // Mutates the file and opens it. It is refused, or has the same tensors: the archive has checksums.
 void check_mutations(const std::string& name, int count) {
@@ -206,18 +224,10 @@ TEST_CASE("a tensor of type BOOL with other bytes than 0 and 1 is refused") {
 }
 
 TEST_CASE("tensors with far more bytes than the file are refused before memory is allocated") {
-  const auto text = [](const std::string& value) {
-    return 'X' + std::string(1, static_cast<char>(value.size())) + std::string(3, '\0') + value;
-  };
   const std::string elements("J\0\0\0\x08", 5);  // 2^27 of 4 bytes
-  const std::string dictionary = "ccollections\nOrderedDict\n)R";
-  std::string pickle = "\x80\x02" + dictionary + '(';
-  for (const char* name : {"a", "b", "c"}) {
-    pickle += text(name) + "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" +
-              text("0") + text("cpu") + elements + "tQK" + std::string(1, '\0') + '(' + elements + "t(K\1t\x89" +
-              dictionary + "tR";
-  }
-  const fs::path file = write_records("shared.pth", {{"data.pkl", pickle + "u."}, {"data/0", "abcd"}});
+  const std::string tensor = pickle_vector(elements);
+  const std::string pickle = pickle_dict({{"a", tensor}, {"b", tensor}, {"c", tensor}});
+  const fs::path file = write_records("shared.pth", {{"data.pkl", "\x80\x02" + pickle + "."}, {"data/0", "abcd"}});
   CHECK(has(refusal_of(file), "shared.pth: has tensors with more than 16 times the bytes of the file"));
 }
 
@@ -270,9 +280,27 @@ TEST_CASE("the other dictionaries of as many tensors are listed, under any key")
   std::string pickle = read_records(kReferences / "objects.pth").at("data.pkl");
   using tenon::artifacts::parse_state_dict;
   CHECK(parse_state_dict(pickle, "a.pth").key == "state_dict_ema");
-  CHECK(parse_state_dict(pickle, "a.pth").other_keys == std::vector<std::string>{"state_dict"});
+  CHECK(parse_state_dict(pickle, "a.pth").others == std::vector<std::string>{R"(["state_dict"])"});
   const std::string known = "state_dict_ema", unknown = "ema_state_dict";
   pickle.replace(pickle.find(known), known.size(), unknown);
   CHECK(parse_state_dict(pickle, "a.pth").key == "state_dict");
-  CHECK(parse_state_dict(pickle, "a.pth").other_keys == std::vector<std::string>{unknown});
+  CHECK(parse_state_dict(pickle, "a.pth").others == std::vector<std::string>{"[\"" + unknown + "\"]"});
+}
+
+TEST_CASE("the warning about averaged weights within a dictionary has every key that saves them alone") {
+  const std::string weights = pickle_dict({{"w", pickle_vector("K\1")}});
+  const auto write_pickle = [](const std::string& name, const std::string& pickle) {
+    return write_records(name, {{"data.pkl", "\x80\x02" + pickle + "."}, {"data/0", "abcd"}});
+  };
+  const std::string average = pickle_dict({{"decay", "K\1"}, {"module", weights}});
+  tenon::support::collect_warnings();
+  const WeightsFile both(write_pickle("both.pth", pickle_dict({{"model", weights}, {"model_ema", average}})));
+  const std::vector<std::string> warnings = tenon::support::take_warnings();
+  REQUIRE(warnings.size() == 1);
+  CHECK(
+      warnings[0].ends_with(R"(both.pth: the weights are at ["model"]; those at ["model_ema"]["module"] are not used: )"
+                            R"(to use them, save them alone, torch.save(torch.load("both.pth", weights_only=True))"
+                            R"(["model_ema"]["module"], FILE))"));
+  // What that saves.
+  CHECK(WeightsFile(write_pickle("alone.pth", weights)).tensors().size() == 1);
 }

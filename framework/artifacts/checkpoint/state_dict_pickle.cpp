@@ -447,21 +447,26 @@ std::string list_keys(const PickleMachine& machine, const Value& dict) {
   return list.empty() ? "no keys" : "the keys " + list;
 }
 
-// The keys of the other entries with at least half as many tensors, in a dictionary or in one within it, as in
+// The other entries with at least half as many tensors, in a dictionary or in one within it, as in
 // {"ema": {"module": ...}}. Random states and loss scales are fewer tensors.
 std::vector<std::string> list_other_dicts(const PickleMachine& machine, const Value& dict, const Value* used) {
+  const auto index = [&](Id name) { return "[" + quote_name(machine.at(name).text) + "]"; };
   const size_t least = (count_tensors(machine, *used) + 1) / 2;
-  std::vector<std::string> keys;
+  std::vector<std::string> others;
   for (size_t i = 0; i < dict.items.size(); i += 2) {
-    const Value& name = machine.at(dict.items[i]);
     const Value& entry = machine.at(dict.items[i + 1]);
-    if (&entry == used || name.kind != Kind::text || entry.kind != Kind::dict) continue;
+    if (&entry == used || machine.at(dict.items[i]).kind != Kind::text || entry.kind != Kind::dict) continue;
     size_t most = count_tensors(machine, entry);
-    for (size_t k = 1; k < entry.items.size(); k += 2)
-      most = std::max(most, count_tensors(machine, machine.at(entry.items[k])));
-    if (most >= least) keys.emplace_back(name.text);
+    std::string nested;
+    for (size_t k = 0; k < entry.items.size(); k += 2) {
+      const size_t count = count_tensors(machine, machine.at(entry.items[k + 1]));
+      if (count <= most || machine.at(entry.items[k]).kind != Kind::text) continue;
+      most = count;
+      nested = index(entry.items[k]);
+    }
+    if (most >= least) others.push_back(index(dict.items[i]) + nested);
   }
-  return keys;
+  return others;
 }
 
 std::string list_state_dict_keys() {
@@ -491,7 +496,7 @@ PickledStateDict parse_state_dict(std::string_view pickle, const std::string& fi
     if (!found)
       machine.refuse("has a dictionary without tensors, with " + list_keys(machine, *dict),
                      "a state_dict, or one at " + list_state_dict_keys());
-    parsed.other_keys = list_other_dicts(machine, *dict, found);
+    parsed.others = list_other_dicts(machine, *dict, found);
     dict = found;
   }
   std::set<std::string_view> names;

@@ -22,7 +22,8 @@ struct PickledTensor {
 struct PickledStateDict {
   std::vector<PickledTensor> tensors;  // in the order of the dictionary
   std::string key;  // the entry of the saved dictionary that holds them; empty: the dictionary itself
-  std::vector<std::string> other_keys = {};  // other entries that hold tensors
+  // Other entries that hold tensors, as Python's indices: ["model_ema"]["module"].
+  std::vector<std::string> others = {};
 };
 
 // Parses data.pkl of a file of torch.save, protocols 2 to 5 (docs.python.org/3/library/pickletools.html). Only tensors,

@@ -153,14 +153,13 @@ class Records {
 // A file of a training often has the weights and their average.
 void report_key(const artifacts::PickledStateDict& parsed, const fs::path& file) {
   if (parsed.key.empty()) return;
-  const std::string used = file.string() + ": the weights are at \"" + parsed.key + "\"";
-  if (parsed.other_keys.empty()) return support::log_info(used);
+  const std::string used = file.string() + ": the weights are at [\"" + parsed.key + "\"]";
+  if (parsed.others.empty()) return support::log_info(used);
   std::string others;
-  for (const std::string& key : parsed.other_keys) others += (others.empty() ? "\"" : ", \"") + key + "\"";
+  for (const std::string& other : parsed.others) others += (others.empty() ? "" : ", ") + other;
   support::log_warning(used + (parsed.key.ends_with("_ema") ? ", an average, as timm prefers" : "") + "; those at " +
                        others + " are not used: to use them, save them alone, torch.save(torch.load(\"" +
-                       file.filename().string() + "\", weights_only=True)[\"" + parsed.other_keys.front() +
-                       "\"], FILE)");
+                       file.filename().string() + "\", weights_only=True)" + parsed.others.front() + ", FILE)");
 }
 
 void check_kind(Records& reader, const fs::path& file) {
