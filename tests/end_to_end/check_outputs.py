@@ -5,7 +5,7 @@
 An output is a block of code after a line such as `<!-- printed by: host configs/digits.toml -->`, which no reader sees. The
 commands of a page run in its folder below FOLDER, in the order of the page, in a terminal of 80 columns. Lines that are
 only "..." stand for any lines. Numbers with a decimal point, times, dates, the mark of the best epoch and line breaks are
-not compared, because they depend on the machine.
+not compared, because they depend on the machine. The page's folder is /data in the outputs.
 
 With --update, the pages get the printed lines in place of theirs.
 
@@ -48,7 +48,7 @@ def words_of(line: str) -> list[str]:
     if re.match(r"\d+,[^ ]*$", line):  # a row of predictions: the classes depend on the weights
         fields = line.split(",")
         return [",".join([*fields[:2], *("#" for _ in fields[2:])])]
-    line = re.sub(r"((?:train|validation|test)/\S+) +\S+", r"\1 #", line)
+    line = re.sub(r"((?<!\S)(?:train|validation|test)/\S+) +\S+", r"\1 #", line)
     return [word for word in NUMBERS.sub("#", line).split() if word != "*"]
 
 
@@ -82,7 +82,7 @@ def run(command: str, folder: pathlib.Path, binaries: pathlib.Path) -> tuple[lis
     writer.join()
     os.close(follower)
     os.close(leader)
-    return shown_lines(raw.partition(END)[0]), process.returncode
+    return shown_lines(raw.partition(END)[0].replace(bytes(folder), b"/data")), process.returncode
 
 
 def write_png(file: pathlib.Path, side: int, pixels: bytes) -> None:
@@ -102,6 +102,52 @@ def write_numbers(table: pathlib.Path, folder: pathlib.Path) -> None:
         place = folder / ("photos" if index < 20 else f"numbers/{label}")
         place.mkdir(parents=True, exist_ok=True)
         write_png(place / f"{index:05}.png", 32, large)
+
+
+RUN_FILE = """[model]
+use = "mlp"
+params = { hidden = [8], classes = 3 }
+[data]
+batch_size = 8
+[data.train]
+%s
+[data.validation]
+%s
+[[loss]]
+use = "cross_entropy"
+[optimizer]
+use = "adamw"
+lr = 1e-3
+[train]
+epochs = 1
+"""
+
+
+def write_npy(file: pathlib.Path, dtype: str, shape: tuple[int, ...], data: bytes) -> None:
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    file.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + data)
+
+
+def write_faulty_data(folder: pathlib.Path) -> None:
+    """Writes data with the faults that docs/guides/check_your_data.md shows, and their run files."""
+    sides = {"train/cat/1": 32, "train/cat/2": 40, "train/dog/1": 32, "train/dog/2": 32, "train/fox/1": 32,
+             "train/fox/2": 32, "validation/cat/3": 32, "validation/dog/3": 32, "validation/owl/3": 32}
+    for number, (name, side) in enumerate(sides.items()):
+        file = folder / "animals" / f"{name}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_png(file, side, bytes((number + 1) * i % 256 for i in range(side * side)))
+    (folder / "animals/train/cat/3.png").write_text("<html>404 not found</html>")
+    whole = (folder / "animals/train/fox/1.png").read_bytes()
+    (folder / "animals/train/fox/3.png").write_bytes(whole[:60])
+    (folder / "animals/train/cat/Thumbs.db").write_bytes(b"thumbnails")
+    images = 'use = "image_folder"\nparams = { path = "animals/%s", split = "all", transforms = ["normalize()"] }'
+    (folder / "animals.toml").write_text(RUN_FILE % (images % "train", images % "validation"))
+
+    (folder / "flowers").mkdir()
+    write_npy(folder / "flowers/x.npy", "<f4", (12, 4), struct.pack("<48f", *(i % 7 for i in range(48))))
+    write_npy(folder / "flowers/y.npy", "<i8", (12,), struct.pack("<12q", *(1 + i % 3 for i in range(12))))
+    arrays = 'use = "arrays"\nparams = { path = "flowers" }'
+    (folder / "flowers.toml").write_text(RUN_FILE % (arrays, arrays))
 
 
 class Block:
@@ -165,6 +211,7 @@ def main() -> int:
         folder = work / page.relative_to(repository).with_suffix("")
         shutil.copytree(repository / "configs", folder / "configs")
         write_numbers(repository / "plugins/datasets/digits/digits.csv", folder)
+        write_faulty_data(folder)
         lines = page.read_text().split("\n")
         replaced: list[tuple[Block, list[str]]] = []
         for block in blocks:
