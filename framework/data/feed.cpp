@@ -143,8 +143,18 @@ void Feed::start_with(std::vector<int64_t> samples) {
   loader_.start(std::move(samples), 0);
 }
 
+const Batch* Feed::load() {
+  try {
+    return loader_.next();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::data || dataset_.name() == kInputName) throw;
+    throw Error(ErrorKind::data,
+                std::string(error.what()) + "; host data --config FILE --all lists every sample that cannot be read");
+  }
+}
+
 const Batch* Feed::next() {
-  const Batch* batch = loader_.next();
+  const Batch* batch = load();
   if (!batch) return nullptr;
   ++batches_;
   skipped_.add(*batch);
@@ -154,7 +164,7 @@ const Batch* Feed::next() {
 
 const Batch* Feed::borrow() {
   loader_.start({sampler_.first(epoch_)}, epoch_);
-  return loader_.next();
+  return load();
 }
 
 std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>& order, size_t first) {

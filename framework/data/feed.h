@@ -22,6 +22,9 @@ struct Share {
   int64_t world = 1;
 };
 
+// The name of the dataset that reads the files of `host predict --input`, which are not in the run file.
+inline constexpr const char* kInputName = "input";
+
 // The samples of a batch that starts at place `first` of the order, without skipped ones: their indices in the dataset.
 std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>& order, size_t first);
 
@@ -77,6 +80,7 @@ class Feed {
   int64_t skipped() const { return skipped_.in_pass(); }
 
  private:
+  const Batch* load();
   [[noreturn]] void refuse_empty_pass() const;
 
   plugins::Dataset dataset_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/data/feed.h"
 #include "framework/distributed/launch/world.h"
 #include "framework/plugins/components/parameter_roles.h"
 #include "framework/support/error.h"
@@ -49,7 +50,7 @@ void choose_inputs(OpenedRun& run, const Evaluation::Choice& choice) {
             ") reads no data without labels; expected a dataset that does, such as image_folder, "
             "image_csv or segmentation: choose one with --data, or describe the inputs in the run file "
             "and omit --input");
-  dataset.name = "input";
+  dataset.name = data::kInputName;
   dataset.subset = {};
   dataset.part = config::FoldPart::all;
   dataset.params[*parameter] = choice.inputs;

@@ -260,6 +260,7 @@ TEST_CASE("a damaged picture among the inputs is skipped or reported once") {
   const size_t found = in_two.errors.find("error: dataset \"image_folder\"");
   REQUIRE(found != std::string::npos);
   CHECK(in_two.errors.find("error: dataset \"image_folder\"", found + 1) == std::string::npos);
+  CHECK(in_two.errors.find("host data") == std::string::npos);  // the run file does not have these files
 
   const std::vector<json> lines =
       parse_lines(predict_to("skipped.jsonl", config, {"--input", folder.string(), "--set", "data.on_error=\"skip\""}));
@@ -297,4 +298,17 @@ TEST_CASE("the first line of a list without a header is an image") {
   check_input_refused(config, {"--input", list("x.heic\na/1.ppm\n")}, 4, "1 of its 2 files does not exist");
   check_input_refused(config, {"--input", list("a/absent\na/1.ppm\n")}, 4, "1 of its 2 files does not exist");
   check_input_refused(config, {"--input", list("b.ppm;lake\na/1.ppm;lake\n")}, 4, "2 of its 2 files do not exist");
+}
+
+TEST_CASE("predict follows linked folders and files of its input folder") {
+  const std::string config = train_pictures();
+  const fs::path folder = make_unlabelled(), store = make_empty_folder("store"), linked = make_empty_folder("linked");
+  fs::rename(folder / "a", store / "a");
+  fs::create_directory_symlink("../store/a", folder / "deep");
+  fs::create_directory_symlink(folder, store / "a" / "back");  // a cycle, which is not followed
+  fs::create_symlink(folder / "b.ppm", folder / "c.ppm");
+  fs::create_directory_symlink(folder, linked / "input");
+  for (const fs::path& input : {folder, linked / "input"})
+    CHECK(names_of(parse_lines(predict_to("links.jsonl", config, {"--input", input.string()}))) ==
+          std::vector<std::string>{"Z.ppm", "b.ppm", "c.ppm", "deep/1.ppm", "deep/2.PPM"});
 }

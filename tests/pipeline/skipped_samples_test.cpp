@@ -36,6 +36,7 @@ TEST_CASE("a sample that cannot be read ends the run by default") {
   const Error error = error_of(over("3", {}));
   CHECK(error.kind() == ErrorKind::data);
   CHECK(std::string(error.what()).find("3.png is cut off") != std::string::npos);
+  CHECK(std::string(error.what()).ends_with("; host data --config FILE --all lists every sample that cannot be read"));
 }
 
 TEST_CASE("skipped samples are counted in every epoch and validation") {
