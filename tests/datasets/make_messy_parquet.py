@@ -50,4 +50,5 @@ for label in ("cat", "dog"):
 write("contradicting/label=cat/part-0.parquet", pyarrow.table({"x": [0.5, 1.5], "label": ["cat", "owl"]}))
 write("contradicting_number/year=2024/part-0.parquet", pyarrow.table({"x": [0.5], "year": [2023]}))
 write("numbers.parquet", pyarrow.table({"y": ["10", " 2", "-1", "2"]}))
+write("missing_text.parquet", pyarrow.table({"y": ["cat", "NA", "dog"]}))
 write("tags.parquet", pyarrow.table({"y": ["cat|dog", "cat"]}))

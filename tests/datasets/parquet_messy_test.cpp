@@ -194,4 +194,15 @@ TEST_CASE("texts of numbers are classes in the order of their values, and texts 
         std::string::npos);
 }
 
+TEST_CASE("a label that is the text of a missing value is refused, unless it is listed as a class") {
+  const ParamValues label = {{"labels", Texts{"y"}}};
+  CHECK(
+      complaint("missing_text.parquet", label)
+          .find("missing_text.parquet: the column \"y\" has a missing value, NA; expected the name of a class: remove "
+                "the row, or list all names in the parameter \"classes\"") != std::string::npos);
+  ParamValues listed = label;
+  listed["classes"] = Texts{"NA", "cat", "dog"};
+  CHECK(OpenedDataset(kPlugin, make_params("missing_text.parquet", listed)).integer(1, "y") == 0);
+}
+
 }  // namespace parquet_messy_test

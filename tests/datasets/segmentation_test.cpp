@@ -209,6 +209,12 @@ TEST_CASE("a manifest lists the pairs, with paths relative to its folder") {
   write("classes,photo\n,images/2.jpg\n");
   CHECK(refusal(make_params(root / "list.csv", columns))
             .find((root / "list.csv").string() + ":2: column \"classes\" is empty") == 0);
+  write("classes,photo\nmasks/street/1.png,images\\2.jpg\nmasks\\street\\1.png,images/2.jpg\n");
+  const std::string backslashes = refusal(make_params(root / "list.csv", columns));
+  CHECK(backslashes.find("2 of its 4 files do not exist: ") != std::string::npos);
+  CHECK(backslashes.find("images\\2.jpg (") != std::string::npos);
+  CHECK(backslashes.find("masks\\street\\1.png (") != std::string::npos);
+  CHECK(backslashes.find("the path has backslashes; expected / between folders") != std::string::npos);
 }
 
 TEST_CASE("segmentation splits a folder into two parts by the paths of the images") {

@@ -90,6 +90,26 @@ TEST_CASE("a run can start from the weights of a checkpoint") {
   CHECK(read_last_metric(next, "validation/loss") > 0);
 }
 
+TEST_CASE("folders of runs with brackets in their names are written and resumed") {
+  const fs::path run = train("r[1]", {"train={steps=3}"}, "digits_mlp");
+  const std::string output = run.parent_path().parent_path().string();
+  REQUIRE(output.ends_with("r[1]"));
+  // Another folder that the name would match as a pattern.
+  make_empty_folder("r1");
+  int steps = 3;
+  for (const std::string& resumed : {run.string(), std::string("latest")}) {
+    steps += 2;
+    const Outcome outcome =
+        run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--resume", resumed, "--set",
+                  "run.output_dir=\"" + output + "\"", "--set", "train={steps=" + std::to_string(steps) + "}"});
+    CAPTURE(outcome.errors);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK(outcome.output.find("resumed from ") != std::string::npos);
+    CHECK(find_run_folder(output, "digits_mlp") == run);
+  }
+  CHECK(run_host({"evaluate", "--config", (run / "plan.toml").string(), "--checkpoint", run.string()}).exit_code == 0);
+}
+
 TEST_CASE("--check prints the complete plan and trains nothing") {
   const fs::path output = make_empty_folder("checked");
   const Outcome outcome =
