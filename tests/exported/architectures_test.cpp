@@ -2,6 +2,8 @@
 // tests/parity/make_exported_architectures.py writes the reference; compare_exported.py compares larger ones.
 #include <torch/types.h>
 
+#include "framework/operators/batch_norm.h"
+#include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
 #include "tests/exported/reference.h"
@@ -59,6 +61,25 @@ TEST_CASE("of a model with LoRA adapters only these are trained") {
     trained += named.trainable ? 1 : 0;
   }
   CHECK(trained == 4);
+}
+
+// A run knows this message, and refuses such a batch before training: pipeline/checks/batch_norm_test.cpp.
+TEST_CASE("batch norm with one value per channel is refused by its line, also within a repeated module") {
+  const Model model = open("resnet");  // its last maps are 1 x 1
+  const std::vector<at::Tensor> one{torch::rand({1, 3, 16, 16}, torch::kDouble)};
+  const std::vector<at::Tensor> two{torch::rand({2, 3, 16, 16}, torch::kDouble)};
+  std::string message;
+  try {
+    model.forward({.training = true}, one);
+  } catch (const tenon::support::Error& error) {
+    message = error.what();
+  }
+  CAPTURE(message);
+  const auto has = [&](const std::string& part) { return message.find(part) != std::string::npos; };
+  CHECK(has("resnet.pt2: node "));
+  CHECK(has(std::string(tenon::operators::kOneValuePerChannel) + ", got input size [1, "));
+  CHECK_NOTHROW(model.forward({.training = true}, two));
+  CHECK_NOTHROW(model.forward({.training = false}, one));
 }
 
 }  // namespace architectures_test

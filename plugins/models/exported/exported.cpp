@@ -286,10 +286,10 @@ class ExportedModel {
   std::vector<at::Tensor> within_path(Body&& body) const {
     try {
       return body();
+    } catch (const tenon::HostError&) {
+      throw;  // the host has the message of an error within a segment
     } catch (const tenon::Error& error) {
-      // An error within a segment has the path already.
-      const std::string message = error.what();
-      throw tenon::Error(error.status(), message.starts_with(path_) ? message : path_ + ": " + message);
+      throw tenon::Error(error.status(), path_ + ": " + error.what());
     }
   }
 
