@@ -4,9 +4,9 @@
 #include <array>
 #include <mutex>
 
-#include "plugins/datasets/shared/disk_cache.h"
+#include "plugins/datasets/shared/cache/disk_cache.h"
+#include "plugins/datasets/shared/cache/memory_cache.h"
 #include "plugins/datasets/shared/finding.h"
-#include "plugins/datasets/shared/memory_cache.h"
 #include "plugins/datasets/shared/spread.h"
 
 namespace datasets {

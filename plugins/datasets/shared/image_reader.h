@@ -10,7 +10,7 @@
 
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/shared/image_cache.h"
+#include "plugins/datasets/shared/cache/image_cache.h"
 #include "plugins/datasets/shared/image_file.h"
 #include "plugins/images/decode/decode_image.h"
 #include "plugins/images/decode/pixel_buffer.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "plugins/datasets/shared/image_cache.h"
+#include "plugins/datasets/shared/cache/image_cache.h"
 
 namespace datasets {
 

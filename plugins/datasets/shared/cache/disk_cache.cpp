@@ -1,4 +1,4 @@
-#include "plugins/datasets/shared/disk_cache.h"
+#include "plugins/datasets/shared/cache/disk_cache.h"
 
 #include <fcntl.h>
 #include <unistd.h>

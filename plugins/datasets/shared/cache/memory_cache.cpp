@@ -1,4 +1,4 @@
-#include "plugins/datasets/shared/memory_cache.h"
+#include "plugins/datasets/shared/cache/memory_cache.h"
 
 #include <cstring>
 
