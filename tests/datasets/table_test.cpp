@@ -388,6 +388,21 @@ TEST_CASE("missing targets and classes of equal value are refused") {
         std::string::npos);
 }
 
+TEST_CASE("a column in which most rows have another class is reported") {
+  const auto warns = [](int classes, int rows) {
+    std::string text = "x,y\n";
+    for (int i = 0; i < rows; ++i) text += std::to_string(i) + ",a" + std::to_string(i % classes) + "\n";
+    CHECK(open(make_table("many", text), kClassification).size() == rows);
+    const std::string expected = "has " + std::to_string(classes) + " classes in " + std::to_string(rows) +
+                                 " rows; expected several rows of each";
+    return std::ranges::any_of(OpenedDataset::log(),
+                               [&](const std::string& line) { return line.find(expected) != line.npos; });
+  };
+  CHECK(warns(20, 39));
+  CHECK(!warns(20, 40));
+  CHECK(!warns(19, 19));
+}
+
 TEST_CASE("several classes of a row have the order of the training data") {
   const ParamValues params = with(kClassification, {{"label_separator", "|"}});
   const OpenedDataset trained = open(make_table("marks", "x,y\n1,a|b\n2,c\n"), params);

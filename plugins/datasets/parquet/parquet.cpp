@@ -355,6 +355,8 @@ class Parquet {
     tables::check_names(names, place,
                         "write it the same way everywhere, or list all names in the parameter \"classes\" if they are "
                         "two classes");
+    if (field.kind == Kind::classes)
+      tables::warn_of_many_classes(names.size(), static_cast<size_t>(index_.rows()), place);
     tables::report_order(names, place);
     return names;
   }

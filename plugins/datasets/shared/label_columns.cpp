@@ -101,6 +101,14 @@ void check_names(const std::vector<std::string>& names, const std::string& place
       datasets::warn(place + ": " + quote(name) + " is a class; if it is a missing value, remove its samples");
 }
 
+void warn_of_many_classes(size_t classes, size_t rows, const std::string& place) {
+  constexpr size_t kLeast = 20;
+  if (classes < kLeast || 2 * classes <= rows) return;
+  tenon::log_warning(place + ": has " + std::to_string(classes) + " classes in " + std::to_string(rows) +
+                     " rows; expected several rows of each class: choose another column, or if it holds numbers to "
+                     "predict, list it in the parameter \"targets\" (dataset table: set task = \"regression\")");
+}
+
 void check_names(const Csv& csv, size_t column, const std::vector<std::string>& names,
                  const std::vector<std::string>& all) {
   check_names(
@@ -110,6 +118,7 @@ void check_names(const Csv& csv, size_t column, const std::vector<std::string>& 
         const auto row = static_cast<size_t>(std::find(all.begin(), all.end(), name) - all.begin());
         return "line " + std::to_string(csv.line(row));
       });
+  if (!all.empty()) warn_of_many_classes(names.size(), all.size(), describe(csv, column));
 }
 
 void report_order(const std::vector<std::string>& classes, const std::string& place) {

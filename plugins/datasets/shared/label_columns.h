@@ -24,7 +24,11 @@ void refuse_listed_classes(const std::vector<std::string>& names, const std::str
 void check_names(const std::vector<std::string>& names, const std::string& place, const std::string& advice,
                  const std::function<std::string(const std::string& name)>& place_of = nullptr);
 
-// The same for the classes in a column that holds `all`, by row, or lists of classes if `all` is empty.
+// Warns if few rows share a class: the column may hold numbers to predict, or names of the rows.
+void warn_of_many_classes(size_t classes, size_t rows, const std::string& place);
+
+// The same as check_names() for the classes in a column that holds `all`, by row, or lists of classes if `all` is
+// empty; warns of many classes, too.
 void check_names(const Csv& csv, size_t column, const std::vector<std::string>& names,
                  const std::vector<std::string>& all);
 
