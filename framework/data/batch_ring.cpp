@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iomanip>
 #include <new>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -18,10 +20,11 @@ namespace {
 
 [[noreturn]] void throw_too_large(double slot_bytes, int64_t batch_size, int64_t slots) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
+  std::ostringstream mebibytes;  // may be more than an integer holds
+  mebibytes << std::fixed << std::setprecision(0) << slot_bytes * static_cast<double>(slots) / kMebibyte;
   throw support::Error(support::ErrorKind::configuration,
                        "data: " + std::to_string(slots) + " batches of " + support::print_count(batch_size, "sample") +
-                           " take " +
-                           std::to_string(static_cast<int64_t>(slot_bytes * static_cast<double>(slots) / kMebibyte)) +
+                           " take " + mebibytes.str() +
                            " MiB, which cannot be allocated; expected data.batch_size, data.validation_batch_size and "
                            "data.prefetch to fit into memory; make one of them smaller");
 }

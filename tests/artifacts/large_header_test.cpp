@@ -12,6 +12,7 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/checkpoint/safetensors_header.h"
 #include "framework/artifacts/checkpoint/safetensors_limits.h"
+#include "framework/support/sanitizers.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {
@@ -41,7 +42,7 @@ constexpr int kWrongMessage = 1, kOutOfMemory = 2;
 int read_within(const std::filesystem::path& file, [[maybe_unused]] rlim_t bytes, const std::string& message) {
   const pid_t child = ::fork();
   if (child == 0) {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TENON_IS_SANITIZED
     const rlimit limit{bytes, bytes};
     ::setrlimit(RLIMIT_DATA, &limit);
 #endif

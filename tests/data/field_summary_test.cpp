@@ -15,7 +15,7 @@ namespace {
 template <class T>
 void add(FieldSummary& summary, int64_t sample, std::vector<int64_t> shape, const std::vector<T>& values) {
   std::vector<std::byte> bytes(values.size() * sizeof(T) + 1);
-  std::memcpy(bytes.data() + 1, values.data(), values.size() * sizeof(T));  // unaligned
+  if (!values.empty()) std::memcpy(bytes.data() + 1, values.data(), values.size() * sizeof(T));  // unaligned
   summary.add(sample, shape, bytes.data() + 1);
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "framework/support/sanitizers.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
@@ -29,7 +30,7 @@ bool is_named(const std::string& errors) {
 }  // namespace
 
 // The sanitizers reserve more address space than any of these limits.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TENON_IS_SANITIZED
 TEST_CASE("a run that does not fit into its address space ends with exit code 11 and names the limit") {
   constexpr double kStep = 1.05, kLargest = 4;  // as a multiple of the first limit that the loader can work with
   int64_t first_loaded = 0;

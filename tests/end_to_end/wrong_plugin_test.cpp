@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "framework/support/digests/sha256.h"
+#include "framework/support/sanitizers.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
@@ -124,7 +125,7 @@ TEST_CASE("a crash or an exit in a plugin ends the run with plugin, function, sa
 }
 
 // The sanitizers replace free().
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TENON_IS_SANITIZED
 TEST_CASE("damaged memory that is found in or after a function of a plugin suggests host validate") {
   const std::string file = fixture_directory("ending") + "/ending.so";
   check_ending(file, {"free_twice",

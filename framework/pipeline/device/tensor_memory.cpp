@@ -1,4 +1,5 @@
 #include "framework/pipeline/device/tensor_memory.h"
+#include "framework/support/sanitizers.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/alignment.h>
@@ -161,7 +162,7 @@ class TensorMemory final : public c10::Allocator {
 
 // Never destroyed, because tensors are freed while the process exits.
 void reuse_tensor_memory() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TENON_IS_SANITIZED
   static TensorMemory* const memory = [] {
     auto* const made = new TensorMemory;
     c10::SetCPUAllocator(made);

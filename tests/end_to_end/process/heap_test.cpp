@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/support/sanitizers.h"
+
 namespace {
 
 constexpr size_t kBytes = size_t{256} << 20;  // glibc never keeps such a block by default
@@ -57,7 +59,7 @@ void set_up_heap(std::vector<std::string> variables) {
 }  // namespace
 
 TEST_CASE("the heap has room and huge pages, and keeps freed blocks, unless the user has set malloc's options") {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if TENON_IS_SANITIZED
   MESSAGE("skipped: sanitizers replace malloc");
 #else
   count_faults_of_block();

@@ -1,12 +1,13 @@
 // Tests which destructors run when the process ends.
 #include <doctest/doctest.h>
 
+#include "framework/support/sanitizers.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TENON_IS_SANITIZED
 
 namespace {
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/support/sanitizers.h"
 #include "tests/allocated_memory.h"
 #include "tests/doctest_with_torch.h"
 
@@ -38,7 +39,7 @@ bool prefers_huge_pages(const void* address) {
 }  // namespace
 
 // The sanitizers watch each block that is allocated, so the host keeps none for them.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TENON_IS_SANITIZED
 TEST_CASE("a thread reuses the memory of a freed tensor for the next one of its size") {
   at::Tensor earlier = make(100);
   reuse_tensor_memory();
@@ -89,7 +90,7 @@ TEST_CASE("profilers see the memory of tensors, not that of kept blocks") {
   CHECK(memory->bytes == 0);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !TENON_IS_SANITIZED
 TEST_CASE("memory can be taken and given back without a tensor") {
   reuse_tensor_memory();
   c10::Allocator* const allocator = c10::GetAllocator(c10::kCPU);
