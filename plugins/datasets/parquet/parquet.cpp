@@ -145,7 +145,7 @@ class Parquet {
     if (images > 0) {
       reader_.emplace(params);
       reader_->expect_images(static_cast<size_t>(size()) * images);
-      examine(params.texts("targets"));
+      examine();
     }
     tenon::log_info(params.path("path") + ": " + std::to_string(size()) + " samples of " +
                     std::to_string(index_.files()) + (index_.files() == 1 ? " file" : " files") + " with " +
@@ -257,7 +257,7 @@ class Parquet {
   }
 
   // Examines the images of the first row group that is used.
-  void examine(const std::vector<std::string>& targets) const {
+  void examine() const {
     std::vector<const ChosenField*> images;
     for (const ChosenField& field : fields_)
       if (field.kind == Kind::image) images.push_back(&field);
@@ -271,8 +271,7 @@ class Parquet {
         const RowIndex::Row row = index_.find(row_of(static_cast<int64_t>(number / images.size())));
         return std::make_unique<CellImage>(index_, row, field.name, rows->text(field.columns.front(), row.in_group));
       });
-      if (const std::string positions = describe_positions(targets); !positions.empty())
-        datasets::warn_of_positions(*reader_, positions, are_fractions(*rows, samples));
+      if (turned_.have_unturned()) turned_.warn_of_transforms(*reader_, are_fractions(*rows, samples));
     } catch (const tenon::DataError&) {  // reported when the sample is read
     }
   }

@@ -14,11 +14,7 @@
 #include "plugins/datasets/shared/warn.h"
 
 namespace datasets {
-namespace {
 
-constexpr const char* kCoordinates = "coordinates among the targets";
-
-}  // namespace
 std::vector<tenon::Param> ImageTable::schema(std::vector<tenon::Param> columns) {
   std::vector<tenon::Param> params = {
       tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and one row per sample"),
@@ -41,7 +37,7 @@ ImageTable::ImageTable(const tenon::Params& params, const std::vector<std::strin
       targets_(csv_, params, columns),
       reader_(params),
       images_(columns),
-      turned_(have_coordinates(params.texts("targets")) ? kCoordinates : "") {
+      turned_(have_coordinates(params.texts("targets")) ? "coordinates among the targets" : "") {
   for (const std::string& parameter : columns) columns_.push_back(csv_.column(params.text(parameter), parameter));
   const Split split(params);
   ListedPaths listed(path_);
@@ -96,16 +92,14 @@ void ImageTable::examine(const std::vector<std::string>& targets) const {
   turned_.examine(reader_, rows_.size(), columns, [&](size_t number) {
     return std::make_unique<LooseImage>(image_path(rows_[number / columns], number % columns));
   });
-  if (!have_coordinates(targets)) return;
-  bool are_relative = true;
-  for (const std::string& target : targets) {
-    const size_t column = csv_.column(target, "targets");
-    for (const size_t row : rows_) {
+  if (!turned_.have_unturned()) return;
+  const auto has_fractions = [&](const std::string& target) {
+    return std::all_of(rows_.begin(), rows_.end(), [&, column = csv_.column(target, "targets")](size_t row) {
       const float number = csv_.number(row, column);
-      are_relative = are_relative && number >= 0 && number <= 1;
-    }
-  }
-  warn_of_positions(reader_, kCoordinates, are_relative);
+      return number >= 0 && number <= 1;
+    });
+  };
+  turned_.warn_of_transforms(reader_, std::all_of(targets.begin(), targets.end(), has_fractions));
 }
 
 std::vector<tenon::Field> ImageTable::fields() const {

@@ -104,9 +104,9 @@ void check_names(const std::vector<std::string>& names, const std::string& place
 void warn_of_many_classes(size_t classes, size_t rows, const std::string& place) {
   constexpr size_t kLeast = 20;
   if (classes < kLeast || 2 * classes <= rows) return;
-  tenon::log_warning(place + ": has " + std::to_string(classes) + " classes in " + std::to_string(rows) +
-                     " rows; expected several rows of each class: choose another column, or if it holds numbers to "
-                     "predict, list it in the parameter \"targets\" (dataset table: set task = \"regression\")");
+  datasets::warn(place + ": has " + std::to_string(classes) + " classes in " + std::to_string(rows) +
+                 " rows; expected several rows of each class: choose another column, or if it holds numbers to "
+                 "predict, list it in the parameter \"targets\" (dataset table: set task = \"regression\")");
 }
 
 void check_names(const Csv& csv, size_t column, const std::vector<std::string>& names,

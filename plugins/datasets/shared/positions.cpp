@@ -48,13 +48,4 @@ bool is_pixel_map(const std::string& name) {
   return std::any_of(words.begin(), words.end(), [](const std::string& word) { return kWords.contains(word); });
 }
 
-void warn_of_positions(const ImageReader& reader, const std::string& positions, bool are_relative) {
-  const std::string moving = reader.list_moving(/*counts_scaling=*/!are_relative);
-  if (moving.empty()) return;
-  tenon::log_warning("the transforms move the pixels of the image, but not the " + positions + ": " + moving +
-                     "; expected transforms that keep each pixel in its place; remove these, and prepare the images "
-                     "and the " +
-                     positions + " together");
-}
-
 }  // namespace datasets

@@ -23,6 +23,15 @@ void TurnedImages::examine(const ImageReader& reader, size_t samples, size_t ima
   warn(turned, examined.count);
 }
 
+void TurnedImages::warn_of_transforms(const ImageReader& reader, bool are_relative) const {
+  const std::string moving = reader.list_moving(/*counts_scaling=*/!are_relative);
+  if (moving.empty()) return;
+  tenon::log_warning("the transforms move the pixels of the image, but not the " + other_ + ": " + moving +
+                     "; expected transforms that keep each pixel in its place; remove these, and prepare the images "
+                     "and the " +
+                     other_ + " together");
+}
+
 void TurnedImages::check(Sample& sample, const ImageReader::Worker& worker, const ImageFile& image) const {
   sample.has_upright = sample.has_upright || worker.orientation == 1;
   sample.has_turned = sample.has_turned || worker.orientation > 1;

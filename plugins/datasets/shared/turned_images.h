@@ -1,4 +1,4 @@
-// Images that are turned upright by their EXIF orientation, and belong to something that is not turned.
+// Images that are turned upright by their EXIF orientation or moved by transforms, and belong to something that is not.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class TurnedImages {
  public:
   // `unturned`: what belongs to each image and is not turned, such as "mask"; empty: at most other images of the
   // sample, which may have another orientation.
-  explicit TurnedImages(std::string unturned = "")
+  explicit TurnedImages(std::string unturned)
       : has_unturned_(!unturned.empty()), other_(has_unturned_ ? std::move(unturned) : "other image of the sample") {}
 
   // `image 1.jpg (orientation 6)`
@@ -38,6 +38,11 @@ class TurnedImages {
 
   // Runs ImageReader::examine() on the images of `samples` samples, `images` of each in a row, and warns.
   void examine(const ImageReader& reader, size_t samples, size_t images, const ImageReader::Open& open) const;
+
+  bool have_unturned() const { return has_unturned_; }
+  // Logs that transforms move the images, but not what belongs to them, if they do. `are_relative`: it is fractions of
+  // the image's size, which scaling does not change. REQUIRES have_unturned().
+  void warn_of_transforms(const ImageReader& reader, bool are_relative) const;
 
   // The orientations of the images of one sample.
   struct Sample {

@@ -161,8 +161,7 @@ class TarShards final {
       const Stored& stored = std::get<ImageColumn>(field.column).at(sample);
       return std::make_unique<ShardImage>(index_, sample, field.field, stored);
     });
-    if (const std::string positions = describe_positions(); !positions.empty())
-      datasets::warn_of_positions(reader_, positions, /*are_relative=*/false);
+    if (turned_.have_unturned()) turned_.warn_of_transforms(reader_, /*are_relative=*/false);
   }
 
   // Reads from the file into the batch without an intermediate copy.
