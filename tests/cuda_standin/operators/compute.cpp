@@ -172,6 +172,12 @@ std::vector<IValue> gru_cell_backward(const Arguments& a) {
   return {input, hidden, state, input.sum(0), hidden.sum(0)};
 }
 
+// CUDA keeps nothing for backward.
+std::vector<IValue> log_sigmoid_backward(const Arguments& a) {
+  const at::Tensor input = a.tensor("self");
+  return {a.tensor("grad_output") * input.neg().sigmoid()};
+}
+
 using Composed = std::function<std::vector<IValue>(const Arguments&)>;
 
 const std::map<std::string, Composed>& composed() {
@@ -184,6 +190,7 @@ const std::map<std::string, Composed>& composed() {
       {"aten::_scaled_dot_product_flash_attention_backward", attention_backward},
       {"aten::_scaled_dot_product_efficient_attention_backward", attention_backward},
       {"aten::_scaled_dot_product_cudnn_attention_backward", attention_backward},
+      {"aten::log_sigmoid_backward", log_sigmoid_backward},
       {"aten::_thnn_fused_gru_cell", gru_cell},
       {"aten::_thnn_fused_gru_cell_backward", gru_cell_backward},
       {"aten::_cudnn_rnn", recurrent},

@@ -46,6 +46,9 @@ const Names kWithoutHostCode{
 const Names kWaiting{"aten::nonzero", "aten::masked_select", "aten::_unique", "aten::_unique2", "aten::unique_dim",
                      "aten::unique_consecutive", "aten::bincount", "aten::repeat_interleave"};
 
+// CUDA returns nothing where the CPU returns what its backward reads.
+const Names kDifferentResults{"aten::log_sigmoid_forward", "aten::log_sigmoid_forward.output"};
+
 bool runs_host_code(const std::string& name) {
   for (const char* library : {"aten::linalg_", "aten::_linalg", "aten::_fft", "aten::cudnn", "aten::_cudnn"})
     if (name.starts_with(library)) return false;
@@ -152,11 +155,21 @@ void compare(const std::string& name, const at::Tensor& on_device, const at::Ten
   const auto describe = [](const at::Tensor& tensor) {
     return std::string(c10::toString(tensor.scalar_type())) + " " + c10::str(tensor.sizes());
   };
-  if (on_device.sizes() != on_cpu.sizes())
+  if (on_device.sizes() != on_cpu.sizes() && !kDifferentResults.contains(name))
     report(name + ": the result on CUDA is " + describe(on_device) + ", on the CPU " + describe(on_cpu));
   else if (on_device.scalar_type() != on_cpu.scalar_type())
     log(name + ": the result on CUDA is " + describe(on_device) + ", on the CPU " + describe(on_cpu));
 }
+
+thread_local int host_code_calls = 0;
+
+struct InHostCode {
+  InHostCode() { ++host_code_calls; }
+  ~InHostCode() { --host_code_calls; }
+  InHostCode(const InHostCode&) = delete;
+  InHostCode& operator=(const InHostCode&) = delete;
+  Shadow shadow;
+};
 
 // One call of an operator.
 class Call final {
@@ -172,9 +185,10 @@ class Call final {
   void run() {
     const auto real = real_kernels().find(c10::toString(op_.schema().operator_name()));
     if (real != real_kernels().end() && stays_real()) return real->second.callBoxed(op_, keys_, &stack_);
+    const bool has_host_code = real != real_kernels().end() && runs_host_code(name_);
+    if (host_code_calls > 0 && has_host_code) return real->second.callBoxed(op_, keys_, &stack_);
     if (kWaiting.contains(name_)) c10::cuda::stream_synchronize(stream());
     is_capturing_ = is_capturing();
-    const bool has_host_code = real != real_kernels().end() && runs_host_code(name_);
     random_ = find_random(op_, arguments_, has_host_code);
     find_accesses();
     keep_written(has_host_code);
@@ -194,7 +208,7 @@ class Call final {
   bool stays_real() const {
     if (name_ == "aten::copy_") return arguments_[0].toTensor().device() != arguments_[1].toTensor().device();
     if (is_composed(name_) || op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) return false;
-    report(name_ + ": the CPU has no kernel, so its results are not computed");
+    if (host_code_calls == 0) report(name_ + ": the CPU has no kernel, so its results are not computed");
     return true;
   }
 
@@ -223,7 +237,7 @@ class Call final {
   void run_host_code(const c10::SafeKernelFunction& kernel) {
     device_results_ = arguments_;
     {
-      const Shadow shadow;
+      const InHostCode in_host_code;
       kernel.callBoxed(op_, keys_, &device_results_);
     }
     for (const auto& [to, from] : kept_) to.copy_(from);
