@@ -11,7 +11,7 @@
 #include "framework/cuda/device_library.h"
 #include "framework/cuda/make_nccl.h"
 
-// The CUDA Toolkit has this header; LibTorch's wheels do not need it.
+// The CUDA Toolkit and the package nvidia-nvtx have this header; LibTorch's headers do not include it.
 #if __has_include(<nvtx3/nvToolsExt.h>)
 #include <nvtx3/nvToolsExt.h>
 #define TENON_HAS_NVTX 1

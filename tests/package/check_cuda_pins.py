@@ -1,23 +1,28 @@
 #!/usr/bin/env python3
 """Checks the CUDA packages that scripts/dependencies --cuda installs: check_cuda_pins.py SCRIPTS LIBTORCH [--libraries]
 
-SCRIPTS has libtorch.txt and cuda.txt. LIBTORCH is the folder of the pinned torch wheel with include/ and lib/. Compares
-the names and versions in the two lists with the requirements in the wheel's metadata. --libraries instead reads the
-CUDA libraries next to LIBTORCH. LibTorch's loader path must have each library that another one needs. Each package must
-have one of these libraries or a header that CUDA's headers include.
+SCRIPTS has libtorch.txt, cuda.txt and cuda_headers.txt. LIBTORCH is the folder of the pinned torch wheel with include/ and
+lib/. Compares the names and versions in the first two lists with the requirements in the wheel's metadata, and those in the
+third list with the second. --libraries instead reads the CUDA libraries next to LIBTORCH. LibTorch's loader path must have
+each library that another one needs. Each package must have one of these libraries or a header that libtenon_cuda.so
+includes. The headers must have the digests of cuda_headers.txt.
 
 Exit codes: 0 the lists are complete, 1 they are not, 77 LIBTORCH is another LibTorch or lacks CUDA packages.
 """
 import glob
 import os
+import pathlib
 import re
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import download_headers
+
 # The package of an extra of cuda-toolkit is nvidia-EXTRA, except for these.
 EXTRAS = {"cudart": "nvidia-cuda-runtime", "cupti": "nvidia-cuda-cupti", "nvrtc": "nvidia-cuda-nvrtc"}
-LEFT_OUT = {"nvidia-nvtx": "no library needs or opens its library"}
-HEADERS = {"nvidia-cuda-crt": "crt/host_defines.h", "nvidia-cuda-cccl": "nv/target"}
+HEADERS = {"nvidia-cuda-crt": "crt/host_defines.h", "nvidia-cuda-cccl": "nv/target", "nvidia-nvtx": "nvtx3/nvToolsExt.h"}
 # libtorch_cuda.so opens the second and third library when it needs them, and cuDNN the last ones.
 LOADED = ["libtorch_cuda.so", "libtorch_cuda_linalg.so", "libcaffe2_nvrtc.so", "../../nvidia/cudnn/lib/libcudnn_*.so.*"]
 # The driver has libcuda.so.1. Tenon needs zlib, too.
@@ -62,8 +67,6 @@ def check_pins(pins, text, metadata):
     if f"# cuda-toolkit=={toolkit}\n" not in text:
         problems.append(f"cuda.txt names another version than cuda-toolkit=={toolkit}, which torch requires")
     for name, version in required.items():
-        if name in LEFT_OUT:
-            continue
         if name not in pins:
             problems.append(f"{name} is not pinned; torch requires it" + (f" in version {version}" if version else ""))
         elif version not in (None, pins[name]):
@@ -72,6 +75,31 @@ def check_pins(pins, text, metadata):
         if name not in required and name not in HEADERS:
             problems.append(f"{name} is pinned, but torch does not require it")
     print(f"compared {len(pins)} pins with {len(required)} requirements of torch")
+    return problems
+
+
+def check_header_pins(pins, header_pins):
+    """Compares cuda_headers.txt with the {package: version} of cuda.txt."""
+    problems = [f"{name} is not in cuda_headers.txt" for name in HEADERS if name not in header_pins]
+    try:
+        versions = {name: {"version": version} for name, version in pins.items()}
+        download_headers.match_pins("cuda.txt", versions, "cuda_headers.txt", header_pins, any_version=False)
+    except download_headers.Failure as failure:
+        problems.append(str(failure))
+    return problems
+
+
+def check_headers(header_pins, root):
+    """Compares the installed headers with cuda_headers.txt. pip has checked the wheels."""
+    folder, problems = pathlib.Path(root).parent, []
+    for name, pin in header_pins.items():
+        with open(record_of(root, name, pin["version"]), encoding="utf-8") as stream:
+            paths = [line.split(",")[0] for line in stream]
+        headers = {path: (folder / path).read_bytes() for path in paths if download_headers.HEADER.fullmatch(path)}
+        digest = download_headers.digest_headers(headers)
+        if digest != pin["digest"]:
+            problems.append(f"the headers of {name} have the digest {digest}; expected {pin['digest']} of cuda_headers.txt")
+    print(f"read the headers of {len(header_pins)} packages")
     return problems
 
 
@@ -120,6 +148,8 @@ def main():
     libtorch_pins, _ = read_pins(os.path.join(scripts, "libtorch.txt"))
     cuda_pins, text = read_pins(os.path.join(scripts, "cuda.txt"))
     torch = libtorch_pins.pop("torch")
+    path = os.path.join(scripts, "cuda_headers.txt")
+    header_pins = download_headers.read_pins(path, download_headers.HEADER_PIN, pathlib.Path(path).read_text(encoding="utf-8"))
     metadata = glob.glob(os.path.join(os.path.dirname(root), f"torch-{torch}*.dist-info", "METADATA"))
     if not metadata:
         skip(f"{root} is not the wheel of torch {torch}")
@@ -127,9 +157,10 @@ def main():
         for name, version in cuda_pins.items():
             if not os.path.exists(record_of(root, name, version)):
                 skip(f"{root} lacks {name} {version}; scripts/dependencies --cuda adds it")
-        problems = check_libraries(cuda_pins, root)
+        problems = check_libraries(cuda_pins, root) + check_headers(header_pins, root)
     else:
         problems = check_pins({**libtorch_pins, **cuda_pins}, text, metadata[0])
+        problems += check_header_pins(cuda_pins, header_pins)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)
