@@ -1,9 +1,9 @@
 # Defines the target LibTorch::Cuda: libtorch_cuda and libc10_cuda of the LibTorch that FindLibTorch found, and the CUDA
 # headers that its headers include. No code is compiled for a device, so no CUDA compiler is needed.
 #
-# Searches the headers in the nvidia packages next to the wheel (scripts/dependencies --cuda) if they have all of them.
-# Otherwise searches CUDA_HOME, these packages and /usr/local/cuda. Other libraries that LibTorch needs, such as cuDNN,
-# are only needed at run time.
+# Searches the headers in the nvidia packages next to the wheel if they have all of them: scripts/dependencies downloads the
+# packages with --cuda, and their headers with --for-tests. Otherwise searches CUDA_HOME, these packages and /usr/local/cuda.
+# Other libraries that LibTorch needs, such as cuDNN, are only needed at run time.
 #
 # Sets LibTorchCuda_MISSING to the list of missing parts.
 set(LibTorchCuda_MISSING "")

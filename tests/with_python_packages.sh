@@ -31,7 +31,7 @@ if [ -z "$python" ]; then
 fi
 
 # Unpacks the wheels into a temporary folder and then renames it, so that the final folder is always complete. LibTorch is added
-# as hard links.
+# as hard links, which replace the CUDA headers or libraries that it also has.
 fetch_packages() {
   local temporary
   say "downloading Python packages (3.6 GB on the disk) into $packages"
@@ -39,7 +39,7 @@ fetch_packages() {
   temporary=$(mktemp -d "$cache/.python.XXXXXX")
   if ! PIP_ROOT_USER_ACTION=ignore "$python" -m pip --quiet --disable-pip-version-check --no-cache-dir install --no-deps \
     --no-compile --require-hashes --only-binary :all: --requirement "$pins" --requirement "$scripts/cuda.txt" \
-    --target "$temporary" </dev/null >&2 || ! cp --recursive --link "$libtorch"/. "$temporary"; then
+    --target "$temporary" </dev/null >&2 || ! cp --recursive --link --force "$libtorch"/. "$temporary"; then
     rm -rf "$temporary"
     say "the Python packages could not be downloaded (the message is above)"
     exit 4

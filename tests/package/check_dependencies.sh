@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests scripts/dependencies --cuda without a network: check_dependencies.sh SCRIPTS WORK. A fake pip adds packages.
-# Needs all packages of scripts/dependencies; the fake apt-get and sudo fail.
+# Tests scripts/dependencies --cuda and --for-tests without a network: check_dependencies.sh SCRIPTS WORK. A fake Python adds
+# packages and headers. Needs all packages of scripts/dependencies --for-tests; the fake apt-get and sudo fail.
 set -euo pipefail
 scripts=$1
 work=$2
@@ -9,12 +9,20 @@ mkdir -p "$work/bin" "$work/cache" "$work/arrow" "$work/sentencepiece/src"
 : >"$work/arrow/libparquet.so.1"
 : >"$work/sentencepiece/src/sentencepiece_processor.h"
 
-# Adds the pinned packages to the folder after --target. Fails after the first one if $work/fails exists.
+# pip adds the pinned packages to the folder after --target, and download_headers.py adds a header to its last argument. Both
+# fail after the first one if $work/fails exists.
 cat >"$work/bin/python3" <<'END'
 #!/usr/bin/env bash
 set -euo pipefail
 work=$(cd "$(dirname "$0")/.." && pwd)
 if [ "$*" = '-m pip --version' ]; then exit 0; fi
+if [ "${1##*/}" = download_headers.py ]; then
+  printf '%s\n' "${3##*/}" >>"$work/calls"
+  mkdir -p "$4/nvidia/nvidia-cublas/include"
+  printf 'from download_headers.py\n' >"$4/nvidia/nvidia-cublas/include/nvidia-cublas.h"
+  if [ -e "$work/fails" ]; then exit 1; fi
+  exit
+fi
 while [ $# != 0 ]; do
   case $1 in
   --requirement) pins=$2 ;;
@@ -24,8 +32,9 @@ while [ $# != 0 ]; do
 done
 printf '%s\n' "${pins##*/}" >>"$work/calls"
 sed -nE 's/^([a-z0-9-]+)==([0-9.]+).*/\1 \2/p' "$pins" | while read -r name version; do
-  mkdir -p "$target/nvidia/$name/lib" "$target/${name//-/_}-$version.dist-info"
+  mkdir -p "$target/nvidia/$name"/{lib,include} "$target/${name//-/_}-$version.dist-info"
   : >"$target/nvidia/$name/lib/lib$name.so"
+  printf 'from pip\n' >"$target/nvidia/$name/include/$name.h"
   if [ -e "$work/fails" ]; then exit 1; fi
 done
 END
@@ -67,6 +76,22 @@ files() { (cd "$libtorch" && find . | sort); }
 call 'without --cuda' 0 ''
 before=$(files)
 : >"$work/fails"
+call 'an interrupted download of headers' 4 'cuda_headers.txt' --for-tests
+expect_text 'an interrupted download of headers' 'the CUDA headers could not be downloaded'
+if [ "$(files)" != "$before" ]; then fail 'an interrupted download of headers changed the folder of LibTorch'; fi
+rm "$work/fails"
+call 'a folder without headers is extended' 0 'cuda_headers.txt' --for-tests --unless-done
+if [ -n "$(find "$libtorch" -name '.cuda.*')" ]; then fail 'a temporary folder remains'; fi
+header=$libtorch/nvidia/nvidia-cublas/include/nvidia-cublas.h
+if [ "$(cat "$header")" != 'from download_headers.py' ]; then fail 'there are no headers'; fi
+call 'headers again' 0 '' --for-tests
+call 'headers again --unless-done' 0 '' --for-tests --unless-done
+printf 'older\n' >"$libtorch/cuda_headers.txt"
+call 'headers of other pins, without --for-tests' 0 '' --unless-done
+call 'headers of other pins' 0 'cuda_headers.txt' --for-tests --unless-done
+
+before=$(files)
+: >"$work/fails"
 call 'an interrupted download' 4 'cuda.txt' --cuda
 expect_text 'an interrupted download' 'the CUDA libraries could not be downloaded'
 if [ "$(files)" != "$before" ]; then fail 'an interrupted download changed the folder of LibTorch'; fi
@@ -79,10 +104,13 @@ for file in nvidia/nvidia-cublas/lib/libnvidia-cublas.so nvidia/cu13/lib/libcuda
   if [ ! -e "$libtorch/$file" ]; then fail "there is no $file"; fi
 done
 if [ -n "$(find "$libtorch" -name '.cuda.*')" ]; then fail 'a temporary folder remains'; fi
+if [ "$(cat "$header")" != 'from pip' ]; then fail 'the packages do not replace the headers'; fi
 call 'again' 0 '' --cuda
 call 'again --unless-done' 0 '' --unless-done --cuda
 rm -r "$libtorch"/nvidia_nccl_cu13-*.dist-info
 call 'a package without its record' 0 'cuda.txt' --unless-done --cuda
+rm "$libtorch/cuda_headers.txt"
+call 'the packages have the headers' 0 '' --for-tests --cuda
 
 # A LibTorch without CUDA, one that lacks a library, and a complete one.
 other=$work/other
@@ -90,6 +118,8 @@ mkdir -p "$other/lib"
 : >"$other/lib/libtorch_cpu.so"
 export TENON_LIBTORCH=$other
 call 'TENON_LIBTORCH without CUDA, without --cuda' 0 ''
+call 'TENON_LIBTORCH gets no headers' 0 '' --for-tests
+if [ -e "$other/nvidia" ]; then fail 'the folder of TENON_LIBTORCH was changed'; fi
 call 'TENON_LIBTORCH without CUDA' 3 '' --unless-done --cuda
 expect_text 'TENON_LIBTORCH without CUDA' "TENON_LIBTORCH=$other: missing CUDA libraries: libtorch_cuda.so;"
 : >"$work/empty.c"
