@@ -19,6 +19,7 @@
 #include "framework/operators/channel_kernels.h"
 #include "framework/operators/convolution_backward.h"
 #include "framework/operators/cross_entropy.h"
+#include "framework/operators/deterministic.h"
 #include "framework/operators/for_each_part.h"
 
 namespace tenon::operators {
@@ -346,6 +347,11 @@ TORCH_LIBRARY_IMPL(aten, AutogradCPU, library) {
 }
 
 // Registered here, in a file that every program links.
+TORCH_LIBRARY_IMPL(aten, AutogradCUDA, library) {
+  library.impl("adaptive_avg_pool2d", TORCH_FN(adaptive_avg_pool2d));
+  library.impl("nll_loss_nd", TORCH_FN(nll_loss_nd));
+}
+
 TORCH_LIBRARY_IMPL(aten, CPU, library) { library.impl("convolution_backward", TORCH_FN(convolution_backward)); }
 
 // LibTorch warns when a kernel replaces one for the same dispatch key.
