@@ -1,5 +1,6 @@
 #include "framework/cuda/capture_graph.h"
 
+#include <ATen/Context.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAFunctions.h>
@@ -11,6 +12,38 @@ namespace tenon::cuda {
 
 namespace {
 
+// LibTorch ends a recording only if it is valid.
+class CancellableGraph final : public at::cuda::CUDAGraph {
+ public:
+  void cancel() noexcept {
+    try {
+      capture_end();
+      return;
+    } catch (const std::exception&) {
+      // Some of the work could not be recorded.
+    }
+    // Later allocations must not use the memory of the recording.
+    ignore_errors([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, mempool_id_); });
+    ignore_errors([&] { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, mempool_id_); });
+    // The generator believes that it is being recorded. Its clone has the same seed and offset, and does not.
+    ignore_errors([&] {
+      at::Generator generator = at::globalContext().defaultGenerator(c10::Device(c10::kCUDA, capture_dev_));
+      generator.graphsafe_set_state(generator.clone());
+    });
+    (void)cudaGetLastError();  // clears the error, which a later call would report
+  }
+
+ private:
+  template <class Function>
+  static void ignore_errors(const Function& function) noexcept {
+    try {
+      function();
+    } catch (const std::exception&) {
+      // The device has failed, or begin() did not get this far.
+    }
+  }
+};
+
 class Graph final : public support::DeviceGraph {
  public:
   // In the thread-local mode other threads, such as those of the data loader, may call CUDA during the recording.
@@ -20,25 +53,11 @@ class Graph final : public support::DeviceGraph {
   }
 
   void end() override { graph_.capture_end(); }
-
-  void cancel() noexcept override {
-    try {
-      graph_.capture_end();
-    } catch (const std::exception&) {
-      // The work that could not be recorded has made the recording invalid. Later allocations must not use its memory.
-      try {
-        c10::cuda::CUDACachingAllocator::endAllocateToPool(c10::cuda::current_device(), graph_.pool());
-      } catch (const std::exception&) {
-        // It had already ended.
-      }
-    }
-    (void)cudaGetLastError();  // clears the error, which a later call would report
-  }
-
+  void cancel() noexcept override { graph_.cancel(); }
   void replay() override { graph_.replay(); }
 
  private:
-  at::cuda::CUDAGraph graph_;
+  CancellableGraph graph_;
 };
 
 }  // namespace
