@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "framework/pipeline/device/device_error.h"
+#include "framework/pipeline/loop/compare_repeats.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "framework/support/tensor_lists.h"
@@ -24,9 +24,6 @@ namespace {
 
 // cuDNN, cuBLAS and caches of models are set up in the first batches.
 constexpr int64_t kWarmUps = 3;
-
-// Operators with atomic additions do not repeat exactly.
-constexpr double kRepeatMargin = 10;
 
 std::unique_ptr<c10::StreamGuard> leave_default_stream(const c10::Device& device) {
   const c10::impl::VirtualGuardImpl guard(device.type());
@@ -62,20 +59,6 @@ std::vector<plugins::Loss::Result> unpack(std::vector<plugins::Loss::Result> res
     for (at::Tensor& part : result.parts) take(part);
   }
   return results;
-}
-
-// The largest difference of each pair, in host memory. Equal bits differ by 0, NaN and other numbers by infinity.
-std::vector<double> differences(const std::vector<at::Tensor>& a, const std::vector<at::Tensor>& b) {
-  std::vector<at::Tensor> largest;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i].numel() == 0) continue;
-    const at::Tensor x = a[i].to(at::kDouble), y = b[i].to(at::kDouble);
-    const at::Tensor is_equal = x.eq(y).logical_or(x.isnan().logical_and(y.isnan()));
-    largest.push_back((x - y).abs().nan_to_num(std::numeric_limits<double>::infinity()).masked_fill(is_equal, 0).max());
-  }
-  if (largest.empty()) return {};
-  const at::Tensor all = at::stack(largest).cpu();
-  return {all.const_data_ptr<double>(), all.const_data_ptr<double>() + all.numel()};
 }
 
 std::vector<at::Tensor> defined(const std::vector<at::Tensor>& tensors) {
@@ -118,7 +101,7 @@ struct BatchGraphs::Computed {
   std::vector<at::Tensor> numbers() const {
     std::vector<at::Tensor> list = defined(state.gradients);
     list.insert(list.end(), state.written.begin(), state.written.end());
-    list.push_back(packed);
+    list.push_back(packed.to(at::kFloat));  // the dtype of most losses, for the limit of is_repeated()
     return list;
   }
 };
@@ -224,8 +207,7 @@ std::vector<plugins::Loss::Result> BatchGraphs::verify(Recorded& recorded, Batch
   const Computed usual = compute_as_usual(batch_tensors, before, compute);
   std::string reason;
   try {
-    const std::vector<double> limits =
-        differences(usual.numbers(), compute_as_usual(batch_tensors, before, compute).numbers());
+    const std::vector<at::Tensor> again = compute_as_usual(batch_tensors, before, compute).numbers();
     restore(before);
     if (&recorded != first_.get()) {
       support::copy_values(defined(static_gradients_), defined(before.gradients));
@@ -234,10 +216,7 @@ std::vector<plugins::Loss::Result> BatchGraphs::verify(Recorded& recorded, Batch
     Computed replayed{replay(recorded, batch_tensors), {}, {}, {}};
     take_results(replayed);
     set_gradients(static_gradients_);
-    const std::vector<double> found = differences(usual.numbers(), replayed.numbers());
-    recorded.is_verified = found.size() == limits.size();
-    for (size_t i = 0; i < found.size() && recorded.is_verified; ++i)
-      recorded.is_verified = found[i] <= kRepeatMargin * limits[i];
+    recorded.is_verified = is_repeated(usual.numbers(), again, replayed.numbers());
     if (recorded.is_verified) {
       ++replays_;
       support::log_info(std::string("forward, losses and backward of ") +
