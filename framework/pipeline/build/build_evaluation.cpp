@@ -278,7 +278,7 @@ void BoundDataset::add_skipped(NamedMetrics& metric_values, int64_t skipped) con
   if (feed.may_skip()) metric_values.emplace_back(name() + "/skipped_samples", skipped);
 }
 
-BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool training) const {
+BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool training) {
   BatchTensors batch_tensors;
   batch_tensors.data = this;
   batch_tensors.batch = &batch;

@@ -35,7 +35,7 @@ struct BoundDataset {
   // The fields of the batch that the feed returned last, after the batch transforms. On the CPU they refer to the
   // loader's memory and are valid until its next batch. On another device they are copies made asynchronously. In
   // training, fields that nothing reads stay in the loader's memory.
-  BatchTensors to_batch_tensors(const data::Batch& batch, bool training) const;
+  BatchTensors to_batch_tensors(const data::Batch& batch, bool training);
 
   // If samples may be skipped, adds `<name>/skipped_samples`: the number skipped so far in this pass.
   void add_skipped(NamedMetrics& metric_values, int64_t skipped) const;

@@ -3,7 +3,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
-#include <exception>
 #include <utility>
 
 namespace tenon::pipeline {
@@ -36,14 +35,12 @@ void read_elements(const at::Tensor& tensor, std::vector<double>& values) {
 }  // namespace
 
 Readback::~Readback() {
-  static auto* const kept = new std::vector<at::Tensor>;
-  if (std::uncaught_exceptions() == 0) return;
   for (Pending& pending : pending_)
-    if (pending.copy.defined()) kept->push_back(std::move(pending.copy));
+    if (pending.pinned.defined()) pinned_.give(std::move(pending.pinned));
 }
 
 void Readback::post(const std::vector<at::Tensor>& tensors, Reader reader) {
-  Pending pending{{}, {}, nullptr, std::move(reader)};
+  Pending pending{{}, {}, 0, nullptr, std::move(reader)};
   if (device_.is_cpu()) {
     pending.values.reserve(tensors.size());
     for (const at::Tensor& tensor : tensors) read_elements(tensor, pending.values);
@@ -52,8 +49,9 @@ void Readback::post(const std::vector<at::Tensor>& tensors, Reader reader) {
     std::vector<at::Tensor> values;
     for (const at::Tensor& tensor : tensors) values.push_back(tensor.detach().reshape({-1}).to(device_, at::kDouble));
     const at::Tensor together = at::cat(values);
-    pending.copy = at::empty(together.sizes(), at::TensorOptions().dtype(at::kDouble).pinned_memory(true));
-    pending.copy.copy_(together, /*non_blocking=*/true);
+    pending.count = together.numel();
+    pending.pinned = pinned_.take(static_cast<int64_t>(together.nbytes()));
+    view_as(pending.pinned, {pending.count}, at::kDouble).copy_(together, /*non_blocking=*/true);
     pending.arrival = std::make_unique<c10::Event>(device_.type());
     pending.arrival->record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
   }
@@ -75,9 +73,10 @@ void Readback::wait_for(c10::Event& arrival) {
 void Readback::read_front() {
   Pending pending = std::move(pending_.front());
   pending_.pop_front();
-  if (pending.copy.defined()) {
-    const double* values = pending.copy.const_data_ptr<double>();
-    pending.values.assign(values, values + pending.copy.numel());
+  if (pending.pinned.defined()) {
+    const auto* const values = static_cast<const double*>(pending.pinned.const_data_ptr());
+    pending.values.assign(values, values + pending.count);
+    pinned_.give(std::move(pending.pinned));
   }
   pending.reader(pending.values);
 }

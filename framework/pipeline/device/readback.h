@@ -12,6 +12,8 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
 
+#include "framework/pipeline/device/pinned_memory.h"
+
 namespace tenon::pipeline {
 
 // The training thread posts small tensors and continues. The readers receive the values once they have arrived, in the
@@ -25,10 +27,9 @@ class Readback {
   // `wait_until`: waits until the function returns true; ProcessGroup::wait_until, which reports lost ranks. Without it
   // drain() blocks.
   explicit Readback(c10::Device device = c10::Device(c10::kCPU), size_t lag = 0, WaitUntil wait_until = {})
-      : device_(device), lag_(lag), wait_until_(std::move(wait_until)) {}
+      : device_(device), lag_(lag), wait_until_(std::move(wait_until)), pinned_(device) {}
 
-  // If an exception is being thrown, values that have not arrived stay allocated until the process ends: on a device
-  // that has failed, LibTorch cannot release them and would end the process.
+  // Waits for the device if there are values that have not arrived.
   ~Readback();
   Readback(const Readback&) = delete;
   Readback& operator=(const Readback&) = delete;
@@ -50,8 +51,9 @@ class Readback {
 
  private:
   struct Pending {
-    std::vector<double> values;  // values of CPU tensors
-    at::Tensor copy;             // otherwise: [n] float64 in pinned memory
+    std::vector<double> values;  // of CPU tensors
+    at::Tensor pinned;           // otherwise: the memory of `count` float64
+    int64_t count = 0;
     std::unique_ptr<c10::Event> arrival;
     Reader reader;
   };
@@ -64,6 +66,7 @@ class Readback {
   WaitUntil wait_until_;
   std::deque<Pending> pending_;
   int64_t waits_ = 0;
+  PinnedMemory pinned_;
 };
 
 // The value of a tensor with one element. Synchronises if the tensor is on another device.
