@@ -1,8 +1,12 @@
 #include "framework/support/files.h"
 
+#include <dirent.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
+#include <string_view>
 #include <system_error>
 
 namespace tenon::support {
@@ -60,13 +64,24 @@ Error make_path_error(ErrorKind kind, const fs::path& path, std::string_view wha
   return Error(kind_of_errno(kind, error), message);
 }
 
-std::vector<fs::path> list_folder(const fs::path& folder, ErrorKind kind) {
+std::vector<fs::path> list_folder(const fs::path& folder, std::error_code& error) {
   std::vector<fs::path> paths;
-  std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    paths.push_back(entry->path());
-  if (error) throw make_path_error(kind, folder, "cannot be listed", error.value());
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()), closedir);
+  errno = entries ? 0 : errno;
+  while (const dirent* const entry = entries ? readdir(entries.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") paths.push_back(folder / name);
+    errno = 0;
+  }
+  error = std::error_code(errno, std::generic_category());
   std::ranges::sort(paths, {}, [](const fs::path& path) -> const std::string& { return path.native(); });
+  return paths;
+}
+
+std::vector<fs::path> list_folder(const fs::path& folder, ErrorKind kind) {
+  std::error_code error;
+  std::vector<fs::path> paths = list_folder(folder, error);
+  if (error) throw make_path_error(kind, folder, "cannot be listed", error.value());
   return paths;
 }
 

@@ -31,9 +31,12 @@ ErrorKind kind_of_errno(ErrorKind kind, int error);
 // Example: `runs/a: cannot be listed: Permission denied`. `error` is an errno.
 Error make_path_error(ErrorKind kind, const std::filesystem::path& path, std::string_view what, int error);
 
+// Returns the paths of the entries in byte order, without "." and "..". Use it instead of std::filesystem's iterators,
+// which end the process (std::terminate) if memory runs out.
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder, std::error_code& error);
+
 // The functions below throw make_path_error() with `kind`.
 
-// Returns the paths of the entries in byte order, without "." and "..".
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder, ErrorKind kind);
 uint64_t read_file_size(const std::filesystem::path& file, ErrorKind kind);
 // Resolves symbolic links.

@@ -43,11 +43,10 @@ void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) 
   if (reporting::has_run(folder)) return found.push_back(folder);
   if (depth == kDeepestRun) return;
   std::error_code error;  // a folder that cannot be listed has no runs that could be read
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (const fs::path& path : support::list_folder(folder, error)) {
     std::error_code ignored;
-    if (entry->is_directory(ignored) && !entry->path().filename().string().starts_with(".") &&
-        !entry->is_symlink(ignored))
-      find_runs(entry->path(), depth + 1, found);
+    if (fs::is_directory(path, ignored) && !path.filename().string().starts_with(".") && !fs::is_symlink(path, ignored))
+      find_runs(path, depth + 1, found);
   }
 }
 

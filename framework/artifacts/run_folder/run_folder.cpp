@@ -68,9 +68,8 @@ std::optional<RunName> parse_run_name(const std::string& name) {
 std::vector<std::pair<RunName, std::filesystem::path>> find_runs(const std::filesystem::path& parent) {
   std::vector<std::pair<RunName, std::filesystem::path>> runs;
   std::error_code error;
-  for (std::filesystem::directory_iterator entry(parent, error), end; !error && entry != end; entry.increment(error))
-    if (auto name = parse_run_name(entry->path().filename().string()))
-      runs.emplace_back(std::move(*name), entry->path());
+  for (const std::filesystem::path& path : support::list_folder(parent, error))
+    if (auto name = parse_run_name(path.filename().string())) runs.emplace_back(std::move(*name), path);
   if (error && error != std::errc::no_such_file_or_directory)
     throw make_file_error(support::ErrorKind::checkpoint, parent, "cannot be listed", error.value());
   std::ranges::sort(runs, std::greater());
@@ -134,11 +133,11 @@ void remove_old_leftovers(const std::filesystem::path& folder) {
   namespace fs = std::filesystem;
   const auto limit = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
-    if (!is_temporary_name(entry->path().filename().string())) continue;
+  for (const fs::path& path : support::list_folder(folder, error)) {
+    if (!is_temporary_name(path.filename().string())) continue;
     std::error_code ignored;
-    const auto written = entry->last_write_time(ignored);
-    if (!ignored && written < limit) fs::remove_all(entry->path(), ignored);
+    const auto written = fs::last_write_time(path, ignored);
+    if (!ignored && written < limit) fs::remove_all(path, ignored);
   }
 }
 

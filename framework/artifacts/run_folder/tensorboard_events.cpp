@@ -115,9 +115,8 @@ ProtobufMessage to_struct_value(const Hyperparameter& value) {
 std::vector<fs::path> list_events_files(const fs::path& folder) {
   std::vector<fs::path> files;
   std::error_code error;
-  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
-    if (entry->path().filename().string().starts_with(kPrefix)) files.push_back(entry->path());
-  std::ranges::sort(files);
+  for (fs::path& path : support::list_folder(folder, error))
+    if (path.filename().string().starts_with(kPrefix)) files.push_back(std::move(path));
   return files;
 }
 
