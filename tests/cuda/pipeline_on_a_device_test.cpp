@@ -6,6 +6,7 @@
 
 #include "framework/distributed/collectives/process_group.h"
 #include "framework/distributed/launch/loopback_socket.h"
+#include "framework/pipeline/device/make_histogram.h"
 #include "framework/pipeline/evaluation/evaluate.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/overfit.h"
@@ -114,6 +115,22 @@ TEST_CASE("the memory of the device is a training metric") {
     const bool is_training = line.kind == LineKind::step || line.kind == LineKind::epoch;
     if (is_training) CHECK(line.at("train/device_memory_mib") > 0.1);
   }
+}
+
+TEST_CASE("histograms on a device are those of the CPU, also with deterministic algorithms") {
+  const auto device = tests::find_device();
+  if (!device) return;
+  // No value is at the limit of two bins, where rounding decides.
+  const at::Tensor values = at::cat({at::arange(0.5, 1000, at::kDouble).square(), at::tensor({0.0, 1e6}, at::kDouble)});
+  const auto expected = make_histogram(values).value();
+  for (const bool is_deterministic : {false, true}) {
+    CAPTURE(is_deterministic);
+    at::globalContext().setDeterministicAlgorithms(is_deterministic, /*warn_only=*/false);
+    const auto found = make_histogram(values.to(c10::Device(c10::kCUDA, 0))).value();
+    CHECK(found.counts == expected.counts);
+    CHECK(found.limits == expected.limits);
+  }
+  at::globalContext().setDeterministicAlgorithms(false, false);
 }
 
 TEST_CASE("batches are transformed on the device") {

@@ -5,6 +5,18 @@
 
 namespace tenon::pipeline {
 
+namespace {
+
+// [bins]. LibTorch's histc has no deterministic implementation on CUDA. bincount has one, and this formula is that of histc.
+at::Tensor count_in_bins(const at::Tensor& values, double smallest, double largest) {
+  if (values.is_cpu() || !at::globalContext().deterministicAlgorithms())
+    return at::histc(values, kHistogramBins, smallest, largest);
+  const at::Tensor bins = ((values - smallest) * kHistogramBins / (largest - smallest)).to(at::kLong);
+  return at::bincount(bins.clamp(0, kHistogramBins - 1), {}, kHistogramBins);
+}
+
+}  // namespace
+
 std::optional<artifacts::Histogram> make_histogram(const at::Tensor& tensor) {
   if (!at::isFloatingType(tensor.scalar_type())) return std::nullopt;
   const torch::NoGradGuard no_grad;
@@ -24,7 +36,7 @@ std::optional<artifacts::Histogram> make_histogram(const at::Tensor& tensor) {
     return histogram;
   }
   const at::Tensor counts =
-      at::histc(values, kHistogramBins, histogram.smallest, histogram.largest).to(at::kCPU, at::kDouble);
+      count_in_bins(values, histogram.smallest, histogram.largest).to(at::kCPU, at::kDouble);
   const double width = (histogram.largest - histogram.smallest) / kHistogramBins;
   for (int64_t i = 0; i < kHistogramBins; ++i) {
     const bool is_last = i + 1 == kHistogramBins;
