@@ -39,7 +39,10 @@ void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<co
   const auto write = [this](const artifacts::CheckpointContents& with_tensors) {
     training_.wait();
     model_.wait();
-    return store_.write(with_tensors);
+    std::filesystem::path written = store_.write(with_tensors);
+    training_.release();
+    model_.release();
+    return written;
   };
   if (asynchronous_)
     writing_ = std::async(std::launch::async, [write, contents = std::move(contents)] {

@@ -62,6 +62,8 @@ void PartWriter::save(int64_t step, std::span<const plugins::NamedTensor> model,
     };
     if (has_model_) write_part(artifacts::name_model_part(rank_, ranks_), model_views_);
     write_part(artifacts::name_training_part(rank_), training_views_);
+    training_.release();
+    model_.release();
   };
   if (asynchronous_)
     writing_ = std::async(std::launch::async, write);

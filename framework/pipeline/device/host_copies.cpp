@@ -1,5 +1,7 @@
 #include "framework/pipeline/device/host_copies.h"
 
+#include <ATen/Context.h>
+#include <ATen/core/CachingHostAllocator.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
@@ -9,15 +11,31 @@
 
 namespace tenon::pipeline {
 
-HostCopies::~HostCopies() {
-  if (device_.is_cpu()) return;
+// LibTorch frees pinned memory with calls of the device, which throw in a destructor if it has failed.
+bool HostCopies::keep_if_device_failed() {
   try {
     submit();
+    return false;
   } catch (const std::exception&) {
-    // LibTorch releases pinned memory with calls of the device, which throw if it has failed.
     static auto* const kept = new std::vector<std::map<std::string, at::Tensor>>;
     kept->push_back(std::move(copies_));
+    copies_.clear();
+    return true;
   }
+}
+
+HostCopies::~HostCopies() {
+  if (!device_.is_cpu()) keep_if_device_failed();
+}
+
+void HostCopies::release() {
+  if (device_.is_cpu() || keep_if_device_failed()) return;
+  wait();
+  copies_.clear();
+  // Nothing if LibTorch does not cache the pinned memory of this device.
+  auto* const allocator =
+      dynamic_cast<at::HostAllocator*>(at::globalContext().getPinnedMemoryAllocator(device_.type()));
+  if (allocator) allocator->empty_cache();
 }
 
 const at::Tensor& HostCopies::add(const std::string& name, const at::Tensor& tensor) {

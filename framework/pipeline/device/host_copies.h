@@ -10,8 +10,8 @@
 
 namespace tenon::pipeline {
 
-// The memory of the copies is kept for the next call. Copies of tensors on a device are in pinned memory, so that they
-// run without the host.
+// Copies of tensors on a device are in pinned memory, so that they run without the host. The memory of the copies is
+// kept for the next call, until release().
 class HostCopies final {
  public:
   // `shares`: contiguous tensors in host memory are not copied.
@@ -31,7 +31,13 @@ class HostCopies final {
   // Returns when the copies are complete. May be called on another thread than add() and submit().
   void wait();
 
+  // Returns pinned memory to the system, which no other program could use: that of the copies, and what LibTorch has
+  // cached. Invalidates the copies of tensors on a device. Call it after wait(), on any thread.
+  void release();
+
  private:
+  bool keep_if_device_failed();
+
   bool shares_;
   std::map<std::string, at::Tensor> copies_;
   c10::Device device_ = c10::Device(c10::kCPU);
