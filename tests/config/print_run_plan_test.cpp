@@ -114,6 +114,7 @@ max_skipped_steps = 10
 memory_format = "auto"
 cudnn_benchmark = "auto"
 cuda_graph = "auto"
+cudnn_attention = true
 activation_checkpointing = false
 
 [optimizer]
@@ -318,6 +319,7 @@ TEST_CASE("the printed plan has every key of a run file") {
        "train.cudnn_benchmark=false",
        "train.cuda_graph=on",
        "train.cuda_graph=off",
+       "train.cudnn_attention=false",
        "train.activation_checkpointing=true",
        "train.average={use='ema'}",
        "optimizer.lr=1",

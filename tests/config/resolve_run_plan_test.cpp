@@ -35,6 +35,7 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.train.cudnn_benchmark == CudnnBenchmark::automatic);
   CHECK(plan.train.cuda_graph == CudaGraph::automatic);
   CHECK(plan.train.memory_format == MemoryFormat::automatic);
+  CHECK(plan.train.cudnn_attention);
   CHECK_FALSE(plan.train.activation_checkpointing);
   CHECK_FALSE(plan.train.average.has_value());
   CHECK(plan.run.threads == 0);

@@ -274,6 +274,7 @@ void read_train(TableReader table, TrainConfig& train) {
   table.read("memory_format", train.memory_format, {"auto", "contiguous", "channels_last"});
   table.read_flag_or("cudnn_benchmark", train.cudnn_benchmark, "auto");
   table.read("cuda_graph", train.cuda_graph, {"auto", "on", "off"});
+  table.read("cudnn_attention", train.cudnn_attention);
   table.read("activation_checkpointing", train.activation_checkpointing);
   if (table.has("average")) train.average = read_average(table.table("average"));
   table.reject_unknown_keys();

@@ -132,6 +132,7 @@ struct TrainConfig {
   Setting<std::string> memory_format;
   Setting<std::string> cudnn_benchmark;  // "true", "false" or "auto"
   Setting<std::string> cuda_graph;
+  Setting<bool> cudnn_attention;
   Setting<bool> activation_checkpointing;
   std::optional<AverageConfig> average;
 };

@@ -166,6 +166,7 @@ void write_train(PlanWriter& writer, const TrainSection& train) {
   else
     writer.key("cudnn_benchmark", train.cudnn_benchmark == CudnnBenchmark::on);
   writer.key("cuda_graph", to_string(train.cuda_graph));
+  writer.key("cudnn_attention", train.cudnn_attention);
   writer.key("activation_checkpointing", train.activation_checkpointing);
   if (!train.average) return;
   const AveragePlan& average = *train.average;

@@ -260,6 +260,7 @@ struct TrainSection {
   MemoryFormat memory_format = MemoryFormat::automatic;
   CudnnBenchmark cudnn_benchmark = CudnnBenchmark::automatic;
   CudaGraph cuda_graph = CudaGraph::automatic;
+  bool cudnn_attention = true;  // whether LibTorch may choose cuDNN's kernels for attention
   bool activation_checkpointing = false;
   std::optional<AveragePlan> average = {};
 };

@@ -127,6 +127,7 @@ TrainSection resolve_train(const TrainConfig& config, Determinism deterministic,
   train.memory_format = to_memory_format(config.memory_format.value_or("auto"));
   train.cuda_graph = to_cuda_graph(config.cuda_graph.value_or("auto"));
   train.cudnn_benchmark = resolve_cudnn_benchmark(config.cudnn_benchmark, deterministic, diagnostics);
+  train.cudnn_attention = config.cudnn_attention.value_or(true);
   train.activation_checkpointing = config.activation_checkpointing.value_or(false);
   if (config.average) train.average = resolve_average(*config.average, diagnostics);
   // An average of bfloat16 numbers loses changes of less than 0.4 %, and so does not follow the weights.

@@ -52,6 +52,7 @@ void prepare_cuda(const config::RunPlan& plan) {
   if (is_deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   context.setDeterministicCuDNN(is_deterministic);
   context.setBenchmarkCuDNN(plan.train.cudnn_benchmark == config::CudnnBenchmark::on);
+  if (!plan.train.cudnn_attention) context.setSDPUseCuDNN(false);
 }
 
 bool is_set(const char* name) {
