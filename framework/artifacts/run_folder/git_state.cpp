@@ -25,7 +25,9 @@ std::optional<std::string> run_git(const std::filesystem::path& directory, const
   // core.fsmonitor may name a program of an untrusted repository.
   std::vector<std::string> command = {"git", "-c", "core.fsmonitor=false", "-C", directory.string()};
   command.insert(command.end(), question.begin(), question.end());
-  return read_program_output(command, {"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"}, timeout, limit);
+  // A library that is preloaded for the host may take longer to load than git runs.
+  return read_program_output(command, {"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "LD_PRELOAD="},
+                             timeout, limit);
 }
 
 std::optional<std::string> read_patch(const std::filesystem::path& top) {
