@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes sources of libraries that replace the CUDA libraries of LibTorch: make_stubs.py TORCH_LIB DIR
 
-Each function that LibTorch's libraries in TORCH_LIB need returns success, those of the CUDA runtime and NCCL an error. A
+Each function that the libraries of LibTorch and PyTorch in TORCH_LIB need returns success, those of the CUDA runtime and NCCL an error. A
 function is weak, so another source of the same library can define it. Writes DIR/NAME.cpp and DIR/NAME.map (a version
 script) for each library.
 """
@@ -9,7 +9,8 @@ import pathlib
 import subprocess
 import sys
 
-NEEDING = ["libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libtorch_nvshmem.so", "libcaffe2_nvrtc.so"]
+NEEDING = ["libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libtorch_nvshmem.so", "libcaffe2_nvrtc.so",
+           "libtorch_python.so"]  # the last one is PyTorch's, and may be missing
 
 # The prefix of the functions, the library, and its symbol version. The first prefix that fits decides.
 LIBRARIES = [
@@ -36,6 +37,8 @@ ERRORS = {"cudart": 801, "nccl": 5}
 # Functions that must return more than success.
 BODIES = {
     "cudnnGetVersion": "long cudnnGetVersion() { return 91900; }",
+    "cudnnGetProperty":
+        "int cudnnGetProperty(int part, int* number) { *number = part == 0 ? 9 : part == 1 ? 19 : 0; return 0; }",
     "cudnnGetCudartVersion": "long cudnnGetCudartVersion() { return 13000; }",
     "cuDevicePrimaryCtxGetState":
         "int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* is_active) { *flags = 0; *is_active = 1; return 0; }",
@@ -52,7 +55,7 @@ BODIES = {
 
 def find_undefined(torch_lib):
     names = set()
-    for library in NEEDING:
+    for library in filter(lambda name: (torch_lib / name).exists(), NEEDING):
         listing = subprocess.run(["nm", "-D", "--undefined-only", torch_lib / library], text=True, capture_output=True,
                                  check=True).stdout
         names |= {line.split()[-1].split("@")[0] for line in listing.splitlines()}
