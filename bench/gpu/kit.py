@@ -19,7 +19,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 """The folder of the kit. It mirrors the folders of the repository and of the build."""
 
 KIND = json.loads((ROOT / "kit.json").read_text()) if (ROOT / "kit.json").exists() else {}
-"""What scripts/gpu packed: version, commit, and whether the device is simulated."""
+"""What scripts/gpu packed: version, commit, and whether the device is the stand-in for CUDA."""
+
+STANDIN = "stand-in for CUDA"
+"""The name of its device. Its kernels do nothing: LibTorch's operators are computed on the CPU."""
 
 
 class Skipped(Exception):
@@ -56,7 +59,21 @@ def host_environment(root: pathlib.Path = ROOT) -> dict[str, str]:
     inherited = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
     environment["LD_LIBRARY_PATH"] = ":".join([*map(str, folders), *inherited])
     environment["TENON_TEST_BUILD"] = str(root)
+    if KIND.get("standin"):
+        environment["LD_PRELOAD"] = str(root / "lib/libtenon_cuda_standin.so")
     return environment
+
+
+def torch_environment(**variables: str) -> dict[str, str]:
+    """Returns the environment of PyTorch's programs, with these variables."""
+    return {**(host_environment() if KIND.get("standin") else os.environ), **variables}
+
+
+def faults_of_standin(folder: pathlib.Path) -> list[str]:
+    """Returns what the stand-in for CUDA reported to the programs that wrote into this folder."""
+    files = [file for pattern in ("*.txt", "*.log") for file in sorted(folder.rglob(pattern))]
+    return [line for file in files for line in file.read_text(errors="replace").splitlines()
+            if line.startswith("CUDA stand-in: ")]
 
 
 def toml_value(value: Any) -> str:
@@ -139,7 +156,6 @@ class Context:
     small: bool
     work: pathlib.Path
     torch_problem: str = ""
-    simulated: bool = bool(KIND.get("simulated"))
     save: Callable[[dict[str, Any]], None] = lambda partial: None
 
     @property
@@ -147,14 +163,19 @@ class Context:
         return ROOT / "bin/host"
 
     @property
-    def torch_device(self) -> str:
-        """The device of PyTorch. It does not have the simulated one."""
-        return "cpu" if self.simulated or self.device == "cpu" else "cuda"
+    def is_standin(self) -> bool:
+        """Whether the device is the stand-in for CUDA."""
+        return self.device == "cuda" and bool(KIND.get("standin"))
 
     @property
     def is_real(self) -> bool:
-        """Whether the device is a CUDA device that is not simulated."""
-        return self.device == "cuda" and not self.simulated
+        """Whether the device is a CUDA device that runs kernels."""
+        return self.device == "cuda" and not self.is_standin
+
+    @property
+    def torch_variants(self) -> tuple[str, ...]:
+        """How PyTorch runs a network. torch.compile needs kernels."""
+        return () if self.torch_problem else ("eager",) if self.is_standin else ("eager", "compile")
 
     def choose(self, full: Any, small: Any) -> Any:
         """Returns the first value, or the second one with --small."""
@@ -165,8 +186,13 @@ class Context:
             raise Skipped(self.torch_problem)
 
     def require_device(self, what: str) -> None:
-        if not self.is_real:
+        if self.device != "cuda":
             raise Skipped(f"{what} needs a CUDA device")
+
+    def require_kernels(self) -> None:
+        """Ends a check for the stand-in for CUDA. Checks call it as late as they can, so that their code has run."""
+        if self.is_standin:
+            raise Skipped("no kernels")
 
     def run_file(self, plan: dict[str, Any], name: str) -> pathlib.Path:
         """Writes a run file into an empty folder of this name. Returns its path."""
@@ -179,15 +205,20 @@ class Context:
         return file
 
     def run_host(self, arguments: list[str], folder: pathlib.Path, memory_limit: int = 0) -> HostRun:
-        """Runs a command of the host in this folder. `memory_limit` limits its address space, in bytes."""
+        """Runs a command of the host in this folder. `memory_limit` limits the memory of the stand-in
+        for CUDA or, on the CPU, its address space, in bytes."""
+        environment = host_environment()
+        limits_device = bool(memory_limit) and self.device == "cuda"
+        if limits_device:
+            environment["TENON_STANDIN_MEMORY_MIB"] = str(memory_limit >> 20)
 
         def limit_memory() -> None:
             resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
 
         begin = time.monotonic()
-        done = subprocess.run([str(self.host), *arguments], cwd=folder, env=host_environment(), text=True,
+        done = subprocess.run([str(self.host), *arguments], cwd=folder, env=environment, text=True,
                               stdin=subprocess.DEVNULL, capture_output=True, errors="replace",
-                              preexec_fn=limit_memory if memory_limit else None)
+                              preexec_fn=limit_memory if memory_limit and not limits_device else None)
         (folder / "output.txt").write_text(done.stdout + done.stderr)
         return HostRun(done.returncode, done.stdout, done.stderr, time.monotonic() - begin, newest_run(folder))
 

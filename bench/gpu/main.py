@@ -31,7 +31,7 @@ from typing import Any
 sys.dont_write_bytecode = True
 import results  # noqa: E402
 from checks import CHECKS, Check  # noqa: E402
-from kit import KIND, ROOT, Context, Failed, Skipped  # noqa: E402
+from kit import KIND, ROOT, Context, Failed, Skipped, faults_of_standin, torch_environment  # noqa: E402
 
 PROBE = """
 import json, torch
@@ -90,12 +90,13 @@ def list_checks() -> None:
 
 def probe_torch(device: str) -> tuple[dict[str, Any], str]:
     """Returns what PyTorch reports, and why it cannot be used, if so."""
-    done = subprocess.run([sys.executable, "-c", PROBE], text=True, capture_output=True, stdin=subprocess.DEVNULL)
+    done = subprocess.run([sys.executable, "-c", PROBE], text=True, capture_output=True, stdin=subprocess.DEVNULL,
+                          env=torch_environment())
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         return {}, "no module torch" if "No module named 'torch'" in last else f"torch cannot be imported: {last}"
     found = json.loads(done.stdout.strip().splitlines()[-1])
-    missing = device == "cuda" and not KIND.get("simulated") and not found["has_device"]
+    missing = device == "cuda" and not found["has_device"]
     return found, "torch finds no CUDA device" if missing else ""
 
 
@@ -126,6 +127,8 @@ def run_check(arguments: argparse.Namespace) -> int:
     except Exception as reason:
         traceback.print_exc()
         result = {"status": "failed", "message": f"{type(reason).__name__}: {reason}"}
+    if faults := faults_of_standin(work):
+        result = {"status": "failed", "message": "; ".join(filter(None, [result.get("message"), *faults[:4]]))}
     if result["status"] != "passed" and arguments.results.exists():
         partial = results.read(arguments.results)
         result = {key: partial[key] for key in ("rows", "notes") if key in partial} | result
@@ -259,7 +262,7 @@ def main() -> int:
     if arguments.run_check:
         return run_check(arguments)
     is_missing = not (pathlib.Path("/dev/nvidiactl").exists() or pathlib.Path("/dev/dxg").exists())
-    if arguments.device == "cuda" and not KIND.get("simulated") and is_missing:
+    if arguments.device == "cuda" and not KIND.get("standin") and is_missing:
         print("gpu: no CUDA device: there are no driver files in /dev", file=sys.stderr)
         return 3
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

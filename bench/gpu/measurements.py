@@ -13,7 +13,7 @@ import tarfile
 from typing import Any
 
 import npy
-from kit import ROOT, Context, Failed, Skipped, last_line
+from kit import ROOT, Context, Failed, Skipped, last_line, torch_environment
 
 Row = dict[str, Any]
 CLASSES = ("circle", "square", "triangle")
@@ -58,11 +58,9 @@ def check_experiment(context: Context) -> Row:
     side, variant, epochs = context.choose((456, "b5", 3), (32, "b0", 2))
     folder = write_pictures(context, side)
     rows: list[Row] = []
-    device = context.device if not context.simulated else "cpu"
     for precision in context.choose(("bf16", "fp16", "fp32"), ("bf16", "fp32")):
         for batch, accumulate in ((6, 8), (12, 4)):
             plan = {
-                "run": {"device": device},
                 "model": {"use": "efficientnet", "params": {"variant": variant, "classes": 3}},
                 "data": {"batch_size": batch, "workers": max(1, min(4, (os.cpu_count() or 1) - 1)),
                          **{part: {"use": "arrays", "params": {"path": str(folder / part)}}
@@ -104,11 +102,9 @@ def check_unet_inference(context: Context) -> Row:
     """Times the evaluation of one batch of the U-Net in each precision, in the host and in PyTorch eager."""
     params, side, batch, repeats = context.choose(({"classes": 4, "depth": 4, "width": 64}, 512, 8, 30),
                                                   ({"classes": 4, "depth": 2, "width": 4}, 32, 2, 3))
-    device = context.device if not context.simulated else "cpu"
     rows: list[Row] = []
     for precision in ("fp32", "fp16", "bf16"):
         plan = {
-            "run": {"device": device},
             "model": {"use": "unet", "params": params},
             "data": {"batch_size": batch, "workers": 1,
                      "train": {"use": "arrays", "params": {"path": str(unet_data(context, side, batch))}}},
@@ -155,11 +151,11 @@ def torch_inference(context: Context, settings: Row) -> list[Row]:
     """Times the same network in PyTorch eager."""
     folder = context.work / "unet-torch"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "settings.json").write_text(json.dumps({**settings, "device": context.torch_device}))
+    (folder / "settings.json").write_text(json.dumps({**settings, "device": context.device}))
     with (folder / "torch.log").open("w") as log:
         done = subprocess.run([sys.executable, str(ROOT / "bench/gpu/torch_inference.py"),
                                str(folder / "settings.json")], stdout=subprocess.PIPE, stderr=log, text=True,
-                              stdin=subprocess.DEVNULL)
+                              stdin=subprocess.DEVNULL, env=torch_environment())
     if done.returncode != 0:
         return [{"case": "PyTorch eager", "problem": last_line(folder / "torch.log")}]
     return [{"case": f"PyTorch eager, {found['precision']}", "problem": "",

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
 import subprocess
 import sys
 from typing import Any
 
-from kit import ROOT, Context, Failed, last_line
+from kit import ROOT, Context, Failed, last_line, torch_environment
 
 FACTOR = 8
 EARLY = 3
@@ -82,7 +81,7 @@ def check_parity(context: Context, name: str) -> dict[str, Any]:
     """Trains with PyTorch, then with the host, in fp32 and bf16."""
     context.require_torch()
     settings = {**SETTINGS[name], **(SMALL[name] if context.small else {}), "precisions": ["fp32", "bf16"],
-                "device": context.torch_device}
+                "device": context.device}
     folder = context.work / f"parity-{name}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -90,16 +89,13 @@ def check_parity(context: Context, name: str) -> dict[str, Any]:
     with (folder / "torch.log").open("w") as log:
         done = subprocess.run([sys.executable, str(ROOT / "bench/gpu/torch_parity.py"), str(folder / "settings.json"),
                                str(folder)], stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                              env={**os.environ, "CUBLAS_WORKSPACE_CONFIG": ":4096:8"})
+                              env=torch_environment(CUBLAS_WORKSPACE_CONFIG=":4096:8"))
     if done.returncode != 0:
         raise Failed(f"PyTorch ended with exit code {done.returncode}: {last_line(folder / 'torch.log')}")
     torch = json.loads((folder / "losses.json").read_text())
-    device = context.device if not context.simulated else "cpu"
     rows: list[dict[str, Any]] = []
     for precision in settings["precisions"]:
-        plan = plan_of(settings, str(folder), precision)
-        plan["run"]["device"] = device
-        run = context.train(plan, f"parity-{name}-{precision}")
+        run = context.train(plan_of(settings, str(folder), precision), f"parity-{name}-{precision}")
         if run.exit_code != 0:
             rows.append({"case": precision, "problem": run.error()})
             continue

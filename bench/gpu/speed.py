@@ -21,7 +21,7 @@ from typing import Any
 
 import npy
 from device_time import UtilizationSampler, idle_share
-from kit import ROOT, Context, Failed, Follower, host_environment, last_line
+from kit import ROOT, Context, Failed, Follower, host_environment, last_line, torch_environment
 
 Row = dict[str, Any]
 ROUNDS = 2
@@ -51,7 +51,7 @@ SMALL: dict[str, Row] = {
 
 def settings_of(context: Context, name: str) -> Row:
     small = {**SMALL[name], "steps": 3, "traced_steps": 2} if context.small else {}
-    return {**SETTINGS[name], **small, "precision": "bf16", "device": context.torch_device}
+    return {**SETTINGS[name], **small, "precision": "bf16", "device": context.device}
 
 
 def plan_of(context: Context, settings: Row, steps: int) -> Row:
@@ -70,7 +70,6 @@ def plan_of(context: Context, settings: Row, steps: int) -> Row:
                                                 "width": settings["side"], "classes": params["classes"],
                                                 "dtype": "uint8"}}
     return {
-        "run": {"device": context.device if not context.simulated else "cpu"},
         "model": {"use": settings["use"], "params": params},
         "data": {"batch_size": settings["batch"], "workers": max(1, min(8, (os.cpu_count() or 1) - 1)), "train": train},
         **({} if is_text else {"data.batch_transform": [{"use": "normalize"}]}),
@@ -120,7 +119,7 @@ class TorchProgram:
         file = folder / f"{variant}.json"
         file.write_text(json.dumps(settings))
         command = [sys.executable, str(ROOT / "bench/gpu/torch_speed.py"), str(file), variant]
-        self.follower = Follower(command, torch_environment(context), folder, variant)
+        self.follower = Follower(command, caching_environment(context), folder, variant)
 
     def wait_until_ready(self) -> float:
         """Returns the seconds of the first step, with compilation."""
@@ -138,11 +137,11 @@ class TorchProgram:
         return {**result, "idle": sampler.idle_between(begin, time.monotonic())}
 
 
-def torch_environment(context: Context) -> dict[str, str]:
+def caching_environment(context: Context) -> dict[str, str]:
     """Returns an environment with a cache of compiled kernels in the work folder."""
     cache = context.work.parent / "compile_cache"
-    return {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"), "TRITON_CACHE_DIR": str(cache / "triton"),
-            "TORCHINDUCTOR_FX_GRAPH_CACHE": "1", "TORCHINDUCTOR_AUTOGRAD_CACHE": "1"}
+    return torch_environment(TORCHINDUCTOR_CACHE_DIR=str(cache / "inductor"), TRITON_CACHE_DIR=str(cache / "triton"),
+                             TORCHINDUCTOR_FX_GRAPH_CACHE="1", TORCHINDUCTOR_AUTOGRAD_CACHE="1")
 
 
 def items_of(settings: Row) -> int:
@@ -171,7 +170,7 @@ def fit_batch(context: Context, settings: Row, name: str, notes: list[str]) -> t
             settings = {**settings, "batch": batch}
             programs: dict[str, TorchProgram] = {}
             try:
-                if not context.torch_problem:
+                if "eager" in context.torch_variants:
                     programs["eager"] = TorchProgram(context, settings, name, "eager")
                     notes.append(f"first step of PyTorch eager {programs['eager'].wait_until_ready():.1f} s")
                 if "smaller_batches" in settings:
@@ -194,7 +193,7 @@ def check_speed(context: Context, name: str) -> Row:
     items = items_of(settings)
     rounds: dict[str, list[Row]] = {program: [] for program in HOSTS}
     problems: list[str] = []
-    if not context.torch_problem:
+    if "compile" in context.torch_variants:
         programs["compile"] = TorchProgram(context, settings, name, "compile")
         try:
             notes.append(f"first step of PyTorch compile {programs['compile'].wait_until_ready():.1f} s")
@@ -227,6 +226,7 @@ def check_speed(context: Context, name: str) -> Row:
     context.require_torch()
     if problems:
         raise Failed("; ".join(problems))
+    context.require_kernels()
     text = ", ".join(f"{row['program']} {row[unit]} {unit}" for row in rows())
     return {"summary": text, "rows": rows(), "notes": notes, "rounds": rounds}
 
@@ -252,6 +252,7 @@ def likely_batch(settings: Row) -> Row:
 def check_compile_cache(context: Context) -> Row:
     """Compiles the networks of all speed checks at the same time, so that these start from a cache."""
     context.require_torch()
+    context.require_kernels()
     programs = {name: TorchProgram(context, likely_batch(settings_of(context, name)), name, "compile")
                 for name in SETTINGS}
     rows: list[Row] = []
@@ -283,12 +284,13 @@ def check_idle(context: Context, name: str) -> Row:
     run = context.train(plan, f"idle-{name}", "--trace", f"steps=4..{steps + 3}").expect()
     rows.append({"case": "host", **idle_share(pathlib.Path(str(run.folder)) / "trace.json")})
     context.save({"rows": rows})
-    for variant in ("eager", "compile"):
+    for variant in context.torch_variants:
         program = TorchProgram(context, settings, name, variant)
         program.wait_until_ready()
         rows.append({"case": f"PyTorch {variant}", **program.follower.reply("trace")})
         program.follower.stop()
         context.save({"rows": rows})
+    context.require_kernels()
     if context.is_real and any(row["idle"] is None for row in rows):
         raise Failed("a timeline has no work of the device")
     shown = [{**row, "idle": None if row["idle"] is None else f"{row['idle']:.1%}"} for row in rows]
