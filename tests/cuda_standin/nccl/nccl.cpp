@@ -66,9 +66,13 @@ struct ncclComm {
       return true;
     }
     const auto end = std::chrono::steady_clock::now() + kLimit;
-    while (shared->round == round) {
+    for (int i = 0; shared->round == round; ++i) {
       if (shared->is_aborted || std::chrono::steady_clock::now() > end) return false;
-      std::this_thread::yield();
+      // On a busy machine, a thread that yields may run again before the others do.
+      if (i < 100)
+        std::this_thread::yield();
+      else
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     return true;
   }
@@ -195,6 +199,7 @@ ncclResult_t run_transfers() {
       const char* const room = comm.room(transfer.peer);
       const Place place = reinterpret_cast<const Place*>(room)[comm.rank];
       if (place.bytes != transfer.bytes) {
+        comm.shared->is_aborted = 1;
         report("ncclRecv of " + std::to_string(transfer.bytes) + " bytes, but " + std::to_string(place.bytes) + " were sent");
         return ncclInvalidUsage;
       }
