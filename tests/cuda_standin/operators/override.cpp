@@ -8,6 +8,7 @@
 #include <ATen/cuda/PhiloxCudaState.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <torch/library.h>
 
@@ -183,6 +184,7 @@ class Call final {
         arguments_(stack.end() - static_cast<int64_t>(op.schema().arguments().size()), stack.end()) {}
 
   void run() {
+    const c10::cuda::OptionalCUDAGuard guard(find_device());
     const auto real = real_kernels().find(c10::toString(op_.schema().operator_name()));
     if (real != real_kernels().end() && stays_real()) return real->second.callBoxed(op_, keys_, &stack_);
     const bool has_host_code = real != real_kernels().end() && runs_host_code(name_);
@@ -210,6 +212,16 @@ class Call final {
     if (is_composed(name_) || op_.hasComputedKernelForDispatchKey(c10::DispatchKey::CPU)) return false;
     if (host_code_calls == 0) report(name_ + ": the CPU has no kernel, so its results are not computed");
     return true;
+  }
+
+  // As in LibTorch's kernels, the operator runs on the device of the first tensor, or on the one that it names.
+  std::optional<c10::Device> find_device() const {
+    for (const IValue& argument : arguments_) {
+      if (argument.isDevice() && argument.toDevice().is_cuda() && argument.toDevice().has_index()) return argument.toDevice();
+      for (const at::Tensor& tensor : tensors_of(argument))
+        if (tensor.defined() && tensor.is_cuda()) return tensor.device();
+    }
+    return std::nullopt;
   }
 
   void find_accesses() {
