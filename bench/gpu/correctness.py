@@ -78,7 +78,8 @@ def check_tests(context: Context) -> Row:
     (context.work / "tests.txt").write_text(done.stdout + done.stderr)
     counts = re.search(r"test cases: *(\d+) *\| *(\d+) passed \| *(\d+) failed", done.stdout)
     if done.returncode != 0 or not counts:
-        failed = re.findall(r"TEST CASE: *(.*)", done.stdout)
+        failed = [name for part in done.stdout.split("====") if "ERROR" in part
+                  for name in re.findall(r"TEST CASE: *(.*)", part)]
         raise Failed(f"exit code {done.returncode}: {'; '.join(dict.fromkeys(failed)) or done.stderr[-200:]}")
     if "skipped, no CUDA device" in done.stdout:
         raise Failed("the tests found no device: " + done.stdout.split("skipped, no CUDA device:")[1][:200].strip())
