@@ -21,7 +21,7 @@ namespace {
 
 thread_local int shadows = 0;
 thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
-thread_local std::set<Capture*> own_captures;  // recordings that this thread has begun
+thread_local std::set<Capture*> begun_captures;  // recordings that this thread has begun
 std::set<Capture*> captures;                   // of all threads
 unsigned long long capture_ids = 0;
 int64_t submitted = 0;
@@ -101,7 +101,7 @@ cudaError_t check_call(const char* name) {
   if (thread_mode == cudaStreamCaptureModeRelaxed) return cudaSuccess;
   const std::lock_guard lock(mutex);
   Capture* broken = nullptr;
-  for (Capture* const capture : own_captures)
+  for (Capture* const capture : begun_captures)
     if (capture->mode != cudaStreamCaptureModeRelaxed) broken = capture;
   if (thread_mode == cudaStreamCaptureModeGlobal)
     for (Capture* const capture : captures)
@@ -130,7 +130,9 @@ cudaError_t submit(cudaStream_t handle, Work work) {
   if (settings().fail_at > 0 && ++submitted >= settings().fail_at) device_failure = settings().error;
   if (Capture* const capture = stream.capture) {
     if (!capture->is_valid) return fail(cudaErrorStreamCaptureInvalidated, work.name);
-    if (shadows == 0) capture->graph->work.push_back(std::move(work));
+    if (shadows > 0) return cudaSuccess;
+    capture->graph->work.push_back(std::move(work));
+    stream.captured = ++stream.clock[&stream];
     return cudaSuccess;
   }
   if (is_default(stream))
@@ -254,7 +256,7 @@ API cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMod
   if (stream.capture) return fail(cudaErrorIllegalState, "cudaStreamBeginCapture");
   stream.capture = new Capture{++capture_ids, mode, &stream, new Graph};
   captures.insert(stream.capture);
-  own_captures.insert(stream.capture);
+  begun_captures.insert(stream.capture);
   return cudaSuccess;
 }
 
@@ -263,15 +265,24 @@ API cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   Capture* const capture = stream_of(stream).capture;
   *graph = nullptr;
   if (!capture) return fail(cudaErrorIllegalState, "cudaStreamEndCapture");
-  if (capture->mode != cudaStreamCaptureModeRelaxed && !own_captures.contains(capture))
+  if (capture->mode != cudaStreamCaptureModeRelaxed && !begun_captures.contains(capture))
     return fail(cudaErrorStreamCaptureWrongThread, "cudaStreamEndCapture");
-  for (CUstream_st* const joined : streams())
-    if (joined->capture == capture) joined->capture = nullptr;
+  bool is_joined = true;  // whether the stream waits for the work of those that joined the recording
+  for (CUstream_st* const other : streams()) {
+    if (other->capture != capture) continue;
+    is_joined &= other == capture->origin || capture->origin->clock[other] >= other->captured;
+    other->capture = nullptr;
+    other->captured = 0;
+  }
   captures.erase(capture);
-  own_captures.erase(capture);
+  begun_captures.erase(capture);
   if (!capture->is_valid) {
     delete capture->graph;
     return fail(cudaErrorStreamCaptureInvalidated, "cudaStreamEndCapture");
+  }
+  if (!is_joined) {
+    delete capture->graph;
+    return fail(cudaErrorStreamCaptureUnjoined, "cudaStreamEndCapture");
   }
   *graph = reinterpret_cast<cudaGraph_t>(capture->graph);
   return cudaSuccess;

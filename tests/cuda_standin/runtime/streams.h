@@ -48,7 +48,7 @@ extern thread_local int current_device;
 CUstream_st& stream_of(cudaStream_t stream);  // the default stream of the current device for null
 
 // The rules of a recording. A call that must not run while this thread records, such as cudaMalloc; one that waits for
-// this stream or asks it; each makes the recording invalid.
+// this stream or queries it; each makes the recording invalid.
 cudaError_t check_call(const char* name);
 cudaError_t check_stream(cudaStream_t stream, const char* name);
 
@@ -68,6 +68,7 @@ struct CUstream_st {
   int priority = 0;
   int device = 0;
   tenon::standin::Capture* capture = nullptr;
+  uint64_t captured = 0;  // the number of the last work that was recorded; 0: none
   tenon::standin::Clock clock = {};
   struct Pending {
     uint64_t number;

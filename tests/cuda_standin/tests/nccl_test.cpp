@@ -152,7 +152,6 @@ TEST_CASE("all-reduce of each dtype and operation") { check_ranks("child: a rank
 TEST_CASE("child: a rank of other collectives" * doctest::skip()) {
   const Rank rank;
   const Type type = type_of<float>(ncclFloat32);
-  const auto& own = kValues[static_cast<size_t>(rank.rank)];
   rank.fill(type);
   CHECK(ncclReduceScatter(rank.from, rank.to, 3, type.type, ncclSum, rank.comm, rank.stream) == ncclSuccess);
   CHECK(rank.results(type, 3) == (rank.rank == 0 ? std::vector<double>{7, 5, 12} : std::vector<double>{6, 10, 7}));
@@ -172,7 +171,6 @@ TEST_CASE("child: a rank of other collectives" * doctest::skip()) {
   CHECK(ncclGroupEnd() == ncclSuccess);
   CHECK(rank.results(type, 2) == std::vector<double>{kValues[static_cast<size_t>(1 - rank.rank)][0],
                                                      kValues[static_cast<size_t>(1 - rank.rank)][1]});
-  CHECK(own.size() == kCount);
 }
 
 TEST_CASE("other collectives") { check_ranks("child: a rank of other collectives"); }

@@ -314,6 +314,23 @@ TEST_CASE("the default stream waits for streams that do not refuse this, so it c
   cudaGetLastError();
 }
 
+TEST_CASE("a recording that ends before it waits for a stream that joined it fails") {
+  const cudaStream_t other = make_stream();
+  CHECK(write(other, allocate()) == cudaSuccess);  // work before the recording does not count
+  Recording recording;
+  CHECK(cudaStreamWaitEvent(other, record(recording.stream), 0) == cudaSuccess);
+  SUBCASE("without work") { CHECK(recording.end() == cudaSuccess); }
+  SUBCASE("with work") {
+    CHECK(write(other, recording.memory) == cudaSuccess);
+    CHECK(recording.end() == cudaErrorStreamCaptureUnjoined);
+    CHECK(recording.graph == nullptr);
+  }
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+  CHECK(cudaStreamIsCapturing(other, &status) == cudaSuccess);
+  CHECK(status == cudaStreamCaptureStatusNone);
+  cudaGetLastError();
+}
+
 TEST_CASE("a stream joins a recording by an event") {
   Recording recording;
   const cudaStream_t other = make_stream();
