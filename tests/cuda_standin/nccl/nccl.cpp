@@ -27,7 +27,7 @@ using namespace tenon::standin;
 
 namespace {
 
-constexpr size_t kRoom = size_t{256} << 20;  // bytes of each rank; the kernel provides memory as it is used
+constexpr size_t kCapacity = size_t{256} << 20;  // bytes of each rank; the kernel provides memory as it is used
 constexpr size_t kPage = 4096;
 constexpr std::chrono::seconds kLimit(120);
 
@@ -53,9 +53,9 @@ size_t size_of(ncclDataType_t type) {
 struct ncclComm {
   int rank, size;
   Shared* shared;
-  char* rooms;
+  char* buffers;
 
-  char* room(int of) const { return rooms + static_cast<size_t>(of) * kRoom; }
+  char* buffer(int of) const { return buffers + static_cast<size_t>(of) * kCapacity; }
 
   // Returns false if another rank does not arrive.
   bool wait_for_all() const {
@@ -97,7 +97,7 @@ uint16_t to_bfloat16(float number) {
 template <class Stored, class Number, class Load, class Store>
 void reduce_as(ncclRedOp_t op, const ncclComm& comm, size_t first, size_t count, void* to, Load load, Store store) {
   for (size_t i = 0; i < count; ++i) {
-    const auto element = [&](int rank) { return load(reinterpret_cast<const Stored*>(comm.room(rank))[first + i]); };
+    const auto element = [&](int rank) { return load(reinterpret_cast<const Stored*>(comm.buffer(rank))[first + i]); };
     Number sum = element(0);
     for (int rank = 1; rank < comm.size; ++rank) {
       const Number value = element(rank);
@@ -127,8 +127,7 @@ void reduce(ncclDataType_t type, ncclRedOp_t op, const ncclComm& comm, size_t fi
     case ncclInt32: return reduce_as<int32_t>(op, comm, first, count, to);
     case ncclUint8: return reduce_as<uint8_t>(op, comm, first, count, to);
     case ncclInt8: return reduce_as<int8_t>(op, comm, first, count, to);
-    case ncclBfloat16:
-      return reduce_as<uint16_t, float>(op, comm, first, count, to, from_bfloat16, to_bfloat16);
+    case ncclBfloat16: return reduce_as<uint16_t, float>(op, comm, first, count, to, from_bfloat16, to_bfloat16);
     case ncclFloat16:
       return reduce_as<_Float16, float>(
           op, comm, first, count, to, [](_Float16 value) { return static_cast<float>(value); },
@@ -157,11 +156,11 @@ ncclResult_t check(cudaError_t error) { return error == cudaSuccess ? ncclSucces
 ncclResult_t exchange(ncclComm* comm, cudaStream_t stream, const char* name, const void* from, size_t bytes, void* to,
                       size_t to_bytes, std::function<void()> receive) {
   const auto run = [=] {
-    if (bytes > kRoom) {
+    if (bytes > kCapacity) {
       report(std::string(name) + ": " + std::to_string(bytes) + " bytes are too many for the stand-in");
       return ncclInvalidArgument;
     }
-    if (from) std::memcpy(comm->room(comm->rank), host_address(from), bytes);
+    if (from) std::memcpy(comm->buffer(comm->rank), host_address(from), bytes);
     if (!comm->wait_for_all()) return ncclRemoteError;
     receive();
     if (!comm->wait_for_all()) return ncclRemoteError;
@@ -183,27 +182,28 @@ ncclResult_t run_transfers() {
   struct Place {
     size_t offset, bytes;
   };
-  auto* const table = reinterpret_cast<Place*>(comm.room(comm.rank));
+  auto* const table = reinterpret_cast<Place*>(comm.buffer(comm.rank));
   std::memset(table, 0, kPage);
   size_t offset = kPage;
   for (const Transfer& transfer : all) {
     if (!transfer.sends) continue;
-    if (offset + transfer.bytes > kRoom) return ncclInvalidArgument;
-    std::memcpy(comm.room(comm.rank) + offset, host_address(transfer.memory), transfer.bytes);
+    if (offset + transfer.bytes > kCapacity) return ncclInvalidArgument;
+    std::memcpy(comm.buffer(comm.rank) + offset, host_address(transfer.memory), transfer.bytes);
     table[transfer.peer] = {offset, transfer.bytes};
     offset += (transfer.bytes + 63) / 64 * 64;
   }
   if (!comm.wait_for_all()) return ncclRemoteError;
   for (const Transfer& transfer : all) {
     if (!transfer.sends) {
-      const char* const room = comm.room(transfer.peer);
-      const Place place = reinterpret_cast<const Place*>(room)[comm.rank];
+      const char* const buffer = comm.buffer(transfer.peer);
+      const Place place = reinterpret_cast<const Place*>(buffer)[comm.rank];
       if (place.bytes != transfer.bytes) {
         comm.shared->is_aborted = 1;
-        report("ncclRecv of " + std::to_string(transfer.bytes) + " bytes, but " + std::to_string(place.bytes) + " were sent");
+        report("ncclRecv of " + std::to_string(transfer.bytes) + " bytes, but " + std::to_string(place.bytes) +
+               " were sent");
         return ncclInvalidUsage;
       }
-      std::memcpy(host_address(transfer.memory), room + place.offset, transfer.bytes);
+      std::memcpy(host_address(transfer.memory), buffer + place.offset, transfer.bytes);
     }
     const char* const name = transfer.sends ? "ncclSend" : "ncclRecv";
     const ncclResult_t result =
@@ -239,7 +239,7 @@ API ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId
     return ncclInvalidArgument;
   }
   const int file = shm_open(id.internal, O_RDWR | O_CREAT, 0600);
-  const size_t bytes = kPage + static_cast<size_t>(size) * kRoom;
+  const size_t bytes = kPage + static_cast<size_t>(size) * kCapacity;
   if (file < 0 || ftruncate(file, static_cast<off_t>(bytes)) != 0) return ncclSystemError;
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
   close(file);
@@ -294,15 +294,14 @@ API ncclResult_t ncclReduce(const void* from, void* to, size_t count, ncclDataTy
 API ncclResult_t ncclReduceScatter(const void* from, void* to, size_t count, ncclDataType_t type, ncclRedOp_t op,
                                    ncclComm_t comm, cudaStream_t stream) {
   const size_t bytes = count * size_of(type);
-  return exchange(comm, stream, "ncclReduceScatter", from, bytes * static_cast<size_t>(comm->size), to, bytes, [=] {
-    reduce(type, op, *comm, count * static_cast<size_t>(comm->rank), count, host_address(to));
-  });
+  return exchange(comm, stream, "ncclReduceScatter", from, bytes * static_cast<size_t>(comm->size), to, bytes,
+                  [=] { reduce(type, op, *comm, count * static_cast<size_t>(comm->rank), count, host_address(to)); });
 }
 API ncclResult_t ncclBroadcast(const void* from, void* to, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
                                cudaStream_t stream) {
   const size_t bytes = count * size_of(type);
   return exchange(comm, stream, "ncclBroadcast", comm->rank == root ? from : nullptr, bytes, to, bytes,
-                  [=] { std::memcpy(host_address(to), comm->room(root), bytes); });
+                  [=] { std::memcpy(host_address(to), comm->buffer(root), bytes); });
 }
 API ncclResult_t ncclBcast(void* memory, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
                            cudaStream_t stream) {
@@ -313,7 +312,7 @@ API ncclResult_t ncclAllGather(const void* from, void* to, size_t count, ncclDat
   const size_t bytes = count * size_of(type);
   return exchange(comm, stream, "ncclAllGather", from, bytes, to, bytes * static_cast<size_t>(comm->size), [=] {
     for (int rank = 0; rank < comm->size; ++rank)
-      std::memcpy(static_cast<char*>(host_address(to)) + bytes * static_cast<size_t>(rank), comm->room(rank), bytes);
+      std::memcpy(static_cast<char*>(host_address(to)) + bytes * static_cast<size_t>(rank), comm->buffer(rank), bytes);
   });
 }
 API ncclResult_t ncclSend(const void* memory, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,

@@ -125,7 +125,8 @@ Recurrent run_recurrent(const Arguments& a, const at::Tensor& input, const std::
 }
 
 std::vector<IValue> recurrent(const Arguments& a) {
-  const Recurrent result = run_recurrent(a, a.tensor("input"), a.at("weight").toTensorVector(), a.tensor("hx"), a.tensor("cx"));
+  const Recurrent result =
+      run_recurrent(a, a.tensor("input"), a.at("weight").toTensorVector(), a.tensor("hx"), a.tensor("cx"));
   return {result.output, result.hidden, result.cells, IValue(), IValue()};
 }
 

@@ -1,4 +1,4 @@
-// Overrides LibTorch's operators of CUDA devices. Their own host code runs first, with kernels that do nothing: it
+// Overrides LibTorch's operators of CUDA devices. LibTorch's host code runs first, with kernels that do nothing: it
 // checks arguments and determinism, allocates results, launches kernels and takes random numbers. Then the CPU computes
 // the results in the same memory.
 #include <ATen/ATen.h>
@@ -30,25 +30,54 @@ using torch::jit::Stack;
 using Names = std::set<std::string>;
 
 // They make views or copies, or only run on the host.
-const Names kReal{"aten::as_strided", "aten::view", "aten::_reshape_alias", "aten::unfold", "aten::set_", "aten::resize_",
-                  "aten::empty", "aten::empty_strided", "aten::record_stream", "aten::_local_scalar_dense",
-                  "aten::is_pinned", "aten::_pin_memory", "aten::is_set_to", "aten::_resize_output_",
-                  "aten::_efficientzerotensor", "aten::view_as_real", "aten::view_as_complex",
-                  "aten::_fused_sdp_choice", "aten::_cudnn_init_dropout_state"};
+const Names kReal{"aten::as_strided",
+                  "aten::view",
+                  "aten::_reshape_alias",
+                  "aten::unfold",
+                  "aten::set_",
+                  "aten::resize_",
+                  "aten::empty",
+                  "aten::empty_strided",
+                  "aten::record_stream",
+                  "aten::_local_scalar_dense",
+                  "aten::is_pinned",
+                  "aten::_pin_memory",
+                  "aten::is_set_to",
+                  "aten::_resize_output_",
+                  "aten::_efficientzerotensor",
+                  "aten::view_as_real",
+                  "aten::view_as_complex",
+                  "aten::_fused_sdp_choice",
+                  "aten::_cudnn_init_dropout_state"};
 
 // Their host code reads what kernels have computed, or calls a library that is not there.
-const Names kWithoutHostCode{
-    "aten::nonzero", "aten::nonzero_static", "aten::_unique", "aten::_unique2", "aten::unique_dim",
-    "aten::unique_consecutive", "aten::masked_select", "aten::repeat_interleave", "aten::bincount", "aten::_ctc_loss",
-    "aten::_ctc_loss_backward", "aten::randperm", "aten::multinomial", "aten::_embedding_bag", "aten::convolution",
-    "aten::convolution_backward", "aten::copy_", "aten::_thnn_fused_gru_cell", "aten::_thnn_fused_gru_cell_backward"};
+const Names kWithoutHostCode{"aten::nonzero",
+                             "aten::nonzero_static",
+                             "aten::_unique",
+                             "aten::_unique2",
+                             "aten::unique_dim",
+                             "aten::unique_consecutive",
+                             "aten::masked_select",
+                             "aten::repeat_interleave",
+                             "aten::bincount",
+                             "aten::_ctc_loss",
+                             "aten::_ctc_loss_backward",
+                             "aten::randperm",
+                             "aten::multinomial",
+                             "aten::_embedding_bag",
+                             "aten::convolution",
+                             "aten::convolution_backward",
+                             "aten::copy_",
+                             "aten::_thnn_fused_gru_cell",
+                             "aten::_thnn_fused_gru_cell_backward"};
 
 // They wait for the device, because the size of the result depends on values.
-const Names kWaiting{"aten::nonzero", "aten::masked_select", "aten::_unique", "aten::_unique2", "aten::unique_dim",
-                     "aten::unique_consecutive", "aten::bincount", "aten::repeat_interleave"};
+const Names kWaiting{"aten::nonzero",    "aten::masked_select",      "aten::_unique",  "aten::_unique2",
+                     "aten::unique_dim", "aten::unique_consecutive", "aten::bincount", "aten::repeat_interleave"};
 
 // CUDA returns nothing where the CPU returns what its backward reads, or the reverse: the statistics of an evaluation.
-const Names kDifferentResults{"aten::log_sigmoid_forward", "aten::log_sigmoid_forward.output", "aten::native_batch_norm"};
+const Names kDifferentResults{"aten::log_sigmoid_forward", "aten::log_sigmoid_forward.output",
+                              "aten::native_batch_norm"};
 
 bool runs_host_code(const std::string& name) {
   for (const char* library : {"aten::linalg_", "aten::_linalg", "aten::_fft", "aten::cudnn", "aten::_cudnn"})
@@ -217,7 +246,8 @@ class Call final {
   // As in LibTorch's kernels, the operator runs on the device of the first tensor, or on the one that it names.
   std::optional<c10::Device> find_device() const {
     for (const IValue& argument : arguments_) {
-      if (argument.isDevice() && argument.toDevice().is_cuda() && argument.toDevice().has_index()) return argument.toDevice();
+      if (argument.isDevice() && argument.toDevice().is_cuda() && argument.toDevice().has_index())
+        return argument.toDevice();
       for (const at::Tensor& tensor : tensors_of(argument))
         if (tensor.defined() && tensor.is_cuda()) return tensor.device();
     }
@@ -377,8 +407,8 @@ void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack)
   Call(op, keys, *stack).run();
 }
 
-// Autocast of recurrent layers, which LibTorch casts to half precision in every case. LibTorch's copies the weights into
-// a buffer that cuDNN lays out.
+// Autocast of recurrent layers, which LibTorch casts to half precision in every case. LibTorch's copies the weights
+// into a buffer that cuDNN lays out.
 void cast_recurrent(const c10::OperatorHandle& op, c10::DispatchKeySet, Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCUDA);
   for (size_t i = stack->size() - op.schema().arguments().size(); i < stack->size(); ++i)
@@ -406,7 +436,8 @@ TORCH_LIBRARY_IMPL(aten, CUDA, library) {
     if (!name.name.starts_with("aten::") || kReal.contains(name.name)) continue;
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) continue;
-    const bool is_composite = name.name == "aten::convolution" || name.name == "aten::convolution_backward" || name.name == "aten::copy_";
+    const bool is_composite =
+        name.name == "aten::convolution" || name.name == "aten::convolution_backward" || name.name == "aten::copy_";
     if (!op->hasKernelForDispatchKey(c10::DispatchKey::CUDA) && !is_composite) continue;
     if (op->hasComputedKernelForDispatchKey(c10::DispatchKey::CUDA))
       real_kernels().emplace(c10::toString(name), op->getComputedKernelForDispatchKey(c10::DispatchKey::CUDA));

@@ -44,7 +44,8 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaStream_t stream, 
       *contents = hash();
     };
     work.complete = [=] {
-      if (hash() != *contents) report(std::string(name) + ": the host has changed pinned memory before the device has copied it");
+      if (hash() != *contents)
+        report(std::string(name) + ": the host has changed pinned memory before the device has copied it");
     };
   }
   const bool blocks = (is_host(to) && !is_pinned(to)) || (is_host(from) && !is_pinned(from));
@@ -142,10 +143,13 @@ API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, s
   char* const target = static_cast<char*>(host_address(to));
   const char* const source = static_cast<const char*>(host_address(from));
   const size_t bytes = height == 0 ? 0 : std::max(to_pitch, from_pitch) * (height - 1) + width;
-  return submit(stream, Work{"cudaMemcpy2DAsync", accesses_of(to, from, bytes), [=] {
+  return submit(stream, Work{"cudaMemcpy2DAsync",
+                             accesses_of(to, from, bytes),
+                             [=] {
                                for (size_t i = 0; i < height; ++i)
                                  std::memcpy(target + i * to_pitch, source + i * from_pitch, width);
-                             }, {}});
+                             },
+                             {}});
 }
 
 API cudaError_t cudaMemcpyToSymbol(const void*, const void*, size_t, size_t, cudaMemcpyKind) { return cudaSuccess; }

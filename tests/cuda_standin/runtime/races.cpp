@@ -45,7 +45,8 @@ std::string Races::add(const void* stream, const Clock& clock, const std::string
     for (auto range = ranges_.lower_bound(begin); range != ranges_.end() && range->first < end; ++range) {
       if (range->first > next) {
         Range fresh{range->first, {}, {}};
-        ranges_.emplace(next, fresh).first->second.reads = access.is_written ? std::vector<Stamp>{} : std::vector{stamp};
+        ranges_.emplace(next, fresh).first->second.reads =
+            access.is_written ? std::vector<Stamp>{} : std::vector{stamp};
         if (access.is_written) ranges_[next].write = stamp;
       }
       Range& known = range->second;

@@ -22,7 +22,7 @@ namespace {
 thread_local int shadows = 0;
 thread_local cudaStreamCaptureMode thread_mode = cudaStreamCaptureModeGlobal;
 thread_local std::set<Capture*> begun_captures;  // recordings that this thread has begun
-std::set<Capture*> captures;                   // of all threads
+std::set<Capture*> captures;                     // of all threads
 unsigned long long capture_ids = 0;
 int64_t submitted = 0;
 Clock host_clock;  // what the host has waited for
@@ -72,7 +72,8 @@ cudaError_t run(CUstream_st& stream, Work work) {
   join(stream.clock, host_clock);
   const uint64_t number = ++stream.clock[&stream];
   for (const Access& access : work.accesses)
-    if (const auto device = device_of(access.begin); device && *device != stream.device && !work.name.starts_with("cudaMemcpy")) {
+    if (const auto device = device_of(access.begin);
+        device && *device != stream.device && !work.name.starts_with("cudaMemcpy")) {
       report(work.name + ": runs on device " + std::to_string(stream.device) + ", but accesses memory of device " +
              std::to_string(*device));
       device_failure = cudaErrorIllegalAddress;
