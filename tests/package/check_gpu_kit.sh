@@ -25,7 +25,7 @@ kit=$work/moved
 
 # An almost empty environment. TENON_LIBTORCH stands for the package torch, which python3 need not have.
 variables=(PATH="$work/programs:$PATH" HOME="$work/home" TENON_LIBTORCH="$libtorch")
-if [ "${3:-}" = all ]; then variables=("${variables[@]:0:2}" PYTHONPATH="${PYTHONPATH:-}"); fi
+if [ "${3:-}" = all ]; then variables=("${variables[@]:0:2}" PYTHONPATH="${PYTHONPATH:-}" PYTHONDONTWRITEBYTECODE=1); fi
 run() {
   (cd "$work/home" && env -i "${variables[@]}" "$kit/gpu" "$@")
 }
