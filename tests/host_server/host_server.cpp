@@ -51,10 +51,10 @@ int run(Request& request) {
   for (int target = 0; target < 3; ++target) dup2(request.files[static_cast<size_t>(target)], target);
   close_range(3, ~0U, 0);
   prctl(PR_SET_NAME, "host");
-  static std::vector<char*> variables, arguments;
-  variables = pointers_to(request.environment);
+  // Not destroyed, because destructors of libraries read the environment.
+  static auto& variables = *new std::vector(pointers_to(request.environment));
+  static auto& arguments = *new std::vector(pointers_to(request.arguments));
   environ = variables.data();
-  arguments = pointers_to(request.arguments);
   program_invocation_name = arguments[0];
   const char* const slash = std::strrchr(arguments[0], '/');
   program_invocation_short_name = const_cast<char*>(slash ? slash + 1 : arguments[0]);
@@ -65,7 +65,7 @@ int run(Request& request) {
 int handle(int connection) {
   signal(SIGCHLD, SIG_DFL);
   setpgid(0, 0);
-  static Request request;
+  static auto& request = *new Request;
   if (!receive(connection, request)) _exit(1);
   const pid_t child = fork();
   if (child < 0) fail("fork");
