@@ -81,6 +81,7 @@ class Profiler {
     for (const ModuleProfile& module : list_modules(training_.model.tensors())) add(module, total);
     for (const at::Tensor& field : make_batch_tensors(/*trains=*/true).host_fields)
       profile.batch_bytes += static_cast<int64_t>(field.nbytes());
+    measure_saved_for_backward();  // excludes one-time initialisation, such as the workspace of cuBLAS
     profile.saved_bytes = measure_saved_for_backward();
     const Memory first = measure_step();
     const Memory second = measure_step();
