@@ -33,8 +33,10 @@ void describe_exception(const std::exception_ptr& escaped) {
     std::rethrow_exception(escaped);
   } catch (const std::exception& error) {
     const Failure failure = describe_failure(error);
+    // LibTorch releases memory of a device with calls that throw in destructors if the device has failed.
     if (failure.exit_code == static_cast<int>(support::ErrorKind::out_of_memory) ||
-        failure.exit_code == static_cast<int>(support::ErrorKind::system)) {
+        failure.exit_code == static_cast<int>(support::ErrorKind::system) ||
+        failure.exit_code == static_cast<int>(support::ErrorKind::device)) {
       print_error(failure.message);
       support::end_process(failure.exit_code);
     }
