@@ -44,18 +44,20 @@ void Readback::post(const std::vector<at::Tensor>& tensors, Reader reader) {
   if (device_.is_cpu()) {
     pending.values.reserve(tensors.size());
     for (const at::Tensor& tensor : tensors) read_elements(tensor, pending.values);
-  } else {
-    const at::NoGradGuard no_grad;
-    std::vector<at::Tensor> values;
-    for (const at::Tensor& tensor : tensors) values.push_back(tensor.detach().reshape({-1}).to(device_, at::kDouble));
-    const at::Tensor together = at::cat(values);
-    pending.count = together.numel();
-    pending.pinned = pinned_.take(static_cast<int64_t>(together.nbytes()));
-    view_as(pending.pinned, {pending.count}, at::kDouble).copy_(together, /*non_blocking=*/true);
-    pending.arrival = std::make_unique<c10::Event>(device_.type());
-    pending.arrival->record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
+    pending_.push_back(std::move(pending));
+    return;
   }
-  pending_.push_back(std::move(pending));
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> values;
+  for (const at::Tensor& tensor : tensors) values.push_back(tensor.detach().reshape({-1}).to(device_, at::kDouble));
+  const at::Tensor together = at::cat(values);
+  pending.count = together.numel();
+  pending.pinned = pinned_.take(static_cast<int64_t>(together.nbytes()));
+  // If the device fails in the copy, the memory must stay allocated, see PinnedMemory.
+  Pending& posted = pending_.emplace_back(std::move(pending));
+  view_as(posted.pinned, {posted.count}, at::kDouble).copy_(together, /*non_blocking=*/true);
+  posted.arrival = std::make_unique<c10::Event>(device_.type());
+  posted.arrival->record(c10::impl::VirtualGuardImpl(device_.type()).getStream(device_));
 }
 
 bool Readback::has_come(size_t index) const {
