@@ -39,15 +39,12 @@ class CancellableGraph final : public at::cuda::CUDAGraph {
     // Later allocations must not use the memory of the recording.
     ignore_errors([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, mempool_id_); });
     ignore_errors([&] { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, mempool_id_); });
+    at::Generator generator = at::globalContext().defaultGenerator(c10::Device(c10::kCUDA, capture_dev_));
     // The destructor would throw for a generator that has not been registered.
-    for (const auto& [state, increment] : captured_generator_states_)
-      ignore_errors([&, &registered = state] { registered->unregister_graph(this); });
+    ignore_errors([&] { at::check_generator<at::CUDAGeneratorImpl>(generator)->unregister_graph(this); });
     captured_generator_states_.clear();
     // The generator believes that it is being recorded. Its clone has the same seed and offset, and does not.
-    ignore_errors([&] {
-      at::Generator generator = at::globalContext().defaultGenerator(c10::Device(c10::kCUDA, capture_dev_));
-      generator.graphsafe_set_state(generator.clone());
-    });
+    ignore_errors([&] { generator.graphsafe_set_state(generator.clone()); });
     (void)cudaGetLastError();  // clears the error, which a later call would report
   }
 

@@ -39,10 +39,7 @@ void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<co
   const auto write = [this](const artifacts::CheckpointContents& with_tensors) {
     training_.wait();
     model_.wait();
-    std::filesystem::path written = store_.write(with_tensors);
-    training_.release();
-    model_.release();
-    return written;
+    return store_.write(with_tensors);
   };
   if (asynchronous_)
     writing_ = std::async(std::launch::async, [write, contents = std::move(contents)] {
@@ -51,15 +48,23 @@ void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<co
     });
   else
     last_ = write(contents);
+  if (!asynchronous_) release();
 }
 
 void CheckpointWriter::check() {
   using namespace std::chrono_literals;
-  if (writing_.valid() && writing_.wait_for(0s) == std::future_status::ready) last_ = writing_.get();
+  if (writing_.valid() && writing_.wait_for(0s) == std::future_status::ready) finish();
 }
 
 void CheckpointWriter::finish() {
-  if (writing_.valid()) last_ = writing_.get();
+  if (!writing_.valid()) return;
+  last_ = writing_.get();
+  release();
+}
+
+void CheckpointWriter::release() {
+  training_.release();
+  model_.release();
 }
 
 void CheckpointWriter::finish_failed() {

@@ -40,6 +40,8 @@ class CheckpointWriter {
   const std::filesystem::path& last() const { return last_; }  // last complete checkpoint; empty: none yet
 
  private:
+  void release();
+
   artifacts::CheckpointStore store_;
   bool asynchronous_;
   // The tensors of the current or previous write. A synchronous writer does not copy tensors in host memory: no thread

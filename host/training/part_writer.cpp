@@ -62,8 +62,6 @@ void PartWriter::save(int64_t step, std::span<const plugins::NamedTensor> model,
     };
     if (has_model_) write_part(artifacts::name_model_part(rank_, ranks_), model_views_);
     write_part(artifacts::name_training_part(rank_), training_views_);
-    training_.release();
-    model_.release();
   };
   if (asynchronous_)
     writing_ = std::async(std::launch::async, write);
@@ -73,11 +71,14 @@ void PartWriter::save(int64_t step, std::span<const plugins::NamedTensor> model,
 
 void PartWriter::check() {
   using namespace std::chrono_literals;
-  if (writing_.valid() && writing_.wait_for(0s) == std::future_status::ready) writing_.get();
+  if (writing_.valid() && writing_.wait_for(0s) == std::future_status::ready) finish();
 }
 
 void PartWriter::finish() {
-  if (writing_.valid()) writing_.get();
+  if (!writing_.valid()) return;
+  writing_.get();
+  training_.release();
+  model_.release();
 }
 
 }  // namespace tenon::host

@@ -30,8 +30,9 @@ HostCopies::~HostCopies() {
 
 void HostCopies::release() {
   if (device_.is_cpu() || keep_if_device_failed()) return;
-  wait();
   copies_.clear();
+  submit();
+  wait();  // so that the allocator finds its events complete
   // Nothing if LibTorch does not cache the pinned memory of this device.
   auto* const allocator =
       dynamic_cast<at::HostAllocator*>(at::globalContext().getPinnedMemoryAllocator(device_.type()));

@@ -32,7 +32,9 @@ class HostCopies final {
   void wait();
 
   // Returns pinned memory to the system, which no other program could use: that of the copies, and what LibTorch has
-  // cached. Invalidates the copies of tensors on a device. Call it after wait(), on any thread.
+  // cached. Invalidates the copies of tensors on a device. Call it after wait(), on the thread that calls add():
+  // LibTorch records events on the stream that has copied, which must not be in the recording of a graph. Waits for the
+  // device.
   void release();
 
  private:

@@ -50,6 +50,13 @@ std::set<CUstream_st*>& streams() {
   return *made;
 }
 
+bool is_complete(const Clock& clock) {
+  return std::ranges::all_of(clock, [](const auto& entry) {
+    const auto known = host_clock.find(entry.first);
+    return known != host_clock.end() && known->second >= entry.second;
+  });
+}
+
 // The host now sees the results of the work up to the clock.
 void complete(const Clock& clock) {
   join(host_clock, clock);
@@ -353,7 +360,7 @@ API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return cudaEventRecordWithFlags(event, stream, 0);
 }
 
-// The device is busy at the first query.
+// The device is busy at the first query, unless the host has waited for this work already.
 API cudaError_t cudaEventQuery(cudaEvent_t event) {
   const std::lock_guard lock(mutex);
   if (const cudaError_t error = check_call("cudaEventQuery")) return error;
@@ -362,7 +369,7 @@ API cudaError_t cudaEventQuery(cudaEvent_t event) {
     return fail(cudaErrorCapturedEvent, "cudaEventQuery");
   }
   if (!event->is_recorded) return cudaSuccess;
-  if (event->queries++ == 0) return fail(cudaErrorNotReady, "cudaEventQuery");
+  if (event->queries++ == 0 && !is_complete(event->clock)) return fail(cudaErrorNotReady, "cudaEventQuery");
   complete(event->clock);
   return cudaSuccess;
 }

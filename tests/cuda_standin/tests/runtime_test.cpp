@@ -209,17 +209,27 @@ TEST_CASE("the host must not change pinned memory before the device has copied i
   check_silent(run([&] { cudaStreamSynchronize(stream); }));
 }
 
-TEST_CASE("an event is not ready at its first query") {
+TEST_CASE("an event is not ready at its first query, unless the host has waited for the work before it") {
   const cudaStream_t stream = make_stream();
+  void* memory = nullptr;
+  CHECK(cudaMalloc(&memory, 4) == cudaSuccess);
+  const auto submit = [&] { CHECK(cudaMemsetAsync(memory, 0, 4, stream) == cudaSuccess); };
+  submit();
   const cudaEvent_t event = record(stream);
   CHECK(cudaEventQuery(event) == cudaErrorNotReady);
   CHECK(cudaGetLastError() == cudaErrorNotReady);
   CHECK(cudaEventQuery(event) == cudaSuccess);
+  submit();
   CHECK(cudaEventRecord(event, stream) == cudaSuccess);
   CHECK(cudaEventQuery(event) == cudaErrorNotReady);
   CHECK(cudaEventRecord(event, stream) == cudaSuccess);
   CHECK(cudaEventSynchronize(event) == cudaSuccess);
   CHECK(cudaEventQuery(event) == cudaSuccess);
+  submit();
+  CHECK(cudaEventRecord(event, stream) == cudaSuccess);
+  CHECK(cudaStreamSynchronize(stream) == cudaSuccess);
+  CHECK(cudaEventQuery(event) == cudaSuccess);
+  CHECK(cudaFree(memory) == cudaSuccess);
   cudaGetLastError();
 }
 
