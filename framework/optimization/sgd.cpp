@@ -2,6 +2,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "framework/optimization/update_rule.h"
+#include "framework/support/tensor_lists.h"
 
 namespace tenon::optimization {
 namespace {
@@ -58,11 +59,25 @@ class Sgd final : public UpdateRule {
 
   void call_kernel(at::TensorList tensors, at::TensorList gradients, at::TensorList buffers, const UpdateRates& rates,
                    Momentum momentum, const at::Tensor& skip) {
+    // LibTorch 2.11 skips most elements of 16-bit tensors on the CPU (github.com/pytorch/pytorch/issues/191763).
+    if (tensors.front().is_cpu() && tensors.front().element_size() == 2) {
+      const std::vector<at::Tensor> wide = floats_of(tensors), wide_buffers = floats_of(buffers);
+      call_kernel(wide, floats_of(gradients), wide_buffers, rates, momentum, skip);
+      support::copy_values(tensors.vec(), wide);
+      support::copy_values(buffers.vec(), wide_buffers);
+      return;
+    }
     const double kept = plan_.momentum == 0 ? 0 : rates.momentum.value_or(plan_.momentum);
     at::_fused_sgd_(tensors, gradients, buffers, rates.weight_decay, kept, rates.learning_rate, plan_.dampening,
                     plan_.nesterov, /*maximize=*/false,
                     /*is_first_step=*/momentum == Momentum::begins, /*grad_scale=*/{},
                     skip.defined() ? std::optional(skip) : std::nullopt);
+  }
+
+  static std::vector<at::Tensor> floats_of(at::TensorList tensors) {
+    std::vector<at::Tensor> floats;
+    for (const at::Tensor& tensor : tensors) floats.push_back(tensor.to(at::kFloat));
+    return floats;
   }
 
   config::SgdPlan plan_;

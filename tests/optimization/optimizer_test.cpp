@@ -275,6 +275,22 @@ TEST_CASE("sgd keeps a momentum buffer that starts as the first gradient") {
   CHECK(at::equal(state_by_name(*momentum).at("p0.momentum_buffer"), gradient(0, 0, at::kFloat)));
 }
 
+TEST_CASE("sgd updates every element of a 16-bit parameter") {
+  for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf})
+    for (const double momentum : {0.0, 0.5}) {
+      // The dtypes represent each result exactly.
+      const at::Tensor step = at::arange(100).remainder(16).to(dtype);
+      const NamedTensor parameter{"p", at::zeros_like(step)};
+      const auto optimizer = Optimizer::make(plan_of(config::SgdPlan{.momentum = momentum}), std::vector{parameter});
+      for (int i = 0; i < 2; ++i) {
+        parameter.tensor.mutable_grad() = step;
+        optimizer->step({1});
+      }
+      CHECK(at::equal(parameter.tensor, step * (momentum == 0 ? -2 : -2.5)));
+      if (momentum != 0) CHECK(at::equal(state_by_name(*optimizer).at("p.momentum_buffer"), step * 1.5));
+    }
+}
+
 TEST_CASE("the returned state is the one that the next step uses") {
   const std::vector<NamedTensor> parameters = make_parameters(at::kFloat);
   const auto optimizer = Optimizer::make(kMomentum, parameters);
