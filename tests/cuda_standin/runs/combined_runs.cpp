@@ -1,0 +1,230 @@
+// Trains with combinations of bundled components and keys of the run file on a device, and compares with the CPU.
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "framework/support/error.h"
+#include "tests/cuda/find_device.h"
+#include "tests/cuda_standin/runs/combinations.h"
+
+namespace tenon::standin {
+namespace {
+
+const bool kHasOneThread = (at::set_num_threads(1), true);
+
+// Limits are so many standard deviations of errors that add up independently.
+constexpr double kDeviations = 4;
+// Float32 rounds in each addition of a sum. 16-bit operators round their results only.
+constexpr double kTermsOfSum = 4096;
+
+struct Tensors : std::map<std::string, at::Tensor> {
+  // The 2-norm of the difference of all floating tensors.
+  double distance(const Tensors& other) const {
+    double sum = 0;
+    for (const auto& [name, tensor] : *this)
+      if (tensor.is_floating_point())
+        sum += (tensor.to(at::kDouble) - other.at(name).to(at::kDouble)).square().sum().item<double>();
+    return std::sqrt(sum);
+  }
+  double norm() const {
+    double sum = 0;
+    for (const auto& [name, tensor] : *this)
+      if (tensor.is_floating_point()) sum += tensor.to(at::kDouble).square().sum().item<double>();
+    return std::sqrt(sum);
+  }
+};
+
+struct Trained {
+  Tensors before, after;
+  size_t parameters = 0;  // tensors
+  std::vector<pipeline::RecordedLine> lines;
+  int64_t replays = 0;
+};
+
+Trained train(pipeline::Setup setup, const support::ComputeDevice& device) {
+  setup.device = device;
+  pipeline::BuiltRun run(setup);
+  Trained trained;
+  for (const plugins::NamedTensor& named : run.training->model.tensors()) {
+    trained.before[named.name] = named.tensor.detach().cpu().clone();
+    trained.parameters += named.trainable;
+  }
+  trained.replays = run.train().state.graph_replays;
+  trained.lines = run.recorder.lines;
+  for (const auto& [name, tensor] : run.recorder.weights) {
+    CHECK(tensor.device().is_cuda() == device.is_cuda());
+    trained.after[name] = tensor.cpu();
+  }
+  return trained;
+}
+
+bool has(const Combination& combination, Factor factor, const char* text) {
+  return value_of(combination, factor).find(text) != std::string::npos;
+}
+
+// The unit roundoff of the computed numbers. The stand-in computes "tf32" in float32.
+double roundoff_of(const Combination& combination) {
+  if (has(combination, kPrecision, "bf16")) return std::ldexp(1, -8);
+  return std::ldexp(1, has(combination, kPrecision, "fp16") ? -11 : -24);
+}
+
+// Whether a metric changes little if predictions do. Others count or sort predictions, or, as r2, divide by small
+// numbers.
+bool is_continuous(const std::string& metric) {
+  for (const char* const word : {"loss", "perplexity", "mae", "rmse", "learning_rate"})
+    if (metric.find(word) != std::string::npos) return true;
+  return false;
+}
+
+// Metrics that count or sort predictions change if two of those are nearly equal. That is rare in float32.
+struct Counted {
+  int64_t compared = 0, different = 0;
+};
+
+// Compares a run on a device with one in float32 on the CPU.
+void check_alike(const Combination& combination, const Trained& on_device, const Trained& on_cpu, Counted& counted) {
+  const double roundoff = roundoff_of(combination);
+  const bool is_float = roundoff < 1e-6;
+  // Forward rounds each product with a parameter, and its input. Backward does so twice: for both gradients.
+  const double roundings = 2 * static_cast<double>(on_cpu.parameters) * (is_float ? kTermsOfSum : 1);
+  const double limit = kDeviations * roundoff * std::sqrt(roundings);
+  // How far the weights may differ, relative to their update. SGD's update has the error of the gradients. The other
+  // optimizers divide by the size of gradients, so small ones, even those that are 0 but for rounding, change the
+  // weights as much as large ones. An update that is missing or doubled differs by 1.
+  const double relative = has(combination, kOptimizer, "sgd") ? std::min(0.5, std::sqrt(3) * limit) : 0.5;
+  const double update = on_cpu.after.distance(on_cpu.before), distance = on_device.after.distance(on_cpu.after);
+  const double rounded = has(combination, kPrecision, "bf16_true") ? kSteps * roundoff * on_cpu.after.norm() : 0;
+  CHECK(update > 0);
+  CHECK(distance <= relative * update + rounded);
+
+  std::map<std::string, std::pair<double, double>> ranges;  // without NaN
+  for (const pipeline::RecordedLine& line : on_cpu.lines)
+    for (const auto& [name, value] : line.metrics) {
+      if (std::isnan(value)) continue;
+      auto& [smallest, largest] = ranges.try_emplace(name, value, value).first->second;
+      smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
+    }
+  REQUIRE(on_device.lines.size() == on_cpu.lines.size());
+  for (size_t i = 0; i < on_cpu.lines.size(); ++i) {
+    const pipeline::RecordedLine &line = on_device.lines[i], &expected = on_cpu.lines[i];
+    CHECK(line.step == expected.step);
+    for (const auto& [key, value] : expected.metrics) {
+      const std::string& name = key;
+      if (name.find("gradient_norm") != std::string::npos) continue;  // before clipping; missing in skipped steps
+      CAPTURE(name);
+      CAPTURE(expected.step);
+      const double found = line.at(name), difference = std::abs(found - value);
+      if (!is_continuous(name)) {
+        if (!is_float) continue;
+        ++counted.compared;
+        if (!(difference <= limit) && !(std::isnan(found) && std::isnan(value))) ++counted.different;
+        continue;
+      }
+      // The loss of other weights differs as it does between the weights before and after the update.
+      const auto [smallest, largest] = ranges.at(name);
+      const double allowed =
+          limit * std::max(1.0, std::abs(value)) + kDeviations * distance / update * (largest - smallest);
+      CHECK(difference <= allowed);
+    }
+  }
+}
+
+// The documented reason why the host refuses a run; "": it does not.
+std::string expected_refusal(const Combination& combination, bool uses_graph) {
+  const bool is_ctc = has(combination, kLoss, "ctc");
+  if (uses_graph && has(combination, kCheckpointing, "true"))
+    return "train.cuda_graph: is \"on\", but train.activation_checkpointing is true";
+  if (is_ctc && has(combination, kDeterministic, "true"))
+    return "ctc_loss_backward_gpu does not have a deterministic implementation";
+  return uses_graph && is_ctc ? "train.cuda_graph: is \"on\", but a batch cannot be replayed: " : "";
+}
+
+std::optional<Trained> train_on_device(const Combination& combination, bool uses_graph,
+                                       const support::ComputeDevice& device) {
+  const std::string refusal = expected_refusal(combination, uses_graph);
+  std::string message;
+  try {
+    const std::string graph = uses_graph ? "cuda_graph='on'" : "cuda_graph='off'";
+    Trained trained = train(setup_of(combination, value_of(combination, kPrecision), graph), device);
+    CHECK(refusal == "");
+    CHECK((trained.replays > 0) == uses_graph);
+    return trained;
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  CHECK_MESSAGE((!refusal.empty() && message.find(refusal) != std::string::npos), message);
+  return std::nullopt;
+}
+
+void check(const Combination& combination, const support::ComputeDevice& device, Counted& counted) {
+  const std::string description = describe(combination);
+  CAPTURE(description);
+  const auto usual = train_on_device(combination, false, device);
+  if (usual) {
+    // A loss scale skips steps, which float32 does not.
+    const bool has_scale = has(combination, kPrecision, "fp16");
+    check_alike(
+        combination, *usual,
+        train(setup_of(combination, has_scale ? "precision='fp16'" : "precision='fp32'", "cuda_graph='off'"), {}),
+        counted);
+  }
+  if (!has(combination, kGraph, "on")) return;
+  const auto replayed = train_on_device(combination, true, device);
+  if (!replayed || !usual) return;
+  for (const auto& [key, tensor] : replayed->after) {
+    const std::string& name = key;
+    CAPTURE(name);
+    CHECK(torch::equal(tensor, usual->after.at(name)));
+  }
+}
+
+// Checks the part I of N, if TENON_PART is "I/N", from 1.
+void check_all(const std::vector<Combination>& combinations) {
+  const auto device = tests::find_device();
+  if (!device) return;
+  unsigned part = 1, parts = 1;
+  if (const char* const text = std::getenv("TENON_PART")) REQUIRE(std::sscanf(text, "%u/%u", &part, &parts) == 2);
+  REQUIRE((part > 0 && part <= parts));
+  Counted counted;
+  int64_t checked = 0;
+  for (size_t i = part - 1; i < combinations.size(); i += parts, ++checked) check(combinations[i], *device, counted);
+  MESSAGE(checked << " combinations; " << counted.different << " of " << counted.compared
+                  << " metrics that count predictions differ");
+  CHECK(counted.compared > 0);
+  CHECK(20 * counted.different <= counted.compared);
+}
+
+}  // namespace
+
+TEST_CASE("combinations learn the same on a device as on the CPU") { check_all(cover_pairs(factors(), 1)); }
+
+// Each model with each loss and precision, with and without deterministic operators, and with other values at random.
+TEST_CASE("all combinations of models, losses and precisions learn the same" * doctest::test_suite("soak") *
+          doctest::skip()) {
+  std::mt19937 random(1);
+  std::vector<Combination> all;
+  for (int model = 0; model < factors().sizes[kModel]; ++model)
+    for (int loss = 0; loss < factors().sizes[kLoss]; ++loss)
+      for (int precision = 0; precision < factors().sizes[kPrecision]; ++precision)
+        for (int deterministic = 0; deterministic < 2; ++deterministic) {
+          if (!factors().fits(kModel, model, kLoss, loss) || !factors().fits(kModel, model, kPrecision, precision))
+            continue;
+          Combination combination(kFactorCount, -1);
+          combination[kModel] = model;
+          combination[kLoss] = loss;
+          combination[kPrecision] = precision;
+          combination[kDeterministic] = deterministic;
+          combination[kGraph] = 0;  // "on", which is compared with "off"
+          REQUIRE(complete(factors(), combination, random, [](const Combination&, int, int) { return 0; }));
+          all.push_back(combination);
+        }
+  check_all(all);
+}
+
+}  // namespace tenon::standin
