@@ -25,6 +25,7 @@
 #include <set>
 #include <utility>
 
+#include "tests/cuda/float_sgd.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/ranks/one_rank_backend.h"
 
@@ -431,7 +432,9 @@ void redispatch(const c10::OperatorHandle& op, torch::jit::Stack& stack) {
     result_dtype = arguments[3].toScalarType();
     arguments[3] = arguments[0].toTensor().scalar_type();
   }
+  const auto copies = tests::use_float_sgd(op, stack);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+  for (const auto& [to, from] : copies) to.copy_(from);
   if (result_dtype) stack.back() = stack.back().toTensor().to(*result_dtype);
 }
 

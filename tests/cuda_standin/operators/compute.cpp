@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 
+#include "tests/cuda/float_sgd.h"
 #include "tests/cuda_standin/standin.h"
 
 namespace tenon::standin {
@@ -179,24 +180,6 @@ std::vector<IValue> log_sigmoid_backward(const Arguments& a) {
   return {a.tensor("grad_output") * input.neg().sigmoid()};
 }
 
-// LibTorch's kernel of the CPU skips most elements of 16-bit tensors.
-std::vector<IValue> fused_sgd(const Arguments& a) {
-  const auto floats_of = [&](const char* name) {
-    std::vector<at::Tensor> floats;
-    for (const at::Tensor& tensor : a.at(name).toTensorVector()) floats.push_back(tensor.to(at::kFloat));
-    return floats;
-  };
-  const char* const names[] = {"self", "grads", "momentum_buffer_list"};
-  const std::vector<at::Tensor> wide[] = {floats_of(names[0]), floats_of(names[1]), floats_of(names[2])};
-  const auto given = [&](const char* name) { return a.has(name) ? std::optional(a.tensor(name)) : std::nullopt; };
-  at::_fused_sgd_(wide[0], wide[1], wide[2], a.at("weight_decay").toDouble(), a.at("momentum").toDouble(),
-                  a.at("lr").toDouble(), a.at("dampening").toDouble(), a.at("nesterov").toBool(),
-                  a.at("maximize").toBool(), a.at("is_first_step").toBool(), given("grad_scale"), given("found_inf"));
-  for (size_t i = 0; i < 3; ++i)
-    for (size_t k = 0; k < wide[i].size(); ++k) a.at(names[i]).toTensorVector()[k].copy_(wide[i][k]);
-  return {};
-}
-
 using Composed = std::function<std::vector<IValue>(const Arguments&)>;
 
 const std::map<std::string, Composed>& composed() {
@@ -213,7 +196,6 @@ const std::map<std::string, Composed>& composed() {
       {"aten::_thnn_fused_gru_cell", gru_cell},
       {"aten::_thnn_fused_gru_cell_backward", gru_cell_backward},
       {"aten::_cudnn_rnn", recurrent},
-      {"aten::_fused_sgd_", fused_sgd},
       {"aten::_cudnn_rnn_backward", recurrent_backward},
       {"aten::_use_cudnn_ctc_loss", [](const Arguments&) { return std::vector<IValue>{false}; }},
       {"aten::_use_miopen_ctc_loss", [](const Arguments&) { return std::vector<IValue>{false}; }},
@@ -254,7 +236,9 @@ void compute(const c10::OperatorHandle& op, Stack& stack) {
     convert({5, 6}, first[2].toTensor().scalar_type());
   if (name == "aten::native_layer_norm_backward" && first[1].toTensor().scalar_type() != at::kDouble)
     convert({3, 4}, first[1].toTensor().scalar_type());
+  const auto copies = tests::use_float_sgd(op, stack);
   op.redispatchBoxed(c10::DispatchKeySet(c10::DispatchKey::CPU), &stack);
+  for (const auto& [to, from] : copies) to.copy_(from);
   if (dtype) stack.back() = stack.back().toTensor().to(*dtype);
 }
 
