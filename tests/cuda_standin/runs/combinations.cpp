@@ -126,7 +126,7 @@ const std::vector<Scored> kMetrics{
 const std::vector<std::string> kTextMetrics{"bleu", "rouge_l"};
 
 // Optimizers that divide by the size of gradients have a smaller learning rate.
-const std::vector<std::string> kOptimizers{"use='sgd',lr=0.05,momentum=0.9",
+const std::vector<std::string> kOptimizers{"use='sgd',lr=0.01,momentum=0.9",
                                            "use='adam',lr=0.001",
                                            "use='adamw',lr=0.001",
                                            "use='rmsprop',lr=0.001",

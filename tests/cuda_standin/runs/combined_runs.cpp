@@ -21,25 +21,22 @@ constexpr double kDeviations = 4;
 constexpr double kTermsOfSum = 4096;
 
 struct Tensors : std::map<std::string, at::Tensor> {
-  // The 2-norm of the difference of all floating tensors.
+  // The 2-norm of the difference of all tensors.
   double distance(const Tensors& other) const {
     double sum = 0;
     for (const auto& [name, tensor] : *this)
-      if (tensor.is_floating_point())
-        sum += (tensor.to(at::kDouble) - other.at(name).to(at::kDouble)).square().sum().item<double>();
+      sum += (tensor.to(at::kDouble) - other.at(name).to(at::kDouble)).square().sum().item<double>();
     return std::sqrt(sum);
   }
   double norm() const {
     double sum = 0;
-    for (const auto& [name, tensor] : *this)
-      if (tensor.is_floating_point()) sum += tensor.to(at::kDouble).square().sum().item<double>();
+    for (const auto& [name, tensor] : *this) sum += tensor.to(at::kDouble).square().sum().item<double>();
     return std::sqrt(sum);
   }
 };
 
 struct Trained {
-  Tensors before, after;
-  size_t parameters = 0;  // tensors
+  Tensors before, after, buffers;  // trained parameters, then and now; all other tensors now
   std::vector<pipeline::RecordedLine> lines;
   int64_t replays = 0;
 };
@@ -49,8 +46,7 @@ Trained train(pipeline::Setup setup, const support::ComputeDevice& device) {
   pipeline::BuiltRun run(setup);
   Trained trained;
   for (const plugins::NamedTensor& named : run.training->model.tensors()) {
-    trained.before[named.name] = named.tensor.detach().cpu().clone();
-    trained.parameters += named.trainable;
+    if (named.trainable) trained.before[named.name] = named.tensor.detach().cpu().clone();
   }
   trained.replays = run.train().state.graph_replays;
   trained.lines = run.recorder.lines;
@@ -58,7 +54,7 @@ Trained train(pipeline::Setup setup, const support::ComputeDevice& device) {
   std::erase_if(trained.lines, [](const auto& line) { return line.kind == pipeline::LineKind::checkpoint; });
   for (const auto& [name, tensor] : run.recorder.weights) {
     CHECK(tensor.device().is_cuda() == device.is_cuda());
-    trained.after[name] = tensor.cpu();
+    (trained.before.contains(name) ? trained.after : trained.buffers)[name] = tensor.cpu();
   }
   return trained;
 }
@@ -91,16 +87,24 @@ void check_alike(const Combination& combination, const Trained& on_device, const
   const double roundoff = roundoff_of(combination);
   const bool is_float = roundoff < 1e-6;
   // Forward rounds each product with a parameter, and its input. Backward does so twice: for both gradients.
-  const double roundings = 2 * static_cast<double>(on_cpu.parameters) * (is_float ? kTermsOfSum : 1);
+  const double roundings = 2 * static_cast<double>(on_cpu.before.size()) * (is_float ? kTermsOfSum : 1);
   const double limit = kDeviations * roundoff * std::sqrt(roundings);
-  // How far the weights may differ, relative to their update. SGD's update has the error of the gradients. The other
-  // optimizers divide by the size of gradients, so small ones, even those that are 0 but for rounding, change the
-  // weights as much as large ones. An update that is missing or doubled differs by 1.
-  const double relative = has(combination, kOptimizer, "sgd") ? std::min(0.5, std::sqrt(3) * limit) : 0.5;
   const double update = on_cpu.after.distance(on_cpu.before), distance = on_device.after.distance(on_cpu.after);
+  const double ratio = update > 0 ? distance / update : 0;
+  CHECK((update > 0 || has(combination, kPrecision, "fp16")));  // the loss scale may skip all steps
   const double rounded = has(combination, kPrecision, "bf16_true") ? kSteps * roundoff * on_cpu.after.norm() : 0;
-  CHECK(update > 0);
-  CHECK(distance <= relative * update + rounded);
+  if (has(combination, kOptimizer, "sgd")) {
+    // The update has the relative error of the gradients.
+    CHECK(distance <= std::min(0.5, std::sqrt(3) * limit) * update + rounded);
+  } else if (update > 0) {
+    // The others divide by the size of gradients, so those that are 0 but for rounding change weights as much as large
+    // ones, with any sign. The share of the expected update in the update is 0 if it is missing, and 2 if it is
+    // doubled.
+    const double made = on_device.after.distance(on_cpu.before);
+    const double share = (made * made + update * update - distance * distance) / (2 * update * update);
+    CHECK(std::abs(share - 1) <= 0.5 + rounded / update);
+  }
+  CHECK(on_device.buffers.distance(on_cpu.buffers) <= std::max(limit, ratio) * on_cpu.buffers.norm());
 
   std::map<std::string, std::pair<double, double>> ranges;  // without NaN
   for (const pipeline::RecordedLine& line : on_cpu.lines)
@@ -129,8 +133,7 @@ void check_alike(const Combination& combination, const Trained& on_device, const
       }
       // The loss of other weights differs as it does between the weights before and after the update.
       const auto [smallest, largest] = ranges.at(name);
-      const double allowed =
-          limit * std::max(1.0, std::abs(value)) + kDeviations * distance / update * (largest - smallest);
+      const double allowed = limit * std::max(1.0, std::abs(value)) + kDeviations * ratio * (largest - smallest);
       CHECK(difference <= allowed);
     }
   }
@@ -178,11 +181,12 @@ void check(const Combination& combination, const support::ComputeDevice& device,
   if (!has(combination, kGraph, "on")) return;
   const auto replayed = train_on_device(combination, true, device);
   if (!replayed || !usual) return;
-  for (const auto& [key, tensor] : replayed->after) {
-    const std::string& name = key;
-    CAPTURE(name);
-    CHECK(torch::equal(tensor, usual->after.at(name)));
-  }
+  for (const auto tensors : {&Trained::after, &Trained::buffers})
+    for (const auto& [key, tensor] : (*replayed).*tensors) {
+      const std::string& name = key;
+      CAPTURE(name);
+      CHECK(torch::equal(tensor, ((*usual).*tensors).at(name)));
+    }
 }
 
 // Parts can run at the same time. `part`: from 1.

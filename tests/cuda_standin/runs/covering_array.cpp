@@ -26,9 +26,9 @@ std::vector<int> shuffled_numbers(int count, std::mt19937& random) {
 
 bool fits_all(const Factors& factors, const Combination& combination, int factor, int value) {
   for (int other = 0; other < static_cast<int>(combination.size()); ++other) {
-    const int its_value = combination[static_cast<size_t>(other)];
-    if (other == factor || its_value < 0) continue;
-    const auto [f, v, g, w] = pair_of(factor, value, other, its_value);
+    const int other_value = combination[static_cast<size_t>(other)];
+    if (other == factor || other_value < 0) continue;
+    const auto [f, v, g, w] = pair_of(factor, value, other, other_value);
     if (!factors.fits(f, v, g, w)) return false;
   }
   return true;
@@ -65,8 +65,8 @@ std::vector<Combination> cover_pairs(const Factors& factors, unsigned seed) {
   const auto count_missing = [&](const Combination& combination, int factor, int value) {
     int pairs = 0;
     for (int other = 0; other < count; ++other) {
-      const int its_value = combination[static_cast<size_t>(other)];
-      if (other != factor && its_value >= 0) pairs += missing.contains(pair_of(factor, value, other, its_value));
+      const int other_value = combination[static_cast<size_t>(other)];
+      if (other != factor && other_value >= 0) pairs += missing.contains(pair_of(factor, value, other, other_value));
     }
     return pairs;
   };
