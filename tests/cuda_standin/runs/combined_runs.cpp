@@ -93,16 +93,15 @@ void check_alike(const Combination& combination, const Trained& on_device, const
   const double ratio = update > 0 ? distance / update : 0;
   CHECK((update > 0 || has(combination, kPrecision, "fp16")));  // the loss scale may skip all steps
   const double rounded = has(combination, kPrecision, "bf16_true") ? kSteps * roundoff * on_cpu.after.norm() : 0;
-  if (has(combination, kOptimizer, "sgd")) {
-    // The update has the relative error of the gradients.
-    CHECK(distance <= std::min(0.5, std::sqrt(3) * limit) * update + rounded);
-  } else if (update > 0) {
-    // The others divide by the size of gradients, so those that are 0 but for rounding change weights as much as large
-    // ones, with any sign. The share of the expected update in the update is 0 if it is missing, and 2 if it is
-    // doubled.
+  // SGD's update has the relative error of the gradients. ReLU passes or stops one whose input is 0 but for rounding: 1
+  // of the 1,024 numbers after the smallest layers changes the gradients by 3 %. The other optimizers divide by the
+  // size of gradients, so those that are 0 but for rounding change weights as much as large ones, with any sign.
+  const double relative = has(combination, kOptimizer, "sgd") ? std::min(0.5, std::sqrt(3) * limit + 0.05) : 0.5;
+  if (update > 0) {
+    // The share of the expected update in the update is 0 if it is missing, and 2 if it is doubled.
     const double made = on_device.after.distance(on_cpu.before);
     const double share = (made * made + update * update - distance * distance) / (2 * update * update);
-    CHECK(std::abs(share - 1) <= 0.5 + rounded / update);
+    CHECK(std::abs(share - 1) <= relative + rounded / update);
   }
   CHECK(on_device.buffers.distance(on_cpu.buffers) <= std::max(limit, ratio) * on_cpu.buffers.norm());
 
@@ -131,9 +130,10 @@ void check_alike(const Combination& combination, const Trained& on_device, const
         if (!(difference <= limit) && !(std::isnan(found) && std::isnan(value))) ++counted.different;
         continue;
       }
-      // The loss of other weights differs as it does between the weights before and after the update.
+      // With other weights, a metric differs by a part of its change in the run, which a missing update changes by all.
       const auto [smallest, largest] = ranges.at(name);
-      const double allowed = limit * std::max(1.0, std::abs(value)) + kDeviations * ratio * (largest - smallest);
+      const double allowed =
+          limit * std::max(1.0, std::abs(value)) + std::max(0.1, kDeviations * ratio) * (largest - smallest);
       CHECK(difference <= allowed);
     }
   }
