@@ -7,7 +7,8 @@ namespace tenon::pipeline {
 
 namespace {
 
-// [bins]. LibTorch's histc has no deterministic implementation on CUDA. bincount has one, and this formula is that of histc.
+// [bins]. LibTorch's histc has no deterministic implementation on CUDA. bincount has one, and this formula is that of
+// histc.
 at::Tensor count_in_bins(const at::Tensor& values, double smallest, double largest) {
   if (values.is_cpu() || !at::globalContext().deterministicAlgorithms())
     return at::histc(values, kHistogramBins, smallest, largest);
@@ -35,8 +36,7 @@ std::optional<artifacts::Histogram> make_histogram(const at::Tensor& tensor) {
     histogram.counts = {static_cast<double>(values.numel())};
     return histogram;
   }
-  const at::Tensor counts =
-      count_in_bins(values, histogram.smallest, histogram.largest).to(at::kCPU, at::kDouble);
+  const at::Tensor counts = count_in_bins(values, histogram.smallest, histogram.largest).to(at::kCPU, at::kDouble);
   const double width = (histogram.largest - histogram.smallest) / kHistogramBins;
   for (int64_t i = 0; i < kHistogramBins; ++i) {
     const bool is_last = i + 1 == kHistogramBins;
