@@ -232,8 +232,10 @@ TEST_CASE("pairs of values, part 3 of 4") { check_part(cover_pairs(factors(), 1)
 TEST_CASE("pairs of values, part 4 of 4") { check_part(cover_pairs(factors(), 1), 4, 4); }
 
 TEST_SUITE_BEGIN("soak");
-TEST_CASE("models, losses and precisions, part 1 of 2" * doctest::skip()) { check_part(list_many(), 1, 2); }
-TEST_CASE("models, losses and precisions, part 2 of 2" * doctest::skip()) { check_part(list_many(), 2, 2); }
+TEST_CASE("models, losses and precisions, part 1 of 4" * doctest::skip()) { check_part(list_many(), 1, 4); }
+TEST_CASE("models, losses and precisions, part 2 of 4" * doctest::skip()) { check_part(list_many(), 2, 4); }
+TEST_CASE("models, losses and precisions, part 3 of 4" * doctest::skip()) { check_part(list_many(), 3, 4); }
+TEST_CASE("models, losses and precisions, part 4 of 4" * doctest::skip()) { check_part(list_many(), 4, 4); }
 TEST_SUITE_END();
 
 }  // namespace tenon::standin
