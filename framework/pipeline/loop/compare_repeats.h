@@ -11,7 +11,7 @@ namespace tenon::pipeline {
 // do not repeat exactly, so differences are allowed up to 10 times the largest one between the two usual runs, of any
 // tensor, plus 4 units in the last place of the tensor's dtype. The difference of two tensors is the largest one of
 // their elements, relative to the largest absolute value of `usual`. One pair of runs does not show which tensors
-// differ in another, so no tensor has a limit of its own. The lists have tensors of the same shapes and dtypes. Waits
+// differ in another, so all tensors have the same limit. The lists have tensors of the same shapes and dtypes. Waits
 // for the device.
 bool is_repeated(const std::vector<at::Tensor>& usual, const std::vector<at::Tensor>& again,
                  const std::vector<at::Tensor>& replayed);
