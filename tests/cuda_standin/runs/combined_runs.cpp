@@ -93,9 +93,10 @@ void check_alike(const Combination& combination, const Trained& on_device, const
   const double ratio = update > 0 ? distance / update : 0;
   CHECK((update > 0 || has(combination, kPrecision, "fp16")));  // the loss scale may skip all steps
   const double rounded = has(combination, kPrecision, "bf16_true") ? kSteps * roundoff * on_cpu.after.norm() : 0;
-  // SGD's update has the relative error of the gradients. ReLU passes or stops those with an input of 0 but for rounding: 1
-  // of the 1,024 numbers after the smallest layers changes the gradients by 3 %. The other optimizers divide by the
-  // size of gradients, so those that are 0 but for rounding change weights as much as large ones, with any sign.
+  // SGD's update has the relative error of the gradients. ReLU passes or stops those with an input of 0 but for
+  // rounding: 1 of the 1,024 numbers after the smallest layers changes the gradients by 3 %. The other optimizers
+  // divide by the size of gradients, so those that are 0 but for rounding change weights as much as large ones, with
+  // any sign.
   const double relative = has(combination, kOptimizer, "sgd") ? std::min(0.5, std::sqrt(3) * limit + 0.05) : 0.5;
   if (update > 0) {
     // The share of the expected update in the update is 0 if it is missing, and 2 if it is doubled.
