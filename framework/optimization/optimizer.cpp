@@ -113,6 +113,7 @@ bool Optimizer::gather_gradients(Batch& batch) {
 void Optimizer::make_lists(Batch& batch) {
   const size_t state_names = batch.rule->state_names().size();
   batch.lists.tensors.clear();
+  batch.lists.groups.clear();
   batch.lists.state.assign(state_names, {});
   batch.begins = false;
   for (const size_t i : batch.active) {

@@ -17,6 +17,8 @@ struct UpdateLists {
   std::vector<at::Tensor> tensors;
   std::vector<at::Tensor> gradients;           // with the shapes and strides of `tensors`
   std::vector<std::vector<at::Tensor>> state;  // [state names][tensors]
+  // Of schedule-free AdamW: the indices of tensors with equal counters. Empty until the rule has found them.
+  std::vector<std::vector<size_t>> groups = {};
 };
 
 struct UpdateRates {
@@ -81,8 +83,8 @@ std::unique_ptr<UpdateRule> make_lion(const config::LionPlan& plan);
 std::unique_ptr<UpdateRule> make_muon(const config::MuonPlan& plan);
 
 // AdamWScheduleFree of the package schedulefree. Defazio et al., "The road less scheduled", arXiv:2405.15682. Training
-// updates the weights y; evaluation_weights() are their average x. The warm-up is that of the schedule. Reads `skip`,
-// because the weight of a step in the average is computed on the host.
+// updates the weights y; evaluation_weights() are their average x. The warm-up is that of the schedule. On a device, a
+// step in which other parameters get gradients than in the step before reads their counters.
 std::unique_ptr<UpdateRule> make_schedule_free_adamw(const config::ScheduleFreeAdamWPlan& plan);
 
 }  // namespace tenon::optimization

@@ -147,9 +147,8 @@ TEST_CASE("the host never synchronises with the device between two log lines") {
   for (const char* train : {"", ",clip_norm=0.1,average={use=\"ema\"}", ",accumulate=2", ",precision=\"bf16\"",
                             ",precision=\"fp16\"", ",non_finite=\"skip\""})
     runs.emplace_back(std::string("cuda_graph=\"off\"") + train, adamw);
-  // schedule_free_adamw is missing: it reads in each step whether the step is skipped.
   for (const char* use : {"\"sgd\",momentum=0.9", "\"sgd\",momentum=0.9,dampening=0.5", "\"adam\"", "\"rmsprop\"",
-                          "\"adagrad\"", "\"lion\"", "\"muon\""})
+                          "\"adagrad\"", "\"lion\"", "\"muon\"", "\"schedule_free_adamw\""})
     runs.emplace_back("cuda_graph=\"off\"", use);
   for (const auto& keys : runs) {
     const std::string &train = keys.first, &use = keys.second;
