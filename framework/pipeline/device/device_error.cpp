@@ -64,8 +64,9 @@ Error explain_device_error(const std::exception& error, int64_t step) {
   if (ours && ours->kind() == ErrorKind::device) return *ours;
   const std::string text = first_line(error);
   const std::string when = step > 0 ? " in step " + std::to_string(step) + " or shortly before" : "";
-  return {ErrorKind::device, "the device failed" + when + ": " + text + "; " + find_hint(text) +
-                                 "; the latest checkpoint is intact, and --resume continues from it"};
+  return {ErrorKind::device,
+          "the device failed" + when + ": " + text + "; " + find_hint(text) +
+              "; checkpoints written before are intact, and --resume auto continues from the newest"};
 }
 
 }  // namespace tenon::pipeline

@@ -50,7 +50,8 @@ Disturbed disturb(Run run, const std::string& variable, int64_t value, int expec
   if (expected_code == kDeviceFailed) {
     CHECK(contains(outcome.errors, "error: the device failed"));
     CHECK(contains(outcome.errors, "CUDA error: device-side assert triggered"));
-    CHECK(contains(outcome.errors, "the latest checkpoint is intact, and --resume continues from it"));
+    CHECK(
+        contains(outcome.errors, "checkpoints written before are intact, and --resume auto continues from the newest"));
   } else {
     CHECK(contains(outcome.errors, "error: out of memory"));
   }
