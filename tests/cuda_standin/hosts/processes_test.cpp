@@ -53,6 +53,14 @@ TEST_CASE("a lost process with a device ends the run with exit code 6") {
   CHECK_MESSAGE(outcome.errors.find("rank 1 was ended by SIGKILL") != std::string::npos, outcome.errors);
 }
 
+TEST_CASE("a device that fails in one of two processes ends the run with exit code 12") {
+  Variables variables = kTwoDevices;
+  variables.insert({{"TENON_STANDIN_FAIL_DEVICE", "1"}, {"TENON_STANDIN_FAIL_AT", "200"}});
+  const Outcome outcome = start({"one_fails", {}, {"--processes", "2"}, variables});
+  CHECK_MESSAGE(outcome.exit_code == 12, outcome.errors);
+  CHECK_MESSAGE(outcome.errors.find("rank 1: the device failed in step ") != std::string::npos, outcome.errors);
+}
+
 TEST_CASE("two processes share one device only if there are as many devices") {
   const Outcome outcome = start({"few", {}, {"--processes", "2"}, {}});
   CHECK(outcome.exit_code == 2);

@@ -25,6 +25,7 @@ const Settings& settings() {
     if (const char* const text = std::getenv("TENON_STANDIN_CAPABILITY"))
       std::sscanf(text, "%d.%d", &s.capability_major, &s.capability_minor);
     s.fail_at = read("TENON_STANDIN_FAIL_AT", 0);
+    s.fail_device = static_cast<int>(read("TENON_STANDIN_FAIL_DEVICE", s.fail_device));
     s.error = static_cast<int>(read("TENON_STANDIN_ERROR", cudaErrorAssert));
     s.logs = std::getenv("TENON_STANDIN_LOG") != nullptr;
     return s;

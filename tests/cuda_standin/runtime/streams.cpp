@@ -135,7 +135,8 @@ cudaError_t submit(cudaStream_t handle, Work work) {
   if (stream.device != current_device)
     return fail(cudaErrorInvalidResourceHandle, work.name + ": the stream belongs to another device");
   // An error of a kernel is reported by a later call.
-  if (settings().fail_at > 0 && ++submitted >= settings().fail_at) device_failure = settings().error;
+  const bool is_counted = settings().fail_device < 0 || settings().fail_device == current_device;
+  if (settings().fail_at > 0 && is_counted && ++submitted >= settings().fail_at) device_failure = settings().error;
   if (Capture* const capture = stream.capture) {
     if (!capture->is_valid) return fail(cudaErrorStreamCaptureInvalidated, work.name);
     if (shadows > 0) return cudaSuccess;
