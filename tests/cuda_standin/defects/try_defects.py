@@ -21,8 +21,8 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-TARGETS = ["host", "test_simulated_device", "test_gpu", "test_cuda", "test_cuda_standin_hosts"]
-LAYERS = {"simulated device": r"^(simulated_device|cuda)\.", "stand-in": r"^cuda_standin\."}
+TARGETS = ["host", "test_simulated_device", "test_gpu", "test_cuda", "test_cuda_standin_hosts", "test_standin_runs"]
+LAYERS = {"simulated device": r"^(simulated_device|cuda)\.", "stand-in": r"^cuda_standin"}
 
 # Each: the file, what is wrong, the code, and what replaces it.
 DEFECTS = [
@@ -96,8 +96,9 @@ def run(*command, **options):
 
 
 def failed_tests(build, pattern):
-    """The first tests that fail, or none."""
-    done = run("ctest", "--test-dir", build, "-R", pattern, "-LE", "soak", "-j", "2", "--timeout", "300", "--stop-on-failure")
+    """The first tests that fail, or none. The test that this list fits to the source always fails."""
+    done = run("ctest", "--test-dir", build, "-R", pattern, "-E", r"^cuda_standin\.defects$", "-LE", "soak", "-j", "2",
+               "--timeout", "300", "--stop-on-failure")
     return re.findall(r"^\s*\d+ - (.*) \(\w+\)$", done.stdout, re.M)
 
 
