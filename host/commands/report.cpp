@@ -6,7 +6,6 @@
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/find_run.h"
-#include "framework/reporting/report/png_plots.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
@@ -20,7 +19,6 @@ po::options_description make_report_options() {
   auto add = options.add_options();
   add("output", po::value<std::string>()->value_name("FILE"),
       "page to write; default for a single run: report.html in its folder");
-  add("png", "also write the curves in plots/ as PNG, rendered by rsvg-convert");
   return options;
 }
 
@@ -28,14 +26,9 @@ int report(const Arguments& arguments) {
   std::vector<std::string> folders = arguments.positional();
   for (std::string& folder : folders) folder = artifacts::find_run(folder).string();
   const std::string output = arguments.text("output");
-  const bool png = arguments.has("png");
-  if (png && !output.empty())
-    arguments.refuse("report has --png and --output; PNG files are written to plots/ in the folder of a single run",
-                     "host report RUN --png");
   if (folders.size() > 1 && output.empty()) arguments.refuse("report of several runs has no --output");
-  if (png) reporting::require_png_converter("command line: --png");
   if (output.empty()) {
-    reporting::write_report(folders.front(), png);
+    reporting::write_report(folders.front());
     reporting::write_output("%s\n", artifacts::RunFolder{folders.front()}.report_file().c_str());
     return 0;
   }

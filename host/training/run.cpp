@@ -19,7 +19,6 @@
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/tools/score_samples.h"
 #include "framework/reporting/report/find_normalisations.h"
-#include "framework/reporting/report/png_plots.h"
 #include "framework/reporting/terminal/run_output.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
@@ -226,7 +225,6 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   if (is_first)
     for (const std::string& advice : pipeline::advise_device(training, opened.device.device))
       support::log_info("advice: " + advice);
-  if (is_first && plan.log.png_plots) reporting::require_png_converter("log.png_plots");
   catch_stop_signals();
   const std::string resumed_from = resumption ? resumption->from.folder.string() : "";
   std::unique_ptr<plugins::RunDescription> description;

@@ -132,7 +132,6 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
   if (plan.log.tensorboard) open_events(resumed_from);
   open_log();
   if (plan.checkpoint.exclude_frozen_parameters) find_frozen_parameters(training);
-  has_png_plots_ = plan.log.png_plots;
   if (resumed_from) {
     record_.resumed_from = resumed_from->folder;
     artifacts::write_plan(folder_, plan);
@@ -274,7 +273,7 @@ void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason,
   write_events([&] { events_->append(artifacts::make_outcome_event(*record_.end, status)); });
   // Errors are only logged: `host report` can write the report again.
   try {
-    reporting::write_report(folder_.root, has_png_plots_);
+    reporting::write_report(folder_.root);
   } catch (const std::exception& error) {
     support::log_warning(std::string("no report: ") + error.what());
   }

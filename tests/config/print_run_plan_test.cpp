@@ -151,7 +151,6 @@ every = "50 steps"
 tensorboard = true
 histograms = "never"
 samples = 512
-png_plots = false
 
 [distributed]
 processes = 1
@@ -207,7 +206,7 @@ TEST_CASE("a printed plan that is read in another folder is the same plan") {
       {"schedule={use='step', step_size='2 epochs'}"},
       {"schedule={use='warmup_stable_decay', shape='one_minus_sqrt'}"},
       {"schedule={use='reduce_on_plateau', mode='max', threshold_mode='abs'}"},
-      {"log.histograms=20 steps", "log.samples=7", "log.png_plots=true"},
+      {"log.histograms=20 steps", "log.samples=7"},
       {"validation.every=90 minutes", "checkpoint.every=never", "log.every=0.1 seconds", "log.tensorboard=false",
        "checkpoint.keep=1"},
       {"distributed={processes=3, backend='gloo', interface='eth0', timeout_s=0.5, bucket_mib=8, "
@@ -356,7 +355,6 @@ TEST_CASE("the printed plan has every key of a run file") {
        "log.tensorboard=false",
        "log.histograms=1 epoch",
        "log.samples=0",
-       "log.png_plots=true",
        "distributed.processes=2",
        "distributed.backend=gloo",
        "distributed.backend=nccl",

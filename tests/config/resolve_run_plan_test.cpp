@@ -70,7 +70,6 @@ TEST_CASE("the shortest run file gets every documented default") {
   CHECK(plan.log.tensorboard);
   CHECK(to_string(plan.log.histograms) == "never");
   CHECK(plan.log.samples == 512);
-  CHECK_FALSE(plan.log.png_plots);
   CHECK(plan.distributed.processes == 1);
   CHECK(plan.distributed.backend == Backend::automatic);
   CHECK(plan.distributed.interface.empty());

@@ -242,20 +242,6 @@ TEST_CASE("log.histograms writes histograms of weights and gradients to the even
                 2, "log.histograms is \"3 steps\", but log.tensorboard is false");
 }
 
-TEST_CASE("the curves are rendered as PNG on request, and a missing program is reported early") {
-  fs::remove_all(example_run() / "plots");
-  render({"report", example_run().string(), "--png"});
-  for (const char* plot : {"loss", "accuracy"}) {
-    const std::string png = read_file(example_run() / "plots" / (plot + std::string(".png")));
-    CHECK(png.starts_with("\x89PNG"));
-  }
-  const Outcome outcome = run_host({"report", example_run().string(), "--png"}, "env PATH=/nowhere");
-  CHECK(outcome.exit_code == 2);
-  CHECK(
-      contains(outcome.errors, "command line: --png: the program rsvg-convert, which renders PNG files, does not run"));
-  check_refused({"report", example_run().string(), "--png", "--output", "x.html"}, 2, "report has --png and --output");
-}
-
 TEST_CASE("a run that waited for its data reports this with advice") {
   const fs::path run = make_empty_folder("waited");
   fs::copy(example_run(), run, fs::copy_options::recursive | fs::copy_options::copy_symlinks);

@@ -305,7 +305,6 @@ void read_log(TableReader table, LogConfig& log) {
   table.read("tensorboard", log.tensorboard);
   table.read("histograms", log.histograms);
   table.read("samples", log.samples, kSamples);
-  table.read("png_plots", log.png_plots);
   table.reject_unknown_keys();
 }
 

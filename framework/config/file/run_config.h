@@ -174,7 +174,6 @@ struct LogConfig {
   Setting<bool> tensorboard;
   Setting<Period> histograms;
   Setting<int64_t> samples;
-  Setting<bool> png_plots;
 };
 
 struct DistributedConfig {

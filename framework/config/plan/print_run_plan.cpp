@@ -224,7 +224,6 @@ void write_training(PlanWriter& writer, const RunPlan& plan) {
   writer.key("tensorboard", plan.log.tensorboard);
   writer.key("histograms", to_string(plan.log.histograms));
   writer.key("samples", plan.log.samples);
-  writer.key("png_plots", plan.log.png_plots);
 }
 
 }  // namespace

@@ -291,7 +291,6 @@ struct LogSection {
   bool tensorboard = true;  // also write the metrics to a TensorBoard events file
   Period histograms = {};   // histograms of weights and gradients in the events file
   int64_t samples = 512;    // validation samples to examine for the report; 0: none
-  bool png_plots = false;   // also write the curves as PNG
 };
 
 struct RunPlan {

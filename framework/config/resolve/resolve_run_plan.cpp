@@ -401,7 +401,6 @@ LogSection resolve_log(const LogConfig& config, Diagnostics& diagnostics) {
   log.tensorboard = config.tensorboard.value_or(true);
   log.histograms = config.histograms.value_or({});
   log.samples = config.samples.value_or(log.samples);
-  log.png_plots = config.png_plots.value_or(false);
   if (log.histograms.unit != Period::Unit::never && !log.tensorboard)
     diagnostics.add(
         config.histograms.place,

@@ -15,7 +15,6 @@
 #include "framework/reporting/report/file_name.h"
 #include "framework/reporting/report/findings.h"
 #include "framework/reporting/report/html_elements.h"
-#include "framework/reporting/report/png_plots.h"
 #include "framework/reporting/report/report_style.h"
 #include "framework/reporting/report/run_charts.h"
 #include "framework/reporting/report/run_details.h"
@@ -204,14 +203,13 @@ std::string make_report_page(const std::vector<ReadRun>& runs, const std::vector
          "</main>\n</body>\n</html>\n";
 }
 
-void write_report(const std::filesystem::path& folder, bool has_png_plots) {
+void write_report(const std::filesystem::path& folder) {
   constexpr auto kKind = support::ErrorKind::system;
   const ReadRun run(folder);
   const std::filesystem::path plots = run.folder().plots();
   support::replace_with_empty_folder(plots, kKind);
   for (const Chart& chart : make_charts(run))
     std::ofstream(plots / (make_file_name(chart.title) + ".svg"), std::ios::binary) << draw_chart_file(chart);
-  if (has_png_plots) write_png_plots(plots);
   artifacts::write_file_durably(run.folder().report_file(), make_report_page({run}), kKind);
 }
 

@@ -12,8 +12,8 @@ namespace tenon::reporting {
 // mode, wide and narrow screens. `variants`: see label_runs(). REQUIRES: at least one run.
 std::string make_report_page(const std::vector<ReadRun>& runs, const std::vector<std::string>& variants = {});
 
-// Writes report.html into the folder of a run, and its curves into plots/, with PNG files if `has_png_plots`. All files
-// of the run must exist. Throws Error as reading the run and writing files do.
-void write_report(const std::filesystem::path& run, bool has_png_plots);
+// Writes report.html into the folder of a run, and its curves into plots/. All files of the run must exist. Throws
+// Error as reading the run and writing files do.
+void write_report(const std::filesystem::path& run);
 
 }  // namespace tenon::reporting
