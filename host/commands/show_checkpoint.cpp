@@ -30,8 +30,7 @@ void print_manifest(const InspectedFiles& files) {
   reporting::TextTable table({Align::left, Align::left});
   const Json manifest = read_whole_manifest(files);
   for (const auto& [key, value] : manifest.items())
-    if (key != "files" && key != "metrics" && key != "figures" && key != "state" &&
-        key != artifacts::kExcludedFrozenParameters)
+    if (key != "files" && key != "metrics" && key != "state" && key != artifacts::kExcludedFrozenParameters)
       table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
   const size_t numbers = files.manifest->state.size();
   table.add({"state", numbers == 0 ? "none: a run cannot resume from it"

@@ -20,9 +20,9 @@ namespace tenon::host {
 
 namespace {
 
-// Compares the data with those of the checkpoint. Returns a warning with the differences; nothing if there are none, or
-// for a checkpoint of an earlier version. Throws Error(checkpoint) if the training data differ in the middle of an
-// epoch, because its remaining samples would be others.
+// Compares the data with those of the checkpoint. Returns a warning with the differences; nothing if there are none.
+// Throws Error(checkpoint) if the training data differ in the middle of an epoch, because its remaining samples would
+// be others.
 std::optional<std::string> check_data(const Resumption& resumption, const artifacts::DataRecord& now) {
   const std::string folder = resumption.from.folder.string();
   const std::string train = resumption.plan.data.train.name;

@@ -14,7 +14,6 @@
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/loop/training_state.h"
-#include "framework/pipeline/state/step_count.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
 #include "framework/support/read_file.h"
@@ -34,20 +33,14 @@ bool is_within_epoch(const pipeline::SavedState& state) {
 
 namespace {
 
-// Keys that divide the samples of an epoch into steps.
-bool divides_epoch(const std::string& key) { return key == "data.batch_size" || key == "train.accumulate"; }
-
 void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan, bool within_epoch) {
-  // Earlier versions did not save how an epoch is divided.
-  const bool is_division_fixed = within_epoch && !pipeline::StepCount::is_in({found.manifest.state, {}});
   const fs::path file = found.folder / "plan.toml";
   const std::vector<PlanDifference> all =
       config::compare_plans(support::read_text(file), config::print_run_plan(plan), file.string());
   std::vector<PlanDifference> refused, reported;
   for (const PlanDifference& one : all) {
     const ResumePolicy policy = config::find_resume_policy(one.key);
-    if (policy == ResumePolicy::fixed || (policy == ResumePolicy::fixed_within_epoch && within_epoch) ||
-        (is_division_fixed && divides_epoch(one.key)))
+    if (policy == ResumePolicy::fixed || (policy == ResumePolicy::fixed_within_epoch && within_epoch))
       refused.push_back(one);
     else if (policy != ResumePolicy::ignored)
       reported.push_back(one);
@@ -81,11 +74,6 @@ void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedS
   if (before == size) return;
   const std::string what =
       "the run had " + std::to_string(before) + " processes and has " + std::to_string(size) + " now";
-  if (within_epoch && !pipeline::StepCount::is_in(state))
-    throw Error(ErrorKind::checkpoint, found.folder.string() + ": " + what + ", and is in the middle of epoch " +
-                                           std::to_string(found.manifest.epoch) +
-                                           " of an earlier version of Tenon, which did not save the batch size; "
-                                           "expected the same number, or a checkpoint at the end of an epoch");
   support::log_warning(
       what +
       (within_epoch ? ", which share the remaining samples of epoch " + std::to_string(found.manifest.epoch) : "") +

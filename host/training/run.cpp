@@ -255,8 +255,6 @@ int run_dry(const TrainOptions& options, reporting::RunOutput& output, OpenedRun
 
 int run_with_output(const TrainOptions& options, const distributed::World& world, reporting::RunOutput& output) {
   OpenedRun opened = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
-  if (world.rank == 0)
-    for (const std::string& hint : opened.plan.hints) support::log_warning(hint);
   const auto group = join_ranks(world, opened);
   CheckpointReporter reporter;
   TrainOptions observed = options;

@@ -64,7 +64,7 @@ void report_unknown_fitted_data(const std::filesystem::path& weights, const conf
   support::log_warning(weights.string() + ": does not have the vocabulary, columns or statistics of the " +
                        dataset.use + " data that it was trained on, so " + dataset.name +
                        " derives them from the data that it reads; expected weights of a run that trained on " +
-                       dataset.use + ", by this version of Tenon or later: make sure that both have the same");
+                       dataset.use + ": make sure that both have the same");
 }
 
 void compare_fitted_data(const std::filesystem::path& weights, const artifacts::FittedData& of_data) {

@@ -41,7 +41,7 @@ void use_training_data(config::NamedDataset& dataset, const TrainingData& train)
 // The same, and opens the training data if the dataset is of a component that derives something.
 void use_training_data(config::NamedDataset& dataset, const config::RunPlan& plan, const plugins::Catalogue& catalogue);
 
-// Warns if the weights do not know what the dataset of a later command would derive: they are of an earlier version.
+// Warns if the weights do not know what the dataset of a later command would derive: they are not of a run of Tenon.
 // `weights`: for the message.
 void report_unknown_fitted_data(const std::filesystem::path& weights, const config::NamedDataset& dataset,
                                 const plugins::Catalogue& catalogue);

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/plan/compare_plans.h"
 #include "tests/config/run_file.h"
 
 namespace tenon::config {
@@ -202,23 +201,6 @@ TEST_CASE("two warm-ups and an invalid number of steps are refused") {
   CHECK(schedule_error("warmup=0.1, warmup_steps=10").find("are both set; expected one of them") != std::string::npos);
   CHECK(schedule_error("warmup_steps=0.1").find("schedule.warmup_steps is 0.1; expected an integer in [0, 1e15]") !=
         std::string::npos);
-}
-
-TEST_CASE("the first name of schedule.monitor is accepted with a hint, and refused next to the new one") {
-  const RunPlan plan = plan_of(kShortRunFile, {"schedule={use='reduce_on_plateau', figure='train/loss'}"});
-  CHECK(std::get<PlateauSchedule>(plan.schedule.shape).metric == "train/loss");
-  REQUIRE(plan.hints.size() == 1);
-  CHECK(plan.hints[0] == "--set schedule: schedule.figure is now called schedule.monitor; rename the key");
-  CHECK(plan_of(kShortRunFile, {"schedule={use='reduce_on_plateau', monitor='train/loss'}"}).hints.empty());
-  CHECK(schedule_error("use='reduce_on_plateau', figure='a', monitor='b'") ==
-        "--set schedule: schedule.figure and schedule.monitor are both set; remove schedule.figure");
-  CHECK(schedule_error("use='cosine', figure='a'").find("figure is not a parameter of cosine") != std::string::npos);
-}
-
-TEST_CASE("a plan with the first name of schedule.monitor equals the plan with the new one") {
-  const std::string before = "[schedule]\nfigure = \"a\"\n", after = "[schedule]\nmonitor = \"a\"\n";
-  CHECK(compare_plans(before, after, "plan.toml").empty());
-  CHECK(compare_plans(before, "[schedule]\nmonitor = \"b\"\n", "plan.toml").size() == 1);
 }
 
 TEST_CASE("reduce_on_plateau has the defaults of PyTorch") {

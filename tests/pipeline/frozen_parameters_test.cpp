@@ -116,19 +116,6 @@ TEST_CASE("a run resumes bit for bit from a checkpoint without frozen parameters
   }
 }
 
-TEST_CASE("averaged weights of the first versions, which have frozen parameters, are restored") {
-  const Setup setup{{"train.epochs=1"}, std::string(kFrozen) + "\n[train.average]\nuse = \"ema\"\n"};
-  BuiltRun run(setup);
-  run.train();
-  Checkpoint checkpoint = run.recorder.checkpoints.back();
-  const at::Tensor trained = at::rand({16});
-  checkpoint.state.tensors["weights.layers.0.bias"] = trained;
-  checkpoint.state.tensors["weights.layers.0.weight"] = at::rand({16, 64});
-  BuiltRun next({{"train.epochs=2"}, setup.more});
-  next.train({}, 0, &checkpoint);
-  CHECK(next.recorder.weights.at("layers.0.bias").equal(trained));
-}
-
 TEST_CASE("other initial weights than those of the run are refused with what they come from") {
   const Setup setup{{"train.epochs=1"}, kFrozen};
   BuiltRun whole(setup);

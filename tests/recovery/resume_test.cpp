@@ -13,7 +13,6 @@
 #include <random>
 #include <sstream>
 
-#include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/run_folder/record_framing.h"
@@ -522,31 +521,6 @@ TEST_CASE("a killed run resumes in the middle of an epoch with other numbers of 
     CHECK(again.output.find(" has finished: step ") != std::string::npos);
     CHECK(run_host({"checkpoint", "verify", run_of(name).string()}).exit_code == 0);
   }
-}
-
-TEST_CASE("a checkpoint of an earlier version, which has no batch size, is resumed by other processes between epochs") {
-  fs::remove_all(runs_of("earlier"));
-  const std::vector<std::string> settings{"checkpoint.asynchronous=false", "checkpoint.keep=9"};
-  REQUIRE(run_host(arguments_of("earlier", 1, settings), "env TENON_TEST_FAULTY_STEP=14").exit_code == 137);
-  const fs::path checkpoints = run_of("earlier") / "checkpoints";
-  const auto forget = [](const fs::path& checkpoint) {
-    auto manifest = nlohmann::ordered_json::parse(read_file(checkpoint / "manifest.json"));
-    for (const char* name : {"batch_size", "accumulate", "steps_per_epoch"})
-      REQUIRE(manifest["state"].erase(name) == 1);
-    const std::string text = manifest.dump();
-    write_file(checkpoint / tenon::artifacts::kManifestFile, text);
-    write_file(checkpoint / tenon::artifacts::kManifestDigestFile, tenon::artifacts::print_manifest_digest(text));
-  };
-  for (const char* step : {"step-00000008", "step-00000012"}) forget(checkpoints / step);
-  const std::string within = (checkpoints / "step-00000008").string();
-  for (const Outcome& refused : {run_host(arguments_of("earlier", 2, settings, within)),
-                                 run_host(arguments_of("earlier", 1, {"data.batch_size=12"}, within))}) {
-    CAPTURE(refused.errors);
-    CHECK(refused.exit_code == 5);
-    CHECK(refused.errors.find("in the middle of epoch 1") != std::string::npos);
-  }
-  CHECK(run_host(arguments_of("earlier", 1, settings, within)).exit_code == 0);
-  CHECK(run_host(arguments_of("earlier", 2, settings, (checkpoints / "step-00000012").string())).exit_code == 0);
 }
 
 TEST_CASE("a run resumes only with settings that match its state") {

@@ -1,15 +1,12 @@
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <vector>
 
-#include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/support/error.h"
 #include "framework/support/json_depth.h"
@@ -21,8 +18,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int64_t kFormatVersion = 1;
-// With parts of the training state, which versions that read only the first format would leave out.
-constexpr int64_t kFormatVersionWithParts = 2;
 constexpr int kDeepest = 4;
 
 [[noreturn]] void refuse(const std::filesystem::path& file, const std::string& message) {
@@ -162,15 +157,6 @@ double read_metric(const std::string& name, const Json& value, const std::filesy
   }
 }
 
-// Returns today's name of a number of the training state. Checkpoints of the first versions have other names.
-std::string rename_state_key(const std::string& key) {
-  constexpr std::string_view kMetric = "figure.", kRequest = "asked.", kRequestStep = ".asked_at_step";
-  if (key.starts_with(kMetric)) return "metric." + key.substr(kMetric.size());
-  if (key.starts_with(kRequest)) return "requested." + key.substr(kRequest.size());
-  if (key.ends_with(kRequestStep)) return key.substr(0, key.size() - kRequestStep.size()) + ".requested_at_step";
-  return key;
-}
-
 // Prints an object of the manifest: pairs of a name and a number.
 template <class Numbers>
 std::string print_numbers(const Numbers& numbers) {
@@ -186,11 +172,7 @@ std::string print_numbers(const Numbers& numbers) {
 }  // namespace
 
 std::string print_checkpoint_manifest(const CheckpointManifest& manifest) {
-  const bool has_parts = std::ranges::any_of(manifest.files, [](const CheckpointFile& file) {
-    return is_training_part(file.name) || file.name == kModelIndex;
-  });
-  const int64_t version = has_parts ? kFormatVersionWithParts : kFormatVersion;
-  std::string text = "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": " + std::to_string(version) +
+  std::string text = "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": " + std::to_string(kFormatVersion) +
                      ",\n  \"epoch\": " + std::to_string(manifest.epoch) +
                      ",\n  \"step\": " + std::to_string(manifest.step) + ",\n  \"files\": [";
   const char* separator = "\n";
@@ -214,17 +196,16 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::f
     refuse(file, "format is " + quote_name(format.get<std::string>()) + "; expected \"tenon-checkpoint\"");
   }
   const uint64_t version = find_count(json, "format_version", file);
-  if (version != kFormatVersion && version != kFormatVersionWithParts)
+  if (version != kFormatVersion)
     refuse(file, "format_version is " + std::to_string(version) + "; this version of Tenon reads " +
-                     std::to_string(kFormatVersion) + " and " + std::to_string(kFormatVersionWithParts));
+                     std::to_string(kFormatVersion));
   CheckpointManifest manifest;
   manifest.epoch = static_cast<int64_t>(find_count(json, "epoch", file));
   manifest.step = static_cast<int64_t>(find_count(json, "step", file));
   for (const auto& entry : find(json, "files", Json::value_t::array, file)) {
     manifest.files.push_back(read_file_entry(entry, file));
   }
-  for (const auto& [name, value] :
-       find(json, json.contains("figures") ? "figures" : "metrics", Json::value_t::object, file).items()) {
+  for (const auto& [name, value] : find(json, "metrics", Json::value_t::object, file).items()) {
     manifest.metrics.emplace_back(name, read_metric(name, value, file));
   }
   if (json.contains(kClassNames))
@@ -234,7 +215,7 @@ CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::f
       manifest.excluded.push_back(read_excluded(entry, file));
   if (json.contains("state"))
     for (const auto& [name, value] : find(json, "state", Json::value_t::object, file).items())
-      manifest.state.emplace(rename_state_key(name), read_metric(name, value, file));
+      manifest.state.emplace(name, read_metric(name, value, file));
   return manifest;
 }
 

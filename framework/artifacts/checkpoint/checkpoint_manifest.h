@@ -51,7 +51,7 @@ std::string print_checkpoint_manifest(const CheckpointManifest& manifest);
 
 // Returns the metrics sorted by name. `file` is for messages. Throws Error(checkpoint) if the text is not JSON, if a
 // key is duplicate, missing or of the wrong type, if the format version is unknown, or if a file name points out of the
-// folder. Manifests of the first versions, which have other keys, are read too.
+// folder.
 CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::filesystem::path& file);
 
 }  // namespace tenon::artifacts

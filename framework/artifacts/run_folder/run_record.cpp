@@ -148,8 +148,7 @@ std::map<std::string, std::string> read_plugin_digests(const std::filesystem::pa
 
 DataRecord read_data_record(const std::filesystem::path& file) {
   try {
-    const Json record = Json::parse(support::read_text(file));
-    return record.contains("data") ? record["data"].get<DataRecord>() : DataRecord();
+    return Json::parse(support::read_text(file)).at("data").get<DataRecord>();
   } catch (const Json::exception&) {
     return {};
   }

@@ -11,8 +11,7 @@ namespace {
 
 std::map<std::string, std::string> values_of(const std::string& text, const std::string& source) {
   std::map<std::string, std::string> values;
-  for (const auto& [key, node] : flatten_plan(text, source))
-    values[key == "schedule.figure" ? "schedule.monitor" : key] = describe(node);  // plans of the first versions
+  for (const auto& [key, node] : flatten_plan(text, source)) values[key] = describe(node);
   return values;
 }
 

@@ -310,7 +310,6 @@ struct RunPlan {
   CheckpointSection checkpoint;
   LogSection log;
   DistributedSection distributed;
-  std::vector<std::string> hints;  // for the user, such as keys of the run file that have a new name
 };
 
 }  // namespace tenon::config

@@ -448,7 +448,6 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   plan.log = resolve_log(config.log, diagnostics);
   plan.distributed = resolve_distributed(config.distributed, diagnostics);
   diagnostics.throw_if_any();
-  plan.hints = diagnostics.hints();
   return plan;
 }
 

@@ -47,20 +47,6 @@ void rename_warmup_steps(ComponentConfig& config, Diagnostics& diagnostics) {
   }
 }
 
-// `figure` is the first name of `monitor`.
-void rename_monitor(ComponentConfig& config, Diagnostics& diagnostics) {
-  const auto figure = config.params.find("figure");
-  if (config.use.value != "reduce_on_plateau" || figure == config.params.end()) return;
-  if (config.params.contains("monitor")) {
-    diagnostics.add(figure->second.key_place,
-                    "schedule.figure and schedule.monitor are both set; remove schedule.figure");
-  } else {
-    diagnostics.add_hint(figure->second.key_place, "schedule.figure is now called schedule.monitor; rename the key");
-    config.params.emplace("monitor", figure->second);
-  }
-  config.params.erase("figure");
-}
-
 // The message of the schema would request a string.
 void require_length(ComponentConfig& config, const char* name, Diagnostics& diagnostics) {
   if (config.params.count(name) > 0) return;
@@ -71,7 +57,6 @@ void require_length(ComponentConfig& config, const char* name, Diagnostics& diag
 // Returns the table with all lengths as text.
 ComponentConfig write_lengths_as_text(ComponentConfig config, Diagnostics& diagnostics) {
   rename_warmup_steps(config, diagnostics);
-  rename_monitor(config, diagnostics);
   if (config.use.value == "step") require_length(config, "step_size", diagnostics);
   if (config.use.value == "cosine_restarts") require_length(config, "t_0", diagnostics);
   for (auto& [name, node] : config.params) {

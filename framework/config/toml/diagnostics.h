@@ -14,18 +14,11 @@ class Diagnostics {
   // `what` states what was found, what was expected and what to do.
   void add(const SourceLocation& place, std::string what) { entries_.emplace_back(place, std::move(what)); }
 
-  // `what` states what still works but should be changed.
-  void add_hint(const SourceLocation& place, const std::string& what) {
-    hints_.push_back(to_string(place) + ": " + what);
-  }
-  const std::vector<std::string>& hints() const { return hints_; }
-
   // If there are errors, throws Error(configuration) with one line per error, ordered by location.
   void throw_if_any() const;
 
  private:
   std::vector<std::pair<SourceLocation, std::string>> entries_;
-  std::vector<std::string> hints_;
 };
 
 }  // namespace tenon::config

@@ -111,9 +111,7 @@ void LoopState::save_epoch(SavedState& saved) const {
   saved.numbers[kRestBatchNumber] = static_cast<double>(rest.batch_number);
 }
 
-// Earlier versions did not save the batch size. The host lets their runs resume with other batches only between epochs.
 void LoopState::load_epoch(const SavedState& saved) {
-  if (!StepCount::is_in(saved)) return;
   steps.load(saved);
   if (saved.numbers.contains(kRestTotalBatch))
     rest = {saved.count(kRestPlaces), saved.count(kRestBatches), saved.count(kRestTotalBatch),

@@ -104,8 +104,7 @@ void save_training(const Training& training, const RankState& given, SavedState&
 }
 
 config::MemoryFormat saved_memory_format(const SavedState& saved) {
-  const bool is_channels_last = saved.numbers.contains(kChannelsLast) && saved.count(kChannelsLast) != 0;
-  return is_channels_last ? config::MemoryFormat::channels_last : config::MemoryFormat::contiguous;
+  return saved.count(kChannelsLast) != 0 ? config::MemoryFormat::channels_last : config::MemoryFormat::contiguous;
 }
 
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
@@ -115,14 +114,9 @@ RankState load_training(Training& training, const std::vector<optimization::Name
     optimization::EvaluationWeights::InPlace averaged(training.average.get());
     put_weights(training.model, training.plan->model, model, excluded);
     if (training.average && training.average->count() > 0) {
-      const std::vector<optimization::NamedTensor> stored = saved.tensors_under(kWeightsPrefix);
       std::vector<optimization::NamedTensor> tensors = training.average->put_by();
       for (const optimization::NamedTensor& one : list_averaged_elsewhere(training)) tensors.push_back(one);
-      // The first versions averaged frozen parameters too.
-      for (const plugins::NamedTensor& frozen : list_frozen_parameters(training.model, *training.optimizer))
-        if (std::ranges::find(stored, frozen.name, &optimization::NamedTensor::name) != stored.end())
-          tensors.push_back({frozen.name, frozen.tensor});
-      copy_into(tensors, stored);
+      copy_into(tensors, saved.tensors_under(kWeightsPrefix));
     }
     averaged.restore();
   }

@@ -36,7 +36,7 @@ RankState read_rank_state(const SavedState& saved, int64_t rank);
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                         const artifacts::ExcludedTensors& excluded, const SavedState& saved);
 
-// The memory format of the run that saved this state.
+// The memory format of the run that saved this state. Throws Error(checkpoint) if the state has none.
 config::MemoryFormat saved_memory_format(const SavedState& saved);
 
 // Copies the tensors of a checkpoint's model into this one. `excluded`: the frozen parameters that the checkpoint

@@ -41,8 +41,6 @@ void StepCount::save(SavedState& saved) const {
   saved.numbers[kEpochEndsAfter] = static_cast<double>(step_);
 }
 
-bool StepCount::is_in(const SavedState& saved) { return saved.numbers.contains(kStepsPerEpoch); }
-
 void StepCount::load(const SavedState& saved) {
   first_ = now_ = saved.count(kStepsPerEpoch);
   if (saved.numbers.contains(kFirstStepsPerEpoch)) {

@@ -31,9 +31,7 @@ class StepCount {
   void change(int64_t steps_per_epoch, int64_t epoch, int64_t step);
 
   void save(SavedState& saved) const;
-  // Whether the checkpoint has a count. Those of earlier versions have none.
-  static bool is_in(const SavedState& saved);
-  // Restores the count of the run that wrote the checkpoint. REQUIRES: is_in(saved).
+  // Restores the count of the run that wrote the checkpoint.
   void load(const SavedState& saved);
 
  private:

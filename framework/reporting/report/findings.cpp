@@ -81,9 +81,7 @@ std::optional<double> find_number(const ReadRun& run, const char* key) {
 
 std::optional<Finding> assess_beginning(const ReadRun& run) {
   const auto found = find_number(run, "first_loss");
-  // run.json of the first versions has the second name.
-  const auto zero_output =
-      find_number(run, run.record().contains("zero_output_loss") ? "zero_output_loss" : "uninformed_loss");
+  const auto zero_output = find_number(run, "zero_output_loss");
   if (!found || !zero_output) return std::nullopt;
   const pipeline::FirstLoss loss{*found, *zero_output};
   const std::string numbers = "the initial loss was " + print_short_number(loss.found) + "; zero outputs would give " +

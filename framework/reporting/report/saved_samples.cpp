@@ -189,10 +189,8 @@ SavedSamples parse(const Json& json, const fs::path& folder) {
   read.best = read_group(json.at("best"), folder);
   for (const auto& [field, range] : json.at("ranges").items()) read.ranges[field] = {range.at(0), range.at(1)};
   for (const Json& one : json.at("classes")) read.classes.push_back(read_confusion(one));
-  if (json.contains("numbers"))
-    for (const Json& one : json.at("numbers")) read.numbers.push_back(read_numbers(one));
-  if (json.contains("mask_colours"))
-    for (const Json& one : json.at("mask_colours")) read.mask_colours.push_back({one.at("name"), one.at("colour")});
+  for (const Json& one : json.at("numbers")) read.numbers.push_back(read_numbers(one));
+  for (const Json& one : json.at("mask_colours")) read.mask_colours.push_back({one.at("name"), one.at("colour")});
   return read;
 }
 

@@ -124,11 +124,10 @@ std::optional<ReadTest> ReadRun::test() const {
   return read;
 }
 
-// Runs of earlier versions did not record the direction.
 int ReadRun::direction(const std::string& metric) const {
   if (const auto all = record_.find("directions"); all != record_.end() && all->is_object())
     if (const auto one = all->find(metric); one != all->end()) return *one == "max" ? 1 : -1;
-  return metric.ends_with("/loss") ? -1 : 0;
+  return 0;
 }
 
 std::optional<MetricAt> ReadRun::last(const std::string& metric) const {

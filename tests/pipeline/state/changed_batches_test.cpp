@@ -272,20 +272,6 @@ TEST_CASE("a run changes its batches several times in an epoch, and resumes exac
   CHECK(third.recorder.of_kind(LineKind::epoch)[0].at("train/loss") == doctest::Approx(loss).epsilon(1e-6));
 }
 
-TEST_CASE("a checkpoint of an earlier version, which has no batch size, resumes with the same batches") {
-  BuiltRun whole(setup_of_batches({}));
-  whole.train();
-  Checkpoint checkpoint = whole.recorder.checkpoints[1];
-  for (const char* name : {"batch_size", "accumulate", "steps_per_epoch"})
-    REQUIRE(checkpoint.state.numbers.erase(name) == 1);
-  BuiltRun resumed(setup_of_batches({}));
-  resumed.train({}, 0, &checkpoint);
-  const auto& numbers = resumed.recorder.checkpoints.back().state.numbers;
-  CHECK(numbers.size() == whole.recorder.checkpoints.back().state.numbers.size());
-  for (const auto& [name, value] : whole.recorder.checkpoints.back().state.numbers)
-    if (name != "time_s" && !name.ends_with(".counted_from_s")) CHECK(numbers.at(name) == value);
-}
-
 TEST_CASE("no two batches of an epoch share random numbers, if its batches change") {
   const BuiltRun run(setup_of_batches(kNoise));
   std::set<uint64_t> seeds;
