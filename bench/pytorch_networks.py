@@ -114,45 +114,10 @@ class Seq2SeqTransformer(nn.Module):
         return {"logits": self.embedding.score(decoded)}
 
 
-class Seq2SeqGru(nn.Module):
-    """A bidirectional torch.nn.GRU encoder and a GRU decoder with the attention of Luong et al., arXiv:1508.04025."""
-
-    def __init__(self, vocabulary_size, width, dropout, encoder_layers=1, decoder_layers=1, generate=0):
-        if encoder_layers != 1 or decoder_layers != 1:
-            raise ValueError(f"{encoder_layers} and {decoder_layers} layers; expected one of each")
-        super().__init__()
-        self.embedding = TokenEmbedding(vocabulary_size, width)
-        self.dropout = nn.Dropout(dropout)
-        self.encoder = nn.GRU(width, width // 2, batch_first=True, bidirectional=True)
-        self.bridge = nn.Linear(width, width)
-        self.decoder = nn.GRU(width, width, batch_first=True)
-        self.attention = nn.Linear(width, width, bias=False)
-        self.joined = nn.Linear(2 * width, width, bias=False)
-
-    def embed(self, tokens):
-        return self.dropout(self.embedding(tokens))
-
-    def encode(self, source):
-        lengths = (source != PAD).sum(1)
-        packed = nn.utils.rnn.pack_padded_sequence(self.embed(source), lengths, batch_first=True, enforce_sorted=False)
-        outputs, last = self.encoder(packed)
-        values, _ = nn.utils.rnn.pad_packed_sequence(outputs, batch_first=True)
-        return values, self.bridge(last.transpose(0, 1).flatten(1)).tanh().unsqueeze(0)
-
-    def forward(self, source, target_in):
-        values, state = self.encode(source)
-        queries, _ = self.decoder(self.embed(target_in), state)
-        scores = queries @ self.attention(values).transpose(1, 2)
-        shares = scores.masked_fill((source == PAD).unsqueeze(1), -math.inf).softmax(2)
-        joined = self.joined(torch.cat([shares @ values, queries], 2)).tanh()
-        return {"logits": self.embedding.score(self.dropout(joined))}
-
-
 NETWORKS = {
     "efficientnet": EfficientNetB0,
     "gpt": Gpt,
     "mlp": Mlp,
-    "seq2seq_gru": Seq2SeqGru,
     "seq2seq_transformer": Seq2SeqTransformer,
     "siamese_cnn": SiameseCnn,
     "small_cnn": SmallCnn,

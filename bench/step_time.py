@@ -30,7 +30,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOST = ROOT / "build/release/bin/host"
 RUNS = ["digits", "digits_mlp", "efficientnet", "gpt", "multi_task", "pairs", "regression", "segmentation", "summarize",
-        "summarize_gru", "tabular", "text_pairs", "vit_recipe"]
+        "tabular", "text_pairs", "vit_recipe"]
 KINDS = ["eager", "channels_last", "compile"]
 WARM_UP = 5
 

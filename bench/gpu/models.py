@@ -63,7 +63,6 @@ MODELS = [
     SmallModel("seq2seq_transformer", {"vocabulary_size": 50, "width": 32, "heads": 2, "encoder_layers": 1,
                                        "decoder_layers": 1, "feed_forward": 64, "dropout": 0.0}, SEQUENCES,
                SEQUENCE_LOSS),
-    SmallModel("seq2seq_gru", {"vocabulary_size": 50, "width": 32, "dropout": 0.0}, SEQUENCES, SEQUENCE_LOSS),
     SmallModel("gpt", {"vocabulary_size": 50, "context": 12, "layers": 2, "heads": 2, "width": 32},
                {"tokens": TOKENS, "target": TOKENS}, SEQUENCE_LOSS),
 ]

@@ -78,7 +78,6 @@ class ExampleData {
         // With their default sizes, these pass in 3 s to several minutes.
         {"efficientnet", "model.efficientnet={ width = 0.1, depth = 0.1, classes = 3"},
         {"resnet", "model.resnet={ width = 2, classes = 3"},
-        {"seq2seq_gru", "model.seq2seq_gru={ vocabulary_size = 20, width = 8, generate = 4"},
         {"seq2seq_transformer",
          "model.seq2seq_transformer={ vocabulary_size = 20, width = 8, heads = 2, encoder_layers = 1, "
          "decoder_layers = 1, feed_forward = 16"},

@@ -50,11 +50,6 @@ std::vector<Case> cases() {
                       {"layers", int64_t{2}},
                       {"heads", int64_t{2}},
                       {"width", int64_t{8}}};
-  const Values gru = {{"vocabulary_size", int64_t{13}},
-                      {"width", int64_t{8}},
-                      {"encoder_layers", int64_t{2}},
-                      {"decoder_layers", int64_t{3}},
-                      {"tied_embeddings", std::string("none")}};
   const Values transformer = {{"vocabulary_size", int64_t{11}},
                               {"width", int64_t{8}},
                               {"heads", int64_t{2}},
@@ -64,7 +59,6 @@ std::vector<Case> cases() {
                               {"norm", std::string("pre")},
                               {"tied_embeddings", std::string("none")}};
   return {{"gpt", "gpt", gpt, 5, 11, {}, {3, 1, 4}, 10},
-          {"gru", "seq2seq_gru", gru, 1, 13, {5, 6, 7, 8, 3}, {2}, 11},
           {"transformer", "seq2seq_transformer", transformer, 1, 11, {3, 4, 5, 6, 2}, {1}, 10}};
 }
 

@@ -69,14 +69,10 @@ TEST_CASE("the TorchScript of the other models of images and numbers takes anoth
 
 TEST_CASE("a model that computes with the sizes of its inputs is rejected, because a trace records the first sizes") {
   const auto tokens = [](int64_t length) { return torch::ones({4, length}, torch::kLong); };
-  for (const char* id : {"gpt", "seq2seq_gru"}) {
-    CAPTURE(id);
-    Model other = open_model(id, {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
-    other.build();
-    const std::vector<at::Tensor> inputs(other.inputs().size(), tokens(5));
-    CHECK_THROWS_WITH_AS(trace_model(other, {inputs}), doctest::Contains("sizes that tracing records as constants"),
-                         tenon::support::Error);
-  }
+  Model other = open_model("gpt", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
+  other.build();
+  CHECK_THROWS_WITH_AS(trace_model(other, {{tokens(5)}}), doctest::Contains("sizes that tracing records as constants"),
+                       tenon::support::Error);
   Model model = open_model("seq2seq_transformer", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
   model.build();
   std::string message = "none";

@@ -161,10 +161,13 @@ Run draw_fitting_run(Draw& draw) {
       run.metric = draw.one_of<Compared>({{"perplexity", "", "logits"}, {"token_accuracy", "", "logits"}});
       break;
     case 6:
-      run.model = draw.one_of<std::string>({"seq2seq_gru", "seq2seq_transformer"});
-      run.params = {{"vocabulary_size", std::to_string(classes + 4)}, {"width", "8"}};
-      if (run.model == "seq2seq_transformer")
-        run.params.insert({{"heads", "2"}, {"encoder_layers", "1"}, {"decoder_layers", "1"}, {"feed_forward", "8"}});
+      run.model = "seq2seq_transformer";
+      run.params = {{"vocabulary_size", std::to_string(classes + 4)},
+                    {"width", "8"},
+                    {"heads", "2"},
+                    {"encoder_layers", "1"},
+                    {"decoder_layers", "1"},
+                    {"feed_forward", "8"}};
       run.fields = {{"source", "<i8", {draw.between(1, 7)}, classes + 4},
                     {"target_in", "<i8", {length}, classes + 4},
                     {"target", "<i8", {length}, classes + 4}};

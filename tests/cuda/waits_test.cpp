@@ -41,9 +41,8 @@ struct WaitCase {
 using WaitCases = std::multimap<std::string, WaitCase>;
 
 WaitCases model_cases() {
-  const Values sequences{{"vocabulary_size", kClasses}, {"width", int64_t{8}}};
-  Values transformer = sequences;
-  transformer.insert({{"heads", int64_t{2}}, {"feed_forward", int64_t{8}}});
+  const Values transformer{
+      {"vocabulary_size", kClasses}, {"width", int64_t{8}}, {"heads", int64_t{2}}, {"feed_forward", int64_t{8}}};
   return {
       {"efficientnet", {{{"width", 0.2}, {"depth", 0.2}, {"classes", kClasses}}, {image(64)}}},
       {"gpt",
@@ -51,7 +50,6 @@ WaitCases model_cases() {
         {tokens()}}},
       {"mlp", {{{"inputs", int64_t{3} * 16 * 16}}, {image()}}},
       {"resnet", {{{"width", int64_t{4}}, {"stem", std::string("cifar")}}, {image()}}},
-      {"seq2seq_gru", {sequences, {tokens(), tokens()}}},
       {"seq2seq_transformer", {transformer, {tokens(), tokens()}}},
       {"siamese_cnn", {{{"width", int64_t{4}}, {"values", int64_t{2}}}, {image(), image()}}},
       {"small_cnn", {{{"channels", int64_t{3}}, {"width", int64_t{4}}, {"values", int64_t{2}}}, {image()}}},

@@ -104,7 +104,6 @@ TEST_CASE("docs/reference/components.md equals the output of host describe for t
                               {"unet", {"classes=4", "depth=3"}},
                               {"siamese_cnn"},
                               {"seq2seq_transformer", {"width=128"}},
-                              {"seq2seq_gru", {"width=128"}},
                               {"gpt", {"layers=4", "heads=4", "width=128", "context=256"}},
                               {"exported"},
                               {"digits", {"split=train"}},

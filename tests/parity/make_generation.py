@@ -19,16 +19,20 @@ from safetensors.torch import save
 from torch.nn import functional
 
 import make_gpt
-import make_seq2seq_gru
 
 STEPS, SAMPLES, BEAMS, LENGTH_PENALTY, SEED = 12, 3, 3, 0.7, 11
 FILTERS = {"top_k": {"temperature": 0.8, "top_k": 4}, "top_p": {"temperature": 1.3, "top_p": 0.7}}
 
 
+def salt_of(name):
+    """Depends on the name, so that the order of parameters does not matter."""
+    return sum((place + 1) * ord(letter) for place, letter in enumerate(name)) % 997
+
+
 def weight(name, shape, gain=1):
     """The test uses the same formula. With these gains the networks do not repeat one token."""
     is_scale = name.endswith("weight") and len(shape) == 1
-    values = make_seq2seq_gru.scatter(shape, make_seq2seq_gru.salt_of(name))
+    values = make_gpt.scatter(shape, salt_of(name))
     return values + 1 if is_scale else values * (0.1 if "bias" in name else gain)
 
 
@@ -48,14 +52,6 @@ def make_gpt_scores():
         # As nanoGPT's generate(): a text that is longer than the context is cropped.
         return network(torch.tensor([prefix[-make_gpt.CONTEXT:]]))[0, -1]
     return scores
-
-
-def make_gru_scores():
-    reference = make_seq2seq_gru
-    network = fill(reference.Network(*reference.CASES["deep"]).double())
-    source = reference.SOURCE[:1]
-    reference.LENGTHS = reference.LENGTHS[:1]  # the network reads the lengths of its sources there
-    return lambda prefix: network(source, torch.tensor([prefix]))[0, -1]
 
 
 def make_transformer_scores():
@@ -113,8 +109,7 @@ def make_transformer_scores():
 
 
 # Scores, prompt and end token.
-MODELS = {"gpt": (make_gpt_scores, [3, 1, 4], 10), "gru": (make_gru_scores, [2], 11),
-          "transformer": (make_transformer_scores, [1], 10)}
+MODELS = {"gpt": (make_gpt_scores, [3, 1, 4], 10), "transformer": (make_transformer_scores, [1], 10)}
 
 
 # ---- Decoding

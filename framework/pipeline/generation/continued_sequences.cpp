@@ -55,7 +55,7 @@ TokenPorts find_token_ports(const plugins::Model& model, const std::string& plac
   if (!decoding) decoding = find_language_model(model);
   if (!decoding)
     refuse("cannot continue sequences: its ports are " + list_ports(model) +
-           "; expected a model of tokens, such as gpt, seq2seq_transformer or seq2seq_gru, or one with the extension " +
+           "; expected a model of tokens, such as gpt or seq2seq_transformer, or one with the extension " +
            TENON_DECODING);
   TokenPorts ports = {*decoding, {}};
   for (size_t i = 0; i < model.inputs().size(); ++i) {

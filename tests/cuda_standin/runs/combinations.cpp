@@ -63,7 +63,6 @@ const std::vector<Network> kNetworks{
      kTokens,
      {kLength},
      {kLength, 12}},
-    {"seq2seq_gru", "vocabulary_size=12,width=16,dropout=0.0,generate=4", "logits", kTokens, {kLength}, {kLength, 12}},
     {"gpt", "vocabulary_size=12,context=6,layers=2,heads=2,width=16", "logits", kTokens, {kLength}, {kLength, 12}},
     {"exported",
      "path='" TENON_SOURCE_DIR "/tests/parity/reference/exported/cnn.pt2'",
@@ -218,7 +217,7 @@ std::string use_metrics(const Network& network) {
   std::string list;
   for (const Scored& metric : kMetrics)
     if (metric.kinds & network.kind) list += use(metric, network, metric.field);
-  if (network.use.starts_with("seq2seq"))
+  if (network.use == "seq2seq_transformer")
     for (const std::string& metric : kTextMetrics)
       list += "{use='" + metric + "',inputs={predicted='model.generated',target='data.label'}},";
   return list;
