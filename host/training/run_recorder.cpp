@@ -44,11 +44,9 @@ constexpr const char* kEventRecords = "tensorboard.records";
 
 artifacts::History open_history(const artifacts::RunFolder& folder, const artifacts::FoundCheckpoint* resumed_from) {
   if (!resumed_from) return {folder.history_jsonl(), folder.history_csv()};
-  const auto lines = resumed_from->manifest.state.find(kHistoryLines);
-  return artifacts::History::resume(
-      artifacts::RunFolder{resumed_from->run}.history_jsonl(),
-      lines == resumed_from->manifest.state.end() ? 0 : static_cast<int64_t>(lines->second), folder.history_jsonl(),
-      folder.history_csv());
+  const pipeline::SavedState state{resumed_from->manifest.state, {}};
+  return artifacts::History::resume(artifacts::RunFolder{resumed_from->run}.history_jsonl(), state.count(kHistoryLines),
+                                    folder.history_jsonl(), folder.history_csv());
 }
 
 std::vector<std::string> name_losses(const config::RunPlan& plan) {
