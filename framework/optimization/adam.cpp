@@ -10,13 +10,13 @@
 namespace tenon::optimization {
 namespace {
 
-using MetricValues = std::vector<const char*>;
+using StateNames = std::vector<const char*>;
 
 class Adam final : public UpdateRule {
  public:
   explicit Adam(const config::AdamPlan& plan)
-      : UpdateRule(plan.amsgrad ? MetricValues{"exp_avg", "exp_avg_sq", "step", "max_exp_avg_sq"}
-                                : MetricValues{"exp_avg", "exp_avg_sq", "step"}),
+      : UpdateRule(plan.amsgrad ? StateNames{"exp_avg", "exp_avg_sq", "step", "max_exp_avg_sq"}
+                                : StateNames{"exp_avg", "exp_avg_sq", "step"}),
         plan_(plan) {}
 
   void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) override {

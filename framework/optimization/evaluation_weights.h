@@ -26,7 +26,7 @@ class EvaluationWeights {
 
   // The set of tensors that is currently not in the model, under the same names: the weights for evaluation, or those
   // of training while an InPlace exists. Returns the tensors themselves.
-  virtual std::vector<NamedTensor> put_by() = 0;
+  virtual std::vector<NamedTensor> weights_outside_model() = 0;
 
   // Swaps the weights for evaluation into the model until restore(). Does nothing before the first update or if
   // `weights` is null.
@@ -46,7 +46,7 @@ class EvaluationWeights {
  protected:
   EvaluationWeights() = default;
 
-  // Swaps the model's values with those of put_by(). Alternates between both sets.
+  // Swaps the model's values with those of weights_outside_model(). Alternates between both sets.
   virtual void exchange() = 0;
 
   int64_t count_ = 0;

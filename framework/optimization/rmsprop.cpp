@@ -12,7 +12,7 @@
 namespace tenon::optimization {
 namespace {
 
-std::vector<const char*> metrics_of(const config::RmsPropPlan& plan) {
+std::vector<const char*> state_names_of(const config::RmsPropPlan& plan) {
   std::vector<const char*> state_names{"step", "square_avg"};
   if (plan.centered) state_names.push_back("grad_avg");
   if (plan.momentum > 0) state_names.push_back("momentum_buffer");
@@ -22,7 +22,7 @@ std::vector<const char*> metrics_of(const config::RmsPropPlan& plan) {
 // The operations and their order are those of torch.optim.RMSprop(foreach=True), so that roundings are equal.
 class RmsProp final : public UpdateRule {
  public:
-  explicit RmsProp(const config::RmsPropPlan& plan) : UpdateRule(metrics_of(plan)), plan_(plan) {}
+  explicit RmsProp(const config::RmsPropPlan& plan) : UpdateRule(state_names_of(plan)), plan_(plan) {}
 
   void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) override {
     const Snapshot before(lists, skip);

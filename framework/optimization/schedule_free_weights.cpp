@@ -26,7 +26,7 @@ void ScheduleFreeWeights::make_others() {
   for (const at::Tensor& weights : weights_) others_.push_back(at::empty_like(weights));
 }
 
-std::vector<NamedTensor> ScheduleFreeWeights::put_by() {
+std::vector<NamedTensor> ScheduleFreeWeights::weights_outside_model() {
   make_others();
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < others_.size(); ++i)

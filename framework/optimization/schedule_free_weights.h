@@ -28,7 +28,7 @@ class ScheduleFreeWeights final : public EvaluationWeights {
   void update() override { ++count_; }
   bool needs_all_processes() const override { return gather_ != nullptr; }
 
-  std::vector<NamedTensor> put_by() override;
+  std::vector<NamedTensor> weights_outside_model() override;
 
  private:
   void exchange() override;

@@ -7,12 +7,12 @@
 namespace tenon::optimization {
 namespace {
 
-using MetricValues = std::vector<const char*>;
+using StateNames = std::vector<const char*>;
 
 class Sgd final : public UpdateRule {
  public:
   explicit Sgd(const config::SgdPlan& plan)
-      : UpdateRule(plan.momentum != 0 ? MetricValues{"momentum_buffer"} : MetricValues{}), plan_(plan) {}
+      : UpdateRule(plan.momentum != 0 ? StateNames{"momentum_buffer"} : StateNames{}), plan_(plan) {}
 
   // Without dampening, a zero momentum buffer becomes the first gradient. With dampening, the kernel must know that the
   // momentum starts, which an undefined buffer indicates.

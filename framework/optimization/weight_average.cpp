@@ -35,7 +35,7 @@ void WeightAverage::update() {
   ++count_;
 }
 
-std::vector<NamedTensor> WeightAverage::put_by() {
+std::vector<NamedTensor> WeightAverage::weights_outside_model() {
   std::vector<NamedTensor> tensors;
   for (size_t i = 0; i < names_.size(); ++i) tensors.push_back({names_[i], averages_[i]});
   for (size_t i = 0; i < followed_names_.size(); ++i) tensors.push_back({followed_names_[i], followed_[i]});

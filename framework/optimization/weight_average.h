@@ -21,7 +21,7 @@ class WeightAverage final : public EvaluationWeights {
   // Adds the current weights to the average; the first update copies them.
   void update() override;
 
-  std::vector<NamedTensor> put_by() override;
+  std::vector<NamedTensor> weights_outside_model() override;
 
  private:
   void exchange() override;

@@ -176,9 +176,9 @@ void add_row(reporting::TextTable& table, const DifferentTensor& tensor) {
   if (!tensor.difference) return add_words(is_same_type ? types + ", a frozen parameter of other values" : types);
   const TensorDifference& difference = *tensor.difference;
   table.add({tensor.name, types,
-             reporting::print_count(difference.differing) + " of " + reporting::print_count(difference.elements),
+             reporting::group_digits(difference.differing) + " of " + reporting::group_digits(difference.elements),
              print(difference.max_absolute), print(difference.max_relative),
-             difference.max_ulps ? reporting::print_count(*difference.max_ulps) : "-"});
+             difference.max_ulps ? reporting::group_digits(*difference.max_ulps) : "-"});
 }
 
 void print_text(const ComparedFile& file) {

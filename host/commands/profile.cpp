@@ -44,7 +44,7 @@ void print_modules(const ModelProfile& profile, int64_t depth) {
   reporting::TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
   table.add({"module", "parameters", "size", "MACs", "", "time"});
   const auto add = [&](const std::string& name, const ModuleProfile& row) {
-    table.add({name, row.bytes > 0 ? reporting::print_count(static_cast<uint64_t>(row.parameters)) : "",
+    table.add({name, row.bytes > 0 ? reporting::group_digits(static_cast<uint64_t>(row.parameters)) : "",
                row.bytes > 0 ? support::print_bytes(static_cast<uint64_t>(row.bytes)) : "",
                print_scaled(static_cast<double>(row.macs)),
                print_share(static_cast<double>(row.macs), static_cast<double>(profile.total.macs)),

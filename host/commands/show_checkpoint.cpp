@@ -63,12 +63,12 @@ void print_tensors(const std::filesystem::path& path, const SafetensorsFile& fil
   uint64_t bytes = 0, elements = 0;
   for (const TensorView& tensor : file.tensors()) {
     table.add(
-        {tensor.name, plugins::dtype_name(tensor.dtype), print_shape(tensor), reporting::print_count(tensor.bytes)});
+        {tensor.name, plugins::dtype_name(tensor.dtype), print_shape(tensor), reporting::group_digits(tensor.bytes)});
     bytes += tensor.bytes;
     elements += tensor.bytes / artifacts::find_stored_type(tensor.dtype)->bytes;
   }
   reporting::write_output("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
-                          reporting::print_count(elements).c_str(), support::print_bytes(bytes).c_str());
+                          reporting::group_digits(elements).c_str(), support::print_bytes(bytes).c_str());
   for (const auto& [key, value] : file.metadata()) reporting::write_output("  %s = %s\n", key.c_str(), value.c_str());
   reporting::write_output_text(table.print("  "));
 }

@@ -104,12 +104,12 @@ TopColumns find_top_classes(const std::string& name, const at::Tensor& scores, i
 
 reporting::PredictionRows view_rows(const PredictedRows& rows) {
   reporting::PredictionRows views;
-  for (const auto& [name, tensor] : rows.tensors) views.tensors.push_back(pipeline::view_of(name, tensor));
+  for (const auto& [name, tensor] : rows.tensors) views.tensors.push_back(pipeline::make_view(name, tensor));
   views.texts = rows.texts;
   views.names = rows.names;
   if (rows.top)
-    views.top = {pipeline::view_of("top.class", rows.top->classes),
-                 pipeline::view_of("top.probability", rows.top->probabilities)};
+    views.top = {pipeline::make_view("top.class", rows.top->classes),
+                 pipeline::make_view("top.probability", rows.top->probabilities)};
   return views;
 }
 

@@ -49,7 +49,7 @@ void PredictionPage::commit(const std::string& of_data) const {
 void PredictionPage::add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor,
                                int64_t row) {
   const at::Tensor& kept = tensors_.emplace_back(tensor[row].clone());  // the batch is reused
-  sample.fields.push_back(pipeline::view_of(name, kept));
+  sample.fields.push_back(pipeline::make_view(name, kept));
 }
 
 bool PredictionPage::is_wrong(const PredictedRows& rows, int64_t row) const {

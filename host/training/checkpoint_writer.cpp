@@ -28,9 +28,9 @@ void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<co
   model_views_.clear();
   training_views_.clear();
   for (const plugins::NamedTensor& named : model)
-    model_views_.push_back(pipeline::view_of(named.name, model_.add(named.name, named.tensor)));
+    model_views_.push_back(pipeline::make_view(named.name, model_.add(named.name, named.tensor)));
   for (const auto& [name, tensor] : saved.tensors)
-    training_views_.push_back(pipeline::view_of(name, training_.add(name, tensor)));
+    training_views_.push_back(pipeline::make_view(name, training_.add(name, tensor)));
   training_.submit();
   model_.submit();
   contents.parts.is_abandoned = &is_abandoned_;

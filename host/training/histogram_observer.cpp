@@ -17,7 +17,7 @@ void HistogramObserver::on_event(Event event, const pipeline::RunState& state, p
       if (one.trainable && one.tensor.grad().defined()) add("gradients/", one.name, one.tensor.grad());
     return;
   }
-  if (!due_.now(state, state.time_s)) return;
+  if (!due_.advance(state, state.time_s)) return;
   for (const plugins::NamedTensor& one : tensors)
     if (one.trainable) add("weights/", one.name, one.tensor);
   take_(state.step, found_);

@@ -43,14 +43,14 @@ void PartWriter::save(int64_t step, std::span<const plugins::NamedTensor> model,
   const auto add_training = [&](const std::string& prefix) {
     for (const optimization::NamedTensor& one : saved.tensors_under(prefix)) {
       const std::string name = prefix + one.name;
-      training_views_.push_back(pipeline::view_of(name, training_.add(name, one.tensor)));
+      training_views_.push_back(pipeline::make_view(name, training_.add(name, one.tensor)));
     }
   };
   add_training(pipeline::kOptimizerPrefix);
   if (has_model_) add_training(pipeline::kWeightsPrefix);
   if (has_model_)
     for (const plugins::NamedTensor& named : model)
-      model_views_.push_back(pipeline::view_of(named.name, model_.add(named.name, named.tensor)));
+      model_views_.push_back(pipeline::make_view(named.name, model_.add(named.name, named.tensor)));
   training_.submit();
   model_.submit();
   const auto write = [this, step, number = saves_++] {

@@ -73,12 +73,12 @@ std::string describe_difference(const TensorView& a, const TensorView& b) {
   if (a.dtype != b.dtype || a.shape != b.shape) return "is " + describe_both(describe_type(a), describe_type(b));
   const artifacts::TensorDifference difference = artifacts::compare_tensors(a, b);
   if (difference.differing == 0) return "";
-  std::string text = reporting::print_count(difference.differing) + " of " +
-                     reporting::print_count(difference.elements) + " values differ";
+  std::string text = reporting::group_digits(difference.differing) + " of " +
+                     reporting::group_digits(difference.elements) + " values differ";
   // Bytes are states of generators and callbacks. Their differences have no meaningful size.
   if (!difference.max_ulps) return text;
   return text + ", by " + print_short(difference.max_absolute) + " at most (" +
-         reporting::print_count(*difference.max_ulps) + " ulps)";
+         reporting::group_digits(*difference.max_ulps) + " ulps)";
 }
 
 // The tensors of the model or of the training state, in all files of a checkpoint.
@@ -162,8 +162,8 @@ class PairComparison {
            std::to_string(line.epoch);
   }
 
-  void compare_metrics(const std::string& place, const artifacts::MetricValues& metrics,
-                       const artifacts::MetricValues& others, bool is_of_test) {
+  void compare_metrics(const std::string& place, const artifacts::NamedMetrics& metrics,
+                       const artifacts::NamedMetrics& others, bool is_of_test) {
     const std::map<std::string, double> of_run(metrics.begin(), metrics.end());
     const std::map<std::string, double> of_other(others.begin(), others.end());
     compare(of_run, of_other, [&](const std::string& name, const std::string& text) {

@@ -141,7 +141,7 @@ TEST_CASE("an evaluation changes no bit of the weights of training") {
     optimizer->step({kLearningRate});
     weights.update();
     const std::vector<at::Tensor> before = copies_of(optimizer->parameters());
-    const std::vector<NamedTensor> others = weights.put_by();
+    const std::vector<NamedTensor> others = weights.weights_outside_model();
     {
       const ScheduleFreeWeights::InPlace in_place(&weights);
       check_equal(others, before);
@@ -163,7 +163,7 @@ TEST_CASE("weights of training that are restored before the optimizer's state ar
   {
     const ScheduleFreeWeights::InPlace in_place(&weights);
     for (const NamedTensor& parameter : resumed->parameters()) parameter.tensor.detach().zero_();
-    const std::vector<NamedTensor> others = weights.put_by();
+    const std::vector<NamedTensor> others = weights.weights_outside_model();
     for (size_t i = 0; i < others.size(); ++i) others[i].tensor.copy_(optimizer->parameters()[i].tensor.detach());
   }
   resumed->load_state(optimizer->state());
@@ -186,7 +186,7 @@ TEST_CASE("a parameter that is frozen first starts like the others") {
   plan.groups = {late, never};
   const auto optimizer = Optimizer::make(plan, make_parameters(at::kDouble));
   ScheduleFreeWeights weights(*optimizer);
-  CHECK(weights.put_by().size() == 3);
+  CHECK(weights.weights_outside_model().size() == 3);
   const std::vector<at::Tensor> before = copies_of(optimizer->parameters());
   for (int64_t step = 0; step < 10; ++step) {
     if (step == 9) optimizer->start_epoch(2);

@@ -18,7 +18,7 @@ std::vector<int64_t> due_steps(Unit unit, double count) {
     state.step_in_epoch = (step - 1) % 4 + 1;
     state.is_epoch_complete = state.step_in_epoch == 4;
     state.time_s = static_cast<double>(step);
-    if (!due.now(state, state.time_s)) continue;
+    if (!due.advance(state, state.time_s)) continue;
     steps.push_back(step);
     due.restart(state.time_s);
   }
@@ -70,7 +70,7 @@ TEST_CASE("a part of an epoch that is not a number of steps is due as often, the
       for (int64_t epoch = 1; epoch <= 3; ++epoch) {
         std::vector<int64_t> found;
         run_epoch(state, epoch, steps, [&] {
-          if (due.now(state, 0)) found.push_back(state.step_in_epoch);
+          if (due.advance(state, 0)) found.push_back(state.step_in_epoch);
         });
         REQUIRE(found.size() == static_cast<size_t>(parts));
         for (int64_t part = 1; part <= parts; ++part)
@@ -86,7 +86,7 @@ TEST_CASE("the end of an epoch with fewer steps than expected, and a batch witho
   std::vector<int64_t> found;
   run_epoch(state, 1, 6, [&] {
     for (int call = 0; call < 2; ++call)
-      if (due.now(state, 0)) found.push_back(state.step);
+      if (due.advance(state, 0)) found.push_back(state.step);
   });
   CHECK(found == std::vector<int64_t>{5, 6});
 }
@@ -100,13 +100,13 @@ TEST_CASE("a part of an epoch resumes anywhere, also from a checkpoint of anothe
     state.steps_per_epoch = 10;
     for (int64_t epoch = 1; epoch <= 2; ++epoch)
       run_epoch(state, epoch, 10, [&] {
-        const bool expected = whole.now(state, 0);
+        const bool expected = whole.advance(state, 0);
         if (state.step > stop) {
-          CHECK(resumed.now(state, 0) == expected);
-          CHECK(changed.now(state, 0) == expected);
+          CHECK(resumed.advance(state, 0) == expected);
+          CHECK(changed.advance(state, 0) == expected);
           return;
         }
-        CHECK(first.now(state, 0) == expected);
+        CHECK(first.advance(state, 0) == expected);
         SavedState saved, other;
         first.save("validation", saved);
         Due({Unit::steps, 3}).save("validation", other);
@@ -122,7 +122,7 @@ TEST_CASE("a time period starts at the end of the action") {
   std::vector<int64_t> steps;
   for (state.step = 1; state.step <= 12; ++state.step) {
     state.time_s += 1;  // a step
-    if (!due.now(state, state.time_s)) continue;
+    if (!due.advance(state, state.time_s)) continue;
     steps.push_back(state.step);
     state.time_s += 10;  // the action takes longer than the period
     due.restart(state.time_s);
@@ -136,7 +136,7 @@ TEST_CASE("an action that was not due also restarts the period") {
   state.time_s = 3;
   due.restart(state.time_s);
   state.time_s = 6;
-  CHECK_FALSE(due.now(state, state.time_s));
+  CHECK_FALSE(due.advance(state, state.time_s));
   state.time_s = 7;
-  CHECK(due.now(state, state.time_s));
+  CHECK(due.advance(state, state.time_s));
 }

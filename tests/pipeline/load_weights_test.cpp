@@ -170,7 +170,7 @@ std::filesystem::path write_checkpoint(const NamedTensor& kept, const NamedTenso
   const std::filesystem::path folder = tenon::test_folder() / "without_frozen";
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
-  const std::vector<tenon::artifacts::TensorView> views{view_of(kept.name, kept.tensor)};
+  const std::vector<tenon::artifacts::TensorView> views{make_view(kept.name, kept.tensor)};
   const std::string digest = tenon::support::xxh128(
       {static_cast<const char*>(frozen.tensor.const_data_ptr()), static_cast<size_t>(frozen.tensor.nbytes())});
   tenon::artifacts::CheckpointStore store(folder, {1});

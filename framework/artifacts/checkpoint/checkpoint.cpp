@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kOfCheckpoints = support::ErrorKind::checkpoint;
+using support::ErrorKind;
 
 // Checks the free space first, so that a checkpoint does not fill a shared disk before it fails.
 void require_space(const fs::path& folder, const CheckpointContents& contents) {
@@ -41,7 +41,7 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
   if (::statvfs(folder.c_str(), &disk) != 0) return;  // the write reports the error
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free >= needed) return;
-  throw make_file_error(kOfCheckpoints, folder,
+  throw make_file_error(ErrorKind::checkpoint, folder,
                         "a checkpoint of " + support::print_bytes(needed) + " does not fit into " +
                             support::print_bytes(free) + " of free space",
                         ENOSPC);
@@ -68,7 +68,7 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention, const fs:
     : folder_(std::move(folder)), retention_(std::move(retention)) {
   TENON_CHECK(retention_.keep >= 1 && retention_.keep_best >= 1,
               "keep is " << retention_.keep << ", keep_best " << retention_.keep_best);
-  remove_leftovers(folder_, kOfCheckpoints);
+  remove_leftovers(folder_, ErrorKind::checkpoint);
   const auto checkpoints = list_checkpoint_folders(folder_);
   if (checkpoints.empty()) return;
   point_at(kLatest, checkpoints.front());
@@ -96,7 +96,7 @@ void CheckpointStore::read_scores(const std::vector<fs::path>& checkpoints) {
   }
 }
 
-void CheckpointStore::remember_score(const fs::path& checkpoint, const MetricValues& metrics) {
+void CheckpointStore::remember_score(const fs::path& checkpoint, const NamedMetrics& metrics) {
   scores_.erase(checkpoint);
   for (const auto& [name, value] : metrics)
     if (name == retention_.metric && !std::isnan(value))
@@ -118,7 +118,7 @@ std::vector<fs::path> CheckpointStore::find_best(const std::vector<fs::path>& ch
 void CheckpointStore::point_at(const char* link, const fs::path& checkpoint) const {
   std::error_code ignored;  // a missing link is handled like a wrong one
   if (fs::read_symlink(folder_ / link, ignored) != checkpoint.filename())
-    replace_link_durably(folder_ / link, checkpoint.filename(), kOfCheckpoints);
+    replace_link_durably(folder_ / link, checkpoint.filename(), ErrorKind::checkpoint);
 }
 
 fs::path CheckpointStore::write(const CheckpointContents& contents) {
@@ -129,7 +129,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   std::error_code ignored;
   if (!can_be_resumed && fs::exists(folder_ / name, ignored)) return folder_ / name;
   require_space(folder_, contents);
-  DurableFolder folder(folder_ / name, kOfCheckpoints);
+  DurableFolder folder(folder_ / name, ErrorKind::checkpoint);
   CheckpointManifest manifest{.epoch = contents.epoch,
                               .step = contents.step,
                               .metrics = contents.metrics,
@@ -140,8 +140,8 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   const auto write_tensors = [&](const std::string& file, std::span<const TensorView> tensors,
                                  const Metadata& metadata) {
     const fs::path path = folder.temporary() / file;
-    std::string digest = write_safetensors(path, tensors, metadata, kOfCheckpoints, SyncedBy::containing_folder);
-    manifest.files.push_back({file, support::read_file_size(path, kOfCheckpoints), std::move(digest)});
+    std::string digest = write_safetensors(path, tensors, metadata, ErrorKind::checkpoint, SyncedBy::containing_folder);
+    manifest.files.push_back({file, support::read_file_size(path, ErrorKind::checkpoint), std::move(digest)});
   };
   const Metadata metadata = make_weights_metadata(contents.class_names, contents.model_sizes, contents.fitted_data);
   const auto parts =
@@ -151,7 +151,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     write_tensors(count == 1 ? kModelFile : name_model_part(static_cast<int64_t>(i), count), parts[i], metadata);
   if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training, make_weights_metadata());
   const auto write_text = [&folder](const std::string& file, const std::string& text) {
-    write_file_durably(folder.temporary() / file, text, kOfCheckpoints, SyncedBy::containing_folder);
+    write_file_durably(folder.temporary() / file, text, ErrorKind::checkpoint, SyncedBy::containing_folder);
   };
   for (const auto& [file, text] : contents.texts) {
     write_text(file, text);
@@ -174,7 +174,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   write_text(kManifestFile, text);
   write_text(kManifestDigestFile, print_manifest_digest(text));
   folder.commit();
-  replace_link_durably(folder_ / kLatest, name, kOfCheckpoints);
+  replace_link_durably(folder_ / kLatest, name, ErrorKind::checkpoint);
   remember_score(folder_ / name, contents.metrics);
   const std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
   const std::vector<fs::path> best = find_best(checkpoints);
@@ -188,7 +188,8 @@ void CheckpointStore::remove_surplus(const std::vector<fs::path>& checkpoints,
   const auto latest = find_linked_checkpoint(folder_, kLatest);
   for (size_t i = checkpoints.size(); i-- > static_cast<size_t>(retention_.keep);) {
     const fs::path& path = checkpoints[i];
-    if (path != latest && std::ranges::find(kept, path) == kept.end()) remove_folder_durably(path, kOfCheckpoints);
+    if (path != latest && std::ranges::find(kept, path) == kept.end())
+      remove_folder_durably(path, ErrorKind::checkpoint);
   }
 }
 
@@ -196,7 +197,8 @@ std::optional<fs::path> find_linked_checkpoint(const fs::path& folder, const cha
   std::error_code error;
   const fs::path target = fs::read_symlink(folder / link, error);
   if (error == std::errc::no_such_file_or_directory) return std::nullopt;
-  if (error) throw make_file_error(kOfCheckpoints, folder / link, "is not a link to a checkpoint", error.value());
+  if (error)
+    throw make_file_error(ErrorKind::checkpoint, folder / link, "is not a link to a checkpoint", error.value());
   return folder / target;
 }
 

@@ -42,7 +42,7 @@ struct AwaitedParts {
 struct CheckpointContents {
   int64_t epoch;
   int64_t step;
-  MetricValues metrics;  // the latest metrics
+  NamedMetrics metrics;  // the latest metrics
   // Parameters and buffers, with PyTorch's names, in the model's order. Those of this process, if parts.has_model.
   std::span<const TensorView> model;
   // The training state. If both are empty, the checkpoint contains only weights, and a run cannot resume from it.
@@ -82,7 +82,7 @@ class CheckpointStore {
  private:
   // `checkpoints`: those in the folder, newest first.
   void read_scores(const std::vector<std::filesystem::path>& checkpoints);
-  void remember_score(const std::filesystem::path& checkpoint, const MetricValues& metrics);
+  void remember_score(const std::filesystem::path& checkpoint, const NamedMetrics& metrics);
   std::vector<std::filesystem::path> find_best(const std::vector<std::filesystem::path>& checkpoints) const;
   void point_at(const char* link, const std::filesystem::path& checkpoint) const;
   // Removes those that are neither among the newest nor in `kept`.

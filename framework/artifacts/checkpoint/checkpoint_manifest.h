@@ -37,7 +37,7 @@ struct ExcludedTensors {
 struct CheckpointManifest {
   int64_t epoch;
   int64_t step;
-  MetricValues metrics;  // the latest metrics at that time
+  NamedMetrics metrics;  // the latest metrics at that time
   std::vector<CheckpointFile> files;
   std::map<std::string, double> state = {};   // training state besides the tensors; empty: a run cannot resume
   config::ClassNames class_names = {};        // the numbering of classes that the weights know

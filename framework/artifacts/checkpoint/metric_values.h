@@ -8,7 +8,8 @@
 
 namespace tenon::artifacts {
 
-using MetricValues = std::vector<std::pair<std::string, double>>;  // in the order in which files show them
+// In the order in which files show them.
+using NamedMetrics = std::vector<std::pair<std::string, double>>;
 
 // Returns the shortest text that is read back with the same bits: `0.31`, `1e-05`. NaN and infinities are `NaN`,
 // `Infinity` and `-Infinity`, because JSON has no number for them. As JSON strings ("NaN") they differ from a missing

@@ -129,7 +129,7 @@ int64_t read_count(const LineReader& line, const char* key) {
   return value.get<int64_t>();
 }
 
-void check_names(const MetricValues& metrics) {
+void check_names(const NamedMetrics& metrics) {
   std::set<std::string_view> names(kFixedColumns.begin(), kFixedColumns.end());
   for (const auto& [name, value] : metrics) {
     TENON_CHECK(names.insert(name).second, "the metric " << name << " occurs twice or has the name of a fixed column");

@@ -22,7 +22,7 @@ struct HistoryLine {
   int64_t epoch;
   int64_t step;
   double time_s;         // since the run started; written to the microsecond
-  MetricValues metrics;  // unique names, other than event, epoch, step and time_s
+  NamedMetrics metrics;  // unique names, other than event, epoch, step and time_s
 };
 
 // Returns one JSON object and a line break. The keys are event, epoch, step, time_s, and then the metrics in the given

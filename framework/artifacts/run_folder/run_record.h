@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
@@ -30,7 +31,7 @@ struct TestRecord {
   std::string monitor;  // the metric by which these weights are the best; empty: they are the last ones
   int64_t epoch;        // of the weights, as is the step
   int64_t step;
-  MetricValues metrics;
+  NamedMetrics metrics;
 };
 
 enum class RunStatus { running, finished, stopped, failed };
@@ -63,9 +64,9 @@ struct RunRecord {
   std::optional<int64_t> host_waits;       // number of synchronisations with the device
   std::optional<int64_t> graph_replays;    // number of batches that ran as a CUDA graph
   std::string memory_format;               // memory format of the weights: "channels_last"; empty: unknown so far
-  MetricValues stages;                     // seconds of the training thread, by stage
-  std::optional<int64_t> peak_bytes;       // peak memory of this process
-  std::optional<TestRecord> test;          // none: the run has no test data, or did not evaluate them
+  std::vector<std::pair<std::string, double>> stages;  // seconds of the training thread, by stage
+  std::optional<int64_t> peak_bytes;                   // peak memory of this process
+  std::optional<TestRecord> test;                      // none: the run has no test data, or did not evaluate them
   std::optional<std::chrono::system_clock::time_point> end;
 };
 

@@ -195,7 +195,7 @@ ProtobufMessage make_outcome_event(TimePoint at, RunStatus status) {
   return make_hparams_event(at, "_hparams_/session_end_info", hparams::kSessionEnd, end);
 }
 
-ProtobufMessage make_scalars_event(TimePoint at, int64_t step, const MetricValues& metrics) {
+ProtobufMessage make_scalars_event(TimePoint at, int64_t step, const NamedMetrics& metrics) {
   ProtobufMessage all;
   for (const auto& [name, number] : metrics) {
     ProtobufMessage value;
@@ -266,7 +266,7 @@ std::optional<TensorboardEvents> TensorboardEvents::resume(const fs::path& from,
 
 void TensorboardEvents::append(const HistoryLine& line, const std::vector<std::string>& losses, TimePoint at) {
   if (line.metrics.empty()) return;
-  MetricValues tagged = line.metrics;
+  NamedMetrics tagged = line.metrics;
   for (auto& [name, value] : tagged)
     if (is_mean_over_epoch(line.event, name, losses)) name += "_epoch";
   append(make_scalars_event(at, line.step, tagged));

@@ -37,7 +37,7 @@ ProtobufMessage make_histograms_event(TimePoint at, int64_t step, const std::vec
 // An image with a tag.
 ProtobufMessage make_picture_event(TimePoint at, int64_t step, std::string_view tag, const RenderedPicture& picture);
 // All metrics of a line in one event, by name, as float.
-ProtobufMessage make_scalars_event(TimePoint at, int64_t step, const MetricValues& metrics);
+ProtobufMessage make_scalars_event(TimePoint at, int64_t step, const NamedMetrics& metrics);
 
 // Writes complete records, each with one write(2), so that the file of a killed run has all records. All members that
 // write throw Error(system) with the path and the reason.

@@ -252,22 +252,22 @@ std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const plugins::
                                 ? std::move(*evaluation.opened)
                                 : plugins::Dataset(catalogue.find(ComponentKind::dataset, dataset.use), dataset);
   evaluation.opened.reset();
-  auto batch_tensors =
+  auto bound =
       std::make_unique<BoundDataset>(std::move(opened), plan, dataset, share, evaluation.device, &evaluation.numbering);
-  const auto& fields = batch_tensors->transforms.fields();
-  batch_tensors->model.push_back(connect_model(evaluation.model, plan.model, batch_tensors->name(), fields));
+  const auto& fields = bound->transforms.fields();
+  bound->model.push_back(connect_model(evaluation.model, plan.model, bound->name(), fields));
   for (size_t i = 0; i < evaluation.losses.size(); ++i)
-    batch_tensors->losses.push_back(connect(evaluation.losses[i].inputs(), evaluation.losses[i].component().describe(),
-                                            plan.losses[i], evaluation.model, fields));
-  batch_tensors->metrics = metrics.connect_all(evaluation.model, fields);
+    bound->losses.push_back(connect(evaluation.losses[i].inputs(), evaluation.losses[i].component().describe(),
+                                    plan.losses[i], evaluation.model, fields));
+  bound->metrics = metrics.connect_all(evaluation.model, fields);
   if (plan.data.batch_transforms.empty()) {
-    batch_tensors->is_read.resize(fields.size());
-    for (const auto* wirings : {&batch_tensors->model, &batch_tensors->losses, &batch_tensors->metrics})
+    bound->is_read.resize(fields.size());
+    for (const auto* wirings : {&bound->model, &bound->losses, &bound->metrics})
       for (const Wiring& wiring : *wirings)
         for (const Source& source : wiring.sources())
-          if (source.kind == Source::Kind::field) batch_tensors->is_read[source.index] = true;
+          if (source.kind == Source::Kind::field) bound->is_read[source.index] = true;
   }
-  return batch_tensors;
+  return bound;
 }
 
 void build_validation_data(Evaluation& evaluation, const plugins::Catalogue& catalogue) {

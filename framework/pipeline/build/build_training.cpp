@@ -48,7 +48,7 @@ std::vector<ScheduledData> build_scheduled_data(Evaluation& evaluation, const pl
   std::vector<ScheduledData> scheduled;
   for (const config::ScheduledDataset& later : evaluation.plan->data.scheduled_train) {
     scheduled.push_back({later.at_epoch, build_data(evaluation, catalogue, later, metrics)});
-    require_same_size(scheduled.back().batch_tensors->feed, first, later.place);
+    require_same_size(scheduled.back().dataset->feed, first, later.place);
   }
   return scheduled;
 }
@@ -142,7 +142,7 @@ std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunP
 
 void Training::use_data_of_epoch(int64_t epoch) {
   while (!scheduled_train.empty() && scheduled_train.front().at_epoch <= epoch) {
-    train = std::move(scheduled_train.front().batch_tensors);
+    train = std::move(scheduled_train.front().dataset);
     scheduled_train.erase(scheduled_train.begin());
   }
 }

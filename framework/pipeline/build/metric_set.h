@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/distributed/collectives/process_group.h"
 #include "framework/pipeline/build/connections.h"
@@ -15,7 +16,7 @@
 
 namespace tenon::pipeline {
 
-using NamedMetrics = std::vector<std::pair<std::string, double>>;
+using artifacts::NamedMetrics;
 
 class MetricSet {
  public:

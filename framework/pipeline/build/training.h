@@ -23,7 +23,7 @@ namespace tenon::pipeline {
 // The training data from an epoch on.
 struct ScheduledData {
   int64_t at_epoch;
-  std::unique_ptr<BoundDataset> batch_tensors;
+  std::unique_ptr<BoundDataset> dataset;
 };
 
 // A metric that a callback names and that only another callback can log.

@@ -47,7 +47,7 @@ void check_vocabularies(const Training& training) {
     compare(*training.train, *training.validation[i], plan.validation[i].place);
   for (size_t i = 0; i < training.test.size(); ++i) compare(*training.train, *training.test[i], plan.test[i].place);
   for (size_t i = 0; i < training.scheduled_train.size(); ++i)
-    compare(*training.train, *training.scheduled_train[i].batch_tensors, plan.scheduled_train[i].place);
+    compare(*training.train, *training.scheduled_train[i].dataset, plan.scheduled_train[i].place);
 }
 
 }  // namespace tenon::pipeline

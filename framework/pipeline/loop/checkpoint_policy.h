@@ -21,8 +21,8 @@ class CheckpointPolicy {
     if (best_ && best_->observe(validation, step)) unsaved_best_step_ = step;
   }
 
-  // Call it once after each batch.
-  bool is_due(const RunState& state, double time_s) { return due_.now(state, time_s); }
+  // Returns whether a checkpoint is due by its period. Call it once after each batch.
+  bool advance(const RunState& state, double time_s) { return due_.advance(state, time_s); }
   // Whether the weights are among the best, and no checkpoint has them.
   bool has_unsaved_best() const { return unsaved_best_step_.has_value(); }
   // Whether a checkpoint has the weights and the state of this step or of a later one.

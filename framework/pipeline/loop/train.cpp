@@ -89,7 +89,7 @@ class Loop {
       check_ranks(training_);
       if (is_resumed_ || !training_.plan->model.weights.empty()) dispatch(Event::checkpoint_loaded);
       if (is_resumed_)
-        should_continue();
+        resume();
       else
         begin();
       while (!is_over()) run_epoch();
@@ -142,7 +142,7 @@ class Loop {
   }
 
   // Continues after the checkpoint of load_state(): in its epoch, unless that epoch had ended.
-  void should_continue() {
+  void resume() {
     record(LineKind::checkpoint, {});
     dispatch(Event::checkpoint_after);
     loop_.checkpoints.restart(now());
@@ -298,14 +298,14 @@ class Loop {
     const double passed =
         static_cast<double>(start.unit == config::Period::Unit::epochs ? state_.epoch - 1 : state_.step - 1);
     const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
-    if (!loop_.average_due->now(state_, now()) || !has_begun) return;
+    if (!loop_.average_due->advance(state_, now()) || !has_begun) return;
     const InStage stage(training_.times, Stage::optimizer);
     training_.average->update();
   }
 
   // Runs the actions that are due. Observers called by one action may request a later one.
   void after_step() {
-    const bool logs = loop_.log_due.now(state_, now());
+    const bool logs = loop_.log_due.advance(state_, now());
     if (logs || requests_.has(Request::log)) log();
     if (state_.is_epoch_complete) {
       drain();
@@ -314,8 +314,8 @@ class Loop {
       remember(metrics);
       update_schedule(metrics);
     }
-    validate_if(loop_.validation_due.now(state_, now()));
-    const bool saves = loop_.checkpoints.is_due(state_, now());
+    validate_if(loop_.validation_due.advance(state_, now()));
+    const bool saves = loop_.checkpoints.advance(state_, now());
     if (saves || requests_.has(Request::save) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
     take_stop();
     // Save before leaving the epoch, because the resumed run continues in it.
@@ -441,7 +441,7 @@ class Loop {
       tensors.push_back({named.name, named.tensor, infinite_buffers_.contains(named.name),
                          named.trainable ? lower : "look for samples that are not finite"});
     if (training_.plan->train.average && training_.average->count() > 0)
-      for (const optimization::NamedTensor& one : training_.average->put_by())
+      for (const optimization::NamedTensor& one : training_.average->weights_outside_model())
         tensors.push_back({"the average of " + one.name, one.tensor, infinite_buffers_.contains(one.name), lower});
     for (const optimization::NamedTensor& one : training_.optimizer->state())
       tensors.push_back({"the optimizer state " + one.name, one.tensor, false, lower});

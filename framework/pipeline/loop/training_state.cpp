@@ -86,7 +86,7 @@ void save_training(const Training& training, const RankState& given, SavedState&
     if (training.average->count() > 0) {
       std::set<std::string> stored;
       for (const plugins::NamedTensor& named : training.stored_tensors()) stored.insert(named.name);
-      for (const optimization::NamedTensor& one : training.average->put_by())
+      for (const optimization::NamedTensor& one : training.average->weights_outside_model())
         if (stored.contains(one.name)) saved.tensors[kWeightsPrefix + one.name] = one.tensor;
     }
   }
@@ -114,7 +114,7 @@ RankState load_training(Training& training, const std::vector<optimization::Name
     optimization::EvaluationWeights::InPlace averaged(training.average.get());
     put_weights(training.model, training.plan->model, model, excluded);
     if (training.average && training.average->count() > 0) {
-      std::vector<optimization::NamedTensor> tensors = training.average->put_by();
+      std::vector<optimization::NamedTensor> tensors = training.average->weights_outside_model();
       for (const optimization::NamedTensor& one : list_averaged_elsewhere(training)) tensors.push_back(one);
       copy_into(tensors, saved.tensors_under(kWeightsPrefix));
     }

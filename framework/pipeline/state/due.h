@@ -16,9 +16,10 @@ class Due {
  public:
   explicit Due(const config::Period& period) : period_(period) {}
 
-  // Call it once after each batch. With a time period, the action is due at the first step after the period has passed
-  // since its last end, see restart(). `time_s`: since run_start, by a clock that all ranks share.
-  bool now(const RunState& state, double time_s) {
+  // Returns whether the action is due at this step. Call it once after each batch. With a time period, the action is
+  // due at the first step after the period has passed since its last end, see restart(). `time_s`: since run_start, by
+  // a clock that all ranks share.
+  bool advance(const RunState& state, double time_s) {
     switch (period_.unit) {
       case config::Period::Unit::never: return false;
       case config::Period::Unit::epochs:
@@ -26,8 +27,8 @@ class Due {
         return state.is_epoch_complete && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
       case config::Period::Unit::steps:
         // A batch without readable samples was not a step.
-        if (state.step == requested_at_step_) return false;
-        requested_at_step_ = state.step;
+        if (state.step == last_step_) return false;
+        last_step_ = state.step;
         return std::fmod(static_cast<double>(state.step), period_.count) == 0;
       case config::Period::Unit::seconds:
         if (time_s - counted_from_s_ < period_.count) return false;
@@ -37,8 +38,8 @@ class Due {
     return false;
   }
 
-  // Whether now() will return true after the next step, as far as this is known before it. REQUIRES: the period is not
-  // a part of an epoch.
+  // Whether advance() will return true after the next step, as far as this is known before it. REQUIRES: the period is
+  // not a part of an epoch.
   bool is_due_next(const RunState& state, double time_s) const {
     switch (period_.unit) {
       case config::Period::Unit::steps: return std::fmod(static_cast<double>(state.step + 1), period_.count) == 0;
@@ -55,12 +56,12 @@ class Due {
   // Stored under `name`, for resuming a run.
   void save(const std::string& name, SavedState& saved) const {
     saved.numbers[name + ".counted_from_s"] = counted_from_s_;
-    saved.numbers[name + ".requested_at_step"] = static_cast<double>(requested_at_step_);
+    saved.numbers[name + ".last_step"] = static_cast<double>(last_step_);
     if (period_.is_fraction()) saved.numbers[name + ".passed_epochs"] = passed_epochs_;
   }
   void load(const std::string& name, const SavedState& saved) {
     counted_from_s_ = saved.number(name + ".counted_from_s");
-    requested_at_step_ = saved.count(name + ".requested_at_step");
+    last_step_ = saved.count(name + ".last_step");
     // A run may resume with another period than that of the checkpoint.
     const auto passed = saved.numbers.find(name + ".passed_epochs");
     passed_epochs_ = passed == saved.numbers.end() ? -1 : passed->second;
@@ -91,8 +92,8 @@ class Due {
 
   config::Period period_;
   double counted_from_s_ = 0;
-  int64_t requested_at_step_ = 0;
-  double passed_epochs_ = -1;  // at the last call of now(), for parts of an epoch; below 0: none
+  int64_t last_step_ = 0;      // of the last call of advance()
+  double passed_epochs_ = -1;  // at the last call of advance(), for parts of an epoch; below 0: none
 };
 
 }  // namespace tenon::pipeline

@@ -25,7 +25,7 @@ using plugins::NamedTensor;
 ExcludedTensor describe_tensor(const std::string& name, const at::Tensor& tensor) {
   const at::NoGradGuard no_grad;
   const at::Tensor copy = tensor.detach().cpu().contiguous();
-  const artifacts::TensorView view = view_of(name, copy);
+  const artifacts::TensorView view = make_view(name, copy);
   support::Xxh128 digest;
   digest.add({view.data, view.bytes});
   return {name, view.dtype, view.shape, digest.hexadecimal()};

@@ -9,7 +9,7 @@
 
 namespace tenon::pipeline {
 
-artifacts::TensorView view_of(const std::string& name, const at::Tensor& tensor) {
+artifacts::TensorView make_view(const std::string& name, const at::Tensor& tensor) {
   return {name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
           static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
 }

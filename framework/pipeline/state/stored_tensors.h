@@ -16,7 +16,7 @@ namespace tenon::pipeline {
 
 // Refers to the tensor's memory, not a copy. REQUIRES: it is contiguous, in host memory, and has a dtype that plugins
 // support.
-artifacts::TensorView view_of(const std::string& name, const at::Tensor& tensor);
+artifacts::TensorView make_view(const std::string& name, const at::Tensor& tensor);
 
 // Returns a copy, so the file may be closed. The stored elements may be unaligned.
 at::Tensor copy_stored(const artifacts::TensorView& stored);

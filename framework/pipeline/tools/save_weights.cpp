@@ -63,7 +63,7 @@ size_t save_weights(const std::filesystem::path& file, const std::vector<NamedTe
   std::vector<artifacts::TensorView> views;
   for (auto& [name, tensor] : copied) {
     tensor = convert(name, tensor, dtype);
-    views.push_back(view_of(name, tensor));
+    views.push_back(make_view(name, tensor));
   }
   artifacts::Metadata metadata = artifacts::make_weights_metadata(class_names);
   metadata.insert(tied.begin(), tied.end());

@@ -43,7 +43,7 @@ std::string print_seconds(const std::vector<double>& values) { return callbacks:
 
 std::string print_rate(const std::vector<double>& values) {
   const double mean = mean_of(values);
-  if (mean >= 100) return print_count(static_cast<uint64_t>(std::llround(mean)));
+  if (mean >= 100) return group_digits(static_cast<uint64_t>(std::llround(mean)));
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", mean);
   return text;

@@ -25,7 +25,7 @@ std::string last_line(const std::string& text) {
 
 bool is_of_validation(const std::string& metric) { return metric.starts_with("validation"); }
 
-void add_metric(const std::pair<std::string, double>& metric, artifacts::MetricValues& metrics) {
+void add_metric(const std::pair<std::string, double>& metric, artifacts::NamedMetrics& metrics) {
   const auto known = std::ranges::find_if(metrics, [&](const auto& other) { return other.first == metric.first; });
   if (known == metrics.end())
     metrics.push_back(metric);
@@ -41,9 +41,9 @@ std::optional<int64_t> find_best_step(const fs::path& run) {
 }
 
 // Returns the last value of each validation metric up to `step`, and the metrics of the test data.
-artifacts::MetricValues collect_metrics(const std::vector<artifacts::HistoryLine>& history,
+artifacts::NamedMetrics collect_metrics(const std::vector<artifacts::HistoryLine>& history,
                                         std::optional<int64_t> step) {
-  artifacts::MetricValues metrics;
+  artifacts::NamedMetrics metrics;
   for (const artifacts::HistoryLine& line : history) {
     const bool is_test = line.event == artifacts::HistoryEvent::test;
     const bool is_validation = line.event == artifacts::HistoryEvent::validation && (!step || line.step <= *step);

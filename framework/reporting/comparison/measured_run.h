@@ -24,7 +24,7 @@ struct MeasuredRun {
   int64_t peak_bytes = 0;                    // peak memory of the process, or of rank 0 of several
   std::optional<double> device_peak_mib;     // peak memory of a CUDA device
   std::optional<int64_t> best_step;          // best step of the monitored metric, if there is one
-  artifacts::MetricValues metrics;           // of the best validation, else the last one, and of the test data
+  artifacts::NamedMetrics metrics;           // of the best validation, else the last one, and of the test data
   std::optional<double> last_training_loss;  // of the last epoch, or of the last log line
 };
 

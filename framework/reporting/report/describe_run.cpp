@@ -14,8 +14,8 @@ using artifacts::print_short_number;
 // Returns "3 of 10 epochs" or "1 epoch". `planned`: 0 if it is not known.
 std::string count_of(int64_t done, int64_t planned, const char* unit) {
   const int64_t last = planned > 0 ? planned : done;
-  return print_count(static_cast<uint64_t>(done)) +
-         (planned > 0 ? " of " + print_count(static_cast<uint64_t>(planned)) : "") + " " + unit +
+  return group_digits(static_cast<uint64_t>(done)) +
+         (planned > 0 ? " of " + group_digits(static_cast<uint64_t>(planned)) : "") + " " + unit +
          (last == 1 ? "" : "s");
 }
 

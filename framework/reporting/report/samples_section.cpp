@@ -21,7 +21,7 @@ namespace {
 using artifacts::Confusion;
 using artifacts::print_short_number;
 
-std::string print_count_of(int64_t count) { return print_count(static_cast<uint64_t>(count)); }
+std::string group_digits_of(int64_t count) { return group_digits(static_cast<uint64_t>(count)); }
 
 std::string percent(int64_t part, int64_t whole) {
   char text[32];
@@ -34,7 +34,7 @@ std::string list_misclassified(const Confusion& counts, size_t most) {
   std::string text;
   for (const Confusion::Cell& one : counts.find_misclassified(most))
     text += (text.empty() ? "" : ", ") + config::name_class(counts.names, one.target) + " → " +
-            config::name_class(counts.names, one.predicted) + " (" + print_count_of(one.count) +
+            config::name_class(counts.names, one.predicted) + " (" + group_digits_of(one.count) +
             (one.count == 1 ? " time)" : " times)");
   return text;
 }
@@ -44,7 +44,7 @@ std::string describe_mismatches(const SavedConfusion& confusion) {
   const Confusion& counts = confusion.counts;
   const int64_t total = counts.total(), wrong = total - counts.correct();
   const std::string misclassified = list_misclassified(counts, 3);
-  return print_count_of(wrong) + " of " + print_count_of(total) + " (" + percent(wrong, total) + ") misclassified" +
+  return group_digits_of(wrong) + " of " + group_digits_of(total) + " (" + percent(wrong, total) + ") misclassified" +
          (misclassified.empty() ? "" : "; most confused: " + misclassified);
 }
 
@@ -182,11 +182,11 @@ std::string print_samples_section(const SavedSamples& samples) {
   text += draw_mask_legend(samples.mask_colours);
   text += print_group("Worst samples", samples.worst) + print_group("Best samples", samples.best);
   const std::string which =
-      samples.scored < samples.size ? "the first " + print_count_of(samples.scored) + " of " : "all ";
+      samples.scored < samples.size ? "the first " + group_digits_of(samples.scored) + " of " : "all ";
   return section("Single samples",
                  text +
                      text_element("p", "class=\"quiet\"",
-                                  "Selected from " + which + print_count_of(samples.size) +
+                                  "Selected from " + which + group_digits_of(samples.size) +
                                       (samples.size == 1 ? " sample of " : " samples of ") + samples.data +
                                       " by the loss of each sample, with the weights of step " +
                                       std::to_string(samples.step) + "." + print_ranges(samples)) +

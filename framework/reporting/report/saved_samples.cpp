@@ -122,13 +122,13 @@ std::string shorten(const std::string& text) {
 bool is_shown(const pipeline::NamedValue& value) {
   constexpr int64_t kMostValues = 8;
   return !value.is_output || value.value.numel() <= kMostValues ||
-         artifacts::is_image(pipeline::view_of(value.name, value.value));
+         artifacts::is_image(pipeline::make_view(value.name, value.value));
 }
 
 artifacts::SampleFields list_fields(const pipeline::ScoredSample& sample) {
   artifacts::SampleFields fields;
   for (const pipeline::NamedValue& value : sample.values)
-    if (!value.text && is_shown(value)) fields.push_back(pipeline::view_of(value.name, value.value));
+    if (!value.text && is_shown(value)) fields.push_back(pipeline::make_view(value.name, value.value));
   return fields;
 }
 

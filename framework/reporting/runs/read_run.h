@@ -25,7 +25,7 @@ struct MetricAt {
 struct ReadTest {
   std::string monitor;  // the metric by which these weights are the best; empty: they are the last ones
   int64_t step;         // of the weights
-  artifacts::MetricValues metrics;
+  artifacts::NamedMetrics metrics;
 };
 
 class ReadRun {

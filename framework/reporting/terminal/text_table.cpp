@@ -109,7 +109,7 @@ std::string TextTable::print_within(size_t width, const std::vector<size_t>& imp
   return text;
 }
 
-std::string print_count(uint64_t number) {
+std::string group_digits(uint64_t number) {
   std::string text = std::to_string(number);
   for (size_t i = text.size(); i > 3;) text.insert(i -= 3, ",");
   return text;

@@ -43,6 +43,6 @@ class TextTable {
 };
 
 // Prints 1234567 as "1,234,567".
-std::string print_count(uint64_t number);
+std::string group_digits(uint64_t number);
 
 }  // namespace tenon::reporting

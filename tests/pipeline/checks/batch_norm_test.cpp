@@ -160,7 +160,8 @@ TEST_CASE("a buffer, an average or a state of the optimizer that holds NaN is na
   check(
       {}, [&](Training& training) { set(training.model.tensors()[0].tensor, -INFINITY); }, "features.0.weight");
   check(
-      {"train.average={use='ema'}"}, [&](Training& training) { set(training.average->put_by()[0].tensor, kNan); },
+      {"train.average={use='ema'}"},
+      [&](Training& training) { set(training.average->weights_outside_model()[0].tensor, kNan); },
       "the average of features.0.weight");
   check(
       {"optimizer={use='adamw',lr=1e-3}"},
