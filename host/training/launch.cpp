@@ -41,7 +41,7 @@ void refuse_second_launcher(const LaunchOptions& options, const World& world) {
 // If neither the run file nor the environment sets the number of threads, the processes share the cores.
 int64_t share_threads(const config::RunConfig& config, int64_t processes) {
   const char* const given = std::getenv("OMP_NUM_THREADS");
-  if (config.run.threads.value_or(0) > 0 || (given && *given)) return 0;
+  if (config.plan.run.threads > 0 || (given && *given)) return 0;
   return std::max<int64_t>(config::count_usable_cores() / processes, 1);
 }
 
@@ -137,7 +137,7 @@ std::optional<int> launch_processes(const LaunchOptions& options, const World& w
   }
   const config::RunConfig config =
       config::read_run_config(options.file.config, options.file.overrides, options.file.plugin_directories);
-  const int64_t processes = config.distributed.processes.value_or(1);
+  const int64_t processes = config.plan.distributed.processes;
   if (processes == 1 && options.restarts == 0) return std::nullopt;
   check_run_file(options.file);  // each process would report the same error
   warn_of_few_cores(processes);

@@ -47,8 +47,8 @@ OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
   cuda::OpenedDevice device;
   if (computes == Computes::yes)
-    device = cuda::open_device(config.run.device.value_or({}), local_rank, cuda::device_library_of(host),
-                               to_string(config.run.device.place));
+    device = cuda::open_device(config.plan.run.device, local_rank, cuda::device_library_of(host),
+                               to_string(config.place_of("run.device")));
   if (device.library) {
     static const pipeline::CountWaits count_waits;  // until the process ends
     device.library->warn_of_waits(true);

@@ -24,11 +24,11 @@ std::string place_of(const SourceLocation& place) {
 
 TEST_CASE("unset keys stay unset and have the location of their table") {
   const RunConfig config = read("[train]\nepochs = 3\n");
-  CHECK(config.train.epochs.value == 3);
-  CHECK(place_of(config.train.epochs.place) == "digits.toml:2:10");
-  CHECK_FALSE(config.train.steps.value);
-  CHECK(place_of(config.train.steps.place) == "digits.toml:1:1");
-  CHECK_FALSE(config.run.seed.value);
+  CHECK(config.plan.train.epochs == 3);
+  CHECK(place_of(config.place_of("train.epochs")) == "digits.toml:2:10");
+  CHECK_FALSE(config.key("train.steps").is_set);
+  CHECK(place_of(config.place_of("train.steps")) == "digits.toml:1:1");
+  CHECK_FALSE(config.key("run.seed").is_set);
 }
 
 TEST_CASE("columns count characters") {
@@ -38,13 +38,13 @@ TEST_CASE("columns count characters") {
 
 TEST_CASE("named validation datasets keep the order of the file") {
   const RunConfig config = read("[data.validation.z]\nuse = \"digits\"\n[data.validation.a]\nuse = \"digits\"\n");
-  REQUIRE(config.data.validation.size() == 2);
-  CHECK(config.data.validation[0].name == "validation/z");
-  CHECK(config.data.validation[1].name == "validation/a");
+  REQUIRE(config.plan.data.validation.size() == 2);
+  CHECK(config.plan.data.validation[0].name == "validation/z");
+  CHECK(config.plan.data.validation[1].name == "validation/a");
 }
 
 TEST_CASE("Windows line endings and tabs are valid TOML") {
-  CHECK(read("[train]\r\n\tepochs = 3\r\n").train.epochs.value == 3);
+  CHECK(read("[train]\r\n\tepochs = 3\r\n").plan.train.epochs == 3);
 }
 
 TEST_CASE("a file that cannot be read is reported with its name and the reason") {

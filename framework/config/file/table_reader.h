@@ -40,6 +40,9 @@ class KeyDeclaration {
   void on_resume(ResumePolicy policy) const {
     if (key_ != nullptr) key_->on_resume = policy;
   }
+  void describe(const char* doc) const {
+    if (key_ != nullptr) key_->schema.doc = doc;
+  }
 
  private:
   RequestedKey* key_;  // null: no recording

@@ -1,8 +1,11 @@
 // [distributed] with all defaults: how the processes of one run find each other and communicate.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
+
+#include "framework/config/values/enum_names.h"
 
 namespace tenon::config {
 
@@ -12,9 +15,15 @@ enum class Backend {
   gloo,
   nccl
 };
+template <>
+inline constexpr std::array kNames<Backend> = {EnumName{Backend::automatic, "auto"}, EnumName{Backend::gloo, "gloo"},
+                                               EnumName{Backend::nccl, "nccl"}};
 
 // The dtype to which gradients are rounded for communication. They are also summed in this dtype.
 enum class Compression { none, fp16, bf16 };
+template <>
+inline constexpr std::array kNames<Compression> = {
+    EnumName{Compression::none, "none"}, EnumName{Compression::fp16, "fp16"}, EnumName{Compression::bf16, "bf16"}};
 
 // What is divided over the processes instead of being kept by each of them.
 enum class Shard {
@@ -23,11 +32,10 @@ enum class Shard {
   gradients,  // the gradients, too
   parameters  // the weights, too
 };
-
-// The run file syntax.
-std::string to_string(Backend backend);
-std::string to_string(Compression compression);
-std::string to_string(Shard shard);
+template <>
+inline constexpr std::array kNames<Shard> = {EnumName{Shard::none, "none"}, EnumName{Shard::optimizer, "optimizer"},
+                                             EnumName{Shard::gradients, "gradients"},
+                                             EnumName{Shard::parameters, "parameters"}};
 
 struct DistributedSection {
   int64_t processes = 1;                 // started by `host --config` on this machine, unless another launcher did

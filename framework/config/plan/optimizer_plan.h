@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "framework/config/values/enum_names.h"
+
 namespace tenon::config {
 
 // `use = "sgd"`
@@ -60,6 +62,10 @@ struct MuonPlan {
   double adamw_weight_decay = 0.01;
   AdamPlan adamw = {};
 };
+template <>
+inline constexpr std::array kNames<MuonPlan::AdjustLr> = {
+    EnumName{MuonPlan::AdjustLr::original, "original"},
+    EnumName{MuonPlan::AdjustLr::match_rms_adamw, "match_rms_adamw"}};
 
 // `use = "schedule_free_adamw"`
 struct ScheduleFreeAdamWPlan {
@@ -82,14 +88,17 @@ struct ParameterGroupPlan {
 };
 
 struct OptimizerPlan {
-  std::variant<SgdPlan, AdamPlan, RmsPropPlan, AdagradPlan, LionPlan, MuonPlan, ScheduleFreeAdamWPlan> rule;
+  std::variant<SgdPlan, AdamPlan, RmsPropPlan, AdagradPlan, LionPlan, MuonPlan, ScheduleFreeAdamWPlan> rule = {};
   double lr = 0;
   double weight_decay = 0;
   // The parameters with weight decay: those with two or more dimensions (the default), or all.
   enum class Decay { matrices, all } decay = Decay::matrices;
-  double layer_decay = 1;                  // 1: no layer-wise decay
-  std::vector<ParameterGroupPlan> groups;  // the first matching group applies
-  std::string place;                       // location of the table, for messages
+  double layer_decay = 1;                       // 1: no layer-wise decay
+  std::vector<ParameterGroupPlan> groups = {};  // the first matching group applies
+  std::string place = {};                       // location of the table, for messages
 };
+template <>
+inline constexpr std::array kNames<OptimizerPlan::Decay> = {EnumName{OptimizerPlan::Decay::matrices, "matrices"},
+                                                            EnumName{OptimizerPlan::Decay::all, "all"}};
 
 }  // namespace tenon::config

@@ -48,8 +48,4 @@ class PlanWriter {
   std::string text_ = "# The complete plan of a run, with all defaults written out. It can be run again unchanged.\n";
 };
 
-// Write [optimizer] with its groups, and [schedule].
-void write_optimizer(PlanWriter& writer, const OptimizerPlan& plan);
-void write_schedule(PlanWriter& writer, const SchedulePlan& plan);
-
 }  // namespace tenon::config

@@ -3,6 +3,7 @@
 // print_run_plan.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -17,6 +18,7 @@
 #include "framework/config/toml/value.h"
 #include "framework/config/values/class_names.h"
 #include "framework/config/values/device_choice.h"
+#include "framework/config/values/enum_names.h"
 #include "framework/config/values/period.h"
 #include "framework/config/values/subset.h"
 
@@ -39,16 +41,19 @@ enum class Determinism {
   warn,  // allowed, with a warning
   on     // an error
 };
+template <>
+inline constexpr std::array kNames<Determinism> = {
+    EnumName{Determinism::off, "false"}, EnumName{Determinism::warn, "warn"}, EnumName{Determinism::on, "true"}};
 
 struct RunSection {
-  std::string name;                  // default: file name of the run file without its extension
-  std::filesystem::path output_dir;  // absolute; default: "runs" in the working directory
-  uint64_t seed;                     // default: 0
-  Determinism deterministic;         // default: off
-  int64_t threads;                   // of LibTorch's operators; 0: LibTorch's default
-  bool flush_denormal = false;       // denormal numbers become zero
-  DeviceChoice device = {};          // default: automatic
-  std::string device_place = {};     // for messages
+  std::string name;                           // default: file name of the run file without its extension
+  std::filesystem::path output_dir = "runs";  // made absolute from the working directory
+  uint64_t seed = 0;
+  Determinism deterministic = Determinism::off;
+  int64_t threads = 0;            // of LibTorch's operators; 0: LibTorch's default
+  bool flush_denormal = false;    // denormal numbers become zero
+  DeviceChoice device = {};       // default: automatic
+  std::string device_place = {};  // for messages
 };
 
 // The expected digest of a plugin file.
@@ -63,6 +68,9 @@ enum class WeightsMatch {
   strict,  // an error
   partial  // matching tensors are loaded; the others keep their initial values
 };
+template <>
+inline constexpr std::array kNames<WeightsMatch> = {EnumName{WeightsMatch::strict, "strict"},
+                                                    EnumName{WeightsMatch::partial, "partial"}};
 
 struct ModelSection : ComponentPlan {
   std::filesystem::path weights;                      // safetensors file; empty: initialise from the seed
@@ -94,8 +102,8 @@ struct NamedDataset : ComponentPlan {
 // Cross-validation: the samples of data.train are divided into folds. One fold is validated on, the others are trained
 // on.
 struct FoldsSection {
-  int64_t count;         // number of folds, at least 2
-  int64_t fold;          // the one to validate on, from 0; default: 0
+  int64_t count = 2;     // number of folds
+  int64_t fold = 0;      // the one to validate on
   std::string stratify;  // field with the labels that each fold has the same share of; default: none
   std::string group;     // field; samples with the same value are in the same fold; default: none
   std::string place;     // for messages
@@ -103,8 +111,8 @@ struct FoldsSection {
 
 // The training dataset with other parameters, starting at an epoch.
 struct ScheduledDataset : NamedDataset {
-  int64_t at_epoch;  // at least 2
-  Values changed;    // the parameters that the change sets
+  int64_t at_epoch = 0;  // at least 2
+  Values changed;        // the parameters that the change sets
 };
 
 // The samples of a training epoch and their order.
@@ -113,29 +121,35 @@ enum class SamplerKind {
   weighted,        // as many as there are, sampled with replacement by the dataset's weights
   length_bucketed  // every sample once, in batches of similar length
 };
+template <>
+inline constexpr std::array kNames<SamplerKind> = {EnumName{SamplerKind::uniform, "uniform"},
+                                                   EnumName{SamplerKind::weighted, "weighted"},
+                                                   EnumName{SamplerKind::length_bucketed, "length_bucketed"}};
 
 // How to handle a sample that cannot be read.
 enum class OnError {
   stop,  // end the run
   skip   // leave the sample out of its batch
 };
+template <>
+inline constexpr std::array kNames<OnError> = {EnumName{OnError::stop, "stop"}, EnumName{OnError::skip, "skip"}};
 
 // torchvision.transforms.v2.Normalize, applied to whole batches.
 struct NormalizeBatch {
-  std::string field;         // default: "image"
-  std::vector<double> mean;  // for values in [0, 1]; default: ImageNet's
-  std::vector<double> std;
+  std::string field = "image";
+  std::vector<double> mean = {0.485, 0.456, 0.406};  // for values in [0, 1]; default: ImageNet's
+  std::vector<double> std = {0.229, 0.224, 0.225};
 };
 
 // torchvision.transforms.v2.MixUp and CutMix. One of them is applied to each training batch.
 struct MixBatch {
-  std::string image;                 // default: "image"
-  std::string label;                 // default: "label"
-  std::string target;                // name of the added field; default: "mixed_label"
-  int64_t classes;                   // at least 1; 0: that of the label, until the data are known
-  std::vector<std::string> methods;  // "mix_up", "cut_mix" or both; default: both
-  double alpha;                      // parameter of the beta distribution; default: 1
-  double p;                          // probability that a batch is mixed; default: 1
+  std::string image = "image";
+  std::string label = "label";
+  std::string target = "mixed_label";  // name of the added field
+  int64_t classes = 0;                 // at least 1; 0: that of the label, until the data are known
+  std::vector<std::string> methods = {"mix_up", "cut_mix"};
+  double alpha = 1;  // parameter of the beta distribution
+  double p = 1;      // probability that a batch is mixed
 };
 
 struct BatchTransformPlan {
@@ -144,14 +158,14 @@ struct BatchTransformPlan {
 };
 
 struct DataSection {
-  int64_t batch_size;             // per process
-  int64_t validation_batch_size;  // default: batch_size
-  int64_t workers;                // number of worker threads; 0: the training thread reads the data
-  int64_t prefetch;               // number of batches to read ahead, at least 1
-  bool shuffle;                   // shuffle the training data by (seed, epoch); default: true
-  bool drop_last = false;         // leave the last training batch out of an epoch if it is smaller than the others
-  SamplerKind sampler;            // of the training data; default: uniform
-  OnError on_error;               // default: stop
+  int64_t batch_size = 1;             // per process
+  int64_t validation_batch_size = 1;  // default: batch_size
+  int64_t workers = 2;                // number of worker threads; 0: the training thread reads the data
+  int64_t prefetch = 2;               // number of batches to read ahead, at least 1
+  bool shuffle = true;                // shuffle the training data by (seed, epoch)
+  bool drop_last = false;             // leave the last training batch out of an epoch if it is smaller than the others
+  SamplerKind sampler = SamplerKind::uniform;  // of the training data
+  OnError on_error = OnError::stop;
   // How often a training epoch has each of its samples, with different random numbers.
   int64_t repeated_augmentation = 1;
   // Maximum number of batches of an epoch or a validation; 0: no limit.
@@ -172,8 +186,8 @@ struct DataSection {
 };
 
 struct LossPlan : ComponentPlan {
-  std::string name;  // default: its id; unique
-  double weight;     // factor in the sum of losses; default: 1
+  std::string name;   // default: its id; unique
+  double weight = 1;  // factor in the sum of losses
 };
 
 struct MetricPlan : ComponentPlan {
@@ -191,11 +205,15 @@ enum class Precision {
   fp16,      // autocast, with a dynamic loss scale
   bf16_true  // weights, optimizer state and inputs are bfloat16 too
 };
-
-std::string to_string(Precision precision);  // the run file syntax
+template <>
+inline constexpr std::array kNames<Precision> = {EnumName{Precision::fp32, "fp32"}, EnumName{Precision::tf32, "tf32"},
+                                                 EnumName{Precision::bf16, "bf16"}, EnumName{Precision::fp16, "fp16"},
+                                                 EnumName{Precision::bf16_true, "bf16_true"}};
 
 // What to do when a loss or gradient is NaN or infinite. Such a step never changes the weights.
 enum class NonFinite { stop, skip };
+template <>
+inline constexpr std::array kNames<NonFinite> = {EnumName{NonFinite::stop, "stop"}, EnumName{NonFinite::skip, "skip"}};
 
 // The memory format of images and of the weights of convolutions.
 enum class MemoryFormat {
@@ -203,8 +221,10 @@ enum class MemoryFormat {
   contiguous,
   channels_last
 };
-
-std::string to_string(MemoryFormat format);  // the run file syntax
+template <>
+inline constexpr std::array kNames<MemoryFormat> = {EnumName{MemoryFormat::automatic, "auto"},
+                                                    EnumName{MemoryFormat::contiguous, "contiguous"},
+                                                    EnumName{MemoryFormat::channels_last, "channels_last"}};
 
 // Whether forward, losses and backward of a batch run as a CUDA graph.
 enum class CudaGraph {
@@ -212,7 +232,9 @@ enum class CudaGraph {
   off,
   on  // the run ends if it is not possible
 };
-std::string to_string(CudaGraph setting);  // the run file syntax
+template <>
+inline constexpr std::array kNames<CudaGraph> = {EnumName{CudaGraph::automatic, "auto"}, EnumName{CudaGraph::on, "on"},
+                                                 EnumName{CudaGraph::off, "off"}};
 
 // Whether cuDNN benchmarks its convolution algorithms on the first batch of each shape and then uses the fastest.
 enum class CudnnBenchmark {
@@ -220,18 +242,25 @@ enum class CudnnBenchmark {
   off,
   on
 };
+template <>
+inline constexpr std::array kNames<CudnnBenchmark> = {EnumName{CudnnBenchmark::automatic, "auto"},
+                                                      EnumName{CudnnBenchmark::off, "false"},
+                                                      EnumName{CudnnBenchmark::on, "true"}};
 
 // Weights averaged over steps. Evaluation and saving use the averaged weights.
 struct AveragePlan {
   enum class Kind {
     ema,  // exponential moving average: average = decay * average + (1 - decay) * weights
     swa   // Izmailov et al., "Averaging weights leads to wider optima", arXiv:1803.05407; equal weights
-  } kind;
-  double decay;  // for ema; default: 0.999
-  bool warm_up;  // for ema: the n-th update decays by min(decay, (1 + n) / (10 + n)); default: false
-  Period start;  // when averaging starts; default: never, which means at the first step
-  Period every;  // default: "1 step" for ema, "1 epoch" for swa
+  } kind = Kind::ema;
+  double decay = 0.999;                     // for ema
+  bool warm_up = false;                     // for ema: the n-th update decays by min(decay, (1 + n) / (10 + n))
+  Period start = {};                        // when averaging starts; never: at the first step
+  Period every = {Period::Unit::steps, 1};  // default: "1 step" for ema, "1 epoch" for swa
 };
+template <>
+inline constexpr std::array kNames<AveragePlan::Kind> = {EnumName{AveragePlan::Kind::ema, "ema"},
+                                                         EnumName{AveragePlan::Kind::swa, "swa"}};
 
 // Filters the events of a callback and orders the callback among the others. "never" means that a period is not set.
 struct EventFilter {
@@ -247,8 +276,8 @@ struct CallbackPlan : ComponentPlan {
 
 struct TrainSection {
   // Exactly one of the two is set by the user; the other is 0.
-  int64_t epochs;
-  int64_t steps;
+  int64_t epochs = 0;
+  int64_t steps = 0;
   std::string place;       // location of the one that is set, for messages
   int64_t accumulate = 1;  // gradient accumulation: batches per optimizer step
   Precision precision = Precision::fp32;
@@ -266,14 +295,14 @@ struct TrainSection {
 };
 
 struct ValidationSection {
-  Period every;   // default: "1 epoch", or "never" without data.validation
-  bool at_start;  // default: false
+  Period every = {Period::Unit::epochs, 1};  // default: "1 epoch", or "never" without data.validation
+  bool at_start = false;
 };
 
 struct CheckpointSection {
-  Period every;              // default: "1 epoch"; the end of the run always writes one
-  int64_t keep;              // number of newest checkpoints to keep; default: 3
-  bool asynchronous = true;  // write checkpoints while training continues
+  Period every = {Period::Unit::epochs, 1};  // the end of the run always writes one
+  int64_t keep = 3;                          // number of newest checkpoints to keep
+  bool asynchronous = true;                  // write checkpoints while training continues
   // The validation metric that selects the best checkpoints; empty: none. The default is validation/loss, or the loss
   // of the first of several validation datasets. Without validation the default is empty.
   std::string monitor = {};
@@ -285,12 +314,16 @@ struct CheckpointSection {
   // Leave parameters that are never trained out of checkpoints; they come from the initial weights.
   bool exclude_frozen_parameters = false;
 };
+template <>
+inline constexpr std::array kNames<CheckpointSection::Mode> = {EnumName{CheckpointSection::Mode::automatic, "auto"},
+                                                               EnumName{CheckpointSection::Mode::min, "min"},
+                                                               EnumName{CheckpointSection::Mode::max, "max"}};
 
 struct LogSection {
-  Period every;             // default: "50 steps"; the end of an epoch always writes a line
-  bool tensorboard = true;  // also write the metrics to a TensorBoard events file
-  Period histograms = {};   // histograms of weights and gradients in the events file
-  int64_t samples = 512;    // validation samples to examine for the report; 0: none
+  Period every = {Period::Unit::steps, 50};  // the end of an epoch always writes a line
+  bool tensorboard = true;                   // also write the metrics to a TensorBoard events file
+  Period histograms = {};                    // histograms of weights and gradients in the events file
+  int64_t samples = 512;                     // validation samples to examine for the report; 0: none
 };
 
 struct RunPlan {

@@ -1,11 +1,13 @@
 // [schedule] with all defaults.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "framework/config/values/enum_names.h"
 #include "framework/config/values/schedule_length.h"
 
 namespace tenon::config {
@@ -39,6 +41,9 @@ struct OneCycleSchedule {
   double base_momentum = 0.85;
   double max_momentum = 0.95;
 };
+template <>
+inline constexpr std::array kNames<OneCycleSchedule::Anneal> = {EnumName{OneCycleSchedule::Anneal::cosine, "cosine"},
+                                                                EnumName{OneCycleSchedule::Anneal::linear, "linear"}};
 
 struct PolynomialSchedule {
   double power = 1;
@@ -57,14 +62,19 @@ struct MultiStepSchedule {
 
 struct ExponentialSchedule {
   double gamma = 1;
-  ScheduleLength every = {};
+  ScheduleLength every = {ScheduleLength::Unit::epochs, 1};
 };
 
 struct WarmupStableDecaySchedule {
-  ScheduleLength decay = {};
+  ScheduleLength decay = {ScheduleLength::Unit::run, 0.1};
   enum class Shape { linear, cosine, one_minus_sqrt } shape = Shape::linear;
   double end_factor = 0;
 };
+template <>
+inline constexpr std::array kNames<WarmupStableDecaySchedule::Shape> = {
+    EnumName{WarmupStableDecaySchedule::Shape::linear, "linear"},
+    EnumName{WarmupStableDecaySchedule::Shape::cosine, "cosine"},
+    EnumName{WarmupStableDecaySchedule::Shape::one_minus_sqrt, "one_minus_sqrt"}};
 
 struct PlateauSchedule {
   std::string metric = "validation/loss";  // name of the metric in the history
@@ -77,6 +87,13 @@ struct PlateauSchedule {
   double min_lr = 0;
   double eps = 1e-8;
 };
+template <>
+inline constexpr std::array kNames<PlateauSchedule::Mode> = {EnumName{PlateauSchedule::Mode::min, "min"},
+                                                             EnumName{PlateauSchedule::Mode::max, "max"}};
+template <>
+inline constexpr std::array kNames<PlateauSchedule::ThresholdMode> = {
+    EnumName{PlateauSchedule::ThresholdMode::relative, "rel"},
+    EnumName{PlateauSchedule::ThresholdMode::absolute, "abs"}};
 
 struct SchedulePlan {
   std::variant<ConstantSchedule, LinearSchedule, CosineSchedule, CosineRestartsSchedule, OneCycleSchedule,

@@ -18,8 +18,4 @@ const std::vector<BuiltInSchema>& optimizer_schemas();
 const std::vector<BuiltInSchema>& schedule_schemas();
 const std::vector<BuiltInSchema>& batch_transform_schemas();
 
-// The schema of a floating-point number; `default_toml` as for parse_param_schema().
-ParamSchema number_param(const std::string& name, const std::string& default_toml, const std::string& range,
-                         const std::string& doc);
-
 }  // namespace tenon::config

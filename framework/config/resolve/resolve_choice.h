@@ -17,10 +17,4 @@ std::optional<Values> resolve_choice(const ComponentConfig& config, const std::s
                                      const std::vector<BuiltInSchema>& schemas, const std::string& id,
                                      const Resolving& resolving);
 
-// REQUIRES: the value exists and has this type.
-template <class T>
-T get(const Values& values, const std::string& name) {
-  return std::get<T>(values.at(name));
-}
-
 }  // namespace tenon::config

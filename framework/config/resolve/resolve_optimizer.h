@@ -1,4 +1,4 @@
-// Resolves [optimizer] and [[optimizer.group]] to a complete plan.
+// Completes [optimizer] with the keys that depend on `use`, and checks [[optimizer.group]].
 #pragma once
 
 #include "framework/config/plan/optimizer_plan.h"
@@ -6,6 +6,6 @@
 
 namespace tenon::config {
 
-OptimizerPlan resolve_optimizer(const Resolving& resolving);
+void resolve_optimizer(OptimizerPlan& plan, const Resolving& resolving);
 
 }  // namespace tenon::config

@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "framework/config/file/usable_cores.h"
+#include "framework/config/keys/batch_transform_keys.h"
+#include "framework/config/keys/schema_keys.h"
 #include "framework/config/resolve/resolve_choice.h"
 #include "framework/config/resolve/resolve_component.h"
-#include "framework/config/resolve/resolve_distributed.h"
 #include "framework/config/resolve/resolve_optimizer.h"
 #include "framework/config/resolve/resolve_params.h"
 #include "framework/config/resolve/resolve_schedule.h"
@@ -18,87 +19,75 @@ namespace tenon::config {
 namespace {
 
 // A name that becomes part of a file name or a metric name: "validation/accuracy".
-std::string resolve_name(const Setting<std::string>& name, const std::string& otherwise, const std::string& key,
-                         Diagnostics& diagnostics) {
-  const std::string text = name.value_or(otherwise);
-  const bool is_dots = text == "." || text == "..";
-  if (name.value && (text.empty() || is_dots || text.find('/') != text.npos)) {
-    diagnostics.add(name.place, key + " is " + to_toml(text) +
-                                    "; expected a name without slashes that is not empty, \".\" or \"..\"");
-  }
-  return text;
+void check_name(const std::string& name, const std::string& key, const SourceLocation& place,
+                Diagnostics& diagnostics) {
+  if (name.empty() || name == "." || name == ".." || name.find('/') != name.npos)
+    diagnostics.add(
+        place, key + " is " + to_toml(name) + "; expected a name without slashes that is not empty, \".\" or \"..\"");
+}
+
+// `name`: the value of this key, or this default if it is not set.
+void resolve_name(std::string& name, const std::string& otherwise, const std::string& key, const Resolving& resolving) {
+  const FoundKey& found = resolving.config.key(key);
+  if (found.is_set)
+    check_name(name, key, found.place, resolving.diagnostics);
+  else
+    name = otherwise;
 }
 
 // More threads than cores only wait for each other: an operator with hundreds on two cores seems to hang. The margin
 // allows run files that were written for a larger machine.
-void check_threads(const Setting<int64_t>& threads, Diagnostics& diagnostics) {
+void check_threads(const Resolving& resolving) {
+  const int64_t threads = resolving.config.plan.run.threads;
   const int64_t cores = count_usable_cores();
   const int64_t most = std::max<int64_t>(4 * cores, 32);
-  if (threads.value_or(0) <= most) return;
-  diagnostics.add(threads.place, "run.threads is " + std::to_string(*threads.value) + ", but this process can use " +
-                                     std::to_string(cores) + (cores == 1 ? " core" : " cores") +
-                                     "; expected an integer in [0, " + std::to_string(most) +
-                                     "]; set it to 0 for one thread per core");
+  if (threads <= most) return;
+  resolving.diagnostics.add(resolving.config.place_of("run.threads"),
+                            "run.threads is " + std::to_string(threads) + ", but this process can use " +
+                                std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+                                "; expected an integer in [0, " + std::to_string(most) +
+                                "]; set it to 0 for one thread per core");
 }
 
-RunSection resolve_run(const RunConfig& config, Diagnostics& diagnostics) {
-  RunSection run;
-  run.name = resolve_name(config.run.name, config.file.stem().string(), "run.name", diagnostics);
-  run.output_dir = resolve_path(config.run.output_dir.value_or("runs"), config.working_folder);
-  run.seed = static_cast<uint64_t>(config.run.seed.value_or(0));
-  const std::string deterministic = config.run.deterministic.value_or("false");
-  run.deterministic = deterministic == "warn"   ? Determinism::warn
-                      : deterministic == "true" ? Determinism::on
-                                                : Determinism::off;
-  check_threads(config.run.threads, diagnostics);
-  run.threads = config.run.threads.value_or(0);
-  run.flush_denormal = config.run.flush_denormal.value_or(false);
-  run.device = config.run.device.value_or({});
-  run.device_place = to_string(config.run.device.place);
-  if (run.output_dir.empty()) diagnostics.add(config.run.output_dir.place, "run.output_dir is \"\"; expected a folder");
-  return run;
+void resolve_run(RunSection& run, const Resolving& resolving) {
+  const RunConfig& config = resolving.config;
+  resolve_name(run.name, config.file.stem().string(), "run.name", resolving);
+  run.output_dir = resolve_path(run.output_dir.string(), config.working_folder);
+  check_threads(resolving);
+  run.device_place = to_string(config.place_of("run.device"));
+  if (run.output_dir.empty())
+    resolving.diagnostics.add(config.place_of("run.output_dir"), "run.output_dir is \"\"; expected a folder");
 }
 
-ModelSection resolve_model(const Resolving& resolving) {
-  const ModelConfig& config = resolving.config.model;
-  ModelSection model{resolve_component(config, ComponentKind::model, resolving), {}};
-  model.weights = resolve_path(config.weights.value_or(""), resolving.config.folder_of(config.weights.place));
-  if (config.weights_match.value_or("strict") == "partial") model.weights_match = WeightsMatch::partial;
-  model.weights_exclude = config.weights_exclude.value_or({});
+void resolve_model(ModelSection& model, const Resolving& resolving) {
+  const RunConfig& config = resolving.config;
+  Diagnostics& diagnostics = resolving.diagnostics;
+  static_cast<ComponentPlan&>(model) = resolve_component(config.model, ComponentKind::model, resolving);
+  model.weights = resolve_path(model.weights.string(), config.folder_of(config.place_of("model.weights")));
   for (const auto& [pattern, name] : config.weights_rename) {
     if (!name.value) continue;
     model.weights_rename[pattern] = *name.value;
     if (std::ranges::count(pattern, '*') > 1 ||
         std::ranges::count(pattern, '*') != std::ranges::count(*name.value, '*'))
-      resolving.diagnostics.add(name.place, "model.weights_rename." + to_toml_key(pattern) + " is " +
-                                                to_toml(*name.value) +
-                                                "; expected one * in both names, or none: \"backbone.*\" = \"*\"");
+      diagnostics.add(name.place, "model.weights_rename." + to_toml_key(pattern) + " is " + to_toml(*name.value) +
+                                      "; expected one * in both names, or none: \"backbone.*\" = \"*\"");
     else if (model.weights.empty())
-      resolving.diagnostics.add(
-          name.place,
-          "model.weights_rename is set, but model.weights is missing; set model.weights to a file "
-          "of weights, or remove model.weights_rename");
+      diagnostics.add(name.place,
+                      "model.weights_rename is set, but model.weights is missing; set model.weights to a file of "
+                      "weights, or remove model.weights_rename");
   }
-  if (config.weights_exclude.value && model.weights.empty())
-    resolving.diagnostics.add(
-        config.weights_exclude.place,
-        "model.weights_exclude is set, but model.weights is missing; set model.weights to a safetensors file, or "
-        "remove model.weights_exclude");
-  if (config.weights_match.value && model.weights.empty())
-    resolving.diagnostics.add(
-        config.weights_match.place,
-        "model.weights_match is set, but model.weights is missing; set model.weights to a safetensors "
-        "file, or remove model.weights_match");
-  return model;
+  for (const std::string key : {"model.weights_exclude", "model.weights_match"})
+    if (config.key(key).is_set && model.weights.empty())
+      diagnostics.add(
+          config.place_of(key),
+          key + " is set, but model.weights is missing; set model.weights to a safetensors file, or remove " + key);
 }
 
-NamedDataset resolve_dataset(const NamedDatasetConfig& config, const Resolving& resolving) {
-  const size_t slash = config.name.find('/');
-  if (slash != config.name.npos) {
-    const Setting<std::string> name{config.name.substr(slash + 1), config.place};
-    resolve_name(name, "", "the name of " + config.path, resolving.diagnostics);
-  }
-  return {resolve_component(config, ComponentKind::dataset, resolving), config.name, config.subset.value_or({})};
+void resolve_dataset(NamedDataset& dataset, const ComponentConfig& config, const Resolving& resolving) {
+  const size_t slash = dataset.name.find('/');
+  if (slash != dataset.name.npos)
+    check_name(dataset.name.substr(slash + 1), "the name of " + config.path, config.place, resolving.diagnostics);
+  static_cast<ComponentPlan&>(dataset) = resolve_component(config, ComponentKind::dataset, resolving);
 }
 
 // Parameters that a change does not set keep their values. If the dataset is unknown, the parameters stay unresolved.
@@ -128,7 +117,7 @@ ScheduledDataset resolve_change(const DatasetChangeConfig& config, const NamedDa
 
 std::vector<ScheduledDataset> resolve_changes(const NamedDataset& first, const Resolving& resolving) {
   std::vector<ScheduledDataset> changes;
-  for (const DatasetChangeConfig& config : resolving.config.data.train_changes) {
+  for (const DatasetChangeConfig& config : resolving.config.train_changes) {
     const NamedDataset& before = changes.empty() ? first : changes.back();
     const int64_t epoch_before = changes.empty() ? 1 : changes.back().at_epoch;
     changes.push_back(resolve_change(config, before, resolving));
@@ -146,76 +135,57 @@ std::optional<BatchTransformPlan> resolve_batch_transform(const ComponentConfig&
   const std::string id = config.use.value_or("");
   const auto values = resolve_choice(config, "batch transform", batch_transform_schemas(), id, resolving);
   if (!values) return std::nullopt;
-  if (id == "normalize")
-    return BatchTransformPlan{
-        NormalizeBatch{get<std::string>(*values, "field"), get<std::vector<double>>(*values, "mean"),
-                       get<std::vector<double>>(*values, "std")},
-        to_string(config.place)};
-  MixBatch mix{get<std::string>(*values, "image"),
-               get<std::string>(*values, "label"),
-               get<std::string>(*values, "target"),
-               get<int64_t>(*values, "classes"),
-               get<std::vector<std::string>>(*values, "methods"),
-               get<double>(*values, "alpha"),
-               get<double>(*values, "p")};
-  if (mix.methods.empty()) {
+  const auto take = [&](auto transform) {
+    ValueKeys keys(*values, config, resolving.diagnostics);
+    declare(keys, transform);
+    return BatchTransformPlan{std::move(transform), to_string(config.place)};
+  };
+  if (id == "normalize") return take(NormalizeBatch());
+  BatchTransformPlan mix = take(MixBatch());
+  if (std::get<MixBatch>(mix.what).methods.empty())
     resolving.diagnostics.add(config.place, config.path + ".methods is []; expected \"mix_up\", \"cut_mix\" or both");
-  }
-  return BatchTransformPlan{std::move(mix), to_string(config.place)};
+  return mix;
 }
 
-SamplerKind resolve_sampler(const DataConfig& config, Diagnostics& diagnostics) {
-  const std::string sampler = config.sampler.value_or("uniform");
-  if (sampler == "length_bucketed") return SamplerKind::length_bucketed;
-  if (sampler != "weighted") return SamplerKind::uniform;
-  if (!config.shuffle.value_or(true)) {
-    diagnostics.add(
-        config.shuffle.place,
-        "data.shuffle is false, but data.sampler = \"weighted\" samples at random; set data.shuffle = true, or "
-        "remove it");
-  }
-  return SamplerKind::weighted;
-}
-
-ClassNames resolve_class_names(const DataConfig& config, Diagnostics& diagnostics) {
+ClassNames resolve_class_names(const Resolving& resolving) {
   ClassNames resolved;
-  for (const auto& [field, names] : config.class_names) {
+  for (const auto& [field, names] : resolving.config.class_names) {
     if (!names.value) continue;
     if (const auto fault = find_name_fault(*names.value))
-      diagnostics.add(names.place, "data.class_names." + field + " " + *fault +
-                                       "; expected a different name for each class, in the order of their numbers");
+      resolving.diagnostics.add(names.place,
+                                "data.class_names." + field + " " + *fault +
+                                    "; expected a different name for each class, in the order of their numbers");
     resolved.emplace(field, *names.value);
   }
   return resolved;
 }
 
 // Gives each of the two datasets its part of the samples.
-void resolve_folds(const DataConfig& config, DataSection& data, Diagnostics& diagnostics) {
-  if (!config.folds) return;
-  const FoldsConfig& folds = *config.folds;
-  data.folds = {folds.count.value_or(2), folds.fold.value_or(0), folds.stratify.value_or(""), folds.group.value_or(""),
-                to_string(folds.place)};
-  if (!folds.count.value)
-    diagnostics.add(folds.place, "data.folds.count is missing; expected the number of folds, such as 5");
+void resolve_folds(DataSection& data, const Resolving& resolving) {
+  if (!data.folds) return;
+  Diagnostics& diagnostics = resolving.diagnostics;
+  const SourceLocation& place = resolving.config.folds_place;
+  if (!resolving.config.key("data.folds.count").is_set)
+    diagnostics.add(place, "data.folds.count is missing; expected the number of folds, such as 5");
   else if (data.folds->fold >= data.folds->count)
-    diagnostics.add(folds.fold.place, "data.folds.fold is " + std::to_string(data.folds->fold) +
-                                          "; expected a number from 0 to " + std::to_string(data.folds->count - 1) +
-                                          ", below data.folds.count");
+    diagnostics.add(resolving.config.place_of("data.folds.fold"),
+                    "data.folds.fold is " + std::to_string(data.folds->fold) + "; expected a number from 0 to " +
+                        std::to_string(data.folds->count - 1) + ", below data.folds.count");
   if (data.validation.size() != 1) {
-    diagnostics.add(folds.place, "data.folds divides [data.train] and [data.validation], but there " +
-                                     (data.validation.empty()
-                                          ? std::string("is no [data.validation]")
-                                          : "are " + std::to_string(data.validation.size()) + " validation datasets") +
-                                     "; expected one: [data.validation] with like = \"train\"");
+    diagnostics.add(place, "data.folds divides [data.train] and [data.validation], but there " +
+                               (data.validation.empty()
+                                    ? std::string("is no [data.validation]")
+                                    : "are " + std::to_string(data.validation.size()) + " validation datasets") +
+                               "; expected one: [data.validation] with like = \"train\"");
     return;
   }
   NamedDataset& validation = data.validation.front();
   if (validation.use != data.train.use)
-    diagnostics.add(folds.place, "data.folds divides [data.train] and [data.validation], but data.train.use is " +
-                                     to_toml(data.train.use) + " and data.validation.use is " +
-                                     to_toml(validation.use) + "; expected the same: set like = \"train\"");
+    diagnostics.add(place, "data.folds divides [data.train] and [data.validation], but data.train.use is " +
+                               to_toml(data.train.use) + " and data.validation.use is " + to_toml(validation.use) +
+                               "; expected the same: set like = \"train\"");
   if (!(validation.subset == data.train.subset))
-    diagnostics.add(folds.place,
+    diagnostics.add(place,
                     "data.folds divides the samples of [data.train] and [data.validation], but their "
                     "subsets are " +
                         to_toml(to_string(data.train.subset)) + " and " + to_toml(to_string(validation.subset)) +
@@ -225,54 +195,44 @@ void resolve_folds(const DataConfig& config, DataSection& data, Diagnostics& dia
   for (ScheduledDataset& later : data.scheduled_train) later.part = FoldPart::training;
 }
 
-DataSection resolve_data(const Resolving& resolving) {
-  const DataConfig& config = resolving.config.data;
-  DataSection data;
-  if (!config.batch_size.value) {
-    resolving.diagnostics.add(config.batch_size.place,
-                              "data.batch_size is missing; expected the number of samples in a batch, such as 64");
-  }
-  data.batch_size = config.batch_size.value_or(1);
-  data.validation_batch_size = config.validation_batch_size.value_or(data.batch_size);
-  data.workers = config.workers.value_or(2);
-  data.prefetch = config.prefetch.value_or(2);
-  data.shuffle = config.shuffle.value_or(true);
-  data.drop_last = config.drop_last.value_or(false);
-  data.sampler = resolve_sampler(config, resolving.diagnostics);
-  data.repeated_augmentation = config.repeated_augmentation.value_or(1);
-  data.on_error = config.on_error.value_or("stop") == "skip" ? OnError::skip : OnError::stop;
-  data.limit_batches = config.limit_batches.value_or(0);
-  data.validation_limit_batches = config.validation_limit_batches.value_or(0);
-  data.test_limit_batches = config.test_limit_batches.value_or(0);
-  data.subset_seed = static_cast<uint64_t>(config.subset_seed.value_or(0));
-  data.class_names = resolve_class_names(config, resolving.diagnostics);
+void resolve_data(DataSection& data, const Resolving& resolving) {
+  const RunConfig& config = resolving.config;
+  Diagnostics& diagnostics = resolving.diagnostics;
+  if (!config.key("data.batch_size").is_set)
+    diagnostics.add(config.place_of("data.batch_size"),
+                    "data.batch_size is missing; expected the number of samples in a batch, such as 64");
+  if (!config.key("data.validation_batch_size").is_set) data.validation_batch_size = data.batch_size;
+  if (data.sampler == SamplerKind::weighted && !data.shuffle)
+    diagnostics.add(
+        config.place_of("data.shuffle"),
+        "data.shuffle is false, but data.sampler = \"weighted\" samples at random; set data.shuffle = true, or "
+        "remove it");
+  data.class_names = resolve_class_names(resolving);
   for (const ComponentConfig& transform : config.batch_transforms)
     if (auto resolved = resolve_batch_transform(transform, resolving))
       data.batch_transforms.push_back(std::move(*resolved));
-  data.train = resolve_dataset(config.train, resolving);
+  resolve_dataset(data.train, config.train_data, resolving);
   data.scheduled_train = resolve_changes(data.train, resolving);
-  for (const auto& dataset : config.validation) data.validation.push_back(resolve_dataset(dataset, resolving));
-  for (const auto& dataset : config.test) data.test.push_back(resolve_dataset(dataset, resolving));
-  resolve_folds(config, data, resolving.diagnostics);
-  return data;
+  for (size_t i = 0; i < data.validation.size(); ++i)
+    resolve_dataset(data.validation[i], config.validation_data[i], resolving);
+  for (size_t i = 0; i < data.test.size(); ++i) resolve_dataset(data.test[i], config.test_data[i], resolving);
+  resolve_folds(data, resolving);
 }
 
-std::vector<LossPlan> resolve_losses(const Resolving& resolving) {
-  std::vector<LossPlan> losses;
-  for (const LossConfig& config : resolving.config.losses) {
-    LossPlan loss{resolve_component(config, ComponentKind::loss, resolving), {}, config.weight.value_or(1)};
-    loss.name = resolve_name(config.name, loss.use, config.path + ".name", resolving.diagnostics);
-    losses.push_back(std::move(loss));
+void resolve_losses(std::vector<LossPlan>& losses, const Resolving& resolving) {
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const ComponentConfig& config = resolving.config.losses[i];
+    static_cast<ComponentPlan&>(losses[i]) = resolve_component(config, ComponentKind::loss, resolving);
+    resolve_name(losses[i].name, losses[i].use, config.path + ".name", resolving);
   }
   if (losses.empty()) {
     const SourceLocation start{resolving.config.file.string(), 1, 1};
     resolving.diagnostics.add(start, "there is no loss; expected at least one [[loss]] table");
   }
-  return losses;
 }
 
 // Metrics of the validation are also computed on the test data.
-void resolve_on(const MetricConfig& config, const DataConfig& data, MetricPlan& metric, Diagnostics& diagnostics) {
+void resolve_on(const MetricConfig& config, const DataSection& data, MetricPlan& metric, Diagnostics& diagnostics) {
   const std::vector<std::string> on = config.on.value_or({"validation"});
   const bool names_test = std::ranges::count(on, "test") > 0;
   metric.on_train = std::ranges::count(on, "train") > 0;
@@ -291,100 +251,79 @@ void resolve_on(const MetricConfig& config, const DataConfig& data, MetricPlan& 
                                          "\"test\"");
 }
 
-std::vector<MetricPlan> resolve_metrics(const Resolving& resolving) {
-  std::vector<MetricPlan> metrics;
-  for (const MetricConfig& config : resolving.config.metrics) {
-    MetricPlan metric{resolve_component(config, ComponentKind::metric, resolving), {}};
-    metric.name = resolve_name(config.name, metric.use, config.path + ".name", resolving.diagnostics);
-    resolve_on(config, resolving.config.data, metric, resolving.diagnostics);
-    metrics.push_back(std::move(metric));
+void resolve_metrics(RunPlan& plan, const Resolving& resolving) {
+  for (size_t i = 0; i < plan.metrics.size(); ++i) {
+    const MetricConfig& config = resolving.config.metrics[i];
+    MetricPlan& metric = plan.metrics[i];
+    static_cast<ComponentPlan&>(metric) = resolve_component(config, ComponentKind::metric, resolving);
+    resolve_name(metric.name, metric.use, config.path + ".name", resolving);
+    resolve_on(config, plan.data, metric, resolving.diagnostics);
   }
-  return metrics;
 }
 
 // The history stores losses and metrics under these names, in one namespace.
 class UniqueNames {
  public:
-  void add(const std::string& name, const std::string& path, const Setting<std::string>& written,
-           const Setting<std::string>& use, Diagnostics& diagnostics) {
-    const auto [first, is_new] = first_with_.emplace(name, path);
+  void add(const std::string& name, const ComponentConfig& config, const Resolving& resolving) {
+    const auto [first, is_new] = first_with_.emplace(name, config.path);
     if (is_new || name.empty()) return;
-    diagnostics.add(written.value ? written.place : use.place,
-                    path + " has the name " + to_toml(name) + ", which is already the name of " + first->second +
-                        "; give each loss and metric a unique name: name = \"...\"");
+    const FoundKey& written = resolving.config.key(config.path + ".name");
+    resolving.diagnostics.add(written.is_set ? written.place : config.use.place,
+                              config.path + " has the name " + to_toml(name) + ", which is already the name of " +
+                                  first->second + "; give each loss and metric a unique name: name = \"...\"");
   }
 
  private:
   std::map<std::string, std::string> first_with_;
 };
 
-void require_unique_names(const RunPlan& plan, const RunConfig& config, Diagnostics& diagnostics) {
+void require_unique_names(const RunPlan& plan, const Resolving& resolving) {
   UniqueNames names;
-  for (size_t i = 0; i < plan.losses.size(); ++i) {
-    const LossConfig& loss = config.losses[i];
-    names.add(plan.losses[i].name, loss.path, loss.name, loss.use, diagnostics);
-  }
-  for (size_t i = 0; i < plan.metrics.size(); ++i) {
-    const MetricConfig& metric = config.metrics[i];
-    names.add(plan.metrics[i].name, metric.path, metric.name, metric.use, diagnostics);
-  }
+  for (size_t i = 0; i < plan.losses.size(); ++i) names.add(plan.losses[i].name, resolving.config.losses[i], resolving);
+  for (size_t i = 0; i < plan.metrics.size(); ++i)
+    names.add(plan.metrics[i].name, resolving.config.metrics[i], resolving);
 }
 
 // "never" is valid in sections such as [validation]. A callback that never receives an event is an error.
-Period resolve_filter_period(const Setting<Period>& period, const std::string& key, Diagnostics& diagnostics) {
-  if (period.value && period.value->unit == Period::Unit::never) {
-    diagnostics.add(
-        period.place,
+void check_filter_period(const Period& period, const std::string& key, const Resolving& resolving) {
+  const FoundKey& found = resolving.config.key(key);
+  if (found.is_set && period.unit == Period::Unit::never)
+    resolving.diagnostics.add(
+        found.place,
         key + " is \"never\"; expected a period such as \"100 steps\"; to disable the callback, remove its table");
-  }
-  return period.value_or({});
 }
 
-CallbackPlan resolve_callback(const CallbackConfig& config, const Resolving& resolving) {
-  CallbackPlan callback{resolve_component(config, ComponentKind::callback, resolving), {}};
-  callback.filter.every = resolve_filter_period(config.every, config.path + ".every", resolving.diagnostics);
-  callback.filter.after = resolve_filter_period(config.after, config.path + ".after", resolving.diagnostics);
-  callback.filter.once = config.once.value_or(false);
-  if (config.priority.value) callback.filter.priority = static_cast<int32_t>(*config.priority.value);
-  return callback;
+void resolve_callback(CallbackPlan& callback, const ComponentConfig& config, const Resolving& resolving) {
+  static_cast<ComponentPlan&>(callback) = resolve_component(config, ComponentKind::callback, resolving);
+  check_filter_period(callback.filter.every, config.path + ".every", resolving);
+  check_filter_period(callback.filter.after, config.path + ".after", resolving);
 }
 
-ValidationSection resolve_validation(const RunConfig& config, Diagnostics& diagnostics) {
-  const ValidationConfig& requested = config.validation;
-  const bool has_data = !config.data.validation.empty();
-  const Period otherwise = has_data ? Period{Period::Unit::epochs, 1} : Period{};
-  const ValidationSection validation{requested.every.value_or(otherwise), requested.at_start.value_or(false)};
+void resolve_validation(RunPlan& plan, const Resolving& resolving) {
+  if (!plan.data.validation.empty()) return;
+  ValidationSection& validation = plan.validation;
+  const FoundKey& every = resolving.config.key("validation.every");
+  if (!every.is_set) validation.every = {};
   const std::string no_data = ", but there is no [data.validation]; add [data.validation], or remove the key";
-  if (!has_data && validation.every.unit != Period::Unit::never) {
-    diagnostics.add(requested.every.place, "validation.every is " + to_toml(to_string(validation.every)) + no_data);
-  }
-  if (!has_data && validation.at_start)
-    diagnostics.add(requested.at_start.place, "validation.at_start is true" + no_data);
-  return validation;
+  if (validation.every.unit != Period::Unit::never)
+    resolving.diagnostics.add(every.place, "validation.every is " + to_toml(to_string(validation.every)) + no_data);
+  if (validation.at_start)
+    resolving.diagnostics.add(resolving.config.place_of("validation.at_start"),
+                              "validation.at_start is true" + no_data);
 }
 
-CheckpointSection::Mode parse_mode(const std::string& mode) {
-  if (mode == "min") return CheckpointSection::Mode::min;
-  return mode == "max" ? CheckpointSection::Mode::max : CheckpointSection::Mode::automatic;
-}
-
-CheckpointSection resolve_checkpoint(const CheckpointConfig& config, const RunPlan& plan, Diagnostics& diagnostics) {
-  CheckpointSection checkpoint{config.every.value_or({Period::Unit::epochs, 1}), config.keep.value_or(3)};
-  checkpoint.asynchronous = config.asynchronous.value_or(true);
+void resolve_checkpoint(RunPlan& plan, const Resolving& resolving) {
+  CheckpointSection& checkpoint = plan.checkpoint;
+  const FoundKey& monitor = resolving.config.key("checkpoint.monitor");
   const bool validates = plan.validation.every.unit != Period::Unit::never || plan.validation.at_start;
-  const bool can_monitor = validates && !plan.data.validation.empty();
-  checkpoint.monitor = config.monitor.value_or(can_monitor ? plan.data.validation.front().name + "/loss" : "");
-  checkpoint.monitor_place = to_string(config.monitor.place);
-  checkpoint.mode = parse_mode(config.mode.value_or("auto"));
-  checkpoint.keep_best = config.keep_best.value_or(1);
-  checkpoint.load_best_at_end = config.load_best_at_end.value_or(false);
-  checkpoint.exclude_frozen_parameters = config.exclude_frozen_parameters.value_or(false);
+  if (!monitor.is_set && validates && !plan.data.validation.empty())
+    checkpoint.monitor = plan.data.validation.front().name + "/loss";
+  checkpoint.monitor_place = to_string(monitor.place);
   if (checkpoint.load_best_at_end && checkpoint.monitor.empty())
-    diagnostics.add(
-        config.load_best_at_end.place,
+    resolving.diagnostics.add(
+        resolving.config.place_of("checkpoint.load_best_at_end"),
         "checkpoint.load_best_at_end is true, but no metric is monitored; set checkpoint.monitor to a validation "
         "metric, or remove checkpoint.load_best_at_end");
-  return checkpoint;
 }
 
 // In search order, without duplicates. With these paths the plan alone finds the same plugins as the run.
@@ -395,19 +334,29 @@ std::vector<std::filesystem::path> resolve_all_plugin_paths(const RunConfig& con
   return all;
 }
 
-LogSection resolve_log(const LogConfig& config, Diagnostics& diagnostics) {
-  LogSection log;
-  log.every = config.every.value_or({Period::Unit::steps, 50});
-  log.tensorboard = config.tensorboard.value_or(true);
-  log.histograms = config.histograms.value_or({});
-  log.samples = config.samples.value_or(log.samples);
+void check_log(const LogSection& log, const Resolving& resolving) {
   if (log.histograms.unit != Period::Unit::never && !log.tensorboard)
-    diagnostics.add(
-        config.histograms.place,
+    resolving.diagnostics.add(
+        resolving.config.place_of("log.histograms"),
         "log.histograms is \"" + to_string(log.histograms) +
             "\", but log.tensorboard is false; set log.tensorboard = true to write histograms to the events "
             "file, or remove log.histograms");
-  return log;
+}
+
+void check_distributed(const DistributedSection& distributed, const Resolving& resolving) {
+  const RunConfig& config = resolving.config;
+  if (!distributed.static_graph) return;
+  const SourceLocation& place = config.place_of("distributed.static_graph");
+  if (distributed.find_unused_parameters)
+    resolving.diagnostics.add(
+        std::max(config.place_of("distributed.find_unused_parameters"), place),
+        "distributed.find_unused_parameters and distributed.static_graph are both true; expected one of them: "
+        "a static graph detects its unused parameters in the first step");
+  if (distributed.shard == Shard::gradients || distributed.shard == Shard::parameters)
+    resolving.diagnostics.add(
+        std::max(place, config.place_of("distributed.shard")),
+        "distributed.static_graph is true and distributed.shard is \"" + to_string(distributed.shard) +
+            "\"; expected one of them: a gradient is sent and freed after its first computation in a backward");
 }
 
 }  // namespace
@@ -429,24 +378,25 @@ std::vector<PluginPin> resolve_plugin_pins(const RunConfig& config) {
 RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   Diagnostics diagnostics;
   const Resolving resolving{config, schemas, diagnostics};
-  RunPlan plan;
+  RunPlan plan = config.plan;
   plan.file = config.file;
-  plan.run = resolve_run(config, diagnostics);
+  resolve_run(plan.run, resolving);
   plan.plugin_paths = resolve_all_plugin_paths(config);
   plan.plugin_pins = resolve_plugin_pins(config);
-  plan.model = resolve_model(resolving);
-  plan.data = resolve_data(resolving);
-  plan.losses = resolve_losses(resolving);
-  plan.metrics = resolve_metrics(resolving);
-  require_unique_names(plan, config, diagnostics);
-  for (const auto& callback : config.callbacks) plan.callbacks.push_back(resolve_callback(callback, resolving));
-  plan.train = resolve_train(config.train, plan.run.deterministic, diagnostics);
-  plan.optimizer = resolve_optimizer(resolving);
+  resolve_model(plan.model, resolving);
+  resolve_data(plan.data, resolving);
+  resolve_losses(plan.losses, resolving);
+  resolve_metrics(plan, resolving);
+  require_unique_names(plan, resolving);
+  for (size_t i = 0; i < plan.callbacks.size(); ++i)
+    resolve_callback(plan.callbacks[i], config.callbacks[i], resolving);
+  resolve_train(plan, resolving);
+  resolve_optimizer(plan.optimizer, resolving);
   plan.schedule = resolve_schedule(resolving, plan.optimizer);
-  plan.validation = resolve_validation(config, diagnostics);
-  plan.checkpoint = resolve_checkpoint(config.checkpoint, plan, diagnostics);
-  plan.log = resolve_log(config.log, diagnostics);
-  plan.distributed = resolve_distributed(config.distributed, diagnostics);
+  resolve_validation(plan, resolving);
+  resolve_checkpoint(plan, resolving);
+  check_log(plan.log, resolving);
+  check_distributed(plan.distributed, resolving);
   diagnostics.throw_if_any();
   return plan;
 }

@@ -1,13 +1,12 @@
-// Resolves [train] to all its values.
+// Checks [train] and derives what depends on other keys.
 #pragma once
 
-#include "framework/config/file/run_config.h"
 #include "framework/config/plan/run_plan.h"
-#include "framework/config/toml/diagnostics.h"
+#include "framework/config/resolve/resolve_component.h"
 
 namespace tenon::config {
 
 // Adds errors for missing and contradictory keys.
-TrainSection resolve_train(const TrainConfig& config, Determinism deterministic, Diagnostics& diagnostics);
+void resolve_train(RunPlan& plan, const Resolving& resolving);
 
 }  // namespace tenon::config

@@ -1,6 +1,7 @@
 #include "framework/config/values/schedule_length.h"
 
 #include "framework/config/values/period.h"
+#include "framework/support/check.h"
 
 namespace tenon::config {
 namespace {
@@ -47,6 +48,19 @@ Value to_value(const ScheduleLength& length) {
     case Unit::steps: return to_string(Period{Period::Unit::steps, length.count});
   }
   return std::string("rest");
+}
+
+std::string to_text(const ScheduleLength& length) {
+  const Value value = to_value(length);
+  const auto* text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : to_toml(value);
+}
+
+ScheduleLength to_length(const std::string& text) {
+  const auto number = parse_toml_value(text, {});
+  const auto length = read_schedule_length(number ? *number : Node{text, {}, {}, {}});
+  TENON_CHECK(length, text);
+  return *length;
 }
 
 }  // namespace tenon::config

@@ -28,6 +28,10 @@ bool is_schedule_length(const std::string& name);
 // The run file syntax.
 Value to_value(const ScheduleLength& length);
 
+// A length as text, which is the form that schemas accept: "0.05", "1000 steps". REQUIRES: `text` is from to_text().
+std::string to_text(const ScheduleLength& length);
+ScheduleLength to_length(const std::string& text);
+
 // The expected values, for messages.
 extern const char* const kScheduleLengthExamples;
 

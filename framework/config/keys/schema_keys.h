@@ -1,0 +1,116 @@
+// The declared keys next to `use` in [optimizer], [schedule] and [[data.batch_transform]]: as schemas, and from the
+// values that a schema has checked.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "framework/config/keys/keys.h"
+#include "framework/config/resolve/resolve_choice.h"
+#include "framework/config/values/schedule_length.h"
+
+namespace tenon::config {
+
+// Makes the schema of each key, with the present value as its default.
+class SchemaKeys : public Keys<SchemaKeys> {
+ public:
+  bool visit(const char* name, const bool& value, const KeyRules& rules) {
+    return add(name, ParamType::boolean, value, rules);
+  }
+  bool visit(const char* name, const int64_t& value, const KeyRules& rules) {
+    return add(name, ParamType::integer, value, rules);
+  }
+  bool visit(const char* name, const double& value, const KeyRules& rules) {
+    return add(name, ParamType::floating, value, rules);
+  }
+  bool visit(const char* name, const std::string& value, const KeyRules& rules) {
+    return add(name, ParamType::string, value, rules);
+  }
+  bool visit(const char* name, const std::vector<std::string>& value, const KeyRules& rules) {
+    return add(name, ParamType::strings, value, rules);
+  }
+  bool visit(const char* name, const std::vector<double>& value, const KeyRules& rules) {
+    return add(name, ParamType::floats, value, rules);
+  }
+  template <size_t N>
+  bool visit(const char* name, const std::array<double, N>& value, const KeyRules& rules) {
+    return add(name, ParamType::floats, std::vector<double>(value.begin(), value.end()), rules);
+  }
+  // A length is text to the schema. resolve_schedule() converts numbers to text before the check.
+  bool visit(const char* name, const ScheduleLength& value, const KeyRules& rules) {
+    return add(name, ParamType::string, to_text(value), rules);
+  }
+  bool visit(const char* name, const std::vector<ScheduleLength>& /*value*/, const KeyRules& rules) {
+    return add(name, ParamType::strings, std::vector<std::string>(), rules);
+  }
+  bool visit(const char* name, const NamedChoice& value, const KeyRules& rules) {
+    KeyRules of_text = rules;
+    of_text.choices = value.names;
+    return add(name, ParamType::string, value.names[value.index], of_text);
+  }
+
+  std::vector<ParamSchema> take() { return std::move(schemas_); }
+
+ private:
+  bool add(const char* name, ParamType type, Value value, const KeyRules& rules) {
+    ParamSchema schema = parse_param_schema(name, type, "", rules.range, rules.choices, rules.doc);
+    if (!rules.is_required) schema.default_value = std::move(value);
+    schemas_.push_back(std::move(schema));
+    return false;
+  }
+
+  std::vector<ParamSchema> schemas_;
+};
+
+// Takes the values of a table that resolve_choice() has checked.
+class ValueKeys : public Keys<ValueKeys> {
+ public:
+  // All must outlive this object. `config`: the table, for messages.
+  ValueKeys(const Values& values, const ComponentConfig& config, Diagnostics& diagnostics)
+      : values_(values), config_(config), diagnostics_(diagnostics) {}
+
+  template <class T>
+  bool visit(const char* name, T& value, const KeyRules& /*rules*/) {
+    value = std::get<T>(values_.at(name));
+    return true;
+  }
+  bool visit(const char* name, ScheduleLength& value, const KeyRules& /*rules*/) {
+    value = to_length(std::get<std::string>(values_.at(name)));
+    return true;
+  }
+  bool visit(const char* name, std::vector<ScheduleLength>& value, const KeyRules& /*rules*/) {
+    for (const std::string& text : std::get<std::vector<std::string>>(values_.at(name)))
+      value.push_back(to_length(text));
+    return true;
+  }
+  bool visit(const char* name, NamedChoice& value, const KeyRules& /*rules*/) {
+    const auto& text = std::get<std::string>(values_.at(name));
+    value.index = static_cast<size_t>(std::ranges::find(value.names, text) - value.names.begin());
+    return true;
+  }
+  // A list of another length adds an error.
+  template <size_t N>
+  bool visit(const char* name, std::array<double, N>& value, const KeyRules& /*rules*/) {
+    static_assert(N == 2 || N == 3);
+    const auto& list = std::get<std::vector<double>>(values_.at(name));
+    if (list.size() != N) {
+      const Node& written = config_.params.at(name);
+      diagnostics_.add(written.place, config_.path + "." + name + " is " + describe(written) + "; expected " +
+                                          (N == 2 ? "two" : "three") + " numbers, such as " +
+                                          to_toml(std::vector<double>(value.begin(), value.end())));
+      return false;
+    }
+    std::ranges::copy(list, value.begin());
+    return true;
+  }
+
+ private:
+  const Values& values_;
+  const ComponentConfig& config_;
+  Diagnostics& diagnostics_;
+};
+
+}  // namespace tenon::config
