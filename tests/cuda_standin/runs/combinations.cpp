@@ -288,7 +288,7 @@ pipeline::Setup setup_of(const Combination& combination, const std::string& prec
        "loss=[" + use(loss, network, mixes && loss.field == "probabilities" ? "mixed_label" : loss.field) + "]",
        "metric=[" + use_metrics(network) + "]", train + "}", "optimizer={" + value_of(combination, kOptimizer) + "}",
        value_of(combination, kDeterministic), value_of(combination, kWorkers), "log.every='1 step'",
-       "validation.every='3 steps'", "checkpoint.every='never'"},
+       "validation={every='3 steps',at_start=true}", "checkpoint.every='never'"},
       value_of(combination, kGroup) + value_of(combination, kTransform)};
 }
 

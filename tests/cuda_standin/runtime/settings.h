@@ -12,7 +12,7 @@ struct Settings {
   int capability_major = 9;          // TENON_STANDIN_CAPABILITY, such as 8.0
   int capability_minor = 0;
   int64_t fail_at = 0;   // TENON_STANDIN_FAIL_AT: the number of the work that fails, from 1; 0: none
-  int fail_device = -1;  // TENON_STANDIN_FAIL_DEVICE: the index of the device whose work is counted; -1: all
+  int fail_device = -1;  // TENON_STANDIN_FAIL_DEVICE: only work of this device counts; -1: that of all
   int error = 0;         // TENON_STANDIN_ERROR: the CUDA error of this failure; by default an assertion
   bool logs = false;     // TENON_STANDIN_LOG: prints each call
 };
