@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/loading/check_plugin.h"
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 #include "framework/validation/session/child_process.h"
 #include "framework/validation/session/open_plugin.h"
 
@@ -126,7 +126,7 @@ void require_known(const ValidationRequest& request, const std::vector<Found>& f
   const auto require = [&](const std::string& name, const std::string& option) {
     if (std::find(names.begin(), names.end(), name) == names.end())
       refuse(option + " names " + name + ", which is not in " + request.file.string() +
-             support::suggest_name(name, names));
+             formats::suggest_name(name, names));
   };
   for (const GivenParams& given : request.params) {
     require(given.component, "--params");
@@ -142,7 +142,7 @@ void require_known_check(const std::string& name) {
   for (const Check& check : all_checks())
     if (std::find(names.begin(), names.end(), check.name) == names.end()) names.push_back(check.name);
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-    refuse("there is no check " + name + support::suggest_name(name, names) + " (a report without --brief names them)");
+    refuse("there is no check " + name + formats::suggest_name(name, names) + " (a report without --brief names them)");
 }
 
 // ---- The order of checks -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "framework/plugins/calls/escaped_exception.h"
 #include "framework/support/error.h"
 
 namespace tenon::plugins {
@@ -40,8 +41,8 @@ void throw_escaped(const Component& component, const char* function, std::except
     text = std::string("an exception: ") + exception.what();
   } catch (...) {
   }
-  throw Error(ErrorKind::plugin, place(component, function, what) + "threw " + text +
-                                     "; a plugin must catch it and return a status (the C++ wrapper does)");
+  throw EscapedException(place(component, function, what) + "threw " + text +
+                         "; a plugin must catch it and return a status (the C++ wrapper does)");
 }
 
 }  // namespace detail

@@ -3,12 +3,12 @@
 #include <string>
 #include <utility>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/calls/guard.h"
 #include "framework/plugins/calls/log_name.h"
 #include "framework/plugins/calls/parameters.h"
 #include "framework/plugins/calls/run_view.h"
 #include "framework/support/log.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::plugins {
 
@@ -46,7 +46,7 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   for (const auto& [known_name, value] : params->by_name) known.push_back(known_name);
   const std::string requested = to_string(name);
   return fail(TENON_NOT_FOUND,
-              "the schema has no parameter \"" + requested + "\"" + support::suggest_name(requested, known));
+              "the schema has no parameter \"" + requested + "\"" + formats::suggest_name(requested, known));
 }
 
 tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs without LibTorch"); }

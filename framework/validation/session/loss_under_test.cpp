@@ -38,18 +38,13 @@ void LossUnderTest::find_recipe() {
   const at::NoGradGuard no_grad;
   std::string answer;
   std::optional<InputRecipe> taken;
-  for (const InputRecipe& recipe : input_recipes(ports_.inputs)) {
+  const auto is_finite = [&](const InputRecipe& recipe) {
     recipe_ = recipe;
-    try {
-      const Result result = forward(inputs(2));
-      const bool finite = result.loss.defined() && find_non_finite({result.loss}).empty();
-      if (finite) return;
-      if (!taken) taken = recipe;
-    } catch (const support::Error& error) {
-      if (std::string(error.what()).find("threw an exception") != std::string::npos) throw;
-      answer = error.what();
-    }
-  }
+    const Result result = forward(inputs(2));
+    if (!taken) taken = recipe;
+    return result.loss.defined() && find_non_finite({result.loss}).empty();
+  };
+  if (try_recipes(ports_.inputs, is_finite, answer)) return;
   recipe_ = taken;
   if (!taken)
     throw Failed("forward accepts none of the inputs that were tried; its last error: " + answer +

@@ -88,19 +88,15 @@ std::vector<std::string> MetricUnderTest::read_values() {
 void MetricUnderTest::find_recipe() {
   std::string answer;
   std::optional<InputRecipe> taken;
-  for (const InputRecipe& recipe : input_recipes(ports_.inputs)) {
+  const auto is_accepted = [&](const InputRecipe& recipe) {
     recipe_ = recipe;
-    try {
-      MetricStates states = new_states();
-      update(states, inputs(2, 0));
-      if (!taken) taken = recipe;
-      compute(states);  // a metric may check its inputs here, so that update need not synchronise with the device
-      return;
-    } catch (const support::Error& error) {
-      if (std::string(error.what()).find("threw an exception") != std::string::npos) throw;
-      answer = error.what();
-    }
-  }
+    MetricStates states = new_states();
+    update(states, inputs(2, 0));
+    if (!taken) taken = recipe;
+    compute(states);  // a metric may check its inputs here, so that update need not synchronise with the device
+    return true;
+  };
+  if (try_recipes(ports_.inputs, is_accepted, answer)) return;
   recipe_ = taken;
   if (!taken)
     throw Failed("update accepts none of the inputs that were tried; its last error: " + answer +

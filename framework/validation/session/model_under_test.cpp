@@ -109,16 +109,12 @@ void ModelUnderTest::build() {
 void ModelUnderTest::find_recipe() {
   const at::NoGradGuard no_grad;
   std::string answer;
-  for (const InputRecipe& recipe : input_recipes(ports_.inputs)) {
+  const auto is_accepted = [&](const InputRecipe& recipe) {
     recipe_ = recipe;
-    try {
-      forward(Mode::evaluation, inputs(2));
-      return;
-    } catch (const support::Error& error) {
-      if (std::string(error.what()).find("threw an exception") != std::string::npos) throw;
-      answer = error.what();
-    }
-  }
+    forward(Mode::evaluation, inputs(2));
+    return true;
+  };
+  if (try_recipes(ports_.inputs, is_accepted, answer)) return;
   throw Failed("forward accepts none of the inputs that were tried; its last error: " + answer +
                ". If it requires inputs of a certain size, declare that size in its ports, or make it accept smaller "
                "ones with --params");

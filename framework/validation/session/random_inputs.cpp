@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "framework/plugins/calls/escaped_exception.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 
 namespace tenon::validation {
@@ -96,6 +97,20 @@ std::vector<at::Tensor> make_inputs(const std::vector<Port>& ports, const InputR
   std::vector<at::Tensor> inputs;
   for (const Port& port : ports) inputs.push_back(fill(shapes.make(port.shape), choose_dtype(port, preferred), recipe));
   return inputs;
+}
+
+bool try_recipes(const std::vector<Port>& ports, const std::function<bool(const InputRecipe&)>& attempt,
+                 std::string& last_error) {
+  for (const InputRecipe& recipe : input_recipes(ports)) {
+    try {
+      if (attempt(recipe)) return true;
+    } catch (const plugins::EscapedException&) {
+      throw;
+    } catch (const support::Error& error) {
+      last_error = error.what();
+    }
+  }
+  return false;
 }
 
 bool takes(const std::vector<Port>& ports, int32_t dtype) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,11 @@ struct InputRecipe {
 
 // The most likely recipe comes first. Recipes that give equal inputs for these ports are left out.
 std::vector<InputRecipe> input_recipes(const std::vector<plugins::Port>& ports);
+
+// Tries the recipes for these ports until `attempt` returns true, and returns whether it did. The error of a recipe
+// that the plugin refuses becomes `last_error`; an exception that escapes from the plugin is rethrown.
+bool try_recipes(const std::vector<plugins::Port>& ports, const std::function<bool(const InputRecipe&)>& attempt,
+                 std::string& last_error);
 
 // If a port allows several dtypes, the input has `preferred` if allowed, else float32, int64 or the first allowed one.
 // The batch dimension `N` is `batch`. Integers are 0 or 1, which suits class indices, tokens and flags.
