@@ -5,8 +5,8 @@
 
 #include "framework/callbacks/filtered.h"
 #include "framework/callbacks/plugin_callback.h"
+#include "framework/config/file/print_run_plan.h"
 #include "framework/config/plan/flatten_plan.h"
-#include "framework/config/plan/print_run_plan.h"
 #include "framework/support/check.h"
 
 namespace tenon::callbacks {

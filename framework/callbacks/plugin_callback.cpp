@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/calls/host_table.h"
 #include "framework/plugins/calls/run_view.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::callbacks {
 
@@ -24,7 +24,7 @@ tenon_status fail_unknown(const pipeline::RunState& state, tenon_string name) {
   for (const auto& [known_name, direction] : state.directions)
     if (!state.metrics.contains(known_name)) known.push_back(known_name);
   const std::string text = "there is no metric \"" + plugins::to_string(name) + "\"" +
-                           support::suggest_name(plugins::to_string(name), known);
+                           formats::suggest_name(plugins::to_string(name), known);
   return plugins::fail(TENON_NOT_FOUND, text);
 }
 

@@ -8,10 +8,10 @@
 #include <numeric>
 
 #include "framework/config/toml/value.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
-#include "framework/support/nearest_name.h"
 #include "framework/support/print_count.h"
 
 namespace tenon::data {
@@ -158,7 +158,7 @@ void require_class_fields(const config::ClassNames& names, const std::string& so
       throw Error(ErrorKind::configuration,
                   place + ": " + source + " names the classes of the field " + config::to_toml_key(field) + ", but " +
                       dataset.component().describe() + " has no integer field with that name" +
-                      support::suggest_name(field, fields) + "; expected a field that holds numbers of classes");
+                      formats::suggest_name(field, fields) + "; expected a field that holds numbers of classes");
 }
 
 }  // namespace tenon::data

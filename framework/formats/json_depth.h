@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace tenon::support {
+namespace formats {
 
 // Whether objects and lists nest deeper than `most` levels. Functions that copy or print a value call themselves, so a
 // deep one would overflow the stack. A callback of nlohmann's parser could limit the depth, too, but with a callback
@@ -24,4 +24,4 @@ inline bool is_nested_deeper(std::string_view text, int most) {
   return false;
 }
 
-}  // namespace tenon::support
+}  // namespace formats

@@ -1,11 +1,11 @@
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 
 #include <algorithm>
 #include <cctype>
 #include <compare>
 #include <cstdint>
 
-namespace tenon::support {
+namespace formats {
 namespace {
 
 std::string lower_case(std::string_view text) {
@@ -162,9 +162,14 @@ std::string did_you_mean(std::string_view meant) { return "; did you mean " + st
 
 std::string did_you_mean_name(std::string_view name) { return did_you_mean('"' + std::string(name) + '"'); }
 
+std::string suggest_nearest(std::string_view name, const std::vector<std::string>& candidates) {
+  const auto nearest = nearest_name(name, candidates);
+  return nearest ? did_you_mean_name(*nearest) : "";
+}
+
 std::string suggest_name(std::string_view name, const std::vector<std::string>& candidates) {
   if (candidates.empty()) return "";
-  if (const auto nearest = nearest_name(name, candidates)) return did_you_mean_name(*nearest);
+  if (std::string nearest = suggest_nearest(name, candidates); !nearest.empty()) return nearest;
   std::string text = "; known: ";
   for (const std::string& candidate : candidates) {
     if (&candidate != &candidates.front()) text += ", ";
@@ -173,4 +178,4 @@ std::string suggest_name(std::string_view name, const std::vector<std::string>& 
   return text;
 }
 
-}  // namespace tenon::support
+}  // namespace formats

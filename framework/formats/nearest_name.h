@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tenon::support {
+namespace formats {
 
 // Returns the candidate that a user may have meant, or none:
 // - a candidate with few letters changed, by the smallest Damerau-Levenshtein distance, ignoring case. At most two
@@ -21,7 +21,10 @@ std::optional<std::string> nearest_name(std::string_view name, const std::vector
 std::string did_you_mean(std::string_view meant);
 std::string did_you_mean_name(std::string_view name);
 
+// Returns `; did you mean "adamw"?`, or "" if no candidate is near.
+std::string suggest_nearest(std::string_view name, const std::vector<std::string>& candidates);
+
 // Returns `; did you mean "adamw"?`, or `; known: a, b, c` if no candidate is near, or "" without candidates.
 std::string suggest_name(std::string_view name, const std::vector<std::string>& candidates);
 
-}  // namespace tenon::support
+}  // namespace formats

@@ -7,9 +7,9 @@
 #include <set>
 #include <sstream>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/optimization/layer_depths.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::optimization {
 namespace {
@@ -47,10 +47,10 @@ std::string core_of(const std::string& pattern) {
 
 std::string suggest(const std::string& pattern, const std::vector<ParameterShape>& parameters) {
   const std::string core = core_of(pattern);
-  if (const auto near = support::nearest_name(core, pieces_of(parameters))) {
+  if (const auto near = formats::nearest_name(core, pieces_of(parameters))) {
     std::string better = pattern;
     const size_t at = pattern.find(core);
-    return support::did_you_mean_name(better.replace(at, core.size(), *near));
+    return formats::did_you_mean_name(better.replace(at, core.size(), *near));
   }
   constexpr size_t kMaxShown = 8;
   std::string known;

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::support {
 
@@ -38,7 +38,7 @@ std::optional<fs::path> find_nearest(const fs::path& path, const IsFitting& is_f
   std::vector<std::string> names;
   for (const fs::path& entry : list_or_nothing(folder.empty() ? "." : folder))
     if (is_fitting(entry)) names.push_back(entry.filename().string());
-  const auto nearest = nearest_name(name, names);
+  const auto nearest = formats::nearest_name(name, names);
   return nearest ? std::optional(folder / *nearest) : std::nullopt;
 }
 
@@ -47,7 +47,7 @@ std::optional<fs::path> find_nearest(const fs::path& path, const IsFitting& is_f
 std::string suggest_path(const fs::path& path, const IsFitting& is_fitting) {
   if (describe_path(path) != "does not exist") return "";
   const auto nearest = find_nearest(path.has_filename() ? path : path.parent_path(), is_fitting);
-  return nearest ? did_you_mean(nearest->string()) : "";
+  return nearest ? formats::did_you_mean(nearest->string()) : "";
 }
 
 }  // namespace tenon::support

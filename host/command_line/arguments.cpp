@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 #include "host/command_line/command.h"
 
 namespace tenon::host {
@@ -39,7 +39,7 @@ int64_t Arguments::count(const std::string& option, int64_t least, int64_t other
 std::string Arguments::choice(const std::string& option, const std::vector<std::string>& words) const {
   const std::string word = text(option);
   if (has(option) && std::find(words.begin(), words.end(), word) == words.end())
-    refuse("--" + option + " is \"" + word + "\"" + support::suggest_name(word, words), join_choices(words));
+    refuse("--" + option + " is \"" + word + "\"" + formats::suggest_name(word, words), join_choices(words));
   return word;
 }
 

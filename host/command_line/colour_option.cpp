@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/support/terminal/terminal.h"
 #include "host/command_line/arguments.h"
 
@@ -21,7 +21,7 @@ void apply(const std::string& value) {
   if (found == known.end())
     refuse_command_line(
         nullptr,
-        std::string(kOption) + " is \"" + value + "\"" + support::suggest_name(value, {"auto", "always", "never"}),
+        std::string(kOption) + " is \"" + value + "\"" + formats::suggest_name(value, {"auto", "always", "never"}),
         "auto, always or never");
   support::set_colours(found->second);
 }

@@ -10,8 +10,8 @@
 #include <typeinfo>
 #include <utility>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/support/files.h"
-#include "framework/support/nearest_name.h"
 #include "framework/support/quote_for_shell.h"
 #include "host/command_line/suggest_words.h"
 
@@ -94,7 +94,7 @@ void take_options_as_arguments(const Command& command, std::vector<std::string>&
 std::string suggest_plan(const po::variables_map& given) {
   if (!given.count("checkpoint")) return "";
   const std::filesystem::path plan = std::filesystem::path(given["checkpoint"].as<std::string>()) / "plan.toml";
-  return support::is_file(plan) ? support::did_you_mean("--config " + support::quote_for_shell(plan.string())) : "";
+  return support::is_file(plan) ? formats::did_you_mean("--config " + support::quote_for_shell(plan.string())) : "";
 }
 
 void require_options(const Command& command, const po::variables_map& given) {

@@ -4,8 +4,8 @@
 #include <map>
 #include <sstream>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 #include "host/command_line/registry.h"
 
 namespace tenon::host {
@@ -236,7 +236,7 @@ std::string print_completions(const std::string& shell) {
   if (shell == "zsh") return print_zsh();
   if (shell == "fish") return print_fish();
   throw support::Error(support::ErrorKind::configuration, "command line: completion has no shell \"" + shell + "\"" +
-                                                              support::suggest_name(shell, {"bash", "zsh", "fish"}) +
+                                                              formats::suggest_name(shell, {"bash", "zsh", "fish"}) +
                                                               "; expected bash, zsh or fish");
 }
 

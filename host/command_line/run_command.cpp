@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "framework/distributed/launch/world.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/loading/check_plugin.h"
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
-#include "framework/support/nearest_name.h"
 #include "host/command_line/colour_option.h"
 #include "host/command_line/print_help.h"
 #include "host/command_line/registry.h"
@@ -62,7 +62,7 @@ void require_second_word(const Words& words) {
   }
   if (words.size() < 2) refuse_command_line(nullptr, words[0] + " has no command", expected);
   refuse_command_line(
-      nullptr, words[0] + " " + words[1] + " is not a command" + support::suggest_name(words[1], second), expected);
+      nullptr, words[0] + " " + words[1] + " is not a command" + formats::suggest_name(words[1], second), expected);
 }
 
 int print_versions() {

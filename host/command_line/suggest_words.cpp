@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "framework/config/file/suggest_key.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/support/files.h"
-#include "framework/support/nearest_name.h"
 #include "framework/support/nearest_path.h"
 #include "framework/support/quote_for_shell.h"
 #include "host/command_line/registry.h"
@@ -17,7 +17,7 @@ namespace tenon::host {
 
 namespace {
 
-using support::did_you_mean;
+using formats::did_you_mean;
 
 // Commands of other programs.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherCommands = {
@@ -71,7 +71,7 @@ void refuse_unknown_command(const std::string& word) {
   known.emplace_back(kTrain);
   const auto other = std::ranges::find(kOtherCommands, word, &std::pair<std::string_view, std::string_view>::first);
   std::string meant = other != kOtherCommands.end() ? std::string(other->second) : "";
-  if (meant.empty()) meant = support::nearest_name(word, known).value_or("");
+  if (meant.empty()) meant = formats::nearest_name(word, known).value_or("");
   std::string found = "\"" + word + "\" is not a command";
   if (!meant.empty()) {
     found += did_you_mean(program_name() + " " + meant);
@@ -95,11 +95,11 @@ void refuse_unknown_option(const Command& command, const std::string& word, cons
                                                        support::quote_for_shell(value_after(option, words))));
   // Other commands load weights; training resumes.
   if (option == "--checkpoint" && has_option(command, "resume"))
-    refuse_command_line(&command, found + support::did_you_mean_name("--resume"));
+    refuse_command_line(&command, found + formats::did_you_mean_name("--resume"));
   if (option.size() == 2)
     for (const std::string& name : names)
-      if (name[2] == option[1]) refuse_command_line(&command, found + support::did_you_mean_name(name));
-  refuse_command_line(&command, found + support::suggest_name(option, names));
+      if (name[2] == option[1]) refuse_command_line(&command, found + formats::did_you_mean_name(name));
+  refuse_command_line(&command, found + formats::suggest_name(option, names));
 }
 
 std::string suggest_argument(const Command& command, const std::vector<std::string>& arguments,

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "framework/config/file/overrides.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/calls/host_table.h"
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 #include "host/command_line/command.h"
 #include "host/describe/component_description.h"
 #include "host/describe/find_plugins.h"
@@ -45,7 +45,7 @@ std::vector<ComponentDescription> find_components(const PluginsFound& found, con
     }
     throw support::Error(support::ErrorKind::configuration,
                          "command line: " + hidden + "there is no component \"" + id + "\"" +
-                             support::suggest_name(id, known) + " (" + plugins::describe_search(directories) +
+                             formats::suggest_name(id, known) + " (" + plugins::describe_search(directories) +
                              "); host plugins lists all components and refused files");
   }
   std::stable_sort(descriptions.begin(), descriptions.end(),

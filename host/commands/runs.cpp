@@ -16,13 +16,13 @@
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/callbacks/progress.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/reporting/runs/read_run.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
-#include "framework/support/nearest_name.h"
 #include "framework/support/nearest_path.h"
 #include "framework/support/print_count.h"
 #include "framework/support/terminal/terminal.h"
@@ -107,7 +107,7 @@ void sort_runs(std::vector<reporting::ReadRun>& runs, const std::string& metric)
   if (!known.contains(metric))
     throw support::Error(support::ErrorKind::configuration,
                          "command line: --sort is \"" + metric + "\", but no run has this metric" +
-                             support::suggest_name(metric, {known.begin(), known.end()}) +
+                             formats::suggest_name(metric, {known.begin(), known.end()}) +
                              "; expected a metric of their histories, such as validation/loss");
   const auto rank = [&](const reporting::ReadRun& run) {
     const auto value = best_or_last(run, metric);

@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "framework/data/plugin_samples.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/calls/host_table.h"
 #include "framework/plugins/components/dataset.h"
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
-#include "framework/support/nearest_name.h"
 #include "framework/support/print_count.h"
 #include "host/process/call_reports.h"
 #include "host/process/standard_streams.h"
@@ -144,7 +144,7 @@ void require_two_classes(const fs::path& folder, const std::vector<ClassCount>& 
   const fs::path only = folder / classes.front().name;
   const bool is_nested = support::is_folder(only) && has_folder(only);
   refuse(folder, "has one class folder, " + classes.front().name + "; expected " + describe_layout(folder) +
-                     (is_nested ? support::did_you_mean(only.string()) : ""));
+                     (is_nested ? formats::did_you_mean(only.string()) : ""));
 }
 
 // Counts the images of a folder for validation or test.

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 #include "host/new_plugin/template_files.h"
 
 namespace tenon::host {
@@ -52,7 +52,7 @@ std::optional<NameFault> find_plugin_name_fault(const std::string& name) {
       std::ranges::all_of(name, [](char letter) { return is_lower(letter) || is_digit(letter) || letter == '_'; });
   if (name.empty() || !has_valid_letters || !is_lower(name.front())) {
     const std::string valid = make_valid(name);
-    return NameFault{"is no name of a plugin" + (valid.empty() ? "" : support::did_you_mean(valid)),
+    return NameFault{"is no name of a plugin" + (valid.empty() ? "" : formats::did_you_mean(valid)),
                      "lower-case letters, digits and _, beginning with a letter"};
   }
   if (std::ranges::find(kReservedTargets, name) != kReservedTargets.end())

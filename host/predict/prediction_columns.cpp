@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 #include "host/predict/prediction_texts.h"
 
 namespace tenon::host {
@@ -27,7 +27,7 @@ constexpr std::pair<const char*, Apply> kFunctions[] = {
 size_t find(const std::string& name, const std::vector<std::string>& known, const char* option, const char* what) {
   const auto found = std::ranges::find(known, name);
   if (found == known.end())
-    refuse(std::string(option) + " names \"" + name + "\"" + support::suggest_name(name, known) + "; expected " + what);
+    refuse(std::string(option) + " names \"" + name + "\"" + formats::suggest_name(name, known) + "; expected " + what);
   return static_cast<size_t>(found - known.begin());
 }
 
@@ -37,7 +37,7 @@ Apply parse_function(const std::string& name) {
     if (name == text) return function;
     known.emplace_back(text);
   }
-  refuse("--apply names the function \"" + name + "\"" + support::suggest_name(name, known));
+  refuse("--apply names the function \"" + name + "\"" + formats::suggest_name(name, known));
 }
 
 std::string print(Apply apply) {

@@ -7,6 +7,7 @@
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/resolve_run_plan.h"
 #include "framework/config/resolve/used_components.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/pipeline/device/count_waits.h"
 #include "framework/pipeline/device/tensor_memory.h"
 #include "framework/pipeline/state/stage_times.h"
@@ -14,7 +15,6 @@
 #include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
-#include "framework/support/nearest_name.h"
 #include "host/process/call_reports.h"
 #include "host/process/standard_streams.h"
 
@@ -71,7 +71,7 @@ const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std:
       known.push_back(dataset.name);
     }
   throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
-                                                              support::suggest_name(name, known) +
+                                                              formats::suggest_name(name, known) +
                                                               "; expected a dataset of the run file");
 }
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 #include "framework/cuda/nccl_maker.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"

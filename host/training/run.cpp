@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "framework/callbacks/make_observers.h"
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 #include "framework/distributed/launch/launch_ranks.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/model_tensors.h"

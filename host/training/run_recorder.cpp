@@ -6,7 +6,7 @@
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/run_folder/hyperparameters.h"
 #include "framework/artifacts/run_folder/start_files.h"
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/report/saved_samples.h"

@@ -57,7 +57,7 @@ TEST_CASE("a checkpoint is read back with its tensors, counters and metrics") {
   const Scratch scratch;
   CheckpointStore store(scratch.path(), {3});
   const ExampleModel model(120);
-  const MetricValues metrics = {{"train/loss", 0.1}, {"a", std::nan("")}, {"b", -INFINITY}};
+  const NamedMetrics metrics = {{"train/loss", 0.1}, {"a", std::nan("")}, {"b", -INFINITY}};
   const auto path = store.write({.epoch = 2,
                                  .step = 120,
                                  .metrics = metrics,

@@ -264,7 +264,7 @@ TEST_CASE("a partial line is undone") {
 TEST_CASE("a metric that would duplicate a key is refused and nothing is written") {
   const Scratch scratch;
   History history(scratch / "h.jsonl", scratch / "h.csv");
-  for (const MetricValues& metrics : {MetricValues{{"a", 1}, {"a", 2}}, MetricValues{{"step", 1}}}) {
+  for (const NamedMetrics& metrics : {NamedMetrics{{"a", 1}, {"a", 2}}, NamedMetrics{{"step", 1}}}) {
     const auto append = [&] { history.append({HistoryEvent::step, 1, 1, 0, metrics}); };
     CHECK(contains(find_error(ErrorKind::internal, append), "occurs twice or has the name of a fixed column"));
   }

@@ -8,7 +8,7 @@
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/artifacts/run_folder/start_files.h"
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -113,9 +113,9 @@ TEST_CASE("every line with metrics is one record, available immediately") {
 TEST_CASE("the loss of an epoch has a different curve from that of the steps, other metrics have one curve") {
   const Scratch scratch;
   TensorboardEvents events(scratch.path(), kTimePoint);
-  const MetricValues metrics{{"train/loss", 1}, {"train/mse", 2},           {"train/mse.bias", 3}, {"train/msex", 4},
+  const NamedMetrics metrics{{"train/loss", 1}, {"train/mse", 2},           {"train/mse.bias", 3}, {"train/msex", 4},
                              {"mse", 5},        {"train/learning_rate", 6}, {"validation/mse", 7}};
-  const MetricValues tagged{
+  const NamedMetrics tagged{
       {"train/loss_epoch", 1},    {"train/mse_epoch", 2}, {"train/mse.bias_epoch", 3}, {"train/msex", 4}, {"mse", 5},
       {"train/learning_rate", 6}, {"validation/mse", 7}};
   for (const HistoryEvent event : {HistoryEvent::epoch, HistoryEvent::step, HistoryEvent::validation}) {

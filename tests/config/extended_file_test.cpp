@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 #include "framework/support/error.h"
 #include "tests/config/run_file.h"
 #include "tests/test_folder.h"

@@ -1,4 +1,4 @@
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 // Tests of [data.test]: its keys, `like`, and the metrics that are computed on it.
 #include <doctest/doctest.h>
 
+#include "framework/config/file/print_run_plan.h"
 #include "framework/config/file/resume_policy.h"
-#include "framework/config/plan/print_run_plan.h"
 #include "tests/config/run_file.h"
 
 namespace tenon::config {

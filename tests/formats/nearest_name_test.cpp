@@ -1,8 +1,8 @@
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 
 #include <doctest/doctest.h>
 
-namespace tenon::support {
+namespace formats {
 
 TEST_CASE("the nearest name is the one with the fewest edits") {
   CHECK(nearest_name("widht", {"hidden", "width", "depth"}) == "width");
@@ -80,4 +80,4 @@ TEST_CASE("a suggestion has the nearest name, all known names, or nothing") {
   CHECK(suggest_name("adam", {}).empty());
 }
 
-}  // namespace tenon::support
+}  // namespace formats

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/support/collected_warnings.h"
 #include "tests/doctest_with_torch.h"

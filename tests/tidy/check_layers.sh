@@ -43,22 +43,22 @@ may_see() {
 }
 
 may_see formats
-may_see support
-may_see config support
-may_see plugins support config
-may_see data support config plugins
-may_see operators support
-may_see distributed support config operators
-may_see precision support config
-may_see optimization support config
-may_see artifacts support config
-may_see packing support config plugins data artifacts
-may_see callbacks support config plugins framework/pipeline/state/events.h framework/pipeline/state/run_state.h
-may_see cuda support config
-may_see validation support config plugins
-may_see profiling support config plugins data artifacts pipeline
-may_see reporting support config plugins artifacts callbacks pipeline
-may_see pipeline support config plugins data operators distributed precision optimization artifacts
+may_see support formats
+may_see config formats support
+may_see plugins formats support config
+may_see data formats support config plugins
+may_see operators formats support
+may_see distributed formats support config operators
+may_see precision formats support config
+may_see optimization formats support config
+may_see artifacts formats support config
+may_see packing formats support config plugins data artifacts
+may_see callbacks formats support config plugins framework/pipeline/state/events.h framework/pipeline/state/run_state.h
+may_see cuda formats support config
+may_see validation formats support config plugins
+may_see profiling formats support config plugins data artifacts pipeline
+may_see reporting formats support config plugins artifacts callbacks pipeline
+may_see pipeline formats support config plugins data operators distributed precision optimization artifacts
 
 # follow_order FOLDER SUBFOLDER...: checks that files in each subfolder include only files of that and earlier subfolders.
 follow_order() {
@@ -78,7 +78,7 @@ follow_order() {
   done
 }
 
-follow_order framework/config toml values file plan resolve
+follow_order framework/config toml values plan file resolve
 follow_order framework/distributed launch collectives
 follow_order framework/plugins calls loading tensors components
 follow_order framework/artifacts files checkpoint drawing run_folder

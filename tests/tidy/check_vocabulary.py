@@ -2,8 +2,8 @@
 """Finds words outside the project's vocabulary: check_vocabulary.py REPOSITORY [--self-test]
 
 Reads vocabulary.txt (the words) and vocabulary_allowed.txt (exceptions with their reasons) next to this script. Checks
-identifiers, file names, comments, messages and documentation, prints each finding as FILE:LINE, and prints each
-exception that no longer applies. --self-test plants every word of the table and requires that it is found.
+comments, messages and documentation, prints each finding as FILE:LINE, and prints each exception that no longer applies.
+--self-test plants every word of the table and requires that it is found.
 
 Exit codes: 0 nothing found, 1 something found, 2 wrong command line or table.
 """
@@ -25,8 +25,7 @@ TOKEN = re.compile(
     r"|(?P<char>(?<![0-9A-Fa-f'])'(?:\\.|[^'\\\n])+')",
     re.S,
 )
-WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+HASH_PROSE = re.compile(r"\"\"\".*?\"\"\"|(?:^|\s)#[^\n]*(?:\n[ \t]*#[^\n]*)*|\"[^\"\n]*\"|'[^'\n]*'", re.S)
 
 
 def read_table(path, columns):
@@ -44,33 +43,9 @@ def read_table(path, columns):
 
 class Vocabulary:
     def __init__(self):
-        self.phrases = []  # (words of an identifier, the row's words, what to use instead)
-        patterns = []
-        self.instead = {}
-        for kind, words, instead in read_table(os.path.join(HERE, "vocabulary.txt"), 3):
-            if kind == "name":
-                self.phrases += [(phrase.split(), instead) for phrase in words.split(", ")]
-            elif kind == "text":
-                patterns.append((words, instead))
-            else:
-                sys.exit(f"vocabulary.txt: found the kind {kind!r}; expected name or text")
-        self.patterns = patterns
-        self.text = re.compile("|".join(rf"(?P<p{i}>(?<!\w)(?:{p})(?!\w))" for i, (p, _) in enumerate(patterns)), re.I)
-        self.known = {}
-
-    def in_name(self, name):
-        """The first phrase that a name contains, with what to use instead; or None."""
-        if name not in self.known:
-            words = [word.lower() for word in WORD.findall(name)]
-            self.known[name] = next(
-                (
-                    (" ".join(phrase), instead)
-                    for phrase, instead in self.phrases
-                    if any(words[i : i + len(phrase)] == phrase for i in range(len(words)))
-                ),
-                None,
-            )
-        return self.known[name]
+        self.patterns = read_table(os.path.join(HERE, "vocabulary.txt"), 2)  # what to find, what to use instead
+        self.text = re.compile(
+            "|".join(rf"(?P<p{i}>(?<!\w)(?:{p})(?!\w))" for i, (p, _) in enumerate(self.patterns)), re.I)
 
 
 def list_files():
@@ -93,63 +68,29 @@ def check_text(vocabulary, text):
     joined = re.sub(r"\n([ \t]*(?:///?|\*|#)?[ \t]*)", lambda match: " " + " " * len(match.group(1)), text)
     joined = re.sub(r'"(\s+)"', lambda match: " " * len(match.group(0)), joined)
     for match in vocabulary.text.finditer(re.sub(r"\s", " ", joined)):
-        pattern = int(match.lastgroup[1:]) if match.lastgroup and match.lastgroup[0] == "p" else None
-        instead = vocabulary.patterns[pattern][1] if pattern is not None else ""
-        yield match.start(), re.sub(r"\s+", " ", match.group(0)), instead
-    for match in IDENTIFIER.finditer(text):
-        hit = vocabulary.in_name(match.group(0)) if "_" in match.group(0) else None
-        if hit:
-            yield match.start(), match.group(0), hit[1]
+        pattern = next(i for i in range(len(vocabulary.patterns)) if match.group(f"p{i}"))
+        yield match.start(), re.sub(r"\s+", " ", match.group(0)), vocabulary.patterns[pattern][1]
 
 
-def check_code(vocabulary, text):
-    code = list(text)
-    for match in TOKEN.finditer(text):
-        for i in range(match.start(), match.end()):
-            if code[i] != "\n":
-                code[i] = " "
-        if not match.group("char"):
+def check_parts(vocabulary, text, parts):
+    """As check_text(), for the matches of `parts`."""
+    for match in parts.finditer(text):
+        if not match.groupdict().get("char"):
             for offset, found, instead in check_text(vocabulary, match.group(0)):
                 yield match.start() + offset, found, instead
-    for match in IDENTIFIER.finditer("".join(code)):
-        hit = vocabulary.in_name(match.group(0))
-        if hit:
-            yield match.start(), match.group(0), hit[1]
-
-
-def check_hash_comments(vocabulary, text):
-    prose = re.compile(r"\"\"\".*?\"\"\"|(?:^|\s)#[^\n]*(?:\n[ \t]*#[^\n]*)*|\"[^\"\n]*\"|'[^'\n]*'", re.S)
-    for match in prose.finditer(text):
-        for offset, found, instead in check_text(vocabulary, match.group(0)):
-            yield match.start() + offset, found, instead
-    for match in IDENTIFIER.finditer(prose.sub(lambda prose_match: re.sub(r"[^\n]", " ", prose_match.group(0)), text)):
-        hit = vocabulary.in_name(match.group(0))
-        if hit:
-            yield match.start(), match.group(0), hit[1]
 
 
 def check_file(vocabulary, path):
-    """Yields (line, what was found, what to use instead); line 0 is the file's name."""
-    hit = vocabulary.in_name(os.path.basename(path))
-    if hit:
-        yield 0, os.path.basename(path), hit[1]
-    checker = (
-        check_code
-        if C_LIKE.search(path)
-        else check_hash_comments
-        if HASH_COMMENTS.search(path)
-        else check_text
-        if PAGES.search(path)
-        else None
-    )
-    if checker is None or not os.path.isfile(path):
+    """Yields (line, what was found, what to use instead)."""
+    parts = TOKEN if C_LIKE.search(path) else HASH_PROSE if HASH_COMMENTS.search(path) else None
+    if (parts is None and not PAGES.search(path)) or not os.path.isfile(path):
         return
     try:
         with open(path, encoding="utf-8") as stream:
             text = stream.read()
     except UnicodeDecodeError:
         return
-    for offset, found, instead in checker(vocabulary, text):
+    for offset, found, instead in check_parts(vocabulary, text, parts) if parts else check_text(vocabulary, text):
         yield text.count("\n", 0, offset) + 1, found, instead
 
 
@@ -164,7 +105,7 @@ def check(vocabulary, allowed):
                     break
             else:
                 findings += 1
-                print(f"{path}:{line}: found {found!r}; use {instead}" if line else f"{path}: the name; use {instead}")
+                print(f"{path}:{line}: found {found!r}; use {instead}")
     for row, is_used in zip(allowed, used):
         if not is_used:
             findings += 1
@@ -173,11 +114,11 @@ def check(vocabulary, allowed):
 
 
 def self_test(vocabulary):
-    """Plants each phrase and each pattern in a file of its kind, and requires a finding in that file alone."""
+    """Plants each pattern in a comment and requires a finding."""
     missed = 0
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        samples = [("int " + "_".join(phrase) + "_of = 1;\n", " ".join(phrase)) for phrase, _ in vocabulary.phrases]
+        samples = []
         for pattern, _ in vocabulary.patterns:
             sample = re.sub(r"\\d", "2", pattern)
             while "(" in sample:

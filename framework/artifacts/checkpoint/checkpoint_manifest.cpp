@@ -8,8 +8,8 @@
 
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/formats/json_depth.h"
 #include "framework/support/error.h"
-#include "framework/support/json_depth.h"
 
 namespace tenon::artifacts {
 
@@ -60,7 +60,7 @@ class RepeatedKey final : public nlohmann::json_sax<Json> {
 };
 
 Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
-  if (support::is_nested_deeper(text, kDeepest)) refuse(file, "nests deeper than a manifest can");
+  if (formats::is_nested_deeper(text, kDeepest)) refuse(file, "nests deeper than a manifest can");
   // The parser treats a zero byte as the end of the text and would ignore the rest.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
     refuse(file, "is not JSON: it has a zero byte at byte " + std::to_string(zero + 1));

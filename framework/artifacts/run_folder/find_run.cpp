@@ -9,9 +9,9 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/support/error.h"
 #include "framework/support/files.h"
-#include "framework/support/nearest_name.h"
 #include "framework/support/nearest_path.h"
 
 namespace tenon::artifacts {
@@ -31,7 +31,7 @@ std::vector<fs::path> list_runs_in(const fs::path& folder) {
   }
 }
 
-std::string did_you_mean(const fs::path& meant) { return support::did_you_mean(meant.string()); }
+std::string did_you_mean(const fs::path& meant) { return formats::did_you_mean(meant.string()); }
 
 // "step-230" is "step-00000230".
 fs::path add_zeros(const fs::path& path) {
@@ -70,7 +70,7 @@ std::string suggest_checkpoint(const fs::path& path, const std::vector<std::stri
     }
     return "";
   }
-  if (const auto word = support::nearest_name(path.string(), words)) return did_you_mean(*word);
+  if (const auto word = formats::nearest_name(path.string(), words)) return did_you_mean(*word);
   if (!output_dir.empty() && !path.empty() && !list_runs_in(output_dir / path).empty())
     return did_you_mean(output_dir / path);
   if (const fs::path whole = add_zeros(path); support::is_folder(whole)) return did_you_mean(whole);

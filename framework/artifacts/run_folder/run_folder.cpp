@@ -19,7 +19,7 @@
 #include "framework/artifacts/files/file_error.h"
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/start_files.h"
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
 #include "framework/support/retry_interrupted.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "framework/config/keys/keys.h"
+#include "framework/config/file/keys.h"
 #include "framework/config/plan/run_plan.h"
 
 namespace tenon::config {

@@ -1,13 +1,13 @@
-#include "framework/config/plan/print_run_plan.h"
+#include "framework/config/file/print_run_plan.h"
 
 #include <string_view>
 
-#include "framework/config/keys/batch_transform_keys.h"
-#include "framework/config/keys/optimizer_keys.h"
-#include "framework/config/keys/run_file_keys.h"
-#include "framework/config/keys/schedule_keys.h"
-#include "framework/config/keys/write_keys.h"
-#include "framework/config/plan/plan_writer.h"
+#include "framework/config/file/batch_transform_keys.h"
+#include "framework/config/file/optimizer_keys.h"
+#include "framework/config/file/plan_writer.h"
+#include "framework/config/file/run_file_keys.h"
+#include "framework/config/file/schedule_keys.h"
+#include "framework/config/file/write_keys.h"
 
 namespace tenon::config {
 namespace {

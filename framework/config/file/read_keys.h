@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "framework/config/file/keys.h"
 #include "framework/config/file/table_reader.h"
-#include "framework/config/keys/keys.h"
 
 namespace tenon::config {
 

@@ -3,7 +3,7 @@
 // error.
 #pragma once
 
-#include "framework/config/keys/keys.h"
+#include "framework/config/file/keys.h"
 #include "framework/config/plan/run_plan.h"
 
 namespace tenon::config {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/keys/keys.h"
+#include "framework/config/file/keys.h"
 #include "framework/config/plan/schedule_plan.h"
 
 namespace tenon::config {

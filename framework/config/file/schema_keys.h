@@ -8,8 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include "framework/config/keys/keys.h"
-#include "framework/config/resolve/resolve_choice.h"
+#include "framework/config/file/keys.h"
+#include "framework/config/file/run_config.h"
+#include "framework/config/toml/diagnostics.h"
+#include "framework/config/values/component_schema.h"
 #include "framework/config/values/schedule_length.h"
 
 namespace tenon::config {

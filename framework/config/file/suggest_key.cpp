@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "framework/config/file/read_run_config.h"
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 
 namespace tenon::config {
 namespace {
@@ -122,16 +122,16 @@ std::string find_key_of_other_table(const std::string& path, const std::string& 
 std::string suggest_key(const std::string& path, const std::string& key, const std::vector<std::string>& known) {
   const bool is_component = has(known, "use") && has(known, "params");
   if (has(known, "use") && std::ranges::find(kNamesOfUse, key) != kNamesOfUse.end())
-    return support::did_you_mean_name("use");
+    return formats::did_you_mean_name("use");
   if (const std::string other = find_key_of_other_table(path, key); !other.empty()) {
     if (other == key) return "; write it before the first table of the file";
     // A key of the same table is shown without the table, as in the file.
     const std::string prefix = path.empty() ? "" : path + ".";
-    return support::did_you_mean_name(other.starts_with(prefix) ? other.substr(prefix.size()) : other);
+    return formats::did_you_mean_name(other.starts_with(prefix) ? other.substr(prefix.size()) : other);
   }
-  if (const auto nearest = support::nearest_name(key, known)) return support::did_you_mean_name(*nearest);
+  if (const auto nearest = formats::nearest_name(key, known)) return formats::did_you_mean_name(*nearest);
   if (is_component) return "; did you mean \"" + join(path, "params." + key) + "\", a parameter of the component?";
-  return support::suggest_name(key, known);
+  return formats::suggest_name(key, known);
 }
 
 std::string suggest_table(const std::string& path, const Node& node) {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/keys/keys.h"
-#include "framework/config/plan/plan_writer.h"
+#include "framework/config/file/keys.h"
+#include "framework/config/file/plan_writer.h"
 
 namespace tenon::config {
 

@@ -1,9 +1,9 @@
 #include "framework/config/resolve/built_in_schemas.h"
 
-#include "framework/config/keys/batch_transform_keys.h"
-#include "framework/config/keys/optimizer_keys.h"
-#include "framework/config/keys/schedule_keys.h"
-#include "framework/config/keys/schema_keys.h"
+#include "framework/config/file/batch_transform_keys.h"
+#include "framework/config/file/optimizer_keys.h"
+#include "framework/config/file/schedule_keys.h"
+#include "framework/config/file/schema_keys.h"
 
 namespace tenon::config {
 namespace {

@@ -1,7 +1,7 @@
 #include "framework/config/resolve/resolve_choice.h"
 
 #include "framework/config/resolve/resolve_params.h"
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 
 namespace tenon::config {
 
@@ -19,7 +19,7 @@ std::optional<Values> resolve_choice(const ComponentConfig& config, const std::s
   }
   const std::string found = config.use.value ? to_toml(id) : "missing";
   resolving.diagnostics.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + what +
-                                                  support::suggest_name(id, ids));
+                                                  formats::suggest_name(id, ids));
   return std::nullopt;
 }
 

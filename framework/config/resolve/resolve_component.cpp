@@ -2,7 +2,7 @@
 
 #include "framework/config/resolve/resolve_params.h"
 #include "framework/config/resolve/suggest_component.h"
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 
 namespace tenon::config {
 namespace {
@@ -21,7 +21,7 @@ const ComponentSchema* find_schema(const ComponentConfig& config, ComponentKind 
   const std::vector<std::string> ids = resolving.schemas.component_ids(kind);
   const std::string key = config.path + ".use";
   if (!config.use.value) {
-    resolving.diagnostics.add(config.use.place, key + " is missing" + expected + support::suggest_name("", ids));
+    resolving.diagnostics.add(config.use.place, key + " is missing" + expected + formats::suggest_name("", ids));
     return nullptr;
   }
   const std::string& id = *config.use.value;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "framework/config/keys/optimizer_keys.h"
-#include "framework/config/keys/schema_keys.h"
+#include "framework/config/file/optimizer_keys.h"
+#include "framework/config/file/schema_keys.h"
 #include "framework/config/resolve/resolve_choice.h"
 
 namespace tenon::config {

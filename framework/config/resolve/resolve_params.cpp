@@ -4,7 +4,7 @@
 
 #include "framework/config/file/suggest_key.h"
 #include "framework/config/values/check_value.h"
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 
 namespace tenon::config {
 namespace {
@@ -15,10 +15,10 @@ void reject_unknown(const ParamsRequest& question, Diagnostics& diagnostics) {
   for (const auto& [name, node] : question.given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::string found = question.path + "." + name + " is not a parameter of " + question.id;
-    const std::string other = support::nearest_name(name, names) ? "" : find_key_of_other_table(question.path, name);
-    diagnostics.add(node.key_place, found + (!other.empty()  ? support::did_you_mean_name(other)
+    const std::string other = formats::nearest_name(name, names) ? "" : find_key_of_other_table(question.path, name);
+    diagnostics.add(node.key_place, found + (!other.empty()  ? formats::did_you_mean_name(other)
                                              : names.empty() ? ", which has none"
-                                                             : support::suggest_name(name, names)));
+                                                             : formats::suggest_name(name, names)));
   }
 }
 

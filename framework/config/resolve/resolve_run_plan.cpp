@@ -4,9 +4,9 @@
 #include <map>
 #include <optional>
 
+#include "framework/config/file/batch_transform_keys.h"
+#include "framework/config/file/schema_keys.h"
 #include "framework/config/file/usable_cores.h"
-#include "framework/config/keys/batch_transform_keys.h"
-#include "framework/config/keys/schema_keys.h"
 #include "framework/config/resolve/resolve_choice.h"
 #include "framework/config/resolve/resolve_component.h"
 #include "framework/config/resolve/resolve_optimizer.h"

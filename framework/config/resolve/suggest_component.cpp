@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "framework/config/file/suggest_key.h"
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 
 namespace tenon::config {
 namespace {
@@ -75,13 +75,13 @@ std::string suggest_component(ComponentKind kind, const std::string& id, const S
   const std::string lower = lower_case_of(name);
   for (const OtherId& other : kOtherIds)
     if (other.kind == kind && other.name == lower && std::ranges::find(ids, other.id) != ids.end())
-      return support::did_you_mean_name(other.id);
-  if (const auto nearest = support::nearest_name(name, ids)) return support::did_you_mean_name(*nearest);
-  if (const auto found = find_in_descriptions(kind, lower, ids, schemas)) return support::did_you_mean_name(*found);
+      return formats::did_you_mean_name(other.id);
+  if (const auto nearest = formats::nearest_name(name, ids)) return formats::did_you_mean_name(*nearest);
+  if (const auto found = find_in_descriptions(kind, lower, ids, schemas)) return formats::did_you_mean_name(*found);
   if (kind == ComponentKind::callback)
     if (const std::string key = find_key_of_other_table("", lower); !key.empty())
       return "; did you mean \"" + key + "\", a key of the run file?";
-  return support::suggest_name(name, ids);
+  return formats::suggest_name(name, ids);
 }
 
 }  // namespace tenon::config

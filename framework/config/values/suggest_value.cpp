@@ -9,7 +9,7 @@
 
 #include "framework/config/values/check_value.h"
 #include "framework/config/values/device_choice.h"
-#include "framework/support/nearest_name.h"
+#include "framework/formats/nearest_name.h"
 
 namespace tenon::config {
 namespace {
@@ -31,7 +31,7 @@ const std::vector<std::pair<std::string, std::string>>& other_words() {
 std::optional<std::string> find_choice(const std::string& word, const std::vector<std::string>& choices) {
   for (const auto& [other, meant] : other_words())
     if (word == other && std::find(choices.begin(), choices.end(), meant) != choices.end()) return meant;
-  return support::nearest_name(word, choices);
+  return formats::nearest_name(word, choices);
 }
 
 // Returns the value in another notation that the schema allows: 64 for "64" and 64.0, true for "True", [64] for 64.
@@ -107,7 +107,7 @@ std::string to_lower_case(std::string text) {
   return text;
 }
 
-std::string did_you_mean(const std::string& text) { return support::did_you_mean(to_toml(text)); }
+std::string did_you_mean(const std::string& text) { return formats::did_you_mean(to_toml(text)); }
 
 }  // namespace
 
@@ -129,7 +129,7 @@ std::string suggest_period(const Node& node, Fractions fractions) {
   if (unit.empty()) unit = count < kManyEpochs ? "epochs" : "steps";
   if (unit == "s" || unit == "m" || unit == "h") unit = unit == "s" ? "seconds" : unit == "m" ? "minutes" : "hours";
   if (unit == "iterations" || unit == "batches") unit = "steps";
-  const auto nearest = support::nearest_name(unit, {"epochs", "steps", "seconds", "minutes", "hours"});
+  const auto nearest = formats::nearest_name(unit, {"epochs", "steps", "seconds", "minutes", "hours"});
   if (!nearest) return "";
   const std::string number = has_count ? text.substr(0, static_cast<size_t>(number_end - text.data())) : "1";
   const std::string meant = number + " " + (count == 1 ? nearest->substr(0, nearest->size() - 1) : *nearest);
@@ -155,7 +155,7 @@ std::string suggest_device(const Node& node) {
     std::string index = word.substr(word.find_last_not_of("0123456789") + 1);
     return suggest(index.empty() ? "cuda" : "cuda:" + index);
   }
-  const auto nearest = support::nearest_name(word, {"auto", "cpu", "cuda"});
+  const auto nearest = formats::nearest_name(word, {"auto", "cpu", "cuda"});
   return nearest ? did_you_mean(*nearest) : "";
 }
 

@@ -9,9 +9,9 @@
 
 #include <tenon/random.hpp>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/calls/ports.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::pipeline {
 
@@ -42,7 +42,7 @@ size_t find_field(const Fields& fields, const std::string& name, const std::stri
   }
   std::string list;
   for (const std::string& one : names) list += (list.empty() ? "" : ", ") + one;
-  refuse(place, "is for the field \"" + name + "\"" + support::suggest_name(name, names) + "; expected one of " + list);
+  refuse(place, "is for the field \"" + name + "\"" + formats::suggest_name(name, names) + "; expected one of " + list);
 }
 
 bool is_floating(const SampleField& field) {

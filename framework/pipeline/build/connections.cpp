@@ -8,12 +8,12 @@
 #include <optional>
 #include <span>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/plugins/components/dataset.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/support/error.h"
 #include "framework/support/log.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::pipeline {
 
@@ -133,7 +133,7 @@ class Connector {
     for (const auto& [name, source] : plan_.inputs)
       if (std::find(known.begin(), known.end(), name) == known.end())
         refuse("inputs names the port \"" + name + "\", which this component does not have" +
-               support::suggest_name(name, known));
+               formats::suggest_name(name, known));
   }
 
   std::optional<std::string> mismatch(const Candidate& candidate, const Port& port, plugins::Extents& extents,
@@ -178,7 +178,7 @@ class Connector {
         for (const Candidate& candidate : group)
           if (candidate.name == named->second) return accept(candidate, port, Conversion::any);
       refuse("inputs." + port.name + " is \"" + named->second + "\", which does not exist" +
-             support::suggest_name(named->second, candidate_names()));
+             formats::suggest_name(named->second, candidate_names()));
     }
     for (const auto& group : groups_)
       for (const Candidate& candidate : group)

@@ -13,6 +13,7 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/match_weights.h"
 #include "framework/artifacts/checkpoint/model_files.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/pipeline/build/weights_file.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/adapt_weights.h"
@@ -23,7 +24,6 @@
 #include "framework/support/error.h"
 #include "framework/support/files.h"
 #include "framework/support/log.h"
-#include "framework/support/nearest_name.h"
 #include "framework/support/nearest_path.h"
 #include "framework/support/print_count.h"
 
@@ -360,7 +360,7 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
         support::ErrorKind::checkpoint,
         path.string() + ": " + support::describe_path(path) +
             "; expected the file of model.weights: safetensors, or a state_dict of torch.save" +
-            (index ? support::did_you_mean(index->string()) : support::suggest_path(path, support::path_exists)));
+            (index ? formats::did_you_mean(index->string()) : support::suggest_path(path, support::path_exists)));
   }
   artifacts::verify_checkpoint_file(path);
   const WeightsFile file(path);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/pipeline/losses/loss_sums.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::pipeline {
 
@@ -50,7 +50,7 @@ void require_metric(const std::string& metric, const Directions& known, const st
   for (const auto& [name, direction] : known) names.push_back(name);
   throw support::Error(support::ErrorKind::configuration,
                        key + " is \"" + metric + "\", which this run does not log; expected a metric of its history" +
-                           support::suggest_name(metric, names));
+                           formats::suggest_name(metric, names));
 }
 
 void refuse_test_metric(const Training& training, const std::string& metric, const std::string& key) {

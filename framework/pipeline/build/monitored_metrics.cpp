@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/components/parameter_roles.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 
 namespace tenon::pipeline {
 
@@ -49,7 +49,7 @@ void require_awaited_metrics(const std::vector<AwaitedMetric>& awaited, const st
                          metric.key + " is \"" + metric.name +
                              "\", which no callback has logged by the end of the first validation; expected a metric "
                              "of the run's history" +
-                             support::suggest_name(metric.name, known));
+                             formats::suggest_name(metric.name, known));
   }
 }
 

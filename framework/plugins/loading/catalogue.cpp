@@ -6,10 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/loading/load_plugin.h"
 #include "framework/plugins/loading/plugin_note.h"
 #include "framework/support/error.h"
-#include "framework/support/nearest_name.h"
 #include "framework/support/signals_blocked.h"
 
 namespace tenon::plugins {
@@ -32,7 +32,7 @@ void require_pinned_files(const std::vector<fs::path>& files, const std::vector<
     if (!names.contains(pin.file))
       throw Error(ErrorKind::plugin, pin.place + ": plugins.sha256 names the file \"" + pin.file +
                                          "\", which was not found" +
-                                         support::suggest_name(pin.file, {names.begin(), names.end()}) + " (" + search +
+                                         formats::suggest_name(pin.file, {names.begin(), names.end()}) + " (" + search +
                                          "); correct the name, or remove it");
 }
 
@@ -165,7 +165,7 @@ const Component& Catalogue::find(ComponentKind kind, const std::string& id) cons
   const auto found = components_.find({kind, id});
   if (found == components_.end())
     throw Error(ErrorKind::plugin, std::string("no ") + config::to_string(kind) + " \"" + id + "\"" +
-                                       support::suggest_name(id, component_ids(kind)) + " (" + describe_search() + ")");
+                                       formats::suggest_name(id, component_ids(kind)) + " (" + describe_search() + ")");
   return found->second;
 }
 

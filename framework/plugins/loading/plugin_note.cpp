@@ -4,10 +4,10 @@
 #include <set>
 #include <stdexcept>
 
+#include "framework/formats/json_depth.h"
 #include "framework/plugins/loading/elf_note.h"
 #include "framework/plugins/loading/plugin_texts.h"
 #include "framework/support/error.h"
-#include "framework/support/json_depth.h"
 
 namespace tenon::plugins {
 
@@ -196,7 +196,7 @@ std::optional<PluginDescription> parse(const std::string& note) {
   if (note.size() > kLargestNote)
     throw std::invalid_argument("it has " + std::to_string(note.size()) + " bytes; expected at most " +
                                 std::to_string(kLargestNote) + " bytes");
-  if (support::is_nested_deeper(note, kDeepest)) throw std::invalid_argument("it nests deeper than a description does");
+  if (formats::is_nested_deeper(note, kDeepest)) throw std::invalid_argument("it nests deeper than a description does");
   try {
     return to_description(NoteJson::parse(note));
   } catch (const NoteJson::exception& error) {

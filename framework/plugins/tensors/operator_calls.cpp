@@ -8,12 +8,12 @@
 #include <memory>
 #include <mutex>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/plugins/calls/component.h"
 #include "framework/plugins/calls/host_table.h"
 #include "framework/plugins/tensors/frame.h"
 #include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/plugins/tensors/unboxed_call.h"
-#include "framework/support/nearest_name.h"
 
 // The opaque type of the C headers: an operator with its parsed schema.
 struct tenon_op {
@@ -211,7 +211,7 @@ void push_arguments(std::vector<c10::IValue>& stack, const tenon_op& op, const t
       const std::string name = to_string(kwargs[k].name);
       const auto found = std::find(names.begin(), names.end(), name);
       if (found == names.end())
-        throw ArgumentError{"there is no argument \"" + name + "\"" + support::suggest_name(name, names)};
+        throw ArgumentError{"there is no argument \"" + name + "\"" + formats::suggest_name(name, names)};
       if (static_cast<uint64_t>(found - names.begin()) < arg_count)
         throw ArgumentError{"argument " + name + " is given twice"};
     }
@@ -253,9 +253,9 @@ std::string no_such_operator(const std::string& name, const std::string& overloa
     if (known.name == name) overloads.push_back(known.overload_name.empty() ? "(empty)" : known.overload_name);
   }
   if (!overloads.empty())
-    return "operator " + name + " has no overload \"" + overload + "\"" + support::suggest_name(overload, overloads);
-  const auto near = support::nearest_name(name, names);
-  return "there is no operator " + name + (near ? support::did_you_mean(*near) : "; expected a name such as aten::add");
+    return "operator " + name + " has no overload \"" + overload + "\"" + formats::suggest_name(overload, overloads);
+  const auto near = formats::nearest_name(name, names);
+  return "there is no operator " + name + (near ? formats::did_you_mean(*near) : "; expected a name such as aten::add");
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <set>
 #include <utility>
 
+#include "framework/formats/nearest_name.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/check_fields.h"
-#include "plugins/images/transforms/suggest_name.h"
 
 namespace parquet_dataset {
 namespace {
@@ -96,7 +96,7 @@ const Column& ChosenColumns::find(const std::string& name, const char* parameter
     known.push_back(column.name);
     available += (available.empty() ? "" : ", ") + describe(column);
   }
-  const std::string suggestion = images::suggest_nearest(name, known);
+  const std::string suggestion = formats::suggest_nearest(name, known);
   throw tenon::DataError(file_.path() + ": there is no column \"" + name + "\", which the parameter \"" + parameter +
                          "\" names" + (suggestion.empty() ? "; available: " + available : suggestion));
 }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plugins/images/transforms/suggest_name.h"
+#include "framework/formats/nearest_name.h"
 
 namespace images {
 namespace {
@@ -42,7 +42,7 @@ bool is_allowed(const WrittenValue& value, const Argument& argument) {
 void check(const WrittenValue& value, const Argument& argument) {
   if (is_allowed(value, argument)) return;
   const std::string text = argument.name + " is " + value.text + "; expected " + argument.describe_values();
-  const std::string suggestion = value.word.empty() ? "" : suggest_nearest(value.word, argument.words);
+  const std::string suggestion = value.word.empty() ? "" : formats::suggest_nearest(value.word, argument.words);
   throw TextError(text + suggestion);
 }
 
@@ -55,8 +55,9 @@ std::vector<std::string> names_of(const std::vector<Argument>& declared) {
 const Argument& find(const std::vector<Argument>& declared, const std::string& name) {
   const auto found = std::find_if(declared.begin(), declared.end(), [&](const Argument& a) { return a.name == name; });
   if (found == declared.end()) {
-    throw TextError("there is no argument \"" + name + "\"" +
-                    (declared.empty() ? std::string("; expected none") : suggest_name(name, names_of(declared))));
+    throw TextError(
+        "there is no argument \"" + name + "\"" +
+        (declared.empty() ? std::string("; expected none") : formats::suggest_name(name, names_of(declared))));
   }
   return *found;
 }

@@ -6,9 +6,9 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/nearest_name.h"
 #include "plugins/hash_text.h"
 #include "plugins/images/transforms/chain_text.h"
-#include "plugins/images/transforms/suggest_name.h"
 
 namespace images {
 namespace {
@@ -19,7 +19,7 @@ const TransformKind& find_kind(const std::string& name) {
     if (kind.name == name) return kind;
     names.push_back(kind.name);
   }
-  throw TextError("there is no transform \"" + name + "\"" + suggest_name(name, names));
+  throw TextError("there is no transform \"" + name + "\"" + formats::suggest_name(name, names));
 }
 
 bool has_probability(const TransformKind& kind) {

@@ -3,7 +3,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "plugins/json_depth.h"
+#include "framework/formats/json_depth.h"
 
 namespace exported {
 namespace {
@@ -18,7 +18,7 @@ constexpr int kMostLevels = 200;
 }  // namespace
 
 Json parse_json(std::string_view text) {
-  if (plugins::is_nested_deeper(text, kMostLevels))
+  if (formats::is_nested_deeper(text, kMostLevels))
     throw std::invalid_argument("nests more than " + std::to_string(kMostLevels) + " levels deep");
   try {
     return Json::parse(text);

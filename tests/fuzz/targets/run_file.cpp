@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/config/file/print_run_plan.h"
 #include "framework/config/file/read_run_config.h"
-#include "framework/config/plan/print_run_plan.h"
 #include "framework/config/resolve/resolve_run_plan.h"
 #include "framework/support/error.h"
 #include "tests/config/stub_schemas.h"
