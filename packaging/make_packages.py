@@ -9,8 +9,8 @@ neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package
 LibTorch, relative to the program:
 
     wheel    site-packages/tenon_host/bin/tenon, with torch/lib and, for the plugin parquet, pyarrow in site-packages
-    archive  bin/host, bin/tenon, lib/tenon/torch/lib
-    deb      /usr/bin/tenon, /usr/lib/tenon/torch/lib; no program `host`, because Debian's bind9-host has one
+    archive  bin/host, bin/tenon, bin/tenon-log, lib/tenon/torch/lib
+    deb      /usr/bin/tenon, /usr/bin/tenon-log, /usr/lib/tenon/torch/lib; no program `host`, because Debian's bind9-host has one
 
 Needs patchelf, strip, cc, and for deb dpkg-deb. Exit codes: 0 success, 1 a package cannot be made.
 """
@@ -345,7 +345,8 @@ def make_wheel(contents, scratch, out):
     scripts.mkdir(parents=True)
     for name in ("tenon", "host"):
         run("cc", "-O2", "-s", "-Wall", "-Wextra", "-o", scripts / name, HERE / "launcher.c")
-    # The only program in Python: it describes a model and needs torch, as a package of Python.
+    # The programs in Python are commands of the package's modules. These describe a model and need the package torch.
+    (prefix / "bin/tenon-log").rename(prefix / "tenon_log.py")
     for name in ("export_model.py", "compile_model.py"):
         shutil.copy(ROOT / "scripts" / name, prefix / name)
     # man searches share/man next to the folder of a command. The shells do not, so their files stay in the package.
@@ -363,7 +364,8 @@ def make_wheel(contents, scratch, out):
         f"{requirement_of_arrow(arrow)}"
         "Description-Content-Type: text/markdown\n\n" + (HERE / "wheel.md").read_text())
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tenon\nRoot-Is-Purelib: false\nTag: {tag}\n")
-    (info / "entry_points.txt").write_text(f"[console_scripts]\ntenon-export = {WHEEL_FOLDER}.export_model:main\n")
+    (info / "entry_points.txt").write_text(f"[console_scripts]\ntenon-export = {WHEEL_FOLDER}.export_model:main\n"
+                                         f"tenon-log = {WHEEL_FOLDER}.tenon_log:main\n")
     copy_tree(prefix / "share/doc/tenon", info / "licenses")
     shutil.rmtree(prefix / "share/doc")
     # pip removes a folder with all of its sub-folders only if it also has a file.
@@ -441,7 +443,7 @@ def make_deb(contents, scratch, out):
         f"Package: tenon\nVersion: {contents.version}\nArchitecture: {machine}\nSection: science\nPriority: optional\n"
         f"Maintainer: The developers of Tenon\nInstalled-Size: {kib}\n"
         f"Depends: libc6 (>= {glibc}), libstdc++6 (>= 12), libgcc-s1\n"
-        "Suggests: libcurl4\n"
+        "Suggests: python3 (>= 3.11)\n"
         "Description: training host for plugins, in C++\n"
         " Trains neural networks from plugins and a TOML run file. Contains LibTorch for\n"
         " CPUs, the bundled plugins, and the headers for writing plugins.\n"

@@ -136,7 +136,7 @@ for format in "${formats[@]}"; do
     timed 'pip install (with download)' inside tester \
       "python3 -m venv env && env/bin/pip -q --no-cache-dir install /packages/*.whl"
     train env/bin/tenon
-    expect_files $home/env/bin/{host,tenon,tenon-export} $home/env/share/man/man1/{host,tenon}.1
+    expect_files $home/env/bin/{host,tenon,tenon-export,tenon-log} $home/env/share/man/man1/{host,tenon}.1
     check_libraries $home/env/lib/python3.11/site-packages/tenon_host
     build_plugins env/bin/tenon
     inside tester "env/bin/pip -q uninstall --yes tenon-host"
@@ -150,7 +150,7 @@ for format in "${formats[@]}"; do
     inside tester "'another folder/moved/bin/host' --version" >/dev/null
     inside tester "mv 'another folder/moved' moved"
     train moved/bin/host
-    expect_files $home/moved/bin/{host,tenon} $home/moved/share/man/man1/{host,tenon}.1
+    expect_files $home/moved/bin/{host,tenon,tenon-log} $home/moved/share/man/man1/{host,tenon}.1
     check_libraries $home/moved
     build_plugins moved/bin/tenon
     ;;
@@ -162,7 +162,7 @@ for format in "${formats[@]}"; do
     check_libraries "/usr/bin/tenon /usr/lib/tenon"
     # Other packages have the program `host`, its page and its completions.
     install bind9-host bash-completion
-    expect_files /usr/bin/tenon /usr/share/man/man1/tenon.1.gz /usr/share/bash-completion/completions/tenon
+    expect_files /usr/bin/{tenon,tenon-log} /usr/share/man/man1/tenon.1.gz /usr/share/bash-completion/completions/tenon
     inside root "apt-get -qq purge -y tenon" >"$work/apt.log" 2>&1
     left=$(comm -13 <(printf '%s\n' "$before") <(list_files) | grep tenon || true)
     [ -z "$left" ] || fail "deb: purge left $left"

@@ -12,6 +12,7 @@ rm -rf "$work"
 mkdir -p "$work"
 
 "$here/check_names.sh" "$prefix" "$prefix"
+"$prefix/bin/tenon-log" --help >/dev/null
 
 # A copy of the installed plugins, so that no relative path leads into this repository.
 cp -r "$prefix/share/tenon/examples/tutorial" "$work/source"

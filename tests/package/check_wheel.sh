@@ -58,9 +58,11 @@ cmp "$wheel.cdx.json" "$work"/moved/tenon_host-*.dist-info/sboms/tenon.cdx.json 
 grep -qx 'Name: tenon-host' "$work"/moved/tenon_host-*.dist-info/METADATA || fail 'the wheel has another name'
 "$here/check_names.sh" "$work/moved" "$prefix" || fail 'the names of the program are wrong (above)'
 
-# tenon-export prints its help without PyTorch.
-exported=$(run PYTHONPATH="$work/moved" "$python" "$bin/tenon-export" --help) || fail 'tenon-export does not start'
-grep -q '^usage: tenon-export' <<<"$exported" || fail "the help of tenon-export names another program: $exported"
+# The programs in Python print their help without the packages that they use.
+for name in tenon-export tenon-log; do
+  help=$(run PYTHONPATH="$work/moved" "$python" "$bin/$name" --help) || fail "$name does not start"
+  grep -q "^usage: $name" <<<"$help" || fail "the help of $name names another program: $help"
+done
 
 # Every library is in the package, or every Linux system or LibTorch has it.
 find "$prefix" -type f \( -name '*.so*' -o -path '*/bin/*' \) | while IFS= read -r file; do

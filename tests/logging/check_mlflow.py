@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Checks the callback mlflow with a real server: python3 tests/mlflow/check_mlflow.py PATH/TO/host
+"""Checks tenon-log with the package mlflow: python3 tests/logging/check_mlflow.py TENON_LOG HOST [CASE ...]
 
-Starts `mlflow server` on loopback with a SQLite database and reads back with the package mlflow what the host logged:
-a complete run; a run during which the server starts only halfway and is away again; a run that was killed while the
-server was away and then resumed; and a run that `host sync` sends after its end. Exit status 0: every value of
-history.jsonl, every setting of plan.toml and every file are there once. 77: Python lacks mlflow.
+Starts `mlflow server` on loopback with a SQLite database and reads back with the package mlflow what tenon-log logged:
+a complete run, also to a file store without a server; a run during which the server is away; and a run that was killed
+and then resumed. Exit status 0: every value of history.jsonl, every setting of plan.toml and every file are there once.
+77: Python lacks mlflow. With names of cases, such as `file_store`, only these are checked.
 """
 import collections
 import json
@@ -20,7 +20,8 @@ import time
 import tomllib
 import urllib.request
 
-os.environ.update(no_proxy="*", MLFLOW_DISABLE_TELEMETRY="true", DO_NOT_TRACK="true")
+os.environ.update(no_proxy="*", MLFLOW_DISABLE_TELEMETRY="true", DO_NOT_TRACK="true", MLFLOW_ALLOW_FILE_STORE="true",
+                  MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")
 try:
     from mlflow.tracking import MlflowClient
 except ImportError as missing:
@@ -60,10 +61,8 @@ lr = 0.1
 every = "2 steps"
 [checkpoint]
 every = "10 steps"
-[[callback]]
-use = "mlflow"
-params = { wait_s = 120, artifacts = ["plan.toml", "report.html", "checkpoints/best/*", "plots/*"] }
 """
+ARTIFACTS = ("plan.toml", "report.html", "checkpoints/best/*", "plots/*")
 LIMIT_S = 120  # no wait of this test is that long, unless something is wrong
 
 
@@ -108,22 +107,31 @@ class Server:
 
 
 class Case:
-    """A folder with a run file, and what the host logs of it."""
+    """A folder with a run file, and what tenon-log logs of the run."""
 
-    def __init__(self, host, server, folder):
-        self.host, self.server, self.folder = host, server, folder
+    def __init__(self, tenon_log, host, server, folder):
+        self.tenon_log, self.host, self.server, self.folder = tenon_log, host, server, folder
+        self.uri = server.uri
         folder.mkdir()
         (folder / "run.toml").write_text(RUN_FILE)
-        self.environment = dict(os.environ, MLFLOW_TRACKING_URI=server.uri, MLFLOW_EXPERIMENT_NAME=folder.name)
 
-    def start(self, *arguments):
+    def start(self, *command):
+        environment = dict(os.environ, MLFLOW_TRACKING_URI=self.uri, MLFLOW_EXPERIMENT_NAME=self.folder.name)
         with (self.folder / "output.txt").open("a") as output:
-            return subprocess.Popen([self.host, *map(str, arguments)], cwd=self.folder, env=self.environment,
-                                    stdout=output, stderr=output)
+            return subprocess.Popen([*map(str, command)], cwd=self.folder, env=environment, stdout=output, stderr=output)
 
-    def run(self, *arguments, expected=0):
-        code = self.start(*arguments).wait()
-        assert code == expected, f"exit code {code}\n" + (self.folder / "output.txt").read_text()
+    def run(self, *command, expected=0):
+        code = self.start(*command).wait()
+        assert code == expected, f"{command}: exit code {code}\n" + (self.folder / "output.txt").read_text()
+
+    def train(self, *arguments, expected=0):
+        self.run(self.host, *arguments, expected=expected)
+
+    def log_command(self, *arguments):
+        return (sys.executable, self.tenon_log, "mlflow", self.run_folder(), "--artifacts", *ARTIFACTS, *arguments)
+
+    def log(self, *arguments, expected=0):
+        self.run(*self.log_command(*arguments), expected=expected)
 
     def run_folder(self):
         (found,) = (self.folder / "runs/digits on a server").iterdir()
@@ -135,7 +143,7 @@ class Case:
 
     def check(self, status="FINISHED", has_repeated_steps=False):
         """Compares the run on the server with the run folder. The times of repeated steps differ from the history."""
-        client = MlflowClient(self.server.uri)
+        client = MlflowClient(self.uri)
         experiment = client.get_experiment_by_name(self.folder.name)
         (run,) = client.search_runs([experiment.experiment_id])
         expected = collections.Counter()
@@ -178,60 +186,72 @@ class Case:
 
 
 def check_complete(case):
+    case.train("--config", "run.toml")
     case.server.start()
-    case.run("--config", "run.toml")
+    case.log()
     run = case.check()
     assert run.data.tags["mlflow.source.name"] == "tenon"
+    case.log()  # nothing is logged twice
+    case.check()
     case.server.stop()
 
 
-def check_absent_for_half(case):
-    """The server starts when half of the run is over, goes away again, and is back at the end."""
-    (case.folder / "run.toml").write_text(RUN_FILE.replace("epochs = 8", "epochs = 60"))
-    process = case.start("--config", "run.toml")
-    wait_until(lambda: any(line["epoch"] >= 30 for line in case.lines()), "half of the run")
+def check_file_store(case):
+    case.uri = (case.folder / "store").as_uri()
+    case.train("--config", "run.toml")
+    case.log()
+    case.check()
+
+
+def check_away(case):
+    """The server is away at the start and for a part of the run. Each time the command ends, and continues later."""
+    host = case.start(case.host, "--config", "run.toml", "--set", "train.epochs=60")
+    wait_until(case.lines, "the first line")
+    host.send_signal(signal.SIGSTOP)
+    case.log(expected=1)
+    assert "run the command again to continue" in (case.folder / "output.txt").read_text()
     case.server.start()
-    client = MlflowClient(case.server.uri)
+    log = case.start(*case.log_command())
+    client = MlflowClient(case.uri)
     wait_until(lambda: client.get_experiment_by_name(case.folder.name), "the first request")
     case.server.stop()
-    wait_until(lambda: any(line["event"] == "test" for line in case.lines()), "the end of the training")
+    host.send_signal(signal.SIGCONT)
+    assert log.wait(timeout=LIMIT_S) == 1
     case.server.start()
-    assert process.wait() == 0, (case.folder / "output.txt").read_text()
+    case.log()
+    assert host.wait() == 0
     case.check()
     case.server.stop()
 
 
 def check_killed(case):
-    case.run("killed-run", "--config", "run.toml", "--step", "57", expected=-signal.SIGKILL)
     case.server.start()
-    case.run("killed-run", "--config", "run.toml", "--step", "83", expected=-signal.SIGKILL)
-    client = MlflowClient(case.server.uri)
-    case.run("--config", "run.toml", "--resume", "auto")
-    case.check(has_repeated_steps=True)
-    assert len(client.search_runs([client.get_experiment_by_name(case.folder.name).experiment_id])) == 1
-    case.server.stop()
-
-
-def check_sync(case):
-    (case.folder / "run.toml").write_text(RUN_FILE.replace("wait_s = 120", "wait_s = 0"))
-    case.run("--config", "run.toml")
-    case.server.start()
-    case.run("sync", case.run_folder())
-    case.check()
-    case.run("sync", case.run_folder())  # nothing is sent twice
-    case.check()
+    case.train("killed-run", "--config", "run.toml", "--step", "57", expected=-signal.SIGKILL)
+    case.log("--no-follow")
+    case.train("killed-run", "--config", "run.toml", "--step", "83", expected=-signal.SIGKILL)
+    case.train("--config", "run.toml", "--resume", "auto")
+    case.log()
+    run = case.check(has_repeated_steps=True)
+    assert "step-" in run.data.tags["tenon.resumed_from"], run.data.tags
+    case.train("--config", "run.toml", "--resume", case.run_folder(), "--set", "train.epochs=9")
+    case.log()
+    client = MlflowClient(case.uri)
+    (run,) = client.search_runs([client.get_experiment_by_name(case.folder.name).experiment_id])
+    assert run.data.params["train.epochs"] == "8" and run.data.tags["tenon.changed.train.epochs"] == "9", run.data
     case.server.stop()
 
 
 def main():
-    host = str(pathlib.Path(sys.argv[1]).resolve())
+    tenon_log, host = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
     with tempfile.TemporaryDirectory(prefix="tenon-mlflow-") as name:
         folder = pathlib.Path(name)
         server = Server(folder)
         try:
-            for check in (check_complete, check_absent_for_half, check_killed, check_sync):
+            for check in (check_complete, check_file_store, check_away, check_killed):
+                if sys.argv[3:] and check.__name__.removeprefix("check_") not in sys.argv[3:]:
+                    continue
                 start = time.monotonic()
-                check(Case(host, server, folder / check.__name__))
+                check(Case(tenon_log, host, server, folder / check.__name__))
                 print(f"{check.__name__}: ok ({time.monotonic() - start:.0f} s)")
         finally:
             server.stop()
