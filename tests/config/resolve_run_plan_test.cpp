@@ -197,6 +197,12 @@ TEST_CASE("an unknown component is reported with the searched folders") {
         "(searched: plugins)");
 }
 
+TEST_CASE("the callback mlflow, which earlier versions had, names the command that replaces it") {
+  CHECK(error_of(kShortRunFile, {"callback.0.use=mlflow"}) ==
+        "--set callback.0.use: callback \"mlflow\" is no longer part of Tenon; remove it, and log the run with: "
+        "tenon-log mlflow RUN");
+}
+
 TEST_CASE("two losses with the same id need different names") {
   const std::vector<std::string> twice = {"loss.1.use=cross_entropy"};
   CHECK(error_of(kShortRunFile, twice)

@@ -157,8 +157,7 @@ TEST_CASE("docs/reference/components.md equals the output of host describe for t
                               {"best_checkpoints"},
                               {"throughput"},
                               {"gradient_statistics"},
-                              {"weight_statistics"},
-                              {"mlflow"}})
+                              {"weight_statistics"}})
     printed += (printed.empty() ? "" : "\n") + describe(component);
   const fs::path made = tenon::test_folder() / "components.md";
   write_file(made, page.substr(0, begin) + printed);

@@ -81,7 +81,6 @@ std::map<std::string, Case> make_cases() {
       {"checkpoint diff", {{checkpoint, checkpoint}}},
       {"runs", {{folder / "runs"}}},
       {"report", {{run}}},
-      {"sync", {{run}}},
       {"compare", {Words{kConfig, "--output", folder / "compared"} + kShort}},
       {"verify-resume", {config + kShort}},
       {"new plugin", {{"made", "--output", folder / "made"}}},

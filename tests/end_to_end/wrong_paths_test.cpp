@@ -87,10 +87,6 @@ TEST_CASE("a command names a path that the system refuses, with the reason and w
        },
        5, "expected the folder of a run"},
       {[](const std::string& path) {
-         return Words{"sync", path};
-       },
-       5, "expected the folder of a run"},
-      {[](const std::string& path) {
          return Words{"checkpoint", "verify", path};
        },
        5, "expected the folder of a"},

@@ -20,7 +20,7 @@ import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
 DEFAULT_ARGS = ["run.toml", "--check"]
-REMOVED_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "TENON_PLUGIN_PATH", "MLFLOW_TRACKING_URI")
+REMOVED_VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "TENON_PLUGIN_PATH")
 PLACE = re.compile(r"^(?:error: |  )?(?:\S*/)?run\.toml:(\d+):(\d+): (.*)$")
 
 

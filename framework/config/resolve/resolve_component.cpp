@@ -26,7 +26,11 @@ const ComponentSchema* find_schema(const ComponentConfig& config, ComponentKind 
   }
   const std::string& id = *config.use.value;
   const ComponentSchema* schema = resolving.schemas.find_schema(kind, id);
-  if (schema == nullptr) {
+  if (schema == nullptr && kind == ComponentKind::callback && id == "mlflow") {
+    resolving.diagnostics.add(config.use.place,
+                              "callback \"mlflow\" is no longer part of Tenon; remove it, and log the "
+                              "run with: tenon-log mlflow RUN");
+  } else if (schema == nullptr) {
     resolving.diagnostics.add(config.use.place, key + " is " + to_toml(id) + expected +
                                                     describe_other_kind(id, resolving.schemas) +
                                                     suggest_component(kind, id, resolving.schemas) + " (" +

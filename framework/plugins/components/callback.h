@@ -6,7 +6,6 @@
 #include <string>
 
 #include <tenon/callback.h>
-#include <tenon/deferred_work.h>
 #include <tenon/saved_state.h>
 
 #include "framework/plugins/components/instance.h"
@@ -46,15 +45,6 @@ class Callback {
     const auto* functions = instance_.extension<tenon_saved_state>(TENON_SAVED_STATE);
     if (!functions) return;
     call_plugin(instance_.component(), "load", [&] { return functions->load(instance_.self(), to_tenon(bytes)); });
-  }
-
-  // [train] Does the work that the callback left in a run folder. Returns false if the callback does not have this
-  // extension. Throws Error(plugin) if some of the work is left.
-  bool finish_work(const std::string& folder) const {
-    const auto* functions = instance_.extension<tenon_deferred_work>(TENON_DEFERRED_WORK);
-    if (!functions) return false;
-    call_plugin(instance_.component(), "finish", [&] { return functions->finish(instance_.self(), to_tenon(folder)); });
-    return true;
   }
 
   // [train] The reason in the result belongs to the plugin and is valid until the next call. Throws Error(plugin) if

@@ -1,6 +1,6 @@
 /* Work that a callback left in the run folder, as an extension of a callback (tenon_component.get_extension): values
- * that a server has not taken until the end of the run. The command `host sync RUN` does it later. A host that does not
- * know an extension never requests it. */
+ * that a server has not taken until the end of the run. No host requests this extension any longer. It remains for the
+ * plugins that have it. docs/guides/tracking.md describes how a run is logged instead. */
 #ifndef TENON_DEFERRED_WORK_H
 #define TENON_DEFERRED_WORK_H
 

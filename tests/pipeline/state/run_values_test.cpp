@@ -127,10 +127,10 @@ TEST_CASE("the files of a run are listed with relative paths, without hidden one
   fs::create_directories(folder / ".hidden");
   fs::create_directory_symlink("step-1", folder / "checkpoints/best");
   for (const char* name :
-       {"plan.toml", ".plan.toml.tmp-1", ".hidden/a", "checkpoints/step-1/model.safetensors", "mlflow"})
+       {"plan.toml", ".plan.toml.tmp-1", ".hidden/a", "checkpoints/step-1/model.safetensors", "log.txt"})
     std::ofstream(folder / name) << "text";
   CHECK(list_files(folder) == std::vector<std::string>{"checkpoints/best/model.safetensors",
-                                                       "checkpoints/step-1/model.safetensors", "mlflow", "plan.toml"});
+                                                       "checkpoints/step-1/model.safetensors", "log.txt", "plan.toml"});
   CHECK(list_files(folder / "absent") == std::vector<std::string>{"status " + std::to_string(TENON_NOT_FOUND)});
   // A link to a folder above it ends the list.
   fs::create_directory_symlink(folder, folder / "checkpoints/step-1/above");
