@@ -10,8 +10,8 @@
 #include <string>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/artifacts/checkpoint/safetensors_header.h"
-#include "framework/artifacts/checkpoint/safetensors_limits.h"
+#include "framework/formats/safetensors_header.h"
+#include "framework/formats/safetensors_limits.h"
 #include "framework/support/sanitizers.h"
 #include "scratch.h"
 
@@ -69,7 +69,7 @@ TEST_CASE("a header of 100 MB with one name, one value, one number or blanks is 
   const Scratch scratch;
   const auto check = [&](const std::string& opening, char filling, const std::string& ending,
                          const std::string& message) {
-    std::string header(kLargestSafetensorsHeader, filling);
+    std::string header(formats::kLargestSafetensorsHeader, filling);
     header.replace(0, opening.size(), opening);
     header.replace(header.size() - ending.size(), ending.size(), ending);
     write_header(scratch / "a", header);
@@ -85,7 +85,7 @@ TEST_CASE("a header of 100 MB with one name, one value, one number or blanks is 
 
 TEST_CASE("the longest accepted texts use little memory") {
   const Scratch scratch;
-  const std::string longest(kMaxMetadataTextLength, 'w');
+  const std::string longest(formats::kMaxMetadataTextLength, 'w');
   write_header(scratch / "a", "{\"" + longest);
   CHECK(read_within(scratch / "a", kBound, "is not JSON, at byte") == 0);
   write_header(scratch / "a", "{\"" + longest + "\":{}}");

@@ -7,10 +7,11 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/artifacts/checkpoint/safetensors_header.h"
 #include "framework/artifacts/files/file_error.h"
+#include "framework/formats/safetensors_header.h"
 #include "framework/support/file_descriptor.h"
 #include "framework/support/retry_interrupted.h"
 
@@ -59,9 +60,9 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
 
   std::memcpy(&header_bytes, mapping_.get(), sizeof header_bytes);
   const uint64_t rest = file_bytes - sizeof header_bytes;
-  if (header_bytes > kLargestSafetensorsHeader) {
+  if (header_bytes > formats::kLargestSafetensorsHeader) {
     refuse_file(file, "the header's length is " + std::to_string(header_bytes) + " bytes; expected at most " +
-                          std::to_string(kLargestSafetensorsHeader) + "; is this a safetensors file?");
+                          std::to_string(formats::kLargestSafetensorsHeader) + "; is this a safetensors file?");
   }
   if (header_bytes > rest) {
     refuse_file(file, "the header's length is " + std::to_string(header_bytes) + " bytes; the file has only " +
@@ -69,7 +70,12 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
   }
   const std::byte* data = mapping_.get() + sizeof header_bytes + header_bytes;
   const std::string_view text(reinterpret_cast<const char*>(mapping_.get()) + sizeof header_bytes, header_bytes);
-  SafetensorsHeader header = parse_safetensors_header(text, rest - header_bytes, file.string());
+  formats::SafetensorsHeader header;
+  try {
+    header = formats::parse_safetensors_header(text, rest - header_bytes);
+  } catch (const std::invalid_argument& error) {
+    refuse_file(file, error.what());
+  }
   for (auto& entry : header.tensors) {
     places_[entry.name] = tensors_.size();
     tensors_.push_back(

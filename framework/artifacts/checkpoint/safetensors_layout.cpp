@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "framework/artifacts/checkpoint/safetensors_header.h"
-#include "framework/artifacts/checkpoint/safetensors_limits.h"
+#include "framework/formats/safetensors_header.h"
+#include "framework/formats/safetensors_limits.h"
 #include "framework/support/error.h"
 
 namespace tenon::artifacts {
@@ -30,9 +30,9 @@ std::string to_json(const std::string& text, const std::filesystem::path& file) 
 }
 
 void check_tensors(std::span<const TensorView> tensors, const std::filesystem::path& file) {
-  if (tensors.size() > kMaxSafetensors) {
-    refuse_layout(file,
-                  std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(kMaxSafetensors));
+  if (tensors.size() > formats::kMaxSafetensors) {
+    refuse_layout(file, std::to_string(tensors.size()) + " tensors; a file holds at most " +
+                            std::to_string(formats::kMaxSafetensors));
   }
   std::unordered_set<std::string_view> names;
   for (const auto& tensor : tensors) {
@@ -67,7 +67,7 @@ std::string make_header(std::span<const TensorView> tensors, const std::map<cons
     if (!header.ends_with('{')) header += ',';
   };
   if (!metadata.empty()) {
-    header += "\"" + std::string(kMetadataKey) + "\":{";
+    header += "\"" + std::string(formats::kMetadataKey) + "\":{";
     for (const auto& [key, value] : metadata) {
       start_member();
       header += to_json(key, file) + ":" + to_json(value, file);
@@ -83,9 +83,9 @@ std::string make_header(std::span<const TensorView> tensors, const std::map<cons
   }
   header += '}';
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  if (header.size() > kLargestSafetensorsHeader) {
+  if (header.size() > formats::kLargestSafetensorsHeader) {
     refuse_layout(file, "the header has " + std::to_string(header.size()) + " bytes; the format allows " +
-                            std::to_string(kLargestSafetensorsHeader));
+                            std::to_string(formats::kLargestSafetensorsHeader));
   }
   return header;
 }

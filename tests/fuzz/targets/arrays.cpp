@@ -24,8 +24,8 @@ using tenon::artifacts::SafetensorsFile;
 // What only the reader of checkpoints refuses, and what only that of the dataset refuses.
 constexpr const char* kOnlyInCheckpoints[] = {"of type BOOL is"};
 constexpr const char* kOnlyInDatasets[] = {
-    "; expected F64, F32, F16",  "holds no tensor", "is a single number", "holds no sample", " samples; expected ",
-    " arrays; expected at most", "hold no element", "has no name",        "is empty",
+    "holds no tensor",           "is a single number", "holds no sample", " samples; expected ",
+    " arrays; expected at most", "hold no element",    "has no name",     "is empty",
 };
 
 template <size_t N>

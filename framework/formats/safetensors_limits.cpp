@@ -1,10 +1,10 @@
-#include "framework/artifacts/checkpoint/safetensors_limits.h"
+#include "framework/formats/safetensors_limits.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
-#include "framework/support/error.h"
-
-namespace tenon::artifacts {
+namespace formats {
 
 namespace {
 
@@ -36,13 +36,12 @@ size_t find_end_of_text(std::string_view text, size_t start) {
 
 }  // namespace
 
-void check_header_lengths(std::string_view text, const std::string& file) {
+void check_header_lengths(std::string_view text) {
   constexpr size_t kMaxNumberLength = 1 << 12;  // bytes
   const auto check = [&](const char* what, size_t begin, size_t end, size_t longest) {
     if (end - begin <= longest) return;
-    throw support::Error(support::ErrorKind::checkpoint, file + ": the header has " + what + " of more than " +
-                                                             std::to_string(longest) + " bytes, at byte " +
-                                                             std::to_string(begin + 1));
+    throw std::invalid_argument(std::string("the header has ") + what + " of more than " + std::to_string(longest) +
+                                " bytes, at byte " + std::to_string(begin + 1));
   };
   for (size_t i = 0; i < text.size();) {
     const size_t begin = i;
@@ -63,4 +62,4 @@ void check_header_lengths(std::string_view text, const std::string& file) {
   }
 }
 
-}  // namespace tenon::artifacts
+}  // namespace formats

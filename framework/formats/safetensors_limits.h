@@ -4,10 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
-namespace tenon::artifacts {
+namespace formats {
 
 inline constexpr size_t kMaxSafetensors = 1 << 18;         // number of tensors; also number of metadata entries
 inline constexpr size_t kMaxTensorNameLength = 1 << 20;    // bytes; also for a metadata key
@@ -15,7 +14,7 @@ inline constexpr size_t kMaxMetadataTextLength = 1 << 24;  // bytes; also for co
 
 // Checks the lengths of all strings, numbers and runs of blanks, because the JSON parser keeps several copies of the
 // current token and includes it in messages. Lengths are in bytes of the header, including escapes. Throws
-// Error(checkpoint). `file` is for messages. Does not check that the text is JSON.
-void check_header_lengths(std::string_view text, const std::string& file);
+// std::invalid_argument. Does not check that the text is JSON.
+void check_header_lengths(std::string_view text);
 
-}  // namespace tenon::artifacts
+}  // namespace formats

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tenon::artifacts {
+namespace formats {
 
 inline constexpr uint64_t kLargestSafetensorsHeader = 100'000'000;  // bytes; the limit of the reference implementation
 inline constexpr std::string_view kMetadataKey = "__metadata__";
@@ -25,9 +25,10 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-// `data_bytes` is the number of bytes after the header. `file` is for messages. Throws Error(checkpoint) unless all of
-// these hold: the text is JSON of the right form without duplicate names, every dtype is known, the offsets match the
-// shapes, the tensors cover the data without gaps or overlaps, and the limits of safetensors_limits.h are kept.
-SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes, const std::string& file);
+// `data_bytes` is the number of bytes after the header. Throws std::invalid_argument with what is wrong, without the
+// name of the file, unless all of these hold: the text is JSON of the right form without duplicate names, every dtype
+// is known, the offsets match the shapes, the tensors cover the data without gaps or overlaps, and the limits of
+// safetensors_limits.h are kept.
+SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes);
 
-}  // namespace tenon::artifacts
+}  // namespace formats

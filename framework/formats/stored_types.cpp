@@ -1,4 +1,4 @@
-#include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/formats/stored_types.h"
 
 #include <tenon/abi.h>
 
@@ -6,10 +6,10 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "framework/artifacts/checkpoint/safetensors_header.h"
-#include "framework/artifacts/checkpoint/safetensors_limits.h"
+#include "framework/formats/safetensors_header.h"
+#include "framework/formats/safetensors_limits.h"
 
-namespace tenon::artifacts {
+namespace formats {
 
 namespace {
 
@@ -71,4 +71,4 @@ std::string quote_name(std::string_view name) {
   return text.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace tenon::artifacts
+}  // namespace formats

@@ -1,16 +1,16 @@
-#include "framework/artifacts/checkpoint/safetensors_header.h"
+#include "framework/formats/safetensors_header.h"
 
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <unordered_set>
 #include <utility>
 
-#include "framework/artifacts/checkpoint/safetensors_limits.h"
-#include "framework/artifacts/checkpoint/tensor_view.h"
-#include "framework/support/error.h"
+#include "framework/formats/safetensors_limits.h"
+#include "framework/formats/stored_types.h"
 
-namespace tenon::artifacts {
+namespace formats {
 
 namespace {
 
@@ -22,7 +22,6 @@ constexpr size_t kMaxDimensions = 64;  // as in NumPy; also stops a hostile head
 // deeper than the format and nothing unneeded is stored.
 class HeaderReader : public nlohmann::json_sax<HeaderJson> {
  public:
-  explicit HeaderReader(const std::string& file) : file_(file) {}
   SafetensorsHeader take() { return std::move(header_); }
 
   bool null() override { refuse("null"); }
@@ -157,9 +156,7 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
     end
   };
 
-  [[noreturn]] void fail(const std::string& message) const {
-    throw support::Error(support::ErrorKind::checkpoint, file_ + ": " + message);
-  }
+  [[noreturn]] static void fail(const std::string& message) { throw std::invalid_argument(message); }
 
   std::string tensor() const { return "tensor " + quote_name(entry_.name); }
 
@@ -213,7 +210,6 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
     at_ = next;
   }
 
-  const std::string& file_;
   At at_ = At::start;
   SafetensorsHeader header_;
   std::unordered_set<std::string> names_;
@@ -223,10 +219,9 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
   std::string key_;
 };
 
-void check_size(const SafetensorsEntry& entry, const std::string& file) {
-  const std::string place = file + ": tensor " + quote_name(entry.name) + ": ";
+void check_size(const SafetensorsEntry& entry) {
   const auto refuse = [&](const std::string& message) {
-    throw support::Error(support::ErrorKind::checkpoint, place + message);
+    throw std::invalid_argument("tensor " + quote_name(entry.name) + ": " + message);
   };
   const auto expected = count_bytes(entry.shape, find_stored_type(entry.dtype)->bytes);
   if (!expected) refuse("the shape has more elements than memory can hold");
@@ -240,7 +235,7 @@ void check_size(const SafetensorsEntry& entry, const std::string& file) {
 }
 
 // The tensors, in any order, must cover the data from byte 0 to the end of the file without gaps or overlaps.
-void check_cover(const std::vector<SafetensorsEntry>& tensors, uint64_t data_bytes, const std::string& file) {
+void check_cover(const std::vector<SafetensorsEntry>& tensors, uint64_t data_bytes) {
   std::vector<const SafetensorsEntry*> in_place;
   for (const auto& entry : tensors) in_place.push_back(&entry);
   std::ranges::sort(in_place, {}, [](const SafetensorsEntry* entry) { return std::pair(entry->begin, entry->end); });
@@ -248,43 +243,39 @@ void check_cover(const std::vector<SafetensorsEntry>& tensors, uint64_t data_byt
   for (const SafetensorsEntry* entry : in_place) {
     if (entry->begin != covered || entry->end > data_bytes) {
       const bool is_outside = entry->end > data_bytes;
-      throw support::Error(
-          support::ErrorKind::checkpoint,
-          file + ": tensor " + quote_name(entry->name) + ": data_offsets are " + std::to_string(entry->begin) + " to " +
-              std::to_string(entry->end) + "; " +
-              (is_outside ? "the file holds " + std::to_string(data_bytes) + " bytes of data"
-                          : "expected to begin at " + std::to_string(covered) +
-                                (entry->begin < covered ? ", where the tensor before ends (they overlap)"
-                                                        : " (there is a gap)")));
+      throw std::invalid_argument(
+          "tensor " + quote_name(entry->name) + ": data_offsets are " + std::to_string(entry->begin) + " to " +
+          std::to_string(entry->end) + "; " +
+          (is_outside
+               ? "the file holds " + std::to_string(data_bytes) + " bytes of data"
+               : "expected to begin at " + std::to_string(covered) +
+                     (entry->begin < covered ? ", where the tensor before ends (they overlap)" : " (there is a gap)")));
     }
     covered = entry->end;
   }
   if (covered != data_bytes) {
-    throw support::Error(support::ErrorKind::checkpoint, file + ": the tensors end at byte " + std::to_string(covered) +
-                                                             " of the data; expected " + std::to_string(data_bytes) +
-                                                             ", the end of the file");
+    throw std::invalid_argument("the tensors end at byte " + std::to_string(covered) + " of the data; expected " +
+                                std::to_string(data_bytes) + ", the end of the file");
   }
 }
 
 }  // namespace
 
-SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes, const std::string& file) {
+SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes) {
   if (!text.starts_with('{')) {
-    throw support::Error(support::ErrorKind::checkpoint,
-                         file + ": the header does not start with {; is this a safetensors file?");
+    throw std::invalid_argument("the header does not start with {; is this a safetensors file?");
   }
   // The parser treats a zero byte as the end of the text and would ignore the rest.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
-    throw support::Error(support::ErrorKind::checkpoint,
-                         file + ": the header is not JSON, at byte " + std::to_string(zero + 1) + ": a zero byte");
+    throw std::invalid_argument("the header is not JSON, at byte " + std::to_string(zero + 1) + ": a zero byte");
   }
-  check_header_lengths(text, file);
-  HeaderReader reader(file);
+  check_header_lengths(text);
+  HeaderReader reader;
   HeaderJson::sax_parse(text.begin(), text.end(), &reader);
   SafetensorsHeader header = reader.take();
-  for (const auto& entry : header.tensors) check_size(entry, file);
-  check_cover(header.tensors, data_bytes, file);
+  for (const auto& entry : header.tensors) check_size(entry);
+  check_cover(header.tensors, data_bytes);
   return header;
 }
 
-}  // namespace tenon::artifacts
+}  // namespace formats
