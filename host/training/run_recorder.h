@@ -86,7 +86,7 @@ class RunRecorder final : public pipeline::Recorder {
   artifacts::FittedData fitted_data_;
   artifacts::ModelSizes model_sizes_;
   pipeline::FrozenParameters frozen_;  // that checkpoints leave out
-  artifacts::AwaitedParts parts_;  // of the next checkpoint with a training state
+  artifacts::AwaitedParts parts_;      // of the next checkpoint with a training state
   CheckpointWriter checkpoints_;
   std::future<artifacts::RunRecord> start_;  // the record with the state of git
 };

@@ -35,8 +35,7 @@ std::vector<std::string> with(std::vector<std::string> settings) {
 // The bytes that all datasets of a run were created with, or derived.
 std::vector<std::string> fitted_of(const Training& training) {
   std::vector<std::string> fitted{training.train->feed.dataset().read_fitted_data()};
-  for (const auto& later : training.scheduled_train)
-    fitted.push_back(later.dataset->feed.dataset().read_fitted_data());
+  for (const auto& later : training.scheduled_train) fitted.push_back(later.dataset->feed.dataset().read_fitted_data());
   for (const auto* const others : {&training.validation, &training.test})
     for (const auto& data : *others) fitted.push_back(data->feed.dataset().read_fitted_data());
   return fitted;
