@@ -28,12 +28,12 @@ void check_tensors(const SafetensorsFile& file, size_t file_bytes) {
 // Checks that writing the header and reading it again gives the same tensors and metadata.
 void check_round_trip(const SafetensorsFile& file) {
   const SafetensorsLayout layout = lay_out_safetensors("written", file.tensors(), file.metadata());
-  const SafetensorsHeader header =
-      parse_safetensors_header(std::string_view(layout.head).substr(8), layout.data_bytes, "written");
+  const formats::SafetensorsHeader header =
+      formats::parse_safetensors_header(std::string_view(layout.head).substr(8), layout.data_bytes);
   require(header.metadata == file.metadata() && header.tensors.size() == file.tensors().size());
   for (size_t i = 0; i < header.tensors.size(); ++i) {
     const TensorView& tensor = file.tensors()[i];
-    const SafetensorsEntry& entry = header.tensors[i];
+    const formats::SafetensorsEntry& entry = header.tensors[i];
     require(entry.name == tensor.name && entry.dtype == tensor.dtype && entry.shape == tensor.shape);
     require(entry.end - entry.begin == tensor.bytes);
   }
