@@ -431,8 +431,9 @@ def main() -> int:
             raise
         except Exception as error:  # of any tracker
             again = "run the command again to continue"
-            if (run.folder / "tracker.json").exists():
-                again += f", or remove {run.folder / 'tracker.json'} to log everything to a new run"
+            memory = run.folder / "tracker.json"
+            if memory.exists() and memory.stat().st_size > 0:
+                again += f", or remove {memory} to log everything to a new run"
             raise Failure(1, f"{given.name}: {type(error).__name__}: {error}\n{again}") from None
     except Failure as failure:
         print(f"error: {failure}", file=sys.stderr)
