@@ -222,7 +222,7 @@ TEST_CASE("a contradictory safetensors file is refused with file and tensor") {
   CHECK(with(R"({"dtype":"F32","shape":[1e300],"data_offsets":[0,24]})").find("tensor \"x\": shape holds 1e300") == 0);
   CHECK(with(R"({"dtype":"F32","shape":[6],"data_offsets":[0,24.9]})").find("tensor \"x\": data_offsets holds 24.9") ==
         0);
-  CHECK(complaint("a.safetensors", make_safetensors("{}", kSix)) == "holds no tensor");
+  CHECK(complaint("a.safetensors", make_safetensors("{}", {})) == "holds no tensor");
   CHECK(complaint("a.safetensors", make_safetensors("[1", kSix)).find("the header does not start with {") == 0);
   CHECK(complaint("a.safetensors", {1, 2, 3}).find("is neither a .npy file nor a complete safetensors file") == 0);
   CHECK(complaint("a.safetensors", {99, 0, 0, 0, 0, 0, 0, 0, '{', '}'}).find("is neither a .npy file nor a complete") ==
