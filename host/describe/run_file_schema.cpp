@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/built_in_schemas.h"
@@ -71,7 +72,7 @@ Json describe_value(const ParamSchema& param) {
 
 Json text_like(const char* pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
 
-Json describe(const RequestedKey& key) {
+Json describe_form(const RequestedKey& key) {
   switch (key.form) {
     case RequestedKey::Form::value: return describe_value(key.schema);
     case RequestedKey::Form::value_or_word: return {{"anyOf", {describe_value(key.schema), {{"const", key.word}}}}};
@@ -87,7 +88,14 @@ Json describe(const RequestedKey& key) {
   }
   RequestedKey item = key;
   item.form = RequestedKey::Form::table;
-  return {{"type", "array"}, {"items", describe(item)}};
+  return {{"type", "array"}, {"items", describe_form(item)}};
+}
+
+Json describe(RequestedKey key) {
+  const std::string doc = std::exchange(key.schema.doc, "");
+  Json schema = describe_form(key);
+  if (!doc.empty()) schema["description"] = doc;
+  return schema;
 }
 
 // Finds the schema of a table such as "data.train" or "loss[]" in the complete schema.

@@ -38,20 +38,22 @@ void read_section(TableReader table, Section& section, RunConfig& config, const 
 void read_component(TableReader& table, ComponentConfig& component) {
   component.path = table.path();
   component.place = table.place();
-  table.read("use", component.use);
+  table.read("use", component.use).describe("Id of the component.");
   component.params = table.table("params").take_rest();
 }
 
 void read_inputs(TableReader& table, ComponentConfig& component) {
   TableReader inputs = table.table("inputs");
-  for (const std::string& port : inputs.keys()) inputs.read(port, component.inputs[port]);
+  for (const std::string& port : inputs.keys())
+    inputs.read(port, component.inputs[port]).describe("Source of the input: \"data.FIELD\" or \"model.OUTPUT\".");
 }
 
 void read_plugins(TableReader table, RunConfig& config) {
   table.on_resume(ResumePolicy::ignored);
-  table.read("paths", config.plugin_paths);
+  table.read("paths", config.plugin_paths).describe("Folders with plugins.");
   TableReader digests = table.table("sha256");
-  for (const std::string& file : digests.keys()) digests.read_digest(file, config.plugin_digests[file]);
+  for (const std::string& file : digests.keys())
+    digests.read_digest(file, config.plugin_digests[file]).describe("SHA-256 of the plugin file.");
   table.reject_unknown_keys();
 }
 
@@ -62,7 +64,8 @@ void read_model(TableReader table, RunConfig& config) {
   read_inputs(table, config.model);
   read_keys(table, config.plan.model, config);
   TableReader renames = table.table("weights_rename");
-  for (const std::string& pattern : renames.keys()) renames.read(pattern, config.weights_rename[pattern]);
+  for (const std::string& pattern : renames.keys())
+    renames.read(pattern, config.weights_rename[pattern]).describe("Name in the model, with at most one *.");
   table.reject_unknown_keys();
 }
 
@@ -72,7 +75,7 @@ void read_dataset(TableReader table, const std::string& name, const std::vector<
   dataset.name = name;
   if (!alike.empty()) {
     Setting<std::string> applied;  // by copy_training_data()
-    table.read("like", applied, alike);
+    table.read("like", applied, alike).describe("The dataset with the parameters that this one has, too.");
   }
   read_component(table, component);
   read_section(std::move(table), dataset, config);
@@ -82,7 +85,7 @@ void read_training_data(TableReader table, RunConfig& config) {
   table.on_resume(ResumePolicy::fixed_within_epoch);
   for (TableReader& entry : table.tables("change")) {
     DatasetChangeConfig change{entry.path(), entry.place(), {}, {}};
-    entry.read("at_epoch", change.at_epoch, kScheduledEpochs);
+    entry.read("at_epoch", change.at_epoch, kScheduledEpochs).describe("The first epoch with these parameters.");
     change.params = entry.table("params").take_rest();
     entry.reject_unknown_keys();
     config.train_changes.push_back(std::move(change));
@@ -108,7 +111,7 @@ void read_datasets(TableReader table, const std::string& name, const std::vector
 void read_choice(TableReader table, ComponentConfig& choice, ResumePolicy use_on_resume) {
   choice.path = table.path();
   choice.place = table.place();
-  table.read("use", choice.use).on_resume(use_on_resume);
+  table.read("use", choice.use).on_resume(use_on_resume).describe("Its name.");
   choice.params = table.take_rest();
 }
 
@@ -142,7 +145,8 @@ void read_data(TableReader table, RunConfig& config) {
   // Datasets are compared with these names when they are opened, also in a run that resumes.
   TableReader class_names = table.table("class_names");
   class_names.on_resume(ResumePolicy::ignored);
-  for (const std::string& field : class_names.keys()) class_names.read(field, config.class_names[field]);
+  for (const std::string& field : class_names.keys())
+    class_names.read(field, config.class_names[field]).describe("Names of the classes, in the order of their numbers.");
   for (TableReader& transform : table.tables("batch_transform"))
     read_choice(std::move(transform), config.batch_transforms.emplace_back(), ResumePolicy::reported);
   read_training_data(table.table(kTrain), config);
@@ -170,7 +174,9 @@ void read_metrics(TableReader& document, RunConfig& config) {
     MetricConfig& metric = config.metrics.emplace_back();
     read_component(table, metric);
     read_inputs(table, metric);
-    table.read("on", metric.on, {kTrain, kValidation, kTest}).on_resume(ResumePolicy::fixed_within_epoch);
+    table.read("on", metric.on, {kTrain, kValidation, kTest})
+        .on_resume(ResumePolicy::fixed_within_epoch)
+        .describe("The data that the metric is computed on.");
     read_section(table, config.plan.metrics.emplace_back(), config);
   }
 }
@@ -191,7 +197,7 @@ void read_train(TableReader table, RunConfig& config) {
 
 void read_document(TableReader table, RunConfig& config) {
   Setting<std::string> applied;  // by read_extended_file()
-  table.read("extends", applied).on_resume(ResumePolicy::ignored);
+  table.read("extends", applied).on_resume(ResumePolicy::ignored).describe("Another run file, which this one changes.");
   read_section(table.table("run"), config.plan.run, config);
   read_plugins(table.table("plugins"), config);
   read_model(table.table("model"), config);

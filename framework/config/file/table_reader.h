@@ -37,11 +37,13 @@ struct RequestedKey {
 class KeyDeclaration {
  public:
   explicit KeyDeclaration(RequestedKey* key) : key_(key) {}
-  void on_resume(ResumePolicy policy) const {
+  const KeyDeclaration& on_resume(ResumePolicy policy) const {
     if (key_ != nullptr) key_->on_resume = policy;
+    return *this;
   }
-  void describe(const char* doc) const {
+  const KeyDeclaration& describe(const char* doc) const {
     if (key_ != nullptr) key_->schema.doc = doc;
+    return *this;
   }
 
  private:
