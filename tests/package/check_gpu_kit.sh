@@ -73,7 +73,7 @@ for name, result in checks.items():
     if result["status"] != "passed" and not is_skipped:
         problems.append(f"{name}: {result['status']}, {result.get('message')}")
 rows = {name: len(result.get("rows", [])) for name, result in checks.items()}
-for name, expected in (("model_steps", 10), ("waits", 10), ("digits", 5), ("killed_run", 2), ("speed_gpt_16", 3)):
+for name, expected in (("model_steps", 9), ("waits", 9), ("digits", 5), ("killed_run", 2), ("speed_gpt_16", 3)):
     if name in expected_checks and rows.get(name, 0) < expected:
         problems.append(f"{name}: {rows.get(name)} rows; expected {expected}")
 for row in checks.get("speed_gpt_16", {}).get("rows", []):
