@@ -332,6 +332,9 @@ class History:
         self._path = path
         self._file: Any = None
 
+    def size(self) -> int:
+        return self._path.stat().st_size if self._path.exists() else 0
+
     def read(self) -> list[dict[str, Any]]:
         """Returns the complete lines since the last call."""
         if not self._path.exists():
@@ -353,8 +356,13 @@ def log_run(run: Run, tracker: Any, memory: Memory, given: argparse.Namespace, s
         print(f"{memory.name} {text}", file=sys.stderr)
 
     history = History(run.folder / "history.jsonl")
+
+    # run.json has whole seconds: a run that was continued may end in the same one, with more lines.
+    def describe(end: End) -> list[Any]:
+        return [end.status, end.time, history.size()]
+
     end = run.end(given.artifacts)
-    if end and memory.end == [end.status, end.time]:
+    if end and memory.end == describe(end):
         report(f"already has everything of {run.folder} as {memory.id}")
         return
     memory.id, memory.end = tracker.start(run, memory.id), None
@@ -374,7 +382,7 @@ def log_run(run: Run, tracker: Any, memory: Memory, given: argparse.Namespace, s
                 return
         if end:
             tracker.finish(end)
-            memory.end = [end.status, end.time]
+            memory.end = describe(end)
             memory.save()
             report(f"has everything of the run, which is {end.status}")
         if end or given.no_follow:
