@@ -7,7 +7,6 @@ and then resumed. Exit status 0: every value of history.jsonl, every setting of 
 77: Python lacks mlflow. With names of cases, such as `file_store`, only these are checked.
 """
 import collections
-import json
 import math
 import os
 import pathlib
@@ -20,6 +19,8 @@ import time
 import tomllib
 import urllib.request
 
+from logged_run import LIMIT_S, LoggedRun, wait_until
+
 os.environ.update(no_proxy="*", MLFLOW_DISABLE_TELEMETRY="true", DO_NOT_TRACK="true", MLFLOW_ALLOW_FILE_STORE="true",
                   MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")
 try:
@@ -28,49 +29,7 @@ except ImportError as missing:
     print(f"check_mlflow: skipped: {missing}; install mlflow")
     sys.exit(77)
 
-RUN_FILE = """
-[run]
-name = "digits on a server"
-deterministic = true
-threads = 1
-[model]
-use = "mlp"
-params = { hidden = [16] }
-[data]
-batch_size = 100
-workers = 0
-[data.train]
-use = "digits"
-[data.validation]
-use = "digits"
-params = { split = "test" }
-[data.test]
-use = "digits"
-params = { split = "test" }
-[[loss]]
-use = "cross_entropy"
-weight = 0.5
-[[metric]]
-use = "accuracy"
-[train]
-epochs = 8
-[optimizer]
-use = "sgd"
-lr = 0.1
-[log]
-every = "2 steps"
-[checkpoint]
-every = "10 steps"
-"""
 ARTIFACTS = ("plan.toml", "report.html", "checkpoints/best/*", "plots/*")
-LIMIT_S = 120  # no wait of this test is that long, unless something is wrong
-
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen in {LIMIT_S} s"
-        time.sleep(0.05)
 
 
 class Server:
@@ -106,23 +65,18 @@ class Server:
             wait_until(lambda: not self.answers(), "the end of the server")
 
 
-class Case:
-    """A folder with a run file, and what tenon-log logs of the run."""
+class Case(LoggedRun):
+    """A run, and what tenon-log logs of it."""
 
     def __init__(self, tenon_log, host, server, folder):
-        self.tenon_log, self.host, self.server, self.folder = tenon_log, host, server, folder
-        self.uri = server.uri
-        folder.mkdir()
-        (folder / "run.toml").write_text(RUN_FILE)
+        super().__init__(folder, name="digits on a server", batch_size=100, epochs=8, log_every="2 steps",
+                         checkpoint_every="10 steps")
+        self.tenon_log, self.host, self.server = tenon_log, host, server
+        self.point_to(server.uri)
 
-    def start(self, *command):
-        environment = dict(os.environ, MLFLOW_TRACKING_URI=self.uri, MLFLOW_EXPERIMENT_NAME=self.folder.name)
-        with (self.folder / "output.txt").open("a") as output:
-            return subprocess.Popen([*map(str, command)], cwd=self.folder, env=environment, stdout=output, stderr=output)
-
-    def run(self, *command, expected=0):
-        code = self.start(*command).wait()
-        assert code == expected, f"{command}: exit code {code}\n" + (self.folder / "output.txt").read_text()
+    def point_to(self, uri):
+        self.uri = uri
+        self.environment |= {"MLFLOW_TRACKING_URI": uri, "MLFLOW_EXPERIMENT_NAME": self.folder.name}
 
     def train(self, *arguments, expected=0):
         self.run(self.host, *arguments, expected=expected)
@@ -131,15 +85,7 @@ class Case:
         return (sys.executable, self.tenon_log, "mlflow", self.run_folder(), "--artifacts", *ARTIFACTS, *arguments)
 
     def log(self, *arguments, expected=0):
-        self.run(*self.log_command(*arguments), expected=expected)
-
-    def run_folder(self):
-        (found,) = (self.folder / "runs/digits on a server").iterdir()
-        return found
-
-    def lines(self):
-        found = list(self.folder.glob("runs/*/*/history.jsonl"))
-        return [json.loads(line) for line in found[0].read_text().splitlines()] if found else []
+        return self.run(*self.log_command(*arguments), expected=expected)
 
     def check(self, status="FINISHED", has_repeated_steps=False):
         """Compares the run on the server with the run folder. The times of repeated steps differ from the history."""
@@ -147,7 +93,7 @@ class Case:
         experiment = client.get_experiment_by_name(self.folder.name)
         (run,) = client.search_runs([experiment.experiment_id])
         expected = collections.Counter()
-        for line in self.lines():
+        for line in self.history():
             for name, value in line.items():
                 if name in ("event", "epoch", "step", "time_s"):
                     continue
@@ -197,7 +143,7 @@ def check_complete(case):
 
 
 def check_file_store(case):
-    case.uri = (case.folder / "store").as_uri()
+    case.point_to((case.folder / "store").as_uri())
     case.train("--config", "run.toml")
     case.log()
     case.check()
@@ -206,10 +152,9 @@ def check_file_store(case):
 def check_away(case):
     """The server is away at the start and for a part of the run. Each time the command ends, and continues later."""
     host = case.start(case.host, "--config", "run.toml", "--set", "train.epochs=60")
-    wait_until(case.lines, "the first line")
+    wait_until(case.history, "the first line")
     host.send_signal(signal.SIGSTOP)
-    case.log(expected=1)
-    assert "run the command again to continue" in (case.folder / "output.txt").read_text()
+    assert "run the command again to continue" in case.log(expected=1)
     case.server.start()
     log = case.start(*case.log_command())
     client = MlflowClient(case.uri)

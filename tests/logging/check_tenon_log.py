@@ -11,14 +11,14 @@ import os
 import pathlib
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
 
+from logged_run import LIMIT_S, LoggedRun, read_lines, wait_until
+
 TENON_LOG, HOST = (str(pathlib.Path(path).resolve()) for path in sys.argv[1:3])
 CSV_TRACKER = pathlib.Path(__file__).resolve().parents[2] / "examples/python/csv_tracker.py"
-LIMIT_S = 120  # no wait of this test is that long, unless something is wrong
 TRACKER = '''
 import json
 import pathlib
@@ -44,72 +44,13 @@ class Tracker:
     def finish(self, end):
         self.write("finish", *end)
 '''.replace("\\\\", "\\")
-RUN_FILE = """
-[run]
-name = "logged"
-deterministic = true
-threads = 1
-[model]
-use = "mlp"
-params = { hidden = [16] }
-[data]
-batch_size = 400
-workers = 0
-[data.train]
-use = "digits"
-[data.validation]
-use = "digits"
-params = { split = "test" }
-[data.test]
-use = "digits"
-params = { split = "test" }
-[[loss]]
-use = "cross_entropy"
-weight = 0.5
-[[metric]]
-use = "accuracy"
-[train]
-epochs = 3
-[optimizer]
-use = "sgd"
-lr = 0.1
-[log]
-every = "1 step"
-[checkpoint]
-every = "3 steps"
-"""
 
-
-def wait_until(condition, what):
-    deadline = time.monotonic() + LIMIT_S
-    while not condition():
-        assert time.monotonic() < deadline, f"{what} did not happen in {LIMIT_S} s"
-        time.sleep(0.05)
-
-
-def read_lines(file):
-    return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
-
-
-class Case:
-    """A folder with a run file and a tracker that writes its calls."""
+class Case(LoggedRun):
+    """A run, and a tracker that writes its calls."""
 
     def __init__(self, folder):
-        self.folder = folder
-        folder.mkdir()
-        (folder / "run.toml").write_text(RUN_FILE)
+        super().__init__(folder, name="logged", batch_size=400, epochs=3, log_every="1 step", checkpoint_every="3 steps")
         (folder / "tracker.py").write_text(TRACKER)
-
-    def start(self, *command):
-        with (self.folder / "output").open("w") as output:
-            return subprocess.Popen([*map(str, command)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=output,
-                                    stderr=output)
-
-    def run(self, *command, expected=0):
-        code = self.start(*command).wait(timeout=LIMIT_S)
-        output = (self.folder / "output").read_text(errors="replace")
-        assert code == expected, f"{command}: exit code {code}; expected {expected}\n{output}"
-        return output
 
     def host(self, *arguments, expected=0):
         return self.run(HOST, *arguments, expected=expected)
@@ -119,12 +60,6 @@ class Case:
 
     def log(self, *arguments, expected=0):
         return self.run(*self.log_command(*arguments), expected=expected)
-
-    def run_folder(self):
-        return next((self.folder / "runs/logged").iterdir())
-
-    def history(self):
-        return read_lines(self.run_folder() / "history.jsonl")
 
     def calls(self, name):
         return [call[1:] for call in read_lines(self.folder / "calls") if call[0] == name]
