@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/catalogue.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/pipeline/generation/generate.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/catalogue.h"
-#include "framework/plugins/tensors/tensor_functions.h"
 
 using namespace tenon;
 
@@ -34,15 +34,16 @@ int main(int count, char** arguments) {
   }
   torch::set_num_threads(1);
   const auto number = [&](int index) { return static_cast<int64_t>(std::stoll(arguments[index])); };
-  plugins::install_libtorch();
-  const auto catalogue = plugins::Catalogue::open({arguments[1]}, plugins::host_table(), plugins::torch_build());
+  components::install_libtorch();
+  const auto catalogue =
+      components::Catalogue::open({arguments[1]}, components::host_table(), components::torch_build());
   const auto plan = std::make_shared<config::RunPlan>();
   plan->model.use = "gpt";
   plan->model.params = {
       {"vocabulary_size", number(2)}, {"context", number(3)}, {"layers", number(4)}, {"heads", number(5)},
       {"width", number(6)},           {"dropout", 0.0},       {"bias", true}};
   pipeline::Evaluation evaluation{plan,
-                                  plugins::Model(catalogue.find(config::ComponentKind::model, "gpt"), plan->model)};
+                                  components::Model(catalogue.find(config::ComponentKind::model, "gpt"), plan->model)};
   evaluation.model.build();
   const pipeline::TokenPorts with = pipeline::find_token_ports(evaluation.model, "the benchmark");
   pipeline::TokenPorts without = with;

@@ -5,15 +5,15 @@
 
 #include <tenon/ops.h>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/tensors/frame.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/tensors/frame.h"
+#include "framework/components/tensors/tensor_functions.h"
+#include "framework/components/tensors/tensor_handles.h"
 
 namespace {
 
-using tenon::plugins::Frame;
-using tenon::plugins::to_handle;
+using tenon::components::Frame;
+using tenon::components::to_handle;
 
 struct Inputs {
   at::Tensor x = torch::randn({4, 4});
@@ -55,9 +55,9 @@ void direct(benchmark::State& state) {
 template <tenon_tensor* (*Call)(tenon_calls*, const Inputs&)>
 void through_table(benchmark::State& state) {
   const torch::NoGradGuard no_grad;
-  tenon::plugins::install_libtorch();
+  tenon::components::install_libtorch();
   tenon_ops ops;
-  tenon_ops_open(&tenon::plugins::host_table(), &ops);
+  tenon_ops_open(&tenon::components::host_table(), &ops);
   const Inputs inputs;
   const std::vector<tenon_tensor*> none;
   for (auto _ : state) {

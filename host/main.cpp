@@ -1,9 +1,9 @@
 // The program `host`. Only this file converts errors to exit codes.
 #include <exception>
 
-#include "framework/plugins/calls/forked_process.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/components/calls/forked_process.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "host/command_line/run_command.h"
 #include "host/process/call_reports.h"
 #include "host/process/crash_report.h"
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     tenon::host::report_crashes();
     tenon::host::report_uncaught_exceptions();
     exit_code = tenon::host::run_command(argc, argv);
-    tenon::plugins::detail::check_forked_processes();
+    tenon::components::detail::check_forked_processes();
   } catch (const std::exception& error) {
     const tenon::host::Failure failure = tenon::host::describe_failure(error);
     tenon::support::log_error(failure.message);

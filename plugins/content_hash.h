@@ -10,7 +10,7 @@
 #include "plugins/hash_text.h"
 #include "plugins/regular_file.h"
 
-namespace plugins {
+namespace components {
 
 // Reads at most 64 MiB. A large part of a file counts with three pieces. What exceeds the limit counts with its size.
 class ContentHash {
@@ -47,4 +47,4 @@ class ContentHash {
   std::vector<uint8_t> bytes_;
 };
 
-}  // namespace plugins
+}  // namespace components

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace plugins {
+namespace components {
 
 // FNV-1a (Fowler, Noll, Vo). `hash` is the hash of the preceding text.
 constexpr uint64_t hash_text(std::string_view text, uint64_t hash = 0xCBF29CE484222325u) {
@@ -12,4 +12,4 @@ constexpr uint64_t hash_text(std::string_view text, uint64_t hash = 0xCBF29CE484
   return hash;
 }
 
-}  // namespace plugins
+}  // namespace components

@@ -11,7 +11,7 @@
 
 #include <tenon/error.hpp>
 
-namespace plugins {
+namespace components {
 namespace {
 
 std::string describe_errno() { return std::generic_category().message(errno); }
@@ -143,4 +143,4 @@ std::string read_whole(const std::string& path, std::string_view expected, uint6
   return text;
 }
 
-}  // namespace plugins
+}  // namespace components

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plugins {
+namespace components {
 
 // A regular file that many threads read.
 class RegularFile {
@@ -47,4 +47,4 @@ void read_whole(const std::string& path, std::string_view expected, std::vector<
                 uint64_t most = UINT64_MAX);
 std::string read_whole(const std::string& path, std::string_view expected, uint64_t most = UINT64_MAX);
 
-}  // namespace plugins
+}  // namespace components

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "framework/support/print_count.h"
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/terminal.h"
 
 namespace tenon::callbacks {
 namespace {
@@ -35,7 +35,7 @@ std::string describe_hidden(const std::vector<std::string>& names, size_t width)
     for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
     const auto others = static_cast<int64_t>(names.size() - shown);
     if (others > 0)
-      text += shown > 0 ? " and " + std::to_string(others) + " more" : support::print_count(others, "column");
+      text += shown > 0 ? " and " + std::to_string(others) + " more" : support::format_count(others, "column");
     if (text.size() + 1 < width) return text + ")\n";
     if (shown == 0) return "";
   }
@@ -80,10 +80,10 @@ std::string EpochTable::add(const EpochRow& row, size_t width) {
   const bool needs_names = !has_names_ || rows_ >= kRowsBelowNames;
   rows_ = needs_names ? 1 : rows_ + 1;
   has_names_ = true;
-  return (needs_names ? print_names(width) : "") + print_values(row);
+  return (needs_names ? format_names(width) : "") + format_values(row);
 }
 
-std::string EpochTable::print_names(size_t width) const {
+std::string EpochTable::format_names(size_t width) const {
   std::string names = pad_right("epoch", epoch_width_);
   std::vector<std::string> hidden;
   for (const Column& column : columns_) {
@@ -97,7 +97,7 @@ std::string EpochTable::print_names(size_t width) const {
          (has_colours_ ? support::add_style(names, support::Style::bold) : names) + "\n";
 }
 
-std::string EpochTable::print_values(const EpochRow& row) const {
+std::string EpochTable::format_values(const EpochRow& row) const {
   std::string line = pad_right(row.epoch, epoch_width_);
   for (const Column& column : columns_) {
     if (!column.is_shown) continue;
@@ -111,17 +111,17 @@ std::string EpochTable::print_values(const EpochRow& row) const {
   return without_blanks_at_end(line);
 }
 
-std::string print_line(const EpochRow& row, bool has_colours) {
+std::string format_line(const EpochRow& row, bool has_colours) {
   std::string line = "epoch " + row.epoch;
   for (const EpochRow::Cell& cell : row.cells) {
     // Speed reads better after the number.
-    std::string text = cell.name == "samples/s" ? print_rate(cell.text) : cell.name + " " + cell.text;
+    std::string text = cell.name == "samples/s" ? format_rate(cell.text) : cell.name + " " + cell.text;
     if (cell.is_best) text += kBest;
     line += "  " + (has_colours && cell.is_best ? support::add_style(text, support::Style::green) : text);
   }
   return line + "\n";
 }
 
-std::string print_rate(const std::string& number) { return number + (number == "1" ? " sample/s" : " samples/s"); }
+std::string format_rate(const std::string& number) { return number + (number == "1" ? " sample/s" : " samples/s"); }
 
 }  // namespace tenon::callbacks

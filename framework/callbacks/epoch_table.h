@@ -41,8 +41,8 @@ class EpochTable {
 
   void widen_columns(const EpochRow& row);
   void select_columns(size_t width);
-  std::string print_names(size_t width) const;
-  std::string print_values(const EpochRow& row) const;
+  std::string format_names(size_t width) const;
+  std::string format_values(const EpochRow& row) const;
 
   bool has_colours_;
   std::vector<Column> columns_;  // without the epoch column
@@ -52,9 +52,9 @@ class EpochTable {
 };
 
 // "epoch 2/3  train/loss 0.25  validation/accuracy 0.975 *  time 12.3 s", with a line break.
-std::string print_line(const EpochRow& row, bool has_colours = false);
+std::string format_line(const EpochRow& row, bool has_colours = false);
 
 // "1,234 samples/s" for the number "1,234", "1 sample/s" for "1".
-std::string print_rate(const std::string& number);
+std::string format_rate(const std::string& number);
 
 }  // namespace tenon::callbacks

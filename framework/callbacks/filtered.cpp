@@ -4,7 +4,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::callbacks {
 

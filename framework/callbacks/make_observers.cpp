@@ -5,16 +5,16 @@
 
 #include "framework/callbacks/filtered.h"
 #include "framework/callbacks/plugin_callback.h"
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/config/plan/flatten_plan.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::callbacks {
 
-std::vector<std::unique_ptr<pipeline::Observer>> make_observers(const std::vector<plugins::Callback>& callbacks,
+std::vector<std::unique_ptr<pipeline::Observer>> make_observers(const std::vector<components::Callback>& callbacks,
                                                                 const std::vector<config::CallbackPlan>& plans,
-                                                                const plugins::TrainedTensors* tensors,
-                                                                const plugins::RunDescription* description) {
+                                                                const components::TrainedTensors* tensors,
+                                                                const components::RunDescription* description) {
   TENON_CHECK(callbacks.size() == plans.size(), callbacks.size() << " callbacks, " << plans.size() << " plans");
   std::vector<std::unique_ptr<pipeline::Observer>> observers;
   for (size_t i = 0; i < callbacks.size(); ++i)
@@ -23,14 +23,14 @@ std::vector<std::unique_ptr<pipeline::Observer>> make_observers(const std::vecto
   return observers;
 }
 
-std::unique_ptr<plugins::RunDescription> describe_run(const config::RunPlan& plan, const std::string& resumed_from,
-                                                      bool is_temporary) {
+std::unique_ptr<components::RunDescription> describe_run(const config::RunPlan& plan, const std::string& resumed_from,
+                                                         bool is_temporary) {
   std::vector<std::pair<std::string, std::string>> settings;
-  for (const auto& [key, node] : config::flatten_plan(config::print_run_plan(plan), "plan.toml")) {
+  for (const auto& [key, node] : config::flatten_plan(config::format_run_plan(plan), "plan.toml")) {
     const std::string* const text = node.as_string();
     settings.emplace_back(key, text ? *text : config::describe(node));
   }
-  return std::make_unique<plugins::RunDescription>(plan.run.name, resumed_from, is_temporary, std::move(settings));
+  return std::make_unique<components::RunDescription>(plan.run.name, resumed_from, is_temporary, std::move(settings));
 }
 
 }  // namespace tenon::callbacks

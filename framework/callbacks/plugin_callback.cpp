@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/calls/host_table.h"
+#include "framework/components/calls/run_view.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/calls/run_view.h"
 
 namespace tenon::callbacks {
 
@@ -23,15 +23,15 @@ tenon_status fail_unknown(const pipeline::RunState& state, tenon_string name) {
   for (const auto& [known_name, known_value] : state.metrics) known.push_back(known_name);
   for (const auto& [known_name, direction] : state.directions)
     if (!state.metrics.contains(known_name)) known.push_back(known_name);
-  const std::string text = "there is no metric \"" + plugins::to_string(name) + "\"" +
-                           formats::suggest_name(plugins::to_string(name), known);
-  return plugins::fail(TENON_NOT_FOUND, text);
+  const std::string text = "there is no metric \"" + components::to_string(name) + "\"" +
+                           formats::suggest_name(components::to_string(name), known);
+  return components::fail(TENON_NOT_FOUND, text);
 }
 
 tenon_status metric(const tenon_run* run, tenon_string name, double* value) {
   const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
-  const auto found = state.metrics.find(plugins::to_string(name));
-  if (found == state.metrics.end() && !state.directions.contains(plugins::to_string(name)))
+  const auto found = state.metrics.find(components::to_string(name));
+  if (found == state.metrics.end() && !state.directions.contains(components::to_string(name)))
     return fail_unknown(state, name);
   *value = found != state.metrics.end() ? found->second : std::numeric_limits<double>::quiet_NaN();
   return TENON_OK;
@@ -39,20 +39,20 @@ tenon_status metric(const tenon_run* run, tenon_string name, double* value) {
 
 tenon_status direction(const tenon_run* run, tenon_string name, int32_t* direction) {
   const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
-  const auto found = state.directions.find(plugins::to_string(name));
-  if (found == state.directions.end() && !state.metrics.contains(plugins::to_string(name)))
+  const auto found = state.directions.find(components::to_string(name));
+  if (found == state.directions.end() && !state.metrics.contains(components::to_string(name)))
     return fail_unknown(state, name);
   *direction = found != state.directions.end() ? found->second : 0;
   return TENON_OK;
 }
 
 tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
-  const std::string text = plugins::to_string(name);
+  const std::string text = components::to_string(name);
   const bool is_key = text.empty() || text == "event" || text == "epoch" || text == "step" || text == "time_s";
   if (is_key || text.starts_with("train/") || text.starts_with("validation/"))
-    return plugins::fail(TENON_INVALID_ARGUMENT,
-                         "log_scalar: the name \"" + text +
-                             "\" is reserved in the history; expected another name, such as \"my_callback/norm\"");
+    return components::fail(TENON_INVALID_ARGUMENT,
+                            "log_scalar: the name \"" + text +
+                                "\" is reserved in the history; expected another name, such as \"my_callback/norm\"");
   static_cast<Context*>(run->context)->requests.scalars[text] = value;
   return TENON_OK;
 }
@@ -70,8 +70,8 @@ tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* st
 std::vector<tenon_run_value> list_values(const pipeline::RunState& state, const pipeline::CallbackRequests& requests) {
   std::vector<tenon_run_value> values;
   if (!state.event_values) return values;
-  for (const auto& [name, value] : *state.event_values) values.push_back({plugins::to_tenon(name), value});
-  for (const auto& [name, value] : requests.scalars) values.push_back({plugins::to_tenon(name), value});
+  for (const auto& [name, value] : *state.event_values) values.push_back({components::to_tenon(name), value});
+  for (const auto& [name, value] : requests.scalars) values.push_back({components::to_tenon(name), value});
   return values;
 }
 
@@ -80,7 +80,7 @@ std::vector<tenon_run_value> list_values(const pipeline::RunState& state, const 
 void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& state,
                               pipeline::CallbackRequests& requests) {
   Context context{state, requests};
-  plugins::RunView view;
+  components::RunView view;
   view.total_epochs = state.total_epochs;
   view.step_in_epoch = state.step_in_epoch;
   view.direction = direction;
@@ -102,11 +102,11 @@ void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& s
   run.learning_rate = state.learning_rate;
   run.rank = state.rank;
   run.world_size = state.world_size;
-  run.folder = plugins::to_tenon(state.folder);
-  run.validation = plugins::to_tenon(state.validation_name);
+  run.folder = components::to_tenon(state.folder);
+  run.validation = components::to_tenon(state.validation_name);
   run.validation_batch = state.validation_batch;
   run.validation_batches = state.validation_batches;
-  run.error = plugins::to_tenon(state.error);
+  run.error = components::to_tenon(state.error);
   run.metric = metric;
   run.log_scalar = log_scalar;
   run.step_loss = step_loss;
@@ -115,7 +115,7 @@ void PluginCallback::on_event(pipeline::Event event, const pipeline::RunState& s
   if ((given.flags & TENON_REQUEST_STOP) != 0 && !requests.stop) {
     requests.stop = true;
     requests.reason = callback_.component().schema.id;
-    if (given.reason.size > 0) requests.reason += ": " + plugins::to_string(given.reason);
+    if (given.reason.size > 0) requests.reason += ": " + components::to_string(given.reason);
   }
   requests.save = requests.save || (given.flags & TENON_REQUEST_SAVE) != 0;
   requests.evaluate = requests.evaluate || (given.flags & TENON_REQUEST_EVALUATE) != 0;

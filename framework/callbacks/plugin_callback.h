@@ -1,10 +1,10 @@
 // Adapts a plugin's callback to an observer of the run.
 #pragma once
 
+#include "framework/components/calls/run_view.h"
+#include "framework/components/calls/trained_tensors.h"
+#include "framework/components/kinds/callback.h"
 #include "framework/pipeline/state/events.h"
-#include "framework/plugins/calls/run_view.h"
-#include "framework/plugins/calls/trained_tensors.h"
-#include "framework/plugins/components/callback.h"
 
 namespace tenon::callbacks {
 
@@ -12,8 +12,8 @@ class PluginCallback final : public pipeline::Observer {
  public:
   // All must outlive this object. `tensors`: the trainable tensors, for callbacks that read them; null: none.
   // `description`: for callbacks that log the run elsewhere; null: none.
-  explicit PluginCallback(const plugins::Callback& callback, const plugins::TrainedTensors* tensors = nullptr,
-                          const plugins::RunDescription* description = nullptr)
+  explicit PluginCallback(const components::Callback& callback, const components::TrainedTensors* tensors = nullptr,
+                          const components::RunDescription* description = nullptr)
       : callback_(callback), tensors_(tensors), description_(description) {}
 
   bool subscribes(pipeline::Event event) const override { return callback_.subscribes(static_cast<uint32_t>(event)); }
@@ -25,9 +25,9 @@ class PluginCallback final : public pipeline::Observer {
   void load_state(const std::string& bytes) override { callback_.load_state(bytes); }
 
  private:
-  const plugins::Callback& callback_;
-  const plugins::TrainedTensors* tensors_;
-  const plugins::RunDescription* description_;
+  const components::Callback& callback_;
+  const components::TrainedTensors* tensors_;
+  const components::RunDescription* description_;
 };
 
 }  // namespace tenon::callbacks

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <set>
 
-#include "framework/support/print_bytes.h"
-#include "framework/support/printable.h"
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/printable.h"
+#include "framework/support/text/terminal.h"
 
 namespace tenon::callbacks {
 
@@ -178,9 +178,9 @@ void Progress::draw_training(const RunState& state) {
   if (const auto metric = state.metrics.find(monitor_); metric != state.metrics.end())
     parts.push_back({metric->first + " " + format_metric(metric->second), 3});
   parts.push_back({"train/learning_rate " + format_metric(state.learning_rate), 6});
-  parts.push_back({print_rate(with_separators(samples_per_second(state))), 2});
+  parts.push_back({format_rate(with_separators(samples_per_second(state))), 2});
   if (const std::string share = data_share_of(state); !share.empty()) parts.push_back({share, 2});
-  parts.push_back({support::print_bytes(read_peak_memory()), 5});
+  parts.push_back({support::format_bytes(read_peak_memory()), 5});
   parts.push_back({format_duration(left_s) + " left", 1});
   draw(count_of("epoch", state.epoch, state.total_epochs), state.step_in_epoch, state.steps_per_epoch, parts);
 }
@@ -222,7 +222,7 @@ void Progress::print_log_line(const RunState& state) {
   if (is_terminal_) return;
   print(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +
         support::escape_control_characters(metrics_of(state, "train/")) + "  " +
-        print_rate(with_separators(samples_per_second(state))) + "\n");
+        format_rate(with_separators(samples_per_second(state))) + "\n");
 }
 
 void Progress::print_epoch(const RunState& state) {
@@ -247,7 +247,7 @@ void Progress::print_epoch(const RunState& state) {
   row.cells.push_back({"samples/s", with_separators(samples_per_second(state)), kSpeed, false, true});
   row.cells.push_back({"time", format_elapsed(state.time_s - epoch_start_s_), kTime});
   print(is_terminal_ ? epochs_.add(row, support::find_terminal_width(stream_))
-                     : callbacks::print_line(row, has_colours_));
+                     : callbacks::format_line(row, has_colours_));
 }
 
 bool Progress::update_best(const std::string& name, double value) {

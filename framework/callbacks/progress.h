@@ -9,7 +9,7 @@
 
 #include "framework/callbacks/epoch_table.h"
 #include "framework/pipeline/state/events.h"
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/text/terminal.h"
 
 namespace tenon::callbacks {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "framework/support/device_graph.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::cuda {
 

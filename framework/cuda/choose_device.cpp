@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::cuda {
 

@@ -10,7 +10,7 @@
 
 #include <c10/util/intrusive_ptr.h>
 
-#include "framework/support/compute_device.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace c10d {
 class Backend;

@@ -24,12 +24,12 @@ namespace tenon::cuda {
 namespace {
 
 // 13000 is CUDA 13.0.
-std::string print_cuda_version(int version) {
+std::string format_cuda_version(int version) {
   return version == 0 ? "" : std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
 // 91900 is cuDNN 9.19.0.
-std::string print_cudnn_version(long version) {
+std::string format_cudnn_version(long version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
          std::to_string(version % 100);
 }
@@ -68,9 +68,9 @@ class Library final : public DeviceLibrary {
             properties.major,
             properties.minor,
             static_cast<int64_t>(properties.totalGlobalMem),
-            print_cuda_version(driver),
-            print_cuda_version(runtime),
-            at::globalContext().hasCuDNN() ? print_cudnn_version(at::globalContext().versionRuntimeCuDNN()) : "",
+            format_cuda_version(driver),
+            format_cuda_version(runtime),
+            at::globalContext().hasCuDNN() ? format_cudnn_version(at::globalContext().versionRuntimeCuDNN()) : "",
             nccl_version(),
             make_graph};
   }

@@ -7,9 +7,9 @@
 #include <cstdlib>
 
 #include "framework/cuda/choose_device.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::cuda {
 

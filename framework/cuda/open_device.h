@@ -6,7 +6,7 @@
 
 #include "framework/config/values/device_choice.h"
 #include "framework/cuda/device_library.h"
-#include "framework/support/compute_device.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::cuda {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "framework/support/check.h"
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::data {
 
@@ -23,7 +23,7 @@ namespace {
   std::ostringstream mebibytes;  // may be more than an integer holds
   mebibytes << std::fixed << std::setprecision(0) << slot_bytes * static_cast<double>(slots) / kMebibyte;
   throw support::Error(support::ErrorKind::configuration,
-                       "data: " + std::to_string(slots) + " batches of " + support::print_count(batch_size, "sample") +
+                       "data: " + std::to_string(slots) + " batches of " + support::format_count(batch_size, "sample") +
                            " take " + mebibytes.str() +
                            " MiB, which cannot be allocated; expected data.batch_size, data.validation_batch_size and "
                            "data.prefetch to fit into memory; make one of them smaller");

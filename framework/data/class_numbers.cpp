@@ -7,12 +7,12 @@
 #include <map>
 #include <numeric>
 
+#include "framework/components/calls/ports.h"
 #include "framework/config/toml/value.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::data {
 
@@ -42,7 +42,7 @@ std::vector<std::string> list_missing(std::vector<std::string> some, std::vector
   return missing;
 }
 
-[[noreturn]] void refuse_unknown(const std::string& what, const plugins::ClassList& classes,
+[[noreturn]] void refuse_unknown(const std::string& what, const components::ClassList& classes,
                                  const std::vector<std::string>& known, const std::string& source,
                                  const std::vector<std::string>& unknown) {
   throw Error(ErrorKind::data,
@@ -96,9 +96,9 @@ int64_t replace(int32_t dtype, std::byte* elements, size_t count, const std::vec
 
 }  // namespace
 
-ClassNumbers::ClassNumbers(const plugins::Dataset& dataset, const Numbering& numbering, const std::string& place)
+ClassNumbers::ClassNumbers(const components::Dataset& dataset, const Numbering& numbering, const std::string& place)
     : dataset_(dataset.name()), fields_(dataset.fields()), names_(numbering.names) {
-  for (const plugins::ClassList& classes : dataset.classes()) {
+  for (const components::ClassList& classes : dataset.classes()) {
     const Field& field = fields_[classes.field];
     const auto known = names_.find(field.name);
     if (known == names_.end()) {
@@ -108,16 +108,16 @@ ClassNumbers::ClassNumbers(const plugins::Dataset& dataset, const Numbering& num
     const std::string what = place + ": the " + field.name + " of " + dataset_;
     const auto count = static_cast<int64_t>(known->second.size());
     if (classes.names.empty() && classes.count > count)
-      throw Error(ErrorKind::data, what + " has " + support::print_count(classes.count, "class", "classes") +
+      throw Error(ErrorKind::data, what + " has " + support::format_count(classes.count, "class", "classes") +
                                        "; expected at most the " + config::describe_classes(known->second) + " of " +
                                        numbering.source + ": give the data the same classes");
     if (classes.names.empty()) continue;
     const std::vector<std::string> unknown = list_missing(classes.names, known->second);
     if (!unknown.empty()) refuse_unknown(what, classes, known->second, numbering.source, unknown);
     if (count - 1 > largest_number(field.dtype))
-      throw Error(ErrorKind::data, what + " holds " + plugins::dtype_name(field.dtype) + ", which cannot number the " +
-                                       std::to_string(count) + " classes of " + numbering.source +
-                                       "; expected a wider dtype: change the dataset");
+      throw Error(ErrorKind::data, what + " holds " + components::dtype_name(field.dtype) +
+                                       ", which cannot number the " + std::to_string(count) + " classes of " +
+                                       numbering.source + "; expected a wider dtype: change the dataset");
     std::vector<int64_t> numbers = find_numbers(classes.names, known->second);
     if (is_same(numbers, count)) continue;
     const std::vector<std::string> lacking = list_missing(known->second, classes.names);
@@ -148,8 +148,8 @@ void ClassNumbers::apply(const SampleRequest& request, std::span<const SampleSlo
   }
 }
 
-void require_class_fields(const config::ClassNames& names, const std::string& source, const plugins::Dataset& dataset,
-                          const std::string& place) {
+void require_class_fields(const config::ClassNames& names, const std::string& source,
+                          const components::Dataset& dataset, const std::string& place) {
   std::vector<std::string> fields;
   for (const Field& field : dataset.fields())
     if (is_integer(field.dtype)) fields.push_back(field.name);

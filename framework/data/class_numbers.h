@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/kinds/dataset.h"
 #include "framework/config/values/class_names.h"
 #include "framework/data/sample_source.h"
-#include "framework/plugins/components/dataset.h"
 
 namespace tenon::data {
 
@@ -28,7 +28,7 @@ class ClassNumbers {
   // Throws Error(data) with both lists of classes if the dataset has a class that the numbering does not know, or if a
   // number does not fit the field's dtype. Logs which classes of the numbering the dataset lacks. Fields that the
   // numbering lacks, and fields without names, keep their numbers. `place`: of the dataset in the run file.
-  ClassNumbers(const plugins::Dataset& dataset, const Numbering& numbering, const std::string& place);
+  ClassNumbers(const components::Dataset& dataset, const Numbering& numbering, const std::string& place);
 
   // The numbering, with the fields that only the dataset names.
   const config::ClassNames& names() const { return names_; }
@@ -53,7 +53,7 @@ class ClassNumbers {
 };
 
 // Throws Error(configuration) if the names are for a field that the dataset does not have with an integer dtype.
-void require_class_fields(const config::ClassNames& names, const std::string& source, const plugins::Dataset& dataset,
-                          const std::string& place);
+void require_class_fields(const config::ClassNames& names, const std::string& source,
+                          const components::Dataset& dataset, const std::string& place);
 
 }  // namespace tenon::data

@@ -1,6 +1,6 @@
 #include "framework/data/dataset_seed.h"
 
-#include "framework/support/philox.h"
+#include "framework/support/compute/philox.h"
 
 namespace tenon::data {
 namespace {

@@ -6,11 +6,11 @@
 #include <variant>
 #include <vector>
 
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/ports.h"
 #include "framework/support/digests/xxh128.h"
-#include "framework/support/files.h"
-#include "framework/support/print_count.h"
-#include "framework/support/read_file.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::data {
 
@@ -51,7 +51,7 @@ class Files {
 
   std::string describe() const {
     if (count_ == 0) return {};
-    return support::print_count(count_, "file") + ", " + std::to_string(bytes_) + " bytes, " + digest_.read();
+    return support::format_count(count_, "file") + ", " + std::to_string(bytes_) + " bytes, " + digest_.read();
   }
 
  private:
@@ -77,7 +77,7 @@ std::string digest_contents(const fs::path& file) {
 }
 
 // The files and folders that the parameters name. A cache is no data.
-std::vector<fs::path> list_paths(const plugins::Dataset& dataset, const config::NamedDataset& plan) {
+std::vector<fs::path> list_paths(const components::Dataset& dataset, const config::NamedDataset& plan) {
   std::vector<fs::path> paths;
   for (const config::ParamSchema& param : dataset.component().schema.params) {
     const auto value = plan.params.find(param.name);
@@ -89,17 +89,17 @@ std::vector<fs::path> list_paths(const plugins::Dataset& dataset, const config::
   return paths;
 }
 
-std::string describe_fields(const plugins::Dataset& dataset) {
+std::string describe_fields(const components::Dataset& dataset) {
   std::string text;
-  for (const plugins::SampleField& field : dataset.fields())
-    text += (text.empty() ? "" : ", ") + field.name + ' ' + plugins::dtype_name(field.dtype) + ' ' +
-            to_string(plugins::sample_pattern(field));
+  for (const components::SampleField& field : dataset.fields())
+    text += (text.empty() ? "" : ", ") + field.name + ' ' + components::dtype_name(field.dtype) + ' ' +
+            to_string(components::sample_pattern(field));
   return text;
 }
 
 }  // namespace
 
-DataDescription describe_data(const plugins::Dataset& dataset, const config::NamedDataset& plan) {
+DataDescription describe_data(const components::Dataset& dataset, const config::NamedDataset& plan) {
   DataDescription description{{"samples", std::to_string(dataset.size())}, {"fields", describe_fields(dataset)}};
   Files files;
   std::vector<fs::path> folders;  // that samples may be named in
@@ -112,7 +112,7 @@ DataDescription describe_data(const plugins::Dataset& dataset, const config::Nam
     ++named;
     contents.add(digest_contents(path));
   }
-  if (named > 0) description["contents"] = support::print_count(named, "file") + ", " + contents.read();
+  if (named > 0) description["contents"] = support::format_count(named, "file") + ", " + contents.read();
   if (dataset.names_samples()) {
     Digest names;
     for (int64_t i = 0; i < dataset.size(); ++i) {
@@ -122,7 +122,7 @@ DataDescription describe_data(const plugins::Dataset& dataset, const config::Nam
       for (const fs::path& folder : folders)
         if (files.add(folder / name, name)) break;
     }
-    description["names"] = support::print_count(dataset.size(), "name") + ", " + names.read();
+    description["names"] = support::format_count(dataset.size(), "name") + ", " + names.read();
   }
   if (std::string described = files.describe(); !described.empty()) description["files"] = std::move(described);
   if (const auto fingerprint = dataset.read_fingerprint()) description["fingerprint"] = std::to_string(*fingerprint);

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
+#include "framework/components/kinds/dataset.h"
 #include "framework/config/plan/run_plan.h"
-#include "framework/plugins/components/dataset.h"
 
 namespace tenon::data {
 
@@ -24,7 +24,7 @@ using DataDescription = std::map<std::string, std::string>;
 //   fingerprint   of the contents, if the plugin computes it
 //
 // `plan`: that the dataset was created with.
-DataDescription describe_data(const plugins::Dataset& dataset, const config::NamedDataset& plan);
+DataDescription describe_data(const components::Dataset& dataset, const config::NamedDataset& plan);
 
 // Each difference on a line, after a line break: "  samples: 20, now 21". Empty if there is none.
 std::string compare_descriptions(const DataDescription& before, const DataDescription& now);

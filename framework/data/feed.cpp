@@ -6,9 +6,9 @@
 
 #include "framework/data/dataset_seed.h"
 #include "framework/data/folds.h"
-#include "framework/support/error.h"
-#include "framework/support/philox.h"
-#include "framework/support/print_count.h"
+#include "framework/support/compute/philox.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::data {
 
@@ -59,14 +59,15 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
   return options;
 }
 
-[[noreturn]] void refuse_sampler(const plugins::Dataset& dataset, const config::NamedDataset& plan, const char* sampler,
-                                 const char* lacks) {
+[[noreturn]] void refuse_sampler(const components::Dataset& dataset, const config::NamedDataset& plan,
+                                 const char* sampler, const char* lacks) {
   throw Error(ErrorKind::configuration, plan.place + ": data.sampler is \"" + sampler + "\", but " +
                                             dataset.component().describe() + " does not provide the " + lacks +
                                             " of its samples; expected a dataset that does, or sampler = \"uniform\"");
 }
 
-SampleTraits read_traits(const plugins::Dataset& dataset, const config::NamedDataset& plan, config::SamplerKind kind) {
+SampleTraits read_traits(const components::Dataset& dataset, const config::NamedDataset& plan,
+                         config::SamplerKind kind) {
   SampleTraits traits;
   if (kind == config::SamplerKind::length_bucketed) {
     auto lengths = dataset.read_lengths();
@@ -83,7 +84,7 @@ SampleTraits read_traits(const plugins::Dataset& dataset, const config::NamedDat
 
 Numbering plan_numbering(const config::RunPlan& plan) { return {plan.data.class_names, plan.data.class_names_source}; }
 
-Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named,
+Sampler make_sampler(const components::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named,
                      const Share& share) {
   SamplerOptions options = make_sampler_options(plan, named, share);
   if (named.part != config::FoldPart::all) options.chosen = choose_fold(dataset, plan, named);
@@ -92,25 +93,25 @@ Sampler make_sampler(const plugins::Dataset& dataset, const config::RunPlan& pla
     throw Error(ErrorKind::configuration,
                 named.place + ": data.drop_last is true, but there " +
                     (sampler.available() == 1 ? "is only " : "are only ") +
-                    support::print_count(sampler.available(), "sample") +
+                    support::format_count(sampler.available(), "sample") +
                     "; expected at least one batch of data.batch_size = " + std::to_string(plan.data.batch_size) +
                     (share.world > 1 ? " on each of " + std::to_string(share.world) + " processes" : "") +
                     ": lower data.batch_size, or set data.drop_last = false");
   if (sampler.size() == 0)
     throw Error(ErrorKind::configuration, named.place + ": the subset " + config::to_string(named.subset) + " of " +
-                                              support::print_count(dataset.size(), "sample") +
+                                              support::format_count(dataset.size(), "sample") +
                                               " is empty; expected at least one sample: use a larger subset");
   return sampler;
 }
 
 }  // namespace
 
-Feed::Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+Feed::Feed(const components::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
            const Share& share, const Numbering* numbering)
-    : Feed(plugins::Dataset(catalogue.find(config::ComponentKind::dataset, dataset.use), dataset), plan, dataset, share,
-           numbering) {}
+    : Feed(components::Dataset(catalogue.find(config::ComponentKind::dataset, dataset.use), dataset), plan, dataset,
+           share, numbering) {}
 
-Feed::Feed(plugins::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset,
+Feed::Feed(components::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset,
            const Share& share, const Numbering* numbering)
     : dataset_(std::move(opened)),
       samples_(dataset_, {dataset_, numbering ? *numbering : plan_numbering(plan), dataset.place}),

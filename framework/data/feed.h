@@ -5,14 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "framework/components/kinds/dataset.h"
+#include "framework/components/loading/catalogue.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/data/class_numbers.h"
 #include "framework/data/loader.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
 #include "framework/data/skipped_samples.h"
-#include "framework/plugins/components/dataset.h"
-#include "framework/plugins/loading/catalogue.h"
 
 namespace tenon::data {
 
@@ -33,15 +33,15 @@ class Feed {
  public:
   // `dataset` is one of the plan's datasets. It is read as training data if it has the name of plan.data.train. Throws
   // Error(configuration) for a subset without samples, and for a sampler that needs data that the dataset does not
-  // provide. Also throws as plugins::Dataset, ClassNumbers and Loader do. `numbering`: of the classes; null: the
+  // provide. Also throws as components::Dataset, ClassNumbers and Loader do. `numbering`: of the classes; null: the
   // plan's.
-  Feed(const plugins::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
+  Feed(const components::Catalogue& catalogue, const config::RunPlan& plan, const config::NamedDataset& dataset,
        const Share& share = {}, const Numbering* numbering = nullptr);
   // With the plugin's dataset, which was created with the same plan.
-  Feed(plugins::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset, const Share& share,
+  Feed(components::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset, const Share& share,
        const Numbering* numbering);
 
-  const plugins::Dataset& dataset() const { return dataset_; }
+  const components::Dataset& dataset() const { return dataset_; }
   const Sampler& sampler() const { return sampler_; }
   // The names of classes, in the order of the numbers that the samples hold.
   const config::ClassNames& class_names() const { return samples_.class_names(); }
@@ -83,7 +83,7 @@ class Feed {
   const Batch* load();
   [[noreturn]] void refuse_empty_pass() const;
 
-  plugins::Dataset dataset_;
+  components::Dataset dataset_;
   PluginSamples samples_;
   Share share_;
   Sampler sampler_;

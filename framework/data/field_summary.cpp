@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "framework/support/decode_float16.h"
+#include "framework/formats/decode_float16.h"
 
 namespace tenon::data {
 
@@ -33,7 +33,7 @@ auto read_float16(const std::byte* values, int exponent_bits, int fraction_bits)
 
 }  // namespace
 
-FieldSummary::FieldSummary(plugins::SampleField field, int64_t classes, std::optional<int64_t> ignored)
+FieldSummary::FieldSummary(components::SampleField field, int64_t classes, std::optional<int64_t> ignored)
     : field_(std::move(field)),
       class_samples_(static_cast<size_t>(classes), 0),
       ignored_(ignored),

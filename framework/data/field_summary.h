@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "framework/plugins/components/sample_slot.h"
+#include "framework/components/kinds/sample_slot.h"
 
 namespace tenon::data {
 
@@ -27,12 +27,12 @@ class FieldSummary {
  public:
   // `classes`: of a field with class numbers; 0: none. `ignored`: a number that is none of them and stands for no
   // class.
-  FieldSummary(plugins::SampleField field, int64_t classes, std::optional<int64_t> ignored = {});
+  FieldSummary(components::SampleField field, int64_t classes, std::optional<int64_t> ignored = {});
 
   // `values`: of one sample, C-contiguous. `shape`: without the batch dimension.
   void add(int64_t sample, std::span<const int64_t> shape, const std::byte* values);
 
-  const plugins::SampleField& field() const { return field_; }
+  const components::SampleField& field() const { return field_; }
   // Of all samples, by dimension. Empty before the first sample.
   const std::vector<int64_t>& smallest_shape() const { return smallest_shape_; }
   const std::vector<int64_t>& largest_shape() const { return largest_shape_; }
@@ -50,7 +50,7 @@ class FieldSummary {
   template <class Read>
   void add_values(int64_t sample, int64_t count, const Read& read);
 
-  plugins::SampleField field_;
+  components::SampleField field_;
   std::vector<int64_t> smallest_shape_, largest_shape_;
   double smallest_ = std::numeric_limits<double>::infinity();
   double largest_ = -std::numeric_limits<double>::infinity();

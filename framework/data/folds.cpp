@@ -16,9 +16,9 @@
 #include "framework/data/loader.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::data {
 
@@ -166,11 +166,11 @@ int64_t read_integer(const std::byte* data, int32_t dtype) {
   }
 }
 
-size_t find_key_field(const plugins::Dataset& dataset, const config::RunPlan& plan, const std::string& key,
+size_t find_key_field(const components::Dataset& dataset, const config::RunPlan& plan, const std::string& key,
                       const std::string& name) {
   std::string known;
   for (size_t i = 0; i < dataset.fields().size(); ++i) {
-    const plugins::SampleField& field = dataset.fields()[i];
+    const components::SampleField& field = dataset.fields()[i];
     const bool is_integer = field.shape.empty() &&
                             (field.dtype == TENON_INT64 || field.dtype == TENON_INT32 || field.dtype == TENON_INT16 ||
                              field.dtype == TENON_INT8 || field.dtype == TENON_UINT8 || field.dtype == TENON_BOOL);
@@ -185,7 +185,7 @@ size_t find_key_field(const plugins::Dataset& dataset, const config::RunPlan& pl
 }
 
 // Reads the keys of these samples. A sample that cannot be read, and may be skipped, has the key -1.
-FoldKeys read_keys(const plugins::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named,
+FoldKeys read_keys(const components::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named,
                    const std::vector<int64_t>& samples) {
   const config::FoldsSection& folds = *plan.data.folds;
   std::vector<std::pair<size_t, std::vector<int64_t>*>> wanted;
@@ -213,7 +213,7 @@ FoldKeys read_keys(const plugins::Dataset& dataset, const config::RunPlan& plan,
         continue;
       }
       for (const auto& [field, values] : wanted) {
-        const plugins::SampleField& description = dataset.fields()[field];
+        const components::SampleField& description = dataset.fields()[field];
         (*values)[first + place] =
             read_integer(batch->fields[field].data + row * description.element_bytes, description.dtype);
       }
@@ -233,7 +233,7 @@ std::vector<int64_t> assign_folds(int64_t count, const std::vector<int64_t>& ord
   return keys.groups.empty() ? deal(count, order, keys.labels) : keep_groups(count, order, keys);
 }
 
-std::vector<int64_t> choose_fold(const plugins::Dataset& dataset, const config::RunPlan& plan,
+std::vector<int64_t> choose_fold(const components::Dataset& dataset, const config::RunPlan& plan,
                                  const config::NamedDataset& named) {
   TENON_CHECK(plan.data.folds && named.part != config::FoldPart::all, named.name << " has no fold");
   const config::FoldsSection& folds = *plan.data.folds;
@@ -246,8 +246,8 @@ std::vector<int64_t> choose_fold(const plugins::Dataset& dataset, const config::
   if (std::ranges::min(sizes) == 0)
     throw Error(ErrorKind::configuration,
                 folds.place + ": data.folds.count is " + std::to_string(folds.count) + ", but " + named.name + " has " +
-                    (keys.groups.empty() ? support::print_count(std::ssize(samples), "sample")
-                                         : support::print_count(NumberedKeys(keys.groups).distinct, "group")) +
+                    (keys.groups.empty() ? support::format_count(std::ssize(samples), "sample")
+                                         : support::format_count(NumberedKeys(keys.groups).distinct, "group")) +
                     "; expected at least one in each fold: use fewer folds");
   std::vector<int64_t> chosen;
   for (size_t place = 0; place < samples.size(); ++place)

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "framework/components/kinds/dataset.h"
 #include "framework/config/plan/run_plan.h"
-#include "framework/plugins/components/dataset.h"
 
 namespace tenon::data {
 
@@ -29,7 +29,7 @@ std::vector<int64_t> assign_folds(int64_t count, const std::vector<int64_t>& ord
 // Returns the samples of `named` that plan.data.folds gives to its part, in ascending order: of the samples of its
 // subset. Reads each sample once if there is a field of labels or groups. Throws Error(configuration) for a field that
 // the dataset does not have as one integer, and if a fold has no sample. REQUIRES: named.part is not `all`.
-std::vector<int64_t> choose_fold(const plugins::Dataset& dataset, const config::RunPlan& plan,
+std::vector<int64_t> choose_fold(const components::Dataset& dataset, const config::RunPlan& plan,
                                  const config::NamedDataset& named);
 
 }  // namespace tenon::data

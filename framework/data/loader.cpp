@@ -14,10 +14,10 @@
 #include "framework/data/batch_ring.h"
 #include "framework/data/read_ahead.h"
 #include "framework/data/worker_threads.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
-#include "framework/support/philox.h"
-#include "framework/support/timeline.h"
+#include "framework/support/compute/philox.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/timeline.h"
 
 namespace tenon::data {
 namespace {

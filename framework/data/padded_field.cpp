@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "framework/support/check.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::data {
 namespace {
@@ -45,7 +45,7 @@ void PaddedField::pad(int64_t size) {
   for (int64_t i = 0; i < size; ++i)
     block_.is_padded = block_.is_padded || !std::ranges::equal(sample(i).shape(), largest);
 
-  const std::optional<size_t> part_bytes = plugins::count_sample_bytes(largest, field_.element_bytes);
+  const std::optional<size_t> part_bytes = components::count_sample_bytes(largest, field_.element_bytes);
   size_t bytes = 0;
   try {
     if (!part_bytes || __builtin_mul_overflow(*part_bytes, static_cast<size_t>(size), &bytes)) throw std::bad_alloc();

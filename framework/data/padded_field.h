@@ -8,7 +8,7 @@
 
 #include "framework/data/batch.h"
 #include "framework/data/sample_source.h"
-#include "framework/support/aligned_buffer.h"
+#include "framework/support/compute/aligned_buffer.h"
 
 namespace tenon::data {
 

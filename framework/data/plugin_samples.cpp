@@ -6,7 +6,7 @@ namespace {
 
 class PluginWorker final : public SampleSource::Worker {
  public:
-  PluginWorker(const plugins::Dataset& dataset, const ClassNumbers& classes, uint64_t worker_id, uint64_t seed)
+  PluginWorker(const components::Dataset& dataset, const ClassNumbers& classes, uint64_t worker_id, uint64_t seed)
       : dataset_(dataset), classes_(classes), worker_(dataset.open_worker(worker_id, seed)) {}
   ~PluginWorker() override { dataset_.close_worker(worker_); }
 
@@ -17,7 +17,7 @@ class PluginWorker final : public SampleSource::Worker {
   }
 
  private:
-  const plugins::Dataset& dataset_;
+  const components::Dataset& dataset_;
   const ClassNumbers& classes_;
   void* worker_;
 };

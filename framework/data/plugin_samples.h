@@ -3,16 +3,16 @@
 
 #include <utility>
 
+#include "framework/components/kinds/dataset.h"
 #include "framework/data/class_numbers.h"
 #include "framework/data/sample_source.h"
-#include "framework/plugins/components/dataset.h"
 
 namespace tenon::data {
 
 class PluginSamples final : public SampleSource {
  public:
   // `dataset` must outlive this object. `classes` translates the numbers of its classes.
-  explicit PluginSamples(const plugins::Dataset& dataset, ClassNumbers classes = {})
+  explicit PluginSamples(const components::Dataset& dataset, ClassNumbers classes = {})
       : dataset_(dataset), classes_(std::move(classes)) {}
 
   int64_t size() const override { return dataset_.size(); }
@@ -22,7 +22,7 @@ class PluginSamples final : public SampleSource {
   std::unique_ptr<Worker> open_worker(uint64_t worker_id, uint64_t seed) override;
 
  private:
-  const plugins::Dataset& dataset_;
+  const components::Dataset& dataset_;
   ClassNumbers classes_;
 };
 

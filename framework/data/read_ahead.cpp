@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::data {
 

@@ -6,13 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "framework/plugins/components/sample_slot.h"
+#include "framework/components/kinds/sample_slot.h"
 
 namespace tenon::data {
 
-using Field = plugins::SampleField;
-using plugins::SampleSlot;
-using plugins::VaryingSample;
+using Field = components::SampleField;
+using components::SampleSlot;
+using components::VaryingSample;
 
 // The index, epoch and seed of a sample: see tenon_sample.
 struct SampleRequest {

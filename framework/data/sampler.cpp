@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "framework/support/check.h"
-#include "framework/support/philox.h"
+#include "framework/support/compute/philox.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::data {
 namespace {

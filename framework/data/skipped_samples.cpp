@@ -1,6 +1,6 @@
 #include "framework/data/skipped_samples.h"
 
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::data {
 

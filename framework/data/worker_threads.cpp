@@ -6,8 +6,8 @@
 #include <string>
 #include <system_error>
 
-#include "framework/support/error.h"
-#include "framework/support/signals_blocked.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/process/signals_blocked.h"
 
 namespace tenon::data {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <ATen/ops/empty_like.h>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::optimization {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "framework/optimization/snapshot.h"
 #include "framework/optimization/update_rule.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::optimization {
 namespace {

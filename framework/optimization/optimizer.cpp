@@ -6,8 +6,8 @@
 #include <ATen/core/grad_mode.h>
 
 #include "framework/optimization/check_tensors.h"
-#include "framework/support/check.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::optimization {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/core/grad_mode.h>
 
 #include "framework/optimization/optimizer.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::optimization {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "framework/formats/nearest_name.h"
 #include "framework/optimization/layer_depths.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::optimization {
 namespace {

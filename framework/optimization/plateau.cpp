@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::optimization {
 

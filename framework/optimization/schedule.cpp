@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::optimization {
 

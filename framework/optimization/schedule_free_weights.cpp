@@ -3,7 +3,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 
-#include "framework/support/tensor_lists.h"
+#include "framework/support/compute/tensor_lists.h"
 
 namespace tenon::optimization {
 

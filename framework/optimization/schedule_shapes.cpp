@@ -5,7 +5,7 @@
 #include <numbers>
 #include <vector>
 
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::optimization {
 namespace {

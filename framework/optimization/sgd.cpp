@@ -2,7 +2,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "framework/optimization/update_rule.h"
-#include "framework/support/tensor_lists.h"
+#include "framework/support/compute/tensor_lists.h"
 
 namespace tenon::optimization {
 namespace {

@@ -4,7 +4,7 @@
 #include <ATen/ops/_foreach_mul.h>
 #include <ATen/ops/_foreach_sub.h>
 
-#include "framework/support/tensor_lists.h"
+#include "framework/support/compute/tensor_lists.h"
 
 namespace tenon::optimization {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "framework/support/tensor_lists.h"
+#include "framework/support/compute/tensor_lists.h"
 
 namespace tenon::optimization {
 

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "framework/artifacts/drawing/encode_png.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
+#include "framework/components/calls/ports.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::packing {
 
@@ -71,7 +71,7 @@ FieldFile choose_file(const data::Field& field) {
                                               "shard; rename the field in its dataset");
   if (!numpy_name(field.dtype))
     throw Error(ErrorKind::configuration, "the field \"" + field.name + "\" cannot be packed: NumPy has no " +
-                                              plugins::dtype_name(field.dtype) +
+                                              components::dtype_name(field.dtype) +
                                               "; expected bool, uint8, int8 to int64 or float16 to float64");
   if (field.shape.size() > kMostNpyDimensions)
     throw Error(ErrorKind::configuration, "the field \"" + field.name + "\" cannot be packed: it has " +

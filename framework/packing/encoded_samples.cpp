@@ -6,8 +6,8 @@
 #include <deque>
 #include <utility>
 
-#include "framework/support/aligned_buffer.h"
-#include "framework/support/error.h"
+#include "framework/support/compute/aligned_buffer.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::packing {
 

@@ -11,8 +11,8 @@
 #include "framework/data/loader.h"
 #include "framework/packing/encoded_samples.h"
 #include "framework/packing/tar_writer.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::packing {
 
@@ -54,7 +54,7 @@ class ShardWriter {
       : folder_(folder), options_(options), on_shard_(on_shard) {
     name_ = options.name;
     std::replace(name_.begin(), name_.end(), '/', '-');
-    if (!options.class_names.empty()) class_names_ = artifacts::print_class_names(options.class_names);
+    if (!options.class_names.empty()) class_names_ = artifacts::format_class_names(options.class_names);
     digits_ = std::max<size_t>(6, std::to_string(options.order.size()).size());
   }
 

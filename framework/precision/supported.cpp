@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::precision {
 

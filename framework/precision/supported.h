@@ -4,7 +4,7 @@
 #include <string>
 
 #include "framework/config/plan/run_plan.h"
-#include "framework/support/compute_device.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::precision {
 

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::profiling {
 

@@ -10,9 +10,9 @@
 #include <mutex>
 #include <utility>
 
-#include "framework/plugins/tensors/operator_inputs.h"
+#include "framework/components/tensors/operator_inputs.h"
 #include "framework/profiling/operator_macs.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::profiling {
 
@@ -46,9 +46,9 @@ struct Call : at::ObserverContext {
 
 class OperatorLog::Observer {
  public:
-  explicit Observer(const std::vector<plugins::NamedTensor>& model) {
-    for (const plugins::NamedTensor& named : model)
-      modules_.emplace(plugins::memory_of(named.tensor), plugins::module_of(named.name));
+  explicit Observer(const std::vector<components::NamedTensor>& model) {
+    for (const components::NamedTensor& named : model)
+      modules_.emplace(components::memory_of(named.tensor), components::module_of(named.name));
     modules_.erase(nullptr);
   }
 
@@ -85,8 +85,8 @@ class OperatorLog::Observer {
   std::string find_module(c10::ArrayRef<const c10::IValue> inputs) const {
     const std::string* module = nullptr;
     for (const c10::IValue& input : inputs)
-      plugins::visit_tensors(input, [&](const at::Tensor& tensor) {
-        const auto found = modules_.find(plugins::memory_of(tensor));
+      components::visit_tensors(input, [&](const at::Tensor& tensor) {
+        const auto found = modules_.find(components::memory_of(tensor));
         if (!module && found != modules_.end()) module = &found->second;
       });
     return module ? *module : "";
@@ -100,7 +100,7 @@ class OperatorLog::Observer {
 
 OperatorLog::Observer* OperatorLog::current_ = nullptr;
 
-OperatorLog::OperatorLog(const std::vector<plugins::NamedTensor>& model)
+OperatorLog::OperatorLog(const std::vector<components::NamedTensor>& model)
     : observer_(std::make_unique<Observer>(model)) {
   TENON_CHECK(current_ == nullptr, "two logs at once");
   current_ = observer_.get();

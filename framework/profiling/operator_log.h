@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::profiling {
 
@@ -23,7 +23,7 @@ struct LoggedOperator {
 class OperatorLog {
  public:
   // `model` has the tensors that identify modules. Tensors are compared by their memory.
-  explicit OperatorLog(const std::vector<plugins::NamedTensor>& model);
+  explicit OperatorLog(const std::vector<components::NamedTensor>& model);
   ~OperatorLog();
   OperatorLog(const OperatorLog&) = delete;
   OperatorLog& operator=(const OperatorLog&) = delete;

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <set>
 
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::profiling {
 

@@ -30,13 +30,13 @@ ModuleProfile& find_module(std::vector<ModuleProfile>& modules, const std::strin
 }
 
 // Tied tensors are counted once, under their first name.
-std::vector<ModuleProfile> list_modules(const std::vector<plugins::NamedTensor>& tensors) {
+std::vector<ModuleProfile> list_modules(const std::vector<components::NamedTensor>& tensors) {
   std::vector<ModuleProfile> modules;
   for (auto named = tensors.begin(); named != tensors.end(); ++named) {
     const bool is_tied =
         std::any_of(tensors.begin(), named, [&](const auto& other) { return other.tensor.is_same(named->tensor); });
     if (is_tied) continue;
-    const std::string name = plugins::module_of(named->name);
+    const std::string name = components::module_of(named->name);
     auto module = std::ranges::find(modules, name, &ModuleProfile::name);
     if (module == modules.end()) module = modules.insert(modules.end(), {name});
     module->bytes += static_cast<int64_t>(named->tensor.nbytes());
@@ -99,8 +99,8 @@ class Profiler {
 
   pipeline::BatchTensors make_batch_tensors(bool trains) { return training_.train->to_batch_tensors(batch_, trains); }
 
-  plugins::StepContext context(bool trains) const {
-    plugins::StepContext context{trains, steps_, 1, 0, 1, training_.plan->run.seed};
+  components::StepContext context(bool trains) const {
+    components::StepContext context{trains, steps_, 1, 0, 1, training_.plan->run.seed};
     context.checkpoints_activations = trains && training_.plan->train.activation_checkpointing;
     return context;
   }

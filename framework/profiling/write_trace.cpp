@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::profiling {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "framework/support/timeline.h"
+#include "framework/support/diagnostics/timeline.h"
 
 namespace tenon::profiling {
 

@@ -5,10 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "framework/components/loading/check_plugin.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/loading/check_plugin.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/validation/session/child_process.h"
 #include "framework/validation/session/open_plugin.h"
 
@@ -77,7 +77,7 @@ CheckResult run_in_child_process(const Check& check, const std::string& componen
 
 // ---- The components of the file ------------------------------------------------------------------------------------
 
-std::string describe_needed(const plugins::Component& component) {
+std::string describe_needed(const components::Component& component) {
   std::string needed;
   for (const config::ParamSchema& param : component.schema.params)
     if (!param.default_value) needed += (needed.empty() ? "" : ", ") + param.name + " = ...";
@@ -90,7 +90,7 @@ std::string list_components(const ValidationRequest& request) {
     Session session = make_session(request);
     open_plugin(session, "");
     for (uint64_t i = 0; i < session.plugin->component_count; ++i) {
-      const plugins::Component component = plugins::check_component(*session.info, session.plugin->components[i]);
+      const components::Component component = components::check_component(*session.info, session.plugin->components[i]);
       std::string not_created;
       try {
         plan_of(component, request.params);
@@ -205,7 +205,7 @@ class Validation {
 std::vector<CheckResult> validate(const ValidationRequest& request,
                                   const std::function<void(const CheckResult&)>& report) {
   require_known_check(request.check);
-  plugins::install_libtorch();
+  components::install_libtorch();
   Validation validation(request, report);
   validation.check_all_of({kPlugin, kPlugin, "", ""});
   const std::vector<Found> found = find_components(request);

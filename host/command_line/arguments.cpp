@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "framework/formats/nearest_name.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "host/command_line/command.h"
 
 namespace tenon::host {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "framework/formats/nearest_name.h"
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/text/terminal.h"
 #include "host/command_line/arguments.h"
 
 namespace tenon::host {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "framework/formats/nearest_name.h"
-#include "framework/support/files.h"
-#include "framework/support/quote_for_shell.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/suggest_words.h"
 
 namespace tenon::host {

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/loading/check_plugin.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/distributed/launch/world.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/loading/check_plugin.h"
-#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
 #include "host/command_line/colour_option.h"
 #include "host/command_line/print_help.h"
 #include "host/command_line/registry.h"
@@ -66,9 +66,9 @@ void require_second_word(const Words& words) {
 }
 
 int print_versions() {
-  reporting::write_output("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION, plugins::torch_build().c_str(),
-                          plugins::describe_abi(TENON_ABI_OLDEST).c_str(),
-                          plugins::describe_abi(TENON_ABI_CURRENT).c_str());
+  reporting::write_output("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION,
+                          components::torch_build().c_str(), components::describe_abi(TENON_ABI_OLDEST).c_str(),
+                          components::describe_abi(TENON_ABI_CURRENT).c_str());
   return 0;
 }
 

@@ -8,9 +8,9 @@
 
 #include "framework/config/file/suggest_key.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/support/files.h"
-#include "framework/support/nearest_path.h"
-#include "framework/support/quote_for_shell.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/nearest_path.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/registry.h"
 
 namespace tenon::host {

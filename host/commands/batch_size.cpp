@@ -11,8 +11,8 @@
 #include "framework/profiling/profile_model.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/print_bytes.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/training/open_run.h"
 #include "host/training/profiled_run.h"
@@ -82,19 +82,19 @@ int64_t find_saturation(const BatchSizeSearch& search) {
   return found->batch_size;
 }
 
-std::string print_size(int64_t bytes) { return support::print_bytes(static_cast<uint64_t>(bytes)); }
+std::string format_size(int64_t bytes) { return support::format_bytes(static_cast<uint64_t>(bytes)); }
 
 void print_batch_sizes(const BatchSizeSearch& search, int64_t limit, const OpenedRun& opened) {
   using Align = reporting::TextTable::Align;
   reporting::write_output("%s on %s in %s, with %s of memory\n", opened.plan.model.use.c_str(),
                           describe_device(opened.device.device).c_str(), to_string(opened.plan.train.precision).c_str(),
-                          print_size(limit).c_str());
+                          format_size(limit).c_str());
   reporting::TextTable table({Align::right, Align::right, Align::right, Align::right, Align::right, Align::left});
   table.add({"batch size", "peak memory", "step", "per sample", "samples/s", ""});
   for (const BatchSizeTrial& trial : search.trials)
-    table.add({std::to_string(trial.batch_size), print_size(trial.peak_bytes), print_time(trial.step_seconds),
-               print_time(trial.step_seconds / static_cast<double>(trial.batch_size)),
-               print_scaled(throughput_of(trial)), trial.batch_size > search.largest ? "does not fit" : ""});
+    table.add({std::to_string(trial.batch_size), format_size(trial.peak_bytes), format_time(trial.step_seconds),
+               format_time(trial.step_seconds / static_cast<double>(trial.batch_size)),
+               format_scaled(throughput_of(trial)), trial.batch_size > search.largest ? "does not fit" : ""});
   reporting::write_output("%s\n", table.print("  ").c_str());
   if (search.has_all_samples)
     reporting::write_output("a batch of %lld has all samples of an epoch, and fits\n",
@@ -129,8 +129,8 @@ void print_batch_sizes_json(const BatchSizeSearch& search, int64_t limit, const 
 
 [[noreturn]] void refuse_memory(const BatchSizeSearch& search, int64_t limit) {
   const std::string need =
-      search.trials.empty() ? "" : ": a training step of one sample takes " + print_size(search.trials[0].peak_bytes);
-  throw support::Error(support::ErrorKind::out_of_memory, "no batch size fits into " + print_size(limit) + need +
+      search.trials.empty() ? "" : ": a training step of one sample takes " + format_size(search.trials[0].peak_bytes);
+  throw support::Error(support::ErrorKind::out_of_memory, "no batch size fits into " + format_size(limit) + need +
                                                               "; expected more memory (--memory), a smaller model, or "
                                                               "train.activation_checkpointing = true");
 }

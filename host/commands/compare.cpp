@@ -19,10 +19,10 @@
 #include "framework/reporting/comparison/comparison_table.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/terminal/show_path.h"
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/terminal.h"
 #include "host/command_line/command.h"
 #include "host/compare/variants.h"
 #include "host/process/child_run.h"
@@ -92,7 +92,7 @@ class Comparison {
       planned_.push_back(plan_variant(options, variant));
     output_ = !options.output.empty() ? support::make_absolute(options.output)
                                       : planned_.front().output_dir / "compare" /
-                                            artifacts::print_time_for_names(std::chrono::system_clock::now());
+                                            artifacts::format_time_for_names(std::chrono::system_clock::now());
     for (const PlannedVariant& planned : planned_) compared_.push_back({planned.variant, planned.monitor, {}});
   }
 
@@ -122,10 +122,10 @@ class Comparison {
   int report() const {
     write_files();
     if (options_.as_json) {
-      reporting::write_output_text(print_json(compared_));
+      reporting::write_output_text(format_json(compared_));
     } else {
       const std::string table =
-          reporting::print_table(compared_, support::find_terminal_width(stdout), support::has_colours(stdout));
+          reporting::format_table(compared_, support::find_terminal_width(stdout), support::has_colours(stdout));
       reporting::write_safe_output_text("\n" + table + "\n");
       reporting::write_wrapped_output_text("runs and table in " + support::show_path(output_) + "\n");
     }
@@ -141,8 +141,8 @@ class Comparison {
     const auto write = [&](const char* name, const std::string& text) {
       artifacts::write_file_durably(output_ / name, text, support::ErrorKind::system);
     };
-    write("comparison.md", reporting::print_markdown(compared_));
-    write("comparison.json", print_json(compared_));
+    write("comparison.md", reporting::format_markdown(compared_));
+    write("comparison.json", format_json(compared_));
     std::vector<reporting::ReadRun> runs;
     std::vector<std::string> names;
     for (const reporting::ComparedVariant& compared : compared_)

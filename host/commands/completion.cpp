@@ -1,14 +1,14 @@
 // `host completion SHELL`: prints the script that a shell sources to complete commands, options and values.
 #include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
-#include "host/command_line/print_completions.h"
+#include "host/command_line/format_completions.h"
 
 namespace tenon::host {
 
 namespace {
 
 int print_completion(const Arguments& arguments) {
-  reporting::write_output_text(print_completions(arguments.positional().front()));
+  reporting::write_output_text(format_completions(arguments.positional().front()));
   return 0;
 }
 

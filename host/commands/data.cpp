@@ -9,13 +9,13 @@
 
 #include "framework/artifacts/drawing/contact_sheet.h"
 #include "framework/artifacts/files/durable_file.h"
+#include "framework/components/calls/ports.h"
+#include "framework/components/kinds/prepare_dataset.h"
 #include "framework/data/feed.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/plugins/components/prepare_dataset.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/collected_warnings.h"
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/data/print_data_report.h"
 #include "host/data/time_loader.h"
@@ -29,21 +29,22 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json describe_fields(const plugins::Dataset& dataset) {
+Json describe_fields(const components::Dataset& dataset) {
   Json fields = Json::array();
-  for (const plugins::SampleField& field : dataset.fields())
+  for (const components::SampleField& field : dataset.fields())
     fields.push_back({{"name", field.name},
-                      {"dtype", plugins::dtype_name(field.dtype)},
+                      {"dtype", components::dtype_name(field.dtype)},
                       {"shape", field.shape},
                       {"bytes", field.is_varying() ? Json() : Json(field.sample_bytes)}});
   return fields;
 }
 
 // Returns views of sample i of a batch.
-std::vector<artifacts::TensorView> view_sample(const plugins::Dataset& dataset, const data::Batch& batch, int64_t i) {
+std::vector<artifacts::TensorView> view_sample(const components::Dataset& dataset, const data::Batch& batch,
+                                               int64_t i) {
   std::vector<artifacts::TensorView> views;
   for (size_t k = 0; k < batch.fields.size(); ++k) {
-    const plugins::SampleField& field = dataset.fields()[k];
+    const components::SampleField& field = dataset.fields()[k];
     const std::vector<int64_t> shape(batch.fields[k].shape.begin() + 1, batch.fields[k].shape.end());
     uint64_t bytes = field.element_bytes;
     for (const int64_t extent : shape) bytes *= static_cast<uint64_t>(extent);
@@ -60,7 +61,8 @@ class Sheet {
   bool is_full() const { return samples_.size() >= limit_; }
 
   // `order`: the sample order of the epoch; `first`: the position of the batch in it.
-  void add(const plugins::Dataset& dataset, const data::Batch& batch, const std::vector<int64_t>& order, size_t first) {
+  void add(const components::Dataset& dataset, const data::Batch& batch, const std::vector<int64_t>& order,
+           size_t first) {
     size_t place = first;
     auto skipped = batch.skipped.begin();
     for (int64_t i = 0; i < batch.size && !is_full(); ++i, ++place) {
@@ -89,20 +91,20 @@ class Sheet {
   std::vector<std::vector<std::byte>> copies_;
 };
 
-void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
+void print_text(const components::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
                 const Json& fields, const Json& timing) {
   reporting::write_output(
       "%s: %s (%s %s), %s, %s of %lld\n", dataset.name().c_str(), dataset.component().schema.id.c_str(),
       dataset.component().plugin->id.c_str(), dataset.component().plugin->version.c_str(),
-      support::print_count(feed.sampler().size(), "sample").c_str(),
-      support::print_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
+      support::format_count(feed.sampler().size(), "sample").c_str(),
+      support::format_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
   for (size_t i = 0; i < fields.size(); ++i) {
     const Json& field = fields[i];
     const std::string bytes =
-        field["bytes"].is_null() ? "" : support::print_count(field["bytes"].get<int64_t>(), "byte");
+        field["bytes"].is_null() ? "" : support::format_count(field["bytes"].get<int64_t>(), "byte");
     reporting::write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
                             field["dtype"].get<std::string>().c_str(),
-                            to_string(plugins::sample_pattern(dataset.fields()[i])).c_str(), bytes.c_str());
+                            to_string(components::sample_pattern(dataset.fields()[i])).c_str(), bytes.c_str());
   }
   for (const auto& [field, names] : feed.class_names())
     reporting::write_output("  %s: %s\n", field.c_str(), config::describe_classes(names).c_str());
@@ -112,8 +114,8 @@ void print_text(const plugins::Dataset& dataset, const data::Feed& feed, const c
   std::snprintf(text, sizeof text,
                 "loader only, %s, %s prefetched, %.1f s; the first batch took %.2f s before that\n"
                 "  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n  %.3g ms to read and %.3g ms to pad per sample",
-                support::print_count(data.workers, "worker").c_str(),
-                support::print_count(data.prefetch, "batch", "batches").c_str(), number("seconds"),
+                support::format_count(data.workers, "worker").c_str(),
+                support::format_count(data.prefetch, "batch", "batches").c_str(), number("seconds"),
                 number("first_batch_s"), number("samples_per_s"), number("bytes_per_s") / 1e6,
                 1e3 * number("seconds") / std::max(number("batches"), 1.0), number("read_ms_per_sample"),
                 number("complete_ms_per_sample"));
@@ -135,7 +137,7 @@ void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
     sheet.add(feed.dataset(), *batch, order, first);
     first += static_cast<size_t>(batch->size) + batch->skipped.size();
   }
-  const std::string title = feed.dataset().name() + ": " + support::print_count(sheet.size(), "sample") + " of " +
+  const std::string title = feed.dataset().name() + ": " + support::format_count(sheet.size(), "sample") + " of " +
                             feed.dataset().component().schema.id;
   artifacts::write_file_durably(page, sheet.make(title, feed.class_names()), support::ErrorKind::configuration);
 }
@@ -207,7 +209,7 @@ int show_data(const Arguments& arguments) {
     add_warnings(run.plan.data.train.name, findings);
     use_training_data(named, *train);
   }
-  plugins::prepare_dataset(run.catalogue.find(config::ComponentKind::dataset, named.use), named);
+  components::prepare_dataset(run.catalogue.find(config::ComponentKind::dataset, named.use), named);
   data::Feed feed(run.catalogue, run.plan, named, {}, train ? &train->numbering : nullptr);
   if (!page.empty()) write_sheet(feed, samples, page);
   LoaderTiming timing;

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/calls/host_table.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/overrides.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/tensors/tensor_functions.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "host/command_line/command.h"
 #include "host/describe/component_description.h"
 #include "host/describe/find_plugins.h"
@@ -21,15 +21,15 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using plugins::Catalogue;
-using plugins::PluginsFound;
+using components::Catalogue;
+using components::PluginsFound;
 
 // Returns the components with that id, by kind. They point into `found`. Throws Error(configuration) if there is none.
 std::vector<ComponentDescription> find_components(const PluginsFound& found, const std::string& id,
                                                   const std::vector<fs::path>& directories) {
   std::vector<ComponentDescription> descriptions;
   std::vector<std::string> known;
-  for (const plugins::PluginInfo& plugin : found.plugins)
+  for (const components::PluginInfo& plugin : found.plugins)
     for (const config::ComponentSchema& component : plugin.components) {
       known.push_back(component.id);
       if (component.id == id) descriptions.push_back({&plugin, &component, std::nullopt});
@@ -45,7 +45,7 @@ std::vector<ComponentDescription> find_components(const PluginsFound& found, con
     }
     throw support::Error(support::ErrorKind::configuration,
                          "command line: " + hidden + "there is no component \"" + id + "\"" +
-                             formats::suggest_name(id, known) + " (" + plugins::describe_search(directories) +
+                             formats::suggest_name(id, known) + " (" + components::describe_search(directories) +
                              "); host plugins lists all components and refused files");
   }
   std::stable_sort(descriptions.begin(), descriptions.end(),
@@ -58,7 +58,7 @@ void query_all(std::vector<ComponentDescription>& descriptions, std::optional<Ca
   if (!loaded) {
     std::vector<fs::path> files;
     for (const ComponentDescription& description : descriptions) files.push_back(description.plugin->file);
-    loaded = Catalogue::open(files, plugins::host_table(), plugins::torch_build());
+    loaded = Catalogue::open(files, components::host_table(), components::torch_build());
     restore_standard_streams();
   }
   for (ComponentDescription& description : descriptions)
@@ -97,12 +97,12 @@ int describe(const Arguments& arguments) {
   }
   if (arguments.has("ports")) query_all(descriptions, surveyed.loaded);
   if (arguments.wants_json()) {
-    reporting::write_output_text(print_json(descriptions));
+    reporting::write_output_text(format_json(descriptions));
     return 0;
   }
   for (const ComponentDescription& description : descriptions) {
     if (&description != &descriptions.front()) reporting::write_output_text("\n");
-    reporting::write_output_text(arguments.has("markdown") ? print_markdown(description) : print_text(description));
+    reporting::write_output_text(arguments.has("markdown") ? format_markdown(description) : format_text(description));
   }
   return 0;
 }

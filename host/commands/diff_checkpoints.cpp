@@ -16,7 +16,7 @@
 #include "framework/artifacts/checkpoint/compare_tensors.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/ports.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/digests/xxh128.h"
@@ -158,7 +158,7 @@ std::vector<ComparedFile> compare_all(const InspectedFiles& a, const InspectedFi
 }
 
 std::string describe_type(const TensorView& tensor) {
-  return std::string(plugins::dtype_name(tensor.dtype)) + " " + print_shape(tensor);
+  return std::string(components::dtype_name(tensor.dtype)) + " " + format_shape(tensor);
 }
 
 std::string print(double number) {
@@ -199,15 +199,15 @@ void print_text(const ComparedFile& file) {
 
 Json to_json(const TensorView* tensor) {
   if (!tensor) return {};
-  return {{"dtype", plugins::dtype_name(tensor->dtype)}, {"shape", tensor->shape}};
+  return {{"dtype", components::dtype_name(tensor->dtype)}, {"shape", tensor->shape}};
 }
 
 Json to_json(const std::optional<TensorDifference>& difference) {
   if (!difference) return {};
   return {{"elements", difference->elements},
           {"differing", difference->differing},
-          {"max_absolute", Json::parse(artifacts::print_json_number(difference->max_absolute))},
-          {"max_relative", Json::parse(artifacts::print_json_number(difference->max_relative))},
+          {"max_absolute", Json::parse(artifacts::format_json_number(difference->max_absolute))},
+          {"max_relative", Json::parse(artifacts::format_json_number(difference->max_relative))},
           {"max_ulps", difference->max_ulps ? Json(*difference->max_ulps) : Json()}};
 }
 

@@ -9,7 +9,7 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/pipeline/evaluation/evaluate.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/print_count.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
 #include "host/training/open_evaluation.h"
@@ -28,7 +28,7 @@ struct EvaluatedSet {
 // Uses the number format of history.jsonl, so that equal values are equal texts.
 Json to_json(const pipeline::NamedMetrics& metrics) {
   Json json = Json::object();
-  for (const auto& [name, value] : metrics) json[name] = Json::parse(artifacts::print_json_number(value));
+  for (const auto& [name, value] : metrics) json[name] = Json::parse(artifacts::format_json_number(value));
   return json;
 }
 
@@ -59,13 +59,13 @@ void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
     const data::Feed& feed = set.data->feed;
     reporting::write_output(
         "%s: %s, %s, %s of %lld\n", set.data->name().c_str(), feed.dataset().component().schema.id.c_str(),
-        support::print_count(feed.sampler().size(), "sample").c_str(),
-        support::print_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
+        support::format_count(feed.sampler().size(), "sample").c_str(),
+        support::format_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
     size_t width = 0;
     for (const auto& [name, value] : set.metrics) width = std::max(width, name.size());
     for (const auto& [name, value] : set.metrics)
       reporting::write_output("  %-*s  %s\n", static_cast<int>(width), name.c_str(),
-                              artifacts::print_number(value).c_str());
+                              artifacts::format_number(value).c_str());
   }
 }
 

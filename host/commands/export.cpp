@@ -11,6 +11,7 @@
 #include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/components/kinds/prepare_dataset.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/evaluation/predict.h"
@@ -18,13 +19,11 @@
 #include "framework/pipeline/tools/save_archive.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/pipeline/tools/trace_model.h"
-#include "framework/plugins/components/prepare_dataset.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/print_bytes.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/training/open_evaluation.h"
 #include "host/training/open_run.h"
@@ -48,17 +47,17 @@ at::ScalarType choose_dtype(const std::string& dtype, const config::RunPlan& pla
 
 // The dataset that describes the model's inputs, and what is missing without it.
 struct DescribingData {
-  std::unique_ptr<plugins::Dataset> dataset;
+  std::unique_ptr<components::Dataset> dataset;
   std::string reason;  // why there is none
 };
 
 // The data need not exist on the machine that exports weights.
 DescribingData open_describing_data(const OpenedRun& opened, const config::DataSection& data) {
   const config::NamedDataset& plan = data.validation.empty() ? data.train : data.validation.front();
-  const plugins::Component& component = opened.catalogue.find(config::ComponentKind::dataset, plan.use);
+  const components::Component& component = opened.catalogue.find(config::ComponentKind::dataset, plan.use);
   try {
-    plugins::prepare_dataset(component, plan);
-    return {std::make_unique<plugins::Dataset>(component, plan), ""};
+    components::prepare_dataset(component, plan);
+    return {std::make_unique<components::Dataset>(component, plan), ""};
   } catch (const support::Error& error) {
     return {nullptr, error.what()};
   }
@@ -88,18 +87,18 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
   pipeline::use_sizes_of_weights(plan, opened.catalogue, artifacts::read_model_sizes(weights.file));
   const DescribingData data = open_describing_data(opened, plan.data);
   if (data.dataset) pipeline::use_sizes_of_data(plan, opened.catalogue, *data.dataset);
-  const plugins::Model model = pipeline::build_initial_model(plan, opened.catalogue);
+  const components::Model model = pipeline::build_initial_model(plan, opened.catalogue);
   if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
     plan.data.class_names = names;
   std::map<std::string, std::string> more = {
-      {pipeline::kExportMetadata, pipeline::print_export_metadata(plan, model, data.dataset.get(), {})},
+      {pipeline::kExportMetadata, pipeline::format_export_metadata(plan, model, data.dataset.get(), {})},
       {artifacts::kModelSizes,
-       artifacts::print_model_sizes(pipeline::list_model_sizes(plan.model, model.component()))}};
+       artifacts::format_model_sizes(pipeline::list_model_sizes(plan.model, model.component()))}};
   if (const artifacts::FittedData fitted = artifacts::read_fitted_data(weights.file); !fitted.empty())
-    more.emplace(artifacts::kFittedData, artifacts::print_fitted_data(fitted));
+    more.emplace(artifacts::kFittedData, artifacts::format_fitted_data(fitted));
   size_t count = 0;
   if (is_archive) {
-    std::vector<plugins::NamedTensor> tensors = model.tensors();
+    std::vector<components::NamedTensor> tensors = model.tensors();
     tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
     count = pipeline::save_archive(archive, output, tensors, more);
   } else {
@@ -107,7 +106,7 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
                                    plan.data.class_names, more);
   }
   reporting::write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), output.c_str(), count,
-                          support::print_bytes(support::read_file_size(output, kKind)).c_str());
+                          support::format_bytes(support::read_file_size(output, kKind)).c_str());
   if (!data.dataset)
     reporting::write_output(
         "the metadata lack the data's shapes and preprocessing, because the data cannot be opened: %s\n",
@@ -147,17 +146,17 @@ int export_torchscript(const Arguments& arguments, const std::filesystem::path& 
   constexpr size_t kBatches = 2;
   Evaluation evaluation(file, {arguments.text("checkpoint"), arguments.text("data")}, Evaluation::Of::outputs);
   const FirstBatches batches = read_batches(evaluation, kBatches);
-  const plugins::Dataset& data = evaluation.parts().validation.front()->feed.dataset();
+  const components::Dataset& data = evaluation.parts().validation.front()->feed.dataset();
   const std::string description =
-      pipeline::print_export_metadata(evaluation.plan(), evaluation.parts().model, &data, batches.outputs);
+      pipeline::format_export_metadata(evaluation.plan(), evaluation.parts().model, &data, batches.outputs);
   std::map<std::string, std::string> files = {{pipeline::kExportMetadata, description}};
   if (const artifacts::FittedData fitted = artifacts::read_fitted_data(evaluation.weights().file); !fitted.empty())
-    files.emplace(artifacts::kFittedData, artifacts::print_fitted_data(fitted));
+    files.emplace(artifacts::kFittedData, artifacts::format_fitted_data(fitted));
   const std::string traced = pipeline::trace_model(evaluation.parts().model, batches.inputs, files);
   artifacts::write_file_durably(output, traced, kKind);
   reporting::write_output("weights %s\n%s: TorchScript, traced on %s of %s; outputs verified against the model\n",
                           evaluation.describe_weights().c_str(), output.c_str(),
-                          support::print_count(batches.inputs.front().front().size(0), "sample").c_str(),
+                          support::format_count(batches.inputs.front().front().size(0), "sample").c_str(),
                           data.name().c_str());
   return 0;
 }

@@ -4,11 +4,11 @@
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
-#include "framework/support/nearest_path.h"
-#include "framework/support/quote_for_shell.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/nearest_path.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/init/image_folders.h"
 #include "host/init/image_run_file.h"
@@ -56,7 +56,8 @@ int init_images(const Arguments& arguments) {
   std::string command = program_name() + " --config " + support::quote_for_shell(output.string());
   for (const fs::path& directory : arguments.plugin_directories())
     command += " --plugin-dir " + support::quote_for_shell(directory.string());
-  artifacts::write_file_durably(output, print_image_run_file(data, output, command), support::ErrorKind::configuration);
+  artifacts::write_file_durably(output, format_image_run_file(data, output, command),
+                                support::ErrorKind::configuration);
   if (!data.unreadable.empty())
     support::log_warning(data.unreadable + "; list all of them with " + program_name() + " data --config " +
                          support::quote_for_shell(output.string()) + " --all");

@@ -14,7 +14,7 @@
 #include "framework/pipeline/checks/check_run.h"
 #include "framework/pipeline/tools/learning_rate_search.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/log.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
 #include "host/training/open_run.h"

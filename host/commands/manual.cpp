@@ -2,8 +2,8 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
 #include "host/command_line/command_options.h"
-#include "host/command_line/print_command_page.h"
-#include "host/command_line/print_manual.h"
+#include "host/command_line/format_command_page.h"
+#include "host/command_line/format_manual.h"
 
 namespace tenon::host {
 
@@ -16,7 +16,7 @@ po::options_description make_manual_options() {
 }
 
 int print_manual_page(const Arguments& arguments) {
-  reporting::write_output_text(arguments.has("markdown") ? print_command_page() : print_manual(TENON_VERSION));
+  reporting::write_output_text(arguments.has("markdown") ? format_command_page() : format_manual(TENON_VERSION));
   return 0;
 }
 

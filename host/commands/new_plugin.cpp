@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/plugin_files.h"
-#include "framework/plugins/loading/survey_notes.h"
-#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/plugin_files.h"
+#include "framework/components/loading/survey_notes.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/quote_for_shell.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/new_plugin/plugin_project.h"
 
@@ -41,10 +41,10 @@ po::options_description make_new_plugin_options() {
 
 // A run refuses two plugins with the same component.
 void require_new_component(const Arguments& arguments, const std::string& name, ComponentKind kind) {
-  plugins::install_libtorch();
-  const auto directories = plugins::find_plugin_directories({}, {}, support::find_program_file());
-  for (const plugins::PluginInfo& plugin :
-       plugins::survey_notes(directories, plugins::host_table(), plugins::torch_build()).plugins)
+  components::install_libtorch();
+  const auto directories = components::find_plugin_directories({}, {}, support::find_program_file());
+  for (const components::PluginInfo& plugin :
+       components::survey_notes(directories, components::host_table(), components::torch_build()).plugins)
     for (const config::ComponentSchema& component : plugin.components)
       if (component.kind == kind && component.id == name)
         arguments.refuse(plugin.file.string() + " already has a " + to_string(kind) + " \"" + name + "\"",

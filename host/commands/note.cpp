@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/elf_note.h"
-#include "framework/plugins/loading/inspect_library.h"
-#include "framework/plugins/loading/load_plugin.h"
-#include "framework/plugins/loading/plugin_note.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/elf_note.h"
+#include "framework/components/loading/inspect_library.h"
+#include "framework/components/loading/load_plugin.h"
+#include "framework/components/loading/plugin_note.h"
+#include "framework/components/tensors/tensor_functions.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 #include "host/command_line/command.h"
 #include "host/process/call_reports.h"
 #include "host/process/standard_streams.h"
@@ -70,9 +70,10 @@ void run_program(const fs::path& file, const std::vector<std::string>& command) 
 }
 
 // Reads the plugin's tables. An older note in the file is ignored, because it may be from another build.
-plugins::PluginDescription query_plugin(const fs::path& file) {
-  const plugins::LoadedPlugin plugin = plugins::load_plugin(
-      plugins::inspect_plugin_file(file, {}, plugins::Notes::passed_by), plugins::host_table(), plugins::torch_build());
+components::PluginDescription query_plugin(const fs::path& file) {
+  const components::LoadedPlugin plugin =
+      components::load_plugin(components::inspect_plugin_file(file, {}, components::Notes::passed_by),
+                              components::host_table(), components::torch_build());
   return *plugin.info;
 }
 
@@ -86,25 +87,25 @@ po::options_description make_note_options() {
 int write_note(const Arguments& arguments) {
   const fs::path given = arguments.positional().front();
   const std::string objcopy = arguments.text("objcopy");
-  plugins::install_libtorch();
+  components::install_libtorch();
   std::error_code missing;
   fs::path file = fs::canonical(given, missing);
   if (missing) file = given;  // reported below as a file that cannot be read
   start_call_reports();
   std::string note;
   try {
-    note = plugins::make_note(query_plugin(file));
+    note = components::make_note(query_plugin(file));
     restore_standard_streams();  // for objcopy
   } catch (const std::invalid_argument& error) {
     refuse(file, std::string(error.what()) + "; expected printable texts: fix the plugin");
   }
   const TemporaryFile section(file, "note");
   const TemporaryFile noted(file, "noted");
-  if (!(std::ofstream(section.path(), std::ios::binary) << plugins::make_note_section(note) << std::flush))
+  if (!(std::ofstream(section.path(), std::ios::binary) << components::make_note_section(note) << std::flush))
     refuse(file, section.path().string() + " cannot be written: " + std::strerror(errno));
-  run_program(file, {objcopy, "--remove-section", plugins::kNoteSection, "--add-section",
-                     plugins::kNoteSection + ("=" + section.path().string()), file.string(), noted.path().string()});
-  if (!support::path_exists(noted.path()) || plugins::inspect_library(noted.path(), TENON_ENTRY_SYMBOL).note != note)
+  run_program(file, {objcopy, "--remove-section", components::kNoteSection, "--add-section",
+                     components::kNoteSection + ("=" + section.path().string()), file.string(), noted.path().string()});
+  if (!support::path_exists(noted.path()) || components::inspect_library(noted.path(), TENON_ENTRY_SYMBOL).note != note)
     refuse(file, objcopy + " wrote no file with the note; expected the objcopy of binutils");
   std::error_code failed;
   fs::rename(noted.path(), file, failed);

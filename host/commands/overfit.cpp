@@ -7,8 +7,8 @@
 #include "framework/pipeline/checks/check_run.h"
 #include "framework/pipeline/tools/overfit.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/log.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/training/open_run.h"
 
@@ -48,7 +48,7 @@ void explain(const pipeline::OverfitReport& report, double learning_rate) {
               report.without_gradient);
   print_names("these outputs are the same for all samples: they do not depend on the inputs", report.constant_outputs);
   if (!report.without_gradient.empty() || !report.constant_outputs.empty()) return;
-  const std::string rate = artifacts::print_number(learning_rate);
+  const std::string rate = artifacts::format_number(learning_rate);
   if (report.last_loss > report.first_loss)
     reporting::write_output("the loss increased: lower optimizer.lr (%s)\n", rate.c_str());
   else if (report.last_loss > 2 * report.lowest_loss)
@@ -85,8 +85,8 @@ int overfit(const Arguments& arguments) {
   for (const std::string& warning : pipeline::check_computation(training)) support::log_warning(warning);
   const pipeline::OverfitReport report = pipeline::overfit(training, steps, threshold);
   reporting::write_output("%s: loss %.4g, after %s %.4g; %s the threshold of %.4g\n",
-                          support::print_count(report.samples, "sample").c_str(), report.first_loss,
-                          support::print_count(report.steps, "step").c_str(), report.last_loss,
+                          support::format_count(report.samples, "sample").c_str(), report.first_loss,
+                          support::format_count(report.steps, "step").c_str(), report.last_loss,
                           report.is_reached ? "below" : "NOT below", threshold);
   if (report.is_reached) return 0;
   explain(report, opened.plan.optimizer.lr);

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/kinds/prepare_dataset.h"
 #include "framework/data/dataset_seed.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
 #include "framework/packing/pack_shards.h"
-#include "framework/plugins/components/prepare_dataset.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/print_count.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/process/signals.h"
 #include "host/training/open_run.h"
@@ -23,7 +23,7 @@ namespace {
 
 void print_shard(const packing::PackedShard& shard) {
   reporting::write_output("  %s  %s  %.1f MiB\n", shard.name.c_str(),
-                          support::print_count(shard.samples, "sample").c_str(),
+                          support::format_count(shard.samples, "sample").c_str(),
                           static_cast<double>(shard.bytes) / (1 << 20));
   std::fflush(stdout);
 }
@@ -72,8 +72,8 @@ int pack(const Arguments& arguments) {
   const config::RunPlan& plan = opened.plan;
   config::NamedDataset named = find_dataset(plan, arguments.text("data"));
   use_training_data(named, plan, opened.catalogue);
-  plugins::prepare_dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
-  const plugins::Dataset dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
+  components::prepare_dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
+  const components::Dataset dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
   data::PluginSamples samples(
       dataset, data::ClassNumbers(dataset, {plan.data.class_names, plan.data.class_names_source}, named.place));
   const data::Sampler sampler(dataset.size(), {.shuffle = arguments.has("shuffle"),

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "host/command_line/command.h"
 #include "host/describe/find_plugins.h"
 
@@ -14,11 +14,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-using plugins::PluginsFound;
+using components::PluginsFound;
 using Json = nlohmann::ordered_json;
 
 void print_as_text(const PluginsFound& found, const std::vector<fs::path>& directories) {
-  for (const plugins::PluginInfo& plugin : found.plugins) {
+  for (const components::PluginInfo& plugin : found.plugins) {
     reporting::write_output("%s %s  %s  %s\n", plugin.id.c_str(), plugin.version.c_str(),
                             plugin.torch_build.empty() ? "portable" : "native", plugin.file.c_str());
     for (const config::ComponentSchema& component : plugin.components)
@@ -28,16 +28,17 @@ void print_as_text(const PluginsFound& found, const std::vector<fs::path>& direc
   for (const fs::path& file : found.without_note)
     reporting::write_output("no note: %s: run `host note %s` or `host plugins --load`; both run its code\n",
                             file.c_str(), file.c_str());
-  for (const plugins::Refusal& refusal : found.refusals)
+  for (const components::Refusal& refusal : found.refusals)
     reporting::write_output("refused: %s\n", refusal.reason.c_str());
   reporting::write_output("%zu plugins, ", found.plugins.size());
   if (!found.without_note.empty()) reporting::write_output("%zu without a note, ", found.without_note.size());
-  reporting::write_output("%zu refused (%s)\n", found.refusals.size(), plugins::describe_search(directories).c_str());
+  reporting::write_output("%zu refused (%s)\n", found.refusals.size(),
+                          components::describe_search(directories).c_str());
 }
 
 void print_as_json(const PluginsFound& found) {
   Json listed = Json::array();
-  for (const plugins::PluginInfo& plugin : found.plugins) {
+  for (const components::PluginInfo& plugin : found.plugins) {
     Json components = Json::array();
     for (const config::ComponentSchema& component : plugin.components)
       components.push_back({{"kind", config::to_string(component.kind)}, {"id", component.id}, {"doc", component.doc}});
@@ -52,7 +53,7 @@ void print_as_json(const PluginsFound& found) {
   Json without_note = Json::array();
   for (const fs::path& file : found.without_note) without_note.push_back(file.string());
   Json refused = Json::array();
-  for (const plugins::Refusal& refusal : found.refusals)
+  for (const components::Refusal& refusal : found.refusals)
     refused.push_back({{"file", refusal.file.string()}, {"reason", refusal.reason}});
   const Json all{{"plugins", listed}, {"without_note", without_note}, {"refused", refused}};
   reporting::write_output_json(all);

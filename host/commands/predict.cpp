@@ -11,8 +11,8 @@
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/reporting/predictions/prediction_file.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/predict/mask_folder.h"
 #include "host/predict/predicted_rows.h"
@@ -40,7 +40,7 @@ void add_fields(const pipeline::Prediction& prediction, Columns& columns, const 
                 PredictedRows& rows) {
   if (columns.fields_left == 0) return;
   columns.fields_left -= std::min(columns.fields_left, prediction.indices.size());
-  const std::vector<plugins::SampleField>& fields = data.transforms.fields();
+  const std::vector<components::SampleField>& fields = data.transforms.fields();
   for (size_t i = 0; i < fields.size(); ++i) {
     const at::Tensor& field = prediction.batch_tensors.fields[i];
     const bool is_half = field.scalar_type() == at::kHalf || field.scalar_type() == at::kBFloat16;
@@ -52,7 +52,7 @@ PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns
   PredictedRows rows;
   rows.is_stopped = stop_signal() != 0;
   if (prediction.indices.empty()) return rows;
-  const plugins::Dataset& dataset = data.feed.dataset();
+  const components::Dataset& dataset = data.feed.dataset();
   rows.tensors.emplace_back("index",
                             at::tensor(at::ArrayRef(prediction.indices.data(), prediction.indices.size()), at::kLong));
   rows.class_names = name_columns(columns.all, prediction.batch_tensors, data.feed.class_names());
@@ -124,10 +124,10 @@ ColumnChoice choose(const Arguments& arguments) {
 }
 
 // --masks replaces the only output with classes of pixels, or their scores.
-void choose_mask(const Arguments& arguments, const plugins::Model& model, Columns& columns) {
+void choose_mask(const Arguments& arguments, const components::Model& model, Columns& columns) {
   const auto holds_pixels = [&](const PredictionColumn& column) {
     if (column.kind != pipeline::Source::Kind::output) return false;
-    const plugins::Port& port = model.outputs()[column.index];
+    const components::Port& port = model.outputs()[column.index];
     const size_t dimensions = port.shape.extents.size();
     const bool holds_classes = dimensions == 3 && port.dtypes == TENON_DTYPE_BIT(TENON_INT64);
     return !port.shape.any && !port.shape.open_ended && (dimensions == 4 || holds_classes) &&
@@ -144,10 +144,10 @@ void choose_mask(const Arguments& arguments, const plugins::Model& model, Column
 
 // --top-k replaces the only output that is written. With --input or --page alone, the best class is the most useful
 // result.
-Columns choose_all(const Arguments& arguments, const plugins::Model& model, const pipeline::BoundDataset& data,
+Columns choose_all(const Arguments& arguments, const components::Model& model, const pipeline::BoundDataset& data,
                    bool holds_text) {
   ColumnChoice choice = choose(arguments);
-  const plugins::Dataset& dataset = data.feed.dataset();
+  const components::Dataset& dataset = data.feed.dataset();
   const bool has_names = holds_text && dataset.names_samples();
   choice.reserved = {"index"};
   if (has_names) choice.reserved.push_back("name");
@@ -199,7 +199,7 @@ class Writers {
     if (file_) file_->commit();
     if (page_) page_->commit(data_name_);
     reporting::write_wrapped_output_text("weights " + evaluation.describe_weights() + "\n" + data_name_ + ": " +
-                                         support::print_count(samples_, "sample") + " in " + paths_ + "\n");
+                                         support::format_count(samples_, "sample") + " in " + paths_ + "\n");
   }
 
  private:

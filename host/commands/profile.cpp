@@ -8,7 +8,7 @@
 #include "framework/profiling/profile_model.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/print_bytes.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/training/open_run.h"
 #include "host/training/profiled_run.h"
@@ -24,7 +24,7 @@ using profiling::ModuleProfile;
 constexpr size_t kMaxRows = 24;
 constexpr size_t kDeepestModule = 16;
 
-std::string print_share(double part, double whole) {
+std::string format_share(double part, double whole) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f %%", whole > 0 ? 100 * part / whole : 0);
   return text;
@@ -45,10 +45,10 @@ void print_modules(const ModelProfile& profile, int64_t depth) {
   table.add({"module", "parameters", "size", "MACs", "", "time"});
   const auto add = [&](const std::string& name, const ModuleProfile& row) {
     table.add({name, row.bytes > 0 ? reporting::group_digits(static_cast<uint64_t>(row.parameters)) : "",
-               row.bytes > 0 ? support::print_bytes(static_cast<uint64_t>(row.bytes)) : "",
-               print_scaled(static_cast<double>(row.macs)),
-               print_share(static_cast<double>(row.macs), static_cast<double>(profile.total.macs)),
-               print_share(row.seconds, profile.total.seconds)});
+               row.bytes > 0 ? support::format_bytes(static_cast<uint64_t>(row.bytes)) : "",
+               format_scaled(static_cast<double>(row.macs)),
+               format_share(static_cast<double>(row.macs), static_cast<double>(profile.total.macs)),
+               format_share(row.seconds, profile.total.seconds)});
   };
   for (const ModuleProfile& row : choose_rows(profile, depth)) add(row.name.empty() ? "(model)" : row.name, row);
   add("total", profile.total);
@@ -59,7 +59,7 @@ void print_counts(const ModelProfile& profile) {
   using Align = reporting::TextTable::Align;
   reporting::TextTable table({Align::left, Align::right, Align::right});
   const auto add = [&](const char* what, double of_batch) {
-    table.add({what, print_scaled(of_batch / static_cast<double>(profile.batch_size)), print_scaled(of_batch)});
+    table.add({what, format_scaled(of_batch / static_cast<double>(profile.batch_size)), format_scaled(of_batch)});
   };
   const auto forward = static_cast<double>(profile.total.macs);
   table.add({"", "per sample", "per batch"});
@@ -74,7 +74,7 @@ void print_counts(const ModelProfile& profile) {
 void print_memory(const ModelProfile& profile) {
   reporting::TextTable table({reporting::TextTable::Align::left, reporting::TextTable::Align::right});
   const auto add = [&](const char* what, int64_t bytes) {
-    table.add({what, support::print_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
+    table.add({what, support::format_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
   };
   add("weights", profile.total.bytes);
   add("optimizer state and gradients between steps", profile.state_bytes);
@@ -92,8 +92,8 @@ void print_latency(const ModelProfile& profile, const StepTimes& by_format) {
   reporting::TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
   table.add({"", "median", "10 %", "90 %", "best", "samples/s"});
   const auto add = [&](const char* what, const profiling::Latency& latency) {
-    table.add({what, print_time(latency.median), print_time(latency.tenth), print_time(latency.ninetieth),
-               print_time(latency.least), print_scaled(static_cast<double>(profile.batch_size) / latency.median)});
+    table.add({what, format_time(latency.median), format_time(latency.tenth), format_time(latency.ninetieth),
+               format_time(latency.least), format_scaled(static_cast<double>(profile.batch_size) / latency.median)});
   };
   add("forward in evaluation", profile.evaluation);
   add("training step", profile.step);

@@ -20,12 +20,12 @@
 #include "framework/reporting/runs/read_run.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
-#include "framework/support/nearest_path.h"
-#include "framework/support/print_count.h"
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/nearest_path.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/terminal.h"
 #include "host/command_line/command.h"
 
 namespace tenon::host {
@@ -118,14 +118,14 @@ void sort_runs(std::vector<reporting::ReadRun>& runs, const std::string& metric)
 }
 
 // Returns "10/10" epochs, or "120/200 steps" if the run is counted in steps.
-std::string print_progress(const reporting::ReadRun& run) {
+std::string format_progress(const reporting::ReadRun& run) {
   const int64_t epochs = run.planned("train.epochs"), steps = run.planned("train.steps");
   if (epochs > 0) return std::to_string(run.epoch()) + "/" + std::to_string(epochs);
-  return steps > 0 ? std::to_string(run.step()) + "/" + support::print_count(steps, "step")
-                   : support::print_count(run.step(), "step");
+  return steps > 0 ? std::to_string(run.step()) + "/" + support::format_count(steps, "step")
+                   : support::format_count(run.step(), "step");
 }
 
-std::string print_metric(const std::optional<reporting::MetricAt>& metric) {
+std::string format_metric(const std::optional<reporting::MetricAt>& metric) {
   return metric ? format_metric(metric->value) : "";
 }
 
@@ -147,7 +147,7 @@ std::string find_common_metric(const std::vector<reporting::ReadRun>& runs, cons
 }
 
 // `sort`: the metric to show; empty: the monitored metric. `width`: 0 for no limit.
-std::string print_table(const std::vector<reporting::ReadRun>& runs, const std::string& sort, size_t width) {
+std::string format_table(const std::vector<reporting::ReadRun>& runs, const std::string& sort, size_t width) {
   enum Column : size_t { kRun, kState, kDone, kTime, kBest, kAtStep, kTrainLoss, kValidationLoss, kModel };
   reporting::TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
                               Align::right, Align::right, Align::left});
@@ -158,13 +158,13 @@ std::string print_table(const std::vector<reporting::ReadRun>& runs, const std::
     const std::string metric = best_metric_of(run, sort);
     const auto best = metric.empty() ? std::nullopt : best_or_last(run, metric);
     table.add(
-        {run.name(), run.state(), print_progress(run), callbacks::format_elapsed(run.seconds()),
-         (best && common.empty() ? metric + " " : "") + print_metric(best), best ? std::to_string(best->step) : "",
-         print_metric(run.last("train/loss")), print_metric(run.last("validation/loss")), run.model()},
+        {run.name(), run.state(), format_progress(run), callbacks::format_elapsed(run.seconds()),
+         (best && common.empty() ? metric + " " : "") + format_metric(best), best ? std::to_string(best->step) : "",
+         format_metric(run.last("train/loss")), format_metric(run.last("validation/loss")), run.model()},
         {support::Style::plain, style_of(run.state())});
   }
-  return table.print_within(width, {kRun, kState, kBest, kDone, kTime, kModel, kTrainLoss, kValidationLoss, kAtStep},
-                            support::has_colours(stdout));
+  return table.format_within(width, {kRun, kState, kBest, kDone, kTime, kModel, kTrainLoss, kValidationLoss, kAtStep},
+                             support::has_colours(stdout));
 }
 
 // Returns the number of columns from COLUMNS or the terminal. Without both there is no limit: 0.
@@ -174,7 +174,7 @@ size_t find_width() {
   return support::find_terminal_width(stdout);
 }
 
-Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(artifacts::print_number(value)); }
+Json to_json(double value) { return std::isfinite(value) ? Json(value) : Json(artifacts::format_number(value)); }
 
 Json to_json(const std::optional<reporting::MetricAt>& metric) {
   return metric ? Json{{"value", to_json(metric->value)}, {"step", metric->step}} : Json();
@@ -227,7 +227,7 @@ int list_runs(const Arguments& arguments) {
     reporting::write_output("no runs in %s\n", folder.c_str());
     return 0;
   }
-  reporting::write_safe_output_text(print_table(runs, sort, find_width()));
+  reporting::write_safe_output_text(format_table(runs, sort, find_width()));
   return 0;
 }
 

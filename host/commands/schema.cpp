@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/plugin_files.h"
-#include "framework/plugins/loading/survey_notes.h"
-#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/plugin_files.h"
+#include "framework/components/loading/survey_notes.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/files.h"
+#include "framework/support/files/files.h"
 #include "host/command_line/command.h"
 #include "host/describe/run_file_schema.h"
 
@@ -23,12 +23,12 @@ po::options_description make_schema_options() {
 }
 
 int print_schema(const Arguments& arguments) {
-  plugins::install_libtorch();
+  components::install_libtorch();
   const auto directories =
-      plugins::find_plugin_directories(arguments.plugin_directories(), {}, support::find_program_file());
+      components::find_plugin_directories(arguments.plugin_directories(), {}, support::find_program_file());
   std::vector<config::ComponentSchema> components;
-  for (const plugins::PluginInfo& plugin :
-       plugins::survey_notes(directories, plugins::host_table(), plugins::torch_build()).plugins)
+  for (const components::PluginInfo& plugin :
+       components::survey_notes(directories, components::host_table(), components::torch_build()).plugins)
     components.insert(components.end(), plugin.components.begin(), plugin.components.end());
   const nlohmann::ordered_json schema = make_run_file_schema(components);
   reporting::write_output_json(schema, 1);

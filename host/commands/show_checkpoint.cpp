@@ -7,10 +7,10 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/ports.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/print_bytes.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/training/checkpoint_files.h"
 
@@ -35,9 +35,9 @@ void print_manifest(const InspectedFiles& files) {
   const size_t numbers = files.manifest->state.size();
   table.add({"state", numbers == 0 ? "none: a run cannot resume from it"
                                    : std::to_string(numbers) + " numbers; a run can resume from it"});
-  for (const auto& [name, value] : files.manifest->metrics) table.add({name, artifacts::print_number(value)});
+  for (const auto& [name, value] : files.manifest->metrics) table.add({name, artifacts::format_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
-    table.add({file.name, support::print_bytes(file.bytes) + ", xxh128 " + file.xxh128});
+    table.add({file.name, support::format_bytes(file.bytes) + ", xxh128 " + file.xxh128});
   reporting::write_output_text(table.print("  "));
 }
 
@@ -48,12 +48,12 @@ void print_excluded(const artifacts::CheckpointManifest& manifest) {
   table.add({"tensor", "dtype", "shape", "xxh128"});
   uint64_t bytes = 0;
   for (const artifacts::ExcludedTensor& tensor : manifest.excluded) {
-    table.add({tensor.name, plugins::dtype_name(tensor.dtype), plugins::to_string(plugins::exact_shape(tensor.shape)),
-               tensor.xxh128});
+    table.add({tensor.name, components::dtype_name(tensor.dtype),
+               components::to_string(components::exact_shape(tensor.shape)), tensor.xxh128});
     bytes += artifacts::count_bytes(tensor.shape, artifacts::find_stored_type(tensor.dtype)->bytes).value_or(0);
   }
   reporting::write_output("not in the checkpoint: %zu frozen parameters, %s, which have their initial values\n",
-                          manifest.excluded.size(), support::print_bytes(bytes).c_str());
+                          manifest.excluded.size(), support::format_bytes(bytes).c_str());
   reporting::write_output_text(table.print("  "));
 }
 
@@ -62,13 +62,13 @@ void print_tensors(const std::filesystem::path& path, const SafetensorsFile& fil
   table.add({"tensor", "dtype", "shape", "bytes"});
   uint64_t bytes = 0, elements = 0;
   for (const TensorView& tensor : file.tensors()) {
-    table.add(
-        {tensor.name, plugins::dtype_name(tensor.dtype), print_shape(tensor), reporting::group_digits(tensor.bytes)});
+    table.add({tensor.name, components::dtype_name(tensor.dtype), format_shape(tensor),
+               reporting::group_digits(tensor.bytes)});
     bytes += tensor.bytes;
     elements += tensor.bytes / artifacts::find_stored_type(tensor.dtype)->bytes;
   }
   reporting::write_output("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
-                          reporting::group_digits(elements).c_str(), support::print_bytes(bytes).c_str());
+                          reporting::group_digits(elements).c_str(), support::format_bytes(bytes).c_str());
   for (const auto& [key, value] : file.metadata()) reporting::write_output("  %s = %s\n", key.c_str(), value.c_str());
   reporting::write_output_text(table.print("  "));
 }
@@ -77,7 +77,7 @@ Json to_json(const std::filesystem::path& path, const SafetensorsFile& file) {
   Json tensors = Json::array();
   for (const TensorView& tensor : file.tensors())
     tensors.push_back({{"name", tensor.name},
-                       {"dtype", plugins::dtype_name(tensor.dtype)},
+                       {"dtype", components::dtype_name(tensor.dtype)},
                        {"shape", tensor.shape},
                        {"bytes", tensor.bytes}});
   return {{"name", path.filename().string()}, {"metadata", file.metadata()}, {"tensors", tensors}};

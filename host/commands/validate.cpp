@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/quote_for_shell.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
 #include "framework/validation/validate.h"
 #include "host/command_line/command.h"
 

@@ -12,9 +12,9 @@
 #include "framework/artifacts/run_folder/find_run.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/print_bytes.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 
 namespace tenon::host {
@@ -120,7 +120,7 @@ void print_text(const Verified& verified) {
   using Align = reporting::TextTable::Align;
   reporting::TextTable table({Align::left, Align::right, Align::left});
   for (const VerifiedFile& file : verified.files)
-    table.add({file.name, support::print_bytes(file.bytes),
+    table.add({file.name, support::format_bytes(file.bytes),
                file.damage           ? "DAMAGED: " + *file.damage
                : file.xxh128.empty() ? "readable; a single file has no digest to compare with"
                                      : "xxh128 " + file.xxh128});

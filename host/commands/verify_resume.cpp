@@ -15,7 +15,7 @@
 #include "framework/distributed/launch/signal_inbox.h"
 #include "framework/reporting/runs/read_history.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "host/command_line/command.h"
 #include "host/process/child_run.h"
 #include "host/process/temporary_folder.h"
@@ -206,7 +206,7 @@ int verify_resume(const Arguments& arguments) {
   const ResumeReport report = Verification(options, opened).verify();
   const std::vector<std::string> reasons = find_reasons(report, opened);
   if (options.as_json)
-    reporting::write_output_text(print_json(report, reasons, options.file.config, options.seed));
+    reporting::write_output_text(format_json(report, reasons, options.file.config, options.seed));
   else
     reporting::write_wrapped_output_text(describe_report(report, reasons));
   return is_same(report) ? 0 : kRunsDiffer;

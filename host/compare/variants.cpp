@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::host {
 
@@ -74,7 +74,7 @@ std::vector<std::vector<std::string>> combine(const std::vector<std::string>& va
 std::vector<std::vector<std::string>> pair_up(const std::vector<std::string>& varied,
                                               const std::vector<std::string>& paired) {
   if (varied.size() != 1)
-    refuse_variant("--with is given with " + support::print_count(std::ssize(varied), "time") + " --vary",
+    refuse_variant("--with is given with " + support::format_count(std::ssize(varied), "time") + " --vary",
                    "one --vary, with the values that those of --with belong to");
   std::vector<std::vector<std::string>> variants;
   for (std::string& override : split_varied(varied.front())) variants.push_back({std::move(override)});
@@ -82,8 +82,8 @@ std::vector<std::vector<std::string>> pair_up(const std::vector<std::string>& va
     const std::vector<std::string> values = split_varied(text, "--with");
     if (values.size() != variants.size())
       refuse_variant(
-          "--with is \"" + text + "\", with " + support::print_count(std::ssize(values), "value"),
-          support::print_count(std::ssize(variants), "value") + ", one for each value of --vary " + varied.front());
+          "--with is \"" + text + "\", with " + support::format_count(std::ssize(values), "value"),
+          support::format_count(std::ssize(variants), "value") + ", one for each value of --vary " + varied.front());
     for (size_t i = 0; i < values.size(); ++i) variants[i].push_back(values[i]);
   }
   return variants;

@@ -10,12 +10,12 @@
 #include <optional>
 #include <utility>
 
+#include "framework/components/calls/ports.h"
+#include "framework/components/kinds/prepare_dataset.h"
 #include "framework/data/feed.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/plugins/components/prepare_dataset.h"
-#include "framework/support/collected_warnings.h"
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 #include "host/data/class_targets.h"
 #include "host/process/signals.h"
 #include "host/training/use_class_names.h"
@@ -58,7 +58,7 @@ class ProgressLine {
     next_ = now + std::chrono::milliseconds(100);
     is_drawn_ = true;
     std::fprintf(stderr, "\r\033[K%s: %lld of %s", name_.c_str(), static_cast<long long>(done),
-                 support::print_count(total_, "sample").c_str());
+                 support::format_count(total_, "sample").c_str());
   }
 
  private:
@@ -69,13 +69,13 @@ class ProgressLine {
   std::chrono::steady_clock::time_point next_;
 };
 
-std::string name_sample(const plugins::Dataset& dataset, int64_t sample) {
+std::string name_sample(const components::Dataset& dataset, int64_t sample) {
   return dataset.names_samples() ? dataset.name_sample(sample) : "sample " + std::to_string(sample);
 }
 
 // "3 samples (a.png, b.png, c.png)".
-std::string describe_samples(const plugins::Dataset& dataset, const SampleList& samples) {
-  std::string text = support::print_count(samples.count, "sample") + " (";
+std::string describe_samples(const components::Dataset& dataset, const SampleList& samples) {
+  std::string text = support::format_count(samples.count, "sample") + " (";
   for (size_t i = 0; i < samples.first.size(); ++i)
     text += (i == 0 ? "" : ", ") + name_sample(dataset, samples.first[i]);
   return text + (samples.count > std::ssize(samples.first) ? ", ...)" : ")");
@@ -93,8 +93,8 @@ std::string list_missing_classes(const FieldSummary& field, const config::ClassN
   return missing > 10 ? text + " and " + std::to_string(missing - 10) + " more" : text;
 }
 
-std::vector<std::string> find_suspicious(const plugins::Dataset& dataset, const FieldSummary& field, bool is_training,
-                                         const config::ClassNames& names) {
+std::vector<std::string> find_suspicious(const components::Dataset& dataset, const FieldSummary& field,
+                                         bool is_training, const config::ClassNames& names) {
   std::vector<std::string> found;
   const std::string start = field.field().name + ": ";
   const auto count_varying = [&] {
@@ -108,8 +108,9 @@ std::vector<std::string> find_suspicious(const plugins::Dataset& dataset, const 
                     " with values that are NaN or infinite; expected finite values: correct or remove them");
   constexpr size_t kImageDimensions = 3;  // other fields with one extent that varies are sequences
   if (count_varying() >= (field.smallest_shape().size() == kImageDimensions ? 1 : 2))
-    found.push_back(start + "the samples have shapes from " + to_string(plugins::exact_shape(field.smallest_shape())) +
-                    " to " + to_string(plugins::exact_shape(field.largest_shape())) +
+    found.push_back(start + "the samples have shapes from " +
+                    to_string(components::exact_shape(field.smallest_shape())) + " to " +
+                    to_string(components::exact_shape(field.largest_shape())) +
                     ", and a batch pads them to its largest, so results can depend on the batch size; expected one "
                     "shape: add transforms such as resize and center_crop");
   if (const std::string missing = list_missing_classes(field, names); is_training && !missing.empty())
@@ -160,7 +161,7 @@ class Checker {
 
   std::unique_ptr<data::Feed> open_feed(config::NamedDataset named, const config::RunPlan& plan) {
     if (train_) use_training_data(named, *train_);
-    plugins::prepare_dataset(run_.catalogue.find(config::ComponentKind::dataset, named.use), named);
+    components::prepare_dataset(run_.catalogue.find(config::ComponentKind::dataset, named.use), named);
     auto feed =
         std::make_unique<data::Feed>(run_.catalogue, plan, named, data::Share{}, train_ ? &train_->numbering : nullptr);
     if (is_training(named)) {
@@ -204,10 +205,10 @@ class Checker {
   }
 
   static int64_t count_classes(const data::Feed& feed, size_t field) {
-    const plugins::Dataset& dataset = feed.dataset();
+    const components::Dataset& dataset = feed.dataset();
     if (const auto names = feed.class_names().find(dataset.fields()[field].name); names != feed.class_names().end())
       return std::ssize(names->second);
-    const auto list = std::ranges::find(dataset.classes(), field, &plugins::ClassList::field);
+    const auto list = std::ranges::find(dataset.classes(), field, &components::ClassList::field);
     return list == dataset.classes().end() ? 0 : list->count;
   }
 
@@ -230,7 +231,7 @@ class Checker {
   }
 
   // A loss refuses the batch with such a sample.
-  void report_without_class(const plugins::Dataset& dataset, const FieldSummary& field,
+  void report_without_class(const components::Dataset& dataset, const FieldSummary& field,
                             const std::map<std::string, ClassTarget>& targets) {
     const std::string message = field.field().name + ": " + describe_samples(dataset, field.without_class()) +
                                 " with numbers that are none of the " + std::to_string(field.class_samples().size()) +
@@ -244,7 +245,7 @@ class Checker {
   void check_last_batch(const std::string& name, int64_t samples) {
     const config::DataSection& data = run_.plan.data;
     if (data.drop_last || data.batch_size == 1 || samples % data.batch_size != 1) return;
-    warn(name, "the last of " + support::print_count(samples / data.batch_size + 1, "batch", "batches") + " of " +
+    warn(name, "the last of " + support::format_count(samples / data.batch_size + 1, "batch", "batches") + " of " +
                    std::to_string(data.batch_size) +
                    " has one sample, with which batch normalisation cannot train; if the model has it, set "
                    "data.drop_last = true or another data.batch_size");

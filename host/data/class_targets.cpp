@@ -2,23 +2,25 @@
 
 #include <algorithm>
 
-#include "framework/plugins/components/loss.h"
+#include "framework/components/kinds/loss.h"
 
 namespace tenon::host {
 
 namespace {
 
-bool is_integer(const plugins::SampleField& field) { return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0; }
+bool is_integer(const components::SampleField& field) {
+  return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0;
+}
 
 // Null if the input reads no field of class numbers, or if the model decides.
-const plugins::SampleField* find_field(const plugins::Port& port, const config::ComponentPlan& loss,
-                                       const std::vector<plugins::SampleField>& fields) {
+const components::SampleField* find_field(const components::Port& port, const config::ComponentPlan& loss,
+                                          const std::vector<components::SampleField>& fields) {
   std::vector<std::string> names{port.name};
   names.insert(names.end(), port.usual_sources.begin(), port.usual_sources.end());
   const auto given = loss.inputs.find(port.name);
   if (given != loss.inputs.end()) names = {given->second};
   for (const std::string& name : names)
-    for (const plugins::SampleField& field : fields)
+    for (const components::SampleField& field : fields)
       if (is_integer(field) && (name == "data." + field.name || (given == loss.inputs.end() && name == field.name)))
         return &field;
   const bool is_only = given == loss.inputs.end() && std::ranges::count_if(fields, is_integer) == 1;
@@ -34,13 +36,13 @@ int64_t count_model_classes(const config::Values& params) {
 }  // namespace
 
 std::map<std::string, ClassTarget> find_class_targets(const OpenedRun& run,
-                                                      const std::vector<plugins::SampleField>& fields) {
+                                                      const std::vector<components::SampleField>& fields) {
   std::map<std::string, ClassTarget> targets;
   for (const config::LossPlan& plan : run.plan.losses) {
-    const plugins::Loss loss(run.catalogue.find(config::ComponentKind::loss, plan.use), plan);
-    for (const plugins::Port& port : loss.inputs()) {
+    const components::Loss loss(run.catalogue.find(config::ComponentKind::loss, plan.use), plan);
+    for (const components::Port& port : loss.inputs()) {
       if (!port.indices || !port.indices->dimension) continue;
-      const plugins::SampleField* const field = find_field(port, plan, fields);
+      const components::SampleField* const field = find_field(port, plan, fields);
       if (!field) continue;
       const ClassTarget found{count_model_classes(run.plan.model.params), port.indices->ignore_index};
       const auto [known, is_new] = targets.emplace(field->name, found);

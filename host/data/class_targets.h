@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/components/sample_slot.h"
+#include "framework/components/kinds/sample_slot.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -20,6 +20,6 @@ struct ClassTarget {
 // By the name of the field. Finds the fields without building the model: by `inputs` of the loss, the name of its
 // input, or as the only integer field. Leaves out what this does not determine.
 std::map<std::string, ClassTarget> find_class_targets(const OpenedRun& run,
-                                                      const std::vector<plugins::SampleField>& fields);
+                                                      const std::vector<components::SampleField>& fields);
 
 }  // namespace tenon::host

@@ -4,11 +4,11 @@
 #include <cstdio>
 #include <string>
 
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/ports.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/print_count.h"
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/terminal.h"
 
 namespace tenon::host {
 
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 bool has_values(const FieldSummary& field) { return field.smallest() <= field.largest(); }
 
-std::string print_values(const FieldSummary& field) {
+std::string format_values(const FieldSummary& field) {
   if (!has_values(field)) return "no finite values";
   char text[80];
   std::snprintf(text, sizeof text, "%.6g to %.6g", field.smallest(), field.largest());
@@ -27,7 +27,7 @@ std::string print_values(const FieldSummary& field) {
 }
 
 // "cat 500, dog 600": the samples of each class.
-std::string print_classes(const FieldSummary& field, const config::ClassNames& names) {
+std::string format_classes(const FieldSummary& field, const config::ClassNames& names) {
   constexpr size_t kMost = 20;
   const auto named = names.find(field.field().name);
   const std::vector<int64_t>& samples = field.class_samples();
@@ -40,7 +40,7 @@ std::string print_classes(const FieldSummary& field, const config::ClassNames& n
 
 Json describe_field(const FieldSummary& field, const config::ClassNames& names) {
   Json json{{"name", field.field().name},
-            {"dtype", plugins::dtype_name(field.field().dtype)},
+            {"dtype", components::dtype_name(field.field().dtype)},
             {"smallest_shape", field.smallest_shape()},
             {"largest_shape", field.largest_shape()},
             {"smallest", has_values(field) ? Json(field.smallest()) : Json()},
@@ -55,7 +55,7 @@ Json describe_field(const FieldSummary& field, const config::ClassNames& names) 
 
 }  // namespace
 
-std::string print_shape_range(const std::vector<int64_t>& smallest, const std::vector<int64_t>& largest) {
+std::string format_shape_range(const std::vector<int64_t>& smallest, const std::vector<int64_t>& largest) {
   std::string text;
   for (size_t i = 0; i < smallest.size(); ++i)
     text += (i == 0 ? "" : ", ") + std::to_string(smallest[i]) +
@@ -70,8 +70,8 @@ void print_findings(const std::vector<Finding>& findings) {
     for (const Finding& finding : findings)
       if (finding.is_error == is_error)
         text += std::string(is_error ? "error: " : "warning: ") + finding.dataset + ": " + finding.message + "\n";
-  reporting::write_wrapped_output_text(text + support::print_count(errors, "error") + ", " +
-                                       support::print_count(std::ssize(findings) - errors, "warning") + "\n");
+  reporting::write_wrapped_output_text(text + support::format_count(errors, "error") + ", " +
+                                       support::format_count(std::ssize(findings) - errors, "warning") + "\n");
 }
 
 Json describe_findings(const std::vector<Finding>& findings) {
@@ -87,14 +87,14 @@ void print_data_report(const DataReport& report) {
   for (const CheckedDataset& dataset : report.datasets) {
     reporting::write_output(
         "%s: %s, %s read%s\n", dataset.name.c_str(), dataset.component.c_str(),
-        support::print_count(dataset.samples, "sample").c_str(),
+        support::format_count(dataset.samples, "sample").c_str(),
         dataset.unreadable == 0 ? "" : (", " + std::to_string(dataset.unreadable) + " cannot be read").c_str());
     using enum reporting::TextTable::Align;
     reporting::TextTable table({left, left, left, left, left});
     for (const FieldSummary& field : dataset.fields)
-      table.add({field.field().name, plugins::dtype_name(field.field().dtype),
-                 print_shape_range(field.smallest_shape(), field.largest_shape()), print_values(field),
-                 print_classes(field, dataset.class_names)});
+      table.add({field.field().name, components::dtype_name(field.field().dtype),
+                 format_shape_range(field.smallest_shape(), field.largest_shape()), format_values(field),
+                 format_classes(field, dataset.class_names)});
     reporting::write_wrapped_output_text(table.print("  "));
   }
   print_findings(report.findings);

@@ -14,6 +14,6 @@ void print_findings(const std::vector<Finding>& findings);
 nlohmann::ordered_json describe_findings(const std::vector<Finding>& findings);
 
 // "[3, 20-64, 48]": the extents of the smallest and the largest sample.
-std::string print_shape_range(const std::vector<int64_t>& smallest, const std::vector<int64_t>& largest);
+std::string format_shape_range(const std::vector<int64_t>& smallest, const std::vector<int64_t>& largest);
 
 }  // namespace tenon::host

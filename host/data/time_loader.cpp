@@ -14,7 +14,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-int64_t count_bytes(const plugins::Dataset& dataset, const data::Batch& batch) {
+int64_t count_bytes(const components::Dataset& dataset, const data::Batch& batch) {
   int64_t bytes = 0;
   for (size_t k = 0; k < batch.fields.size(); ++k) {
     int64_t field = static_cast<int64_t>(dataset.fields()[k].element_bytes);

@@ -2,13 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "framework/components/kinds/dataset.h"
+#include "framework/components/kinds/loss.h"
+#include "framework/components/kinds/metric.h"
+#include "framework/components/kinds/model.h"
 #include "framework/config/resolve/resolve_params.h"
-#include "framework/plugins/components/dataset.h"
-#include "framework/plugins/components/loss.h"
-#include "framework/plugins/components/metric.h"
-#include "framework/plugins/components/model.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 #include "host/describe/component_example.h"
 
 namespace tenon::host {
@@ -18,13 +18,13 @@ namespace {
 using config::ComponentKind;
 using Json = nlohmann::ordered_json;
 
-DescribedPort describe(const plugins::Port& port) {
-  return {port.name, plugins::describe_dtypes(port.dtypes), plugins::to_string(port.shape), port.doc};
+DescribedPort describe(const components::Port& port) {
+  return {port.name, components::describe_dtypes(port.dtypes), components::to_string(port.shape), port.doc};
 }
 
-std::vector<DescribedPort> describe_all(const std::vector<plugins::Port>& ports) {
+std::vector<DescribedPort> describe_all(const std::vector<components::Port>& ports) {
   std::vector<DescribedPort> described;
-  for (const plugins::Port& port : ports) described.push_back(describe(port));
+  for (const components::Port& port : ports) described.push_back(describe(port));
   return described;
 }
 
@@ -45,30 +45,30 @@ config::Values resolve_given(const config::ComponentSchema& schema, const config
   return config::resolve_params({schema.id, known, given, "params", {"--set", 0, 0}, config}, diagnostics);
 }
 
-void request(const plugins::Component& component, const config::ComponentPlan& plan, ComponentPorts& ports) {
+void request(const components::Component& component, const config::ComponentPlan& plan, ComponentPorts& ports) {
   switch (component.schema.kind) {
     case ComponentKind::model: {
-      const plugins::Model model(component, plan);
+      const components::Model model(component, plan);
       ports.inputs = describe_all(model.inputs());
       ports.outputs = describe_all(model.outputs());
       return;
     }
     case ComponentKind::dataset: {
-      const plugins::Dataset dataset(component, {plan, component.schema.id});
-      for (const plugins::Dataset::Field& field : dataset.fields())
-        ports.fields.push_back(
-            {field.name, plugins::dtype_name(field.dtype), plugins::to_string(plugins::sample_pattern(field)), ""});
+      const components::Dataset dataset(component, {plan, component.schema.id});
+      for (const components::Dataset::Field& field : dataset.fields())
+        ports.fields.push_back({field.name, components::dtype_name(field.dtype),
+                                components::to_string(components::sample_pattern(field)), ""});
       return;
     }
     case ComponentKind::loss: {
-      const plugins::Loss loss(component, {plan, component.schema.id, 1});
+      const components::Loss loss(component, {plan, component.schema.id, 1});
       ports.inputs = describe_all(loss.inputs());
       return;
     }
     case ComponentKind::metric: {
-      const plugins::Metric metric(component, {plan, component.schema.id});
+      const components::Metric metric(component, {plan, component.schema.id});
       ports.inputs = describe_all(metric.inputs());
-      for (const plugins::Metric::MetricValue& value : metric.values())
+      for (const components::Metric::MetricValue& value : metric.values())
         ports.values.push_back(value.name + (value.direction > 0   ? " (higher is better)"
                                              : value.direction < 0 ? " (lower is better)"
                                                                    : ""));
@@ -99,11 +99,11 @@ std::string limits_of(const config::ParamSchema& param) {
   return param.range_text.empty() ? "" : "in " + param.range_text;
 }
 
-std::string tier_of(const plugins::PluginInfo& plugin) {
+std::string tier_of(const components::PluginInfo& plugin) {
   return plugin.torch_build.empty() ? "portable" : "native, LibTorch " + plugin.torch_build;
 }
 
-std::string print_ports(const char* title, const std::vector<DescribedPort>& ports) {
+std::string format_ports(const char* title, const std::vector<DescribedPort>& ports) {
   if (ports.empty()) return "";
   std::string text = "\n" + std::string(title) + "\n";
   for (const DescribedPort& port : ports)
@@ -119,7 +119,7 @@ std::string cell(std::string text) {
 
 std::string code(const std::string& text) { return text.empty() ? "" : "`" + cell(text) + "`"; }
 
-std::string print_port_table(const char* title, const std::vector<DescribedPort>& ports) {
+std::string format_port_table(const char* title, const std::vector<DescribedPort>& ports) {
   if (ports.empty()) return "";
   std::string text = "\n| " + std::string(title) + " | dtype | shape | |\n|---|---|---|---|\n";
   for (const DescribedPort& port : ports)
@@ -136,7 +136,7 @@ Json to_json(const std::vector<DescribedPort>& ports) {
 
 Json to_json(const ComponentDescription& description) {
   const config::ComponentSchema& schema = *description.schema;
-  const plugins::PluginInfo& plugin = *description.plugin;
+  const components::PluginInfo& plugin = *description.plugin;
   Json params = Json::array();
   for (const config::ParamSchema& param : schema.params) {
     params.push_back({{"name", param.name},
@@ -177,7 +177,7 @@ void check_given(const config::ComponentSchema& schema, const config::Node::Tabl
   diagnostics.throw_if_any();
 }
 
-ComponentPorts query_ports(const plugins::Component& component, const config::Node::Table& given) {
+ComponentPorts query_ports(const components::Component& component, const config::Node::Table& given) {
   ComponentPorts ports;
   for (const config::ParamSchema& param : component.schema.params)
     if (!param.default_value && !given.contains(param.name)) ports.missing.push_back(param.name);
@@ -201,15 +201,15 @@ ComponentPorts query_ports(const plugins::Component& component, const config::No
 namespace {
 
 // Prints the part after the parameters.
-std::string print_rest(const ComponentDescription& description) {
+std::string format_rest(const ComponentDescription& description) {
   if (!description.ports) {
     if (description.schema->kind == ComponentKind::callback) return "";
     return "\ninputs, outputs, fields and metric values: host describe " + description.schema->id +
            " --ports (runs code of the plugin)\n";
   }
   const ComponentPorts& ports = *description.ports;
-  std::string text = print_ports("inputs", ports.inputs) + print_ports("outputs", ports.outputs) +
-                     print_ports("fields of a sample", ports.fields);
+  std::string text = format_ports("inputs", ports.inputs) + format_ports("outputs", ports.outputs) +
+                     format_ports("fields of a sample", ports.fields);
   if (!ports.values.empty()) text += "\nmetric values\n";
   for (const std::string& value : ports.values) text += "  " + value + "\n";
   if (!ports.not_created.empty()) text += "\n" + ports.not_created + "\n";
@@ -218,9 +218,9 @@ std::string print_rest(const ComponentDescription& description) {
 
 }  // namespace
 
-std::string print_text(const ComponentDescription& description) {
+std::string format_text(const ComponentDescription& description) {
   const config::ComponentSchema& schema = *description.schema;
-  const plugins::PluginInfo& plugin = *description.plugin;
+  const components::PluginInfo& plugin = *description.plugin;
   std::string text = std::string(config::to_string(schema.kind)) + " " + schema.id + ": " + schema.doc + "\n";
   text += "  plugin " + plugin.id + " " + plugin.version + " (" + plugin.license + ", " + tier_of(plugin) + ")\n  " +
           plugin.file.string() + "\n";
@@ -231,10 +231,10 @@ std::string print_text(const ComponentDescription& description) {
             config::to_string(param.type) + (limits.empty() ? "" : ", " + limits) + "\n";
     if (!param.doc.empty()) text += "      " + param.doc + "\n";
   }
-  return text + print_rest(description);
+  return text + format_rest(description);
 }
 
-std::string print_markdown(const ComponentDescription& description) {
+std::string format_markdown(const ComponentDescription& description) {
   const config::ComponentSchema& schema = *description.schema;
   std::string text = "## " + std::string(config::to_string(schema.kind)) + " `" + schema.id + "`\n\n" + schema.doc +
                      ". Plugin " + code(description.plugin->id) + ".\n";
@@ -245,8 +245,8 @@ std::string print_markdown(const ComponentDescription& description) {
             cell(param.doc) + " |\n";
   if (description.ports) {
     const ComponentPorts& ports = *description.ports;
-    text += print_port_table("input", ports.inputs) + print_port_table("output", ports.outputs) +
-            print_port_table("field", ports.fields);
+    text += format_port_table("input", ports.inputs) + format_port_table("output", ports.outputs) +
+            format_port_table("field", ports.fields);
     if (!ports.values.empty()) text += "\nMetric values: " + join(ports.values, ", ") + ".\n";
     if (!ports.missing.empty())
       text += "\nInputs, outputs and fields depend on " + code(join(ports.missing, ", ")) + ": `host describe " +
@@ -255,7 +255,7 @@ std::string print_markdown(const ComponentDescription& description) {
   return text + "\n```toml\n" + make_example(*description.schema, description.given) + "```\n";
 }
 
-std::string print_json(const std::vector<ComponentDescription>& descriptions) {
+std::string format_json(const std::vector<ComponentDescription>& descriptions) {
   Json list = Json::array();
   for (const ComponentDescription& description : descriptions) list.push_back(to_json(description));
   // A plugin text that is not UTF-8 must not prevent the output of the rest.

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/calls/component.h"
 #include "framework/config/toml/toml_tree.h"
-#include "framework/plugins/calls/component.h"
 
 namespace tenon::host {
 
@@ -30,7 +30,7 @@ struct ComponentPorts {
 };
 
 struct ComponentDescription {
-  const plugins::PluginInfo* plugin;
+  const components::PluginInfo* plugin;
   const config::ComponentSchema* schema;
   std::optional<ComponentPorts> ports;  // none: not requested, so the plugin was not run
   config::Node::Table given = {};       // parameters of the command line, for the ports and the example
@@ -41,11 +41,11 @@ void check_given(const config::ComponentSchema& schema, const config::Node::Tabl
 
 // Creates the component from the given parameters, which check_given() accepts, and the defaults of its schema, and
 // queries its ports. Never throws for plugin errors.
-ComponentPorts query_ports(const plugins::Component& component, const config::Node::Table& given);
+ComponentPorts query_ports(const components::Component& component, const config::Node::Table& given);
 
 // Print text for the terminal, a section of a Markdown document, and JSON. Each ends with a line break.
-std::string print_text(const ComponentDescription& description);
-std::string print_markdown(const ComponentDescription& description);
-std::string print_json(const std::vector<ComponentDescription>& descriptions);
+std::string format_text(const ComponentDescription& description);
+std::string format_markdown(const ComponentDescription& description);
+std::string format_json(const std::vector<ComponentDescription>& descriptions);
 
 }  // namespace tenon::host

@@ -1,8 +1,8 @@
 #include "host/describe/find_plugins.h"
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/support/files.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/tensors/tensor_functions.h"
+#include "framework/support/files/files.h"
 #include "host/process/call_reports.h"
 #include "host/process/standard_streams.h"
 
@@ -10,16 +10,17 @@ namespace tenon::host {
 
 SurveyedPlugins survey_plugins(const Arguments& arguments) {
   start_call_reports();
-  plugins::install_libtorch();
+  components::install_libtorch();
   SurveyedPlugins surveyed;
   surveyed.directories =
-      plugins::find_plugin_directories(arguments.plugin_directories(), {}, support::find_program_file());
+      components::find_plugin_directories(arguments.plugin_directories(), {}, support::find_program_file());
   if (!arguments.has("load")) {
-    surveyed.found = plugins::survey_notes(surveyed.directories, plugins::host_table(), plugins::torch_build());
+    surveyed.found =
+        components::survey_notes(surveyed.directories, components::host_table(), components::torch_build());
     return surveyed;
   }
-  surveyed.loaded = plugins::Catalogue::survey(surveyed.directories, plugins::host_table(), plugins::torch_build(),
-                                               surveyed.found.refusals);
+  surveyed.loaded = components::Catalogue::survey(surveyed.directories, components::host_table(),
+                                                  components::torch_build(), surveyed.found.refusals);
   restore_standard_streams();
   for (const auto& plugin : surveyed.loaded->plugins()) surveyed.found.plugins.push_back(*plugin);
   return surveyed;

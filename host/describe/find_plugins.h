@@ -5,16 +5,16 @@
 #include <optional>
 #include <vector>
 
-#include "framework/plugins/loading/catalogue.h"
-#include "framework/plugins/loading/survey_notes.h"
+#include "framework/components/loading/catalogue.h"
+#include "framework/components/loading/survey_notes.h"
 #include "host/command_line/arguments.h"
 
 namespace tenon::host {
 
 struct SurveyedPlugins {
   std::vector<std::filesystem::path> directories;
-  plugins::PluginsFound found;
-  std::optional<plugins::Catalogue> loaded;  // with --load
+  components::PluginsFound found;
+  std::optional<components::Catalogue> loaded;  // with --load
 };
 
 // Reads the notes in the files, so that no plugin code runs. With --load it loads the plugins.

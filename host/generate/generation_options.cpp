@@ -4,8 +4,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "framework/support/error.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::host {
 

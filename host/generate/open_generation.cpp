@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "framework/components/kinds/prepare_dataset.h"
 #include "framework/pipeline/build/connections.h"
-#include "framework/plugins/components/prepare_dataset.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 #include "host/training/use_weights.h"
 
 namespace tenon::host {
@@ -37,9 +37,9 @@ pipeline::Evaluation build_generation(OpenedRun& run) {
   return pipeline::build_evaluation(run.plan, run.catalogue, run.device.device);
 }
 
-plugins::Dataset open_tokens(const plugins::Catalogue& catalogue, const config::NamedDataset& plan) {
-  const plugins::Component& component = catalogue.find(config::ComponentKind::dataset, plan.use);
-  plugins::prepare_dataset(component, plan);
+components::Dataset open_tokens(const components::Catalogue& catalogue, const config::NamedDataset& plan) {
+  const components::Component& component = catalogue.find(config::ComponentKind::dataset, plan.use);
+  components::prepare_dataset(component, plan);
   return {component, plan};
 }
 
@@ -89,7 +89,7 @@ Generation::Start Generation::read(const std::string& text, const std::string& p
   }
   if (tokens.empty())
     throw Error(ErrorKind::configuration, place + ": the prompt has no tokens; expected a text to continue");
-  const plugins::Decoding& decoding = ports_.decoding;
+  const components::Decoding& decoding = ports_.decoding;
   const auto outside = std::ranges::find_if(
       tokens, [&](int64_t token) { return decoding.vocabulary > 0 && token >= decoding.vocabulary; });
   if (outside != tokens.end())
@@ -103,7 +103,7 @@ Generation::Start Generation::read(const std::string& text, const std::string& p
   }
   if (decoding.context > 0 && std::ssize(tokens) > decoding.context)
     throw Error(ErrorKind::configuration, place + ": the prompt has " +
-                                              support::print_count(std::ssize(tokens), "token") +
+                                              support::format_count(std::ssize(tokens), "token") +
                                               "; expected at most " + std::to_string(decoding.context) +
                                               ", the context of the model; shorten the prompt");
   return {{}, tokens};

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/components/kinds/dataset.h"
 #include "framework/pipeline/build/evaluation.h"
 #include "framework/pipeline/generation/continued_sequences.h"
-#include "framework/plugins/components/dataset.h"
 #include "host/command_line/arguments.h"
 #include "host/training/open_run.h"
 
@@ -45,7 +45,7 @@ class Generation {
   std::string decode(const Start& start, const std::vector<int64_t>& new_tokens) const;
 
  private:
-  const plugins::Tokenizer& tokenizer() const { return *dataset_.tokenizer(); }
+  const components::Tokenizer& tokenizer() const { return *dataset_.tokenizer(); }
   void check_tokenizer() const;
 
   OpenedRun run_;
@@ -53,7 +53,7 @@ class Generation {
   config::NamedDataset dataset_plan_;
   pipeline::Evaluation parts_;
   pipeline::TokenPorts ports_;
-  plugins::Dataset dataset_;
+  components::Dataset dataset_;
 };
 
 }  // namespace tenon::host

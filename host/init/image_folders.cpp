@@ -8,14 +8,14 @@
 #include <optional>
 #include <utility>
 
+#include "framework/components/calls/host_table.h"
+#include "framework/components/kinds/dataset.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/components/dataset.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
 #include "host/process/call_reports.h"
 #include "host/process/standard_streams.h"
 
@@ -61,8 +61,8 @@ class ImageFolderPlugin {
  public:
   explicit ImageFolderPlugin(const std::vector<fs::path>& plugin_directories) : catalogue_(open(plugin_directories)) {}
 
-  plugins::Dataset open_dataset(const config::Values& params) const {
-    const plugins::Component& component = catalogue_.find(config::ComponentKind::dataset, kDataset);
+  components::Dataset open_dataset(const config::Values& params) const {
+    const components::Component& component = catalogue_.find(config::ComponentKind::dataset, kDataset);
     config::NamedDataset plan;
     plan.use = kDataset;
     plan.name = "train";
@@ -71,7 +71,7 @@ class ImageFolderPlugin {
       if (param.default_value) plan.params[param.name] = *param.default_value;
     plan.params["transforms"] = std::vector<std::string>{};  // images keep their size
     for (const auto& [name, value] : params) plan.params[name] = value;
-    plugins::Dataset dataset(component, plan);
+    components::Dataset dataset(component, plan);
     const bool is_labelled = params.count("unlabelled") == 0;
     if (!dataset.names_samples() || (is_labelled && dataset.classes().empty()))
       throw Error(ErrorKind::plugin, component.describe() +
@@ -81,12 +81,12 @@ class ImageFolderPlugin {
   }
 
  private:
-  static plugins::Catalogue open(const std::vector<fs::path>& plugin_directories) {
+  static components::Catalogue open(const std::vector<fs::path>& plugin_directories) {
     start_call_reports();
-    plugins::install_libtorch();
-    plugins::Catalogue catalogue =
-        plugins::Catalogue::look(plugins::find_plugin_directories(plugin_directories, {}, support::find_program_file()),
-                                 plugins::host_table(), plugins::torch_build());
+    components::install_libtorch();
+    components::Catalogue catalogue = components::Catalogue::look(
+        components::find_plugin_directories(plugin_directories, {}, support::find_program_file()),
+        components::host_table(), components::torch_build());
     if (!catalogue.find_schema(config::ComponentKind::dataset, kDataset))
       throw Error(ErrorKind::plugin, "there is no dataset \"" + std::string(kDataset) + "\" (" +
                                          catalogue.describe_search() + "); expected the bundled plugins");
@@ -95,11 +95,11 @@ class ImageFolderPlugin {
     return catalogue;
   }
 
-  plugins::Catalogue catalogue_;
+  components::Catalogue catalogue_;
 };
 
 // A folder as image_folder lists it. The name of an image begins with its class.
-std::vector<ClassCount> count_classes(const plugins::Dataset& dataset) {
+std::vector<ClassCount> count_classes(const components::Dataset& dataset) {
   std::vector<ClassCount> counts;
   std::map<std::string, size_t> places;
   for (const std::string& name : dataset.classes().front().names) {
@@ -116,7 +116,7 @@ std::vector<ClassCount> count_classes(const plugins::Dataset& dataset) {
 
 // Throws what fits the folder better than `error`, with which it was refused.
 [[noreturn]] void explain(const ImageFolderPlugin& plugin, const fs::path& folder, const Error& error) {
-  const plugins::Dataset images = [&] {
+  const components::Dataset images = [&] {
     try {
       return plugin.open_dataset(
           {{"path", folder.string()}, {"unlabelled", std::vector<std::string>{folder.string()}}});
@@ -126,11 +126,11 @@ std::vector<ClassCount> count_classes(const plugins::Dataset& dataset) {
   }();
   for (int64_t i = 0; i < images.size(); ++i)
     if (images.name_sample(i).find('/') != std::string::npos) throw error;
-  refuse(folder, support::print_count(images.size(), "image is", "images are") + " directly in it; expected " +
+  refuse(folder, support::format_count(images.size(), "image is", "images are") + " directly in it; expected " +
                      describe_layout(folder) + ": move each image to the folder of its class");
 }
 
-plugins::Dataset open_folder(const ImageFolderPlugin& plugin, const fs::path& folder) {
+components::Dataset open_folder(const ImageFolderPlugin& plugin, const fs::path& folder) {
   try {
     return plugin.open_dataset({{"path", folder.string()}});
   } catch (const Error& error) {
@@ -189,22 +189,22 @@ void divide(const ImageFolderPlugin& plugin, ImageData& data) {
   }
   if (data.validation_fraction > 0) return;
   const ClassCount& smallest = *std::ranges::min_element(all, {}, &ClassCount::images);
-  refuse(data.folders.train, "has " + support::print_count(count_images(all), "image") + ", " +
+  refuse(data.folders.train, "has " + support::format_count(count_images(all), "image") + ", " +
                                  std::to_string(smallest.images) + " of them in the class " + smallest.name +
                                  "; expected enough for training and validation: add images, ten or more to a class");
 }
 
 // Decodes images from all parts of the dataset. `unreadable`: becomes the message about those that cannot be read.
 // Throws the error of the first one if none can be.
-int64_t measure_shorter_side(const plugins::Dataset& dataset, std::string& unreadable) {
+int64_t measure_shorter_side(const components::Dataset& dataset, std::string& unreadable) {
   data::PluginSamples samples(dataset);
   const auto worker = samples.open_worker(0, 0);
-  std::vector<plugins::VaryingSample> varying(dataset.fields().size());
+  std::vector<components::VaryingSample> varying(dataset.fields().size());
   std::vector<std::vector<std::byte>> fixed(dataset.fields().size());
-  std::vector<plugins::SampleSlot> slots(dataset.fields().size());
+  std::vector<components::SampleSlot> slots(dataset.fields().size());
   std::optional<size_t> image;
   for (size_t k = 0; k < slots.size(); ++k) {
-    const plugins::SampleField& field = dataset.fields()[k];
+    const components::SampleField& field = dataset.fields()[k];
     fixed[k].resize(field.sample_bytes);
     if (field.is_varying()) {
       slots[k].varying = &varying[k];
@@ -258,7 +258,7 @@ int64_t count_images(const std::vector<ClassCount>& classes) {
 ImageData read_image_data(const fs::path& folder, const std::vector<fs::path>& plugin_directories) {
   const ImageFolderPlugin plugin(plugin_directories);
   ImageData data{.folders = find_image_folders(folder), .train = {}, .validation = {}};
-  const plugins::Dataset train = open_folder(plugin, data.folders.train);
+  const components::Dataset train = open_folder(plugin, data.folders.train);
   data.train = count_classes(train);
   require_two_classes(data.folders.train, data.train);
   data.shorter_side = measure_shorter_side(train, data.unreadable);

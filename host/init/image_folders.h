@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/loading/catalogue.h"
+#include "framework/components/loading/catalogue.h"
 
 namespace tenon::host {
 
@@ -41,7 +41,7 @@ struct ImageData {
 // Lists the images, and decodes up to 32 of them. Throws Error(data) with the expected layout for a folder without
 // images or with images outside of class folders, for fewer than two classes, for a class of the validation or test
 // data that the training data lack, for too few images, and if none of them can be read. Also throws as Catalogue and
-// plugins::Dataset do.
+// components::Dataset do.
 ImageData read_image_data(const std::filesystem::path& folder,
                           const std::vector<std::filesystem::path>& plugin_directories);
 

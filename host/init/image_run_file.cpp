@@ -5,10 +5,10 @@
 
 #include "framework/config/file/expand_variables.h"
 #include "framework/config/toml/value.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/print_count.h"
-#include "framework/support/printable.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::host {
 
@@ -121,8 +121,8 @@ void write_data(Text& text, const ImageData& data, const ImageSettings& settings
                                           ", padding=" + std::to_string(settings.size / 8) + ")\""
                                     : "\"random_resized_crop(" + side + ", scale=(0.35, 1))\"";
   const std::string resized = is_crop ? call : "(" + std::to_string(settings.size * 9 / 8) + ")";
-  const std::string train_images = support::print_count(count_images(data.train), "image");
-  const std::string validation_images = support::print_count(count_images(data.validation), "image");
+  const std::string train_images = support::format_count(count_images(data.train), "image");
+  const std::string validation_images = support::format_count(count_images(data.validation), "image");
 
   text.line("[data]");
   text.line("batch_size = " + std::to_string(settings.batch_size));
@@ -154,7 +154,8 @@ void write_data(Text& text, const ImageData& data, const ImageSettings& settings
   text.line("transforms = [\"resize" + resized + "\", \"center_crop" + call + "\", \"normalize()\"]");
   text.line();
   if (data.folders.test.empty()) return;
-  text.line("[data.test]", support::print_count(count_images(data.test), "image") + ", evaluated once, after training");
+  text.line("[data.test]",
+            support::format_count(count_images(data.test), "image") + ", evaluated once, after training");
   text.line("like = \"validation\"");
   text.line("params = { path = " + print_path(data.folders.test, file) +
             (data.validation_fraction > 0 ? ", split = \"all\" }" : " }"));
@@ -210,15 +211,15 @@ ImageSettings choose_settings(const ImageData& data) {
 std::string describe_images(const ImageData& data) {
   const ClassRange range = find_range(data);
   const std::string least = std::to_string(range.smallest.images), most = std::to_string(range.largest.images);
-  std::string text = support::print_count(static_cast<int64_t>(data.train.size()), "class", "classes") + ", " +
-                     support::print_count(count_images(data.train), "image") + " for training (" +
+  std::string text = support::format_count(static_cast<int64_t>(data.train.size()), "class", "classes") + ", " +
+                     support::format_count(count_images(data.train), "image") + " for training (" +
                      (least == most ? least : least + " to " + most) + " in a class), " +
                      std::to_string(count_images(data.validation)) + " for validation";
   if (!data.test.empty()) text += ", " + std::to_string(count_images(data.test)) + " for the test";
   return text;
 }
 
-std::string print_image_run_file(const ImageData& data, const fs::path& file, const std::string& command) {
+std::string format_image_run_file(const ImageData& data, const fs::path& file, const std::string& command) {
   const ImageSettings settings = choose_settings(data);
   Text text;
   write_head(text, data, settings, command);

@@ -25,6 +25,6 @@ std::string describe_images(const ImageData& data);
 
 // Returns a run file with comments. `file`: where it will be, which the paths in it are relative to unless `folder`, as
 // given by the user, is absolute. `command`: the command that runs the file.
-std::string print_image_run_file(const ImageData& data, const std::filesystem::path& file, const std::string& command);
+std::string format_image_run_file(const ImageData& data, const std::filesystem::path& file, const std::string& command);
 
 }  // namespace tenon::host

@@ -9,9 +9,9 @@
 
 #include "framework/artifacts/drawing/encode_png.h"
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::host {
 
@@ -37,7 +37,7 @@ at::Tensor find_pixel_classes(const std::string& name, const at::Tensor& output)
     classes = output.size(1) == 1 ? output.squeeze(1).gt(0) : output.argmax(1);
   } else if (output.dim() != 3 || !c10::isIntegralType(output.scalar_type(), /*includeBool=*/true)) {
     throw Error(ErrorKind::configuration,
-                "command line: --masks: the output " + name + " is " + plugins::describe(output) +
+                "command line: --masks: the output " + name + " is " + components::describe(output) +
                     "; expected scores of classes, floats [N, C, H, W], or classes, integers [N, H, W]");
   }
   if (!holds_scores && classes.numel() > 0 &&

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::host {
 
@@ -95,7 +95,7 @@ TopColumns find_top_classes(const std::string& name, const at::Tensor& scores, i
   if (scores.dim() != 2 || !c10::isFloatingType(scores.scalar_type()) || scores.size(1) < count)
     throw support::Error(support::ErrorKind::configuration,
                          "command line: --top-k " + std::to_string(count) + ": the output " + name + " is " +
-                             plugins::describe(scores) + "; expected floats [N, C] with C of at least " +
+                             components::describe(scores) + "; expected floats [N, C] with C of at least " +
                              std::to_string(count) + ", the scores of classes: choose an output with --outputs");
   const at::Tensor probabilities = scores.to(at::kFloat).softmax(1);
   const auto [sorted, classes] = probabilities.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "host/predict/prediction_texts.h"
 
 namespace tenon::host {
@@ -70,16 +70,16 @@ void require_text(const TextSupport& text) {
 }
 
 // The name and function of a field's column.
-PredictionColumn choose_field(const plugins::SampleField& field, size_t index, const TextSupport& text) {
+PredictionColumn choose_field(const components::SampleField& field, size_t index, const TextSupport& text) {
   const bool is_integer = (TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0;
   if (text.is_writable && text.tokenizer && text.tokenizer->holds_tokens(field.name) && is_integer)
     return {field.name + "." + print(Apply::text), field.name, Source::Kind::field, index, Apply::text};
   return {field.name, field.name, Source::Kind::field, index};
 }
 
-std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const plugins::Model& model) {
+std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const components::Model& model) {
   std::vector<std::string> known;
-  for (const plugins::Port& port : model.outputs()) known.push_back(port.name);
+  for (const components::Port& port : model.outputs()) known.push_back(port.name);
   const std::vector<std::string> chosen = choice.outputs.value_or(known);
   std::vector<std::vector<Apply>> functions(chosen.size());
   for (const std::string& text : choice.apply) {
@@ -121,7 +121,7 @@ at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) c
   const bool needs_floats = apply == Apply::softmax || apply == Apply::sigmoid;
   if ((needs_classes && (tensor.dim() < 2 || tensor.size(1) == 0)) ||
       (needs_floats && !c10::isFloatingType(tensor.scalar_type())))
-    refuse("--apply " + print(apply) + ": the output is " + plugins::describe(tensor) + "; expected " +
+    refuse("--apply " + print(apply) + ": the output is " + components::describe(tensor) + "; expected " +
            (needs_floats ? "floats" : "numbers") + (needs_classes ? " with a dimension of classes, [N, C, ...]" : ""));
   if (apply == Apply::softmax) tensor = tensor.softmax(1);
   if (apply == Apply::sigmoid) tensor = tensor.sigmoid();
@@ -130,7 +130,7 @@ at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) c
 }
 
 std::vector<std::string> PredictionColumn::read_text(const pipeline::BatchTensors& batch_tensors,
-                                                     const plugins::Tokenizer& tokenizer) const {
+                                                     const components::Tokenizer& tokenizer) const {
   return read_texts(name, kind == Source::Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index],
                     tokenizer);
 }
@@ -153,11 +153,12 @@ config::ClassNames name_columns(const std::vector<PredictionColumn>& columns,
   return names;
 }
 
-std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const plugins::Model& model,
-                                             const std::vector<plugins::SampleField>& fields, const TextSupport& text) {
+std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const components::Model& model,
+                                             const std::vector<components::SampleField>& fields,
+                                             const TextSupport& text) {
   std::vector<PredictionColumn> columns = choose_outputs(choice, model);
   std::vector<std::string> known;
-  for (const plugins::SampleField& field : fields) known.push_back(field.name);
+  for (const components::SampleField& field : fields) known.push_back(field.name);
   for (const std::string& name : choice.fields) {
     const size_t index = find(name, known, "--fields", "a field of the dataset");
     columns.push_back(choose_field(fields[index], index, text));

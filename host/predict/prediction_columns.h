@@ -30,7 +30,7 @@ struct PredictionColumn {
 
   // Throws as read_texts() does. REQUIRES: is_text().
   std::vector<std::string> read_text(const pipeline::BatchTensors& batch_tensors,
-                                     const plugins::Tokenizer& tokenizer) const;
+                                     const components::Tokenizer& tokenizer) const;
 };
 
 struct ColumnChoice {
@@ -42,16 +42,17 @@ struct ColumnChoice {
 
 // What a column of texts needs.
 struct TextSupport {
-  const std::optional<plugins::Tokenizer>& tokenizer;  // the dataset's
-  bool is_writable;                                    // the file holds text
+  const std::optional<components::Tokenizer>& tokenizer;  // the dataset's
+  bool is_writable;                                       // the file holds text
 };
 
 // Returns the columns for --outputs, --fields and --apply. A field of tokens becomes a text if the file holds text.
 // Where an output and a field have the same name, or one that is reserved, the columns have the names of the run file:
 // "model.area" and "data.area". Throws Error(configuration) for an unknown or repeated name, for a function without an
 // output, and for a text without a tokenizer or in a file that holds none.
-std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const plugins::Model& model,
-                                             const std::vector<plugins::SampleField>& fields, const TextSupport& text);
+std::vector<PredictionColumn> choose_columns(const ColumnChoice& choice, const components::Model& model,
+                                             const std::vector<components::SampleField>& fields,
+                                             const TextSupport& text);
 
 // Returns the class names of columns, by column: those of a field, and those of an output [N, C, ...] if the names of
 // one field alone have C classes.

@@ -7,7 +7,7 @@
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::host {
 

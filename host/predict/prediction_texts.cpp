@@ -3,21 +3,21 @@
 #include <ATen/ATen.h>
 #include <span>
 
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::host {
 
 namespace {
 
 // Returns [N, T] of int64, contiguous on the CPU.
-at::Tensor read_tokens(const std::string& name, const at::Tensor& tensor, const plugins::Tokenizer& tokenizer) {
+at::Tensor read_tokens(const std::string& name, const at::Tensor& tensor, const components::Tokenizer& tokenizer) {
   const bool is_scores = c10::isFloatingType(tensor.scalar_type());
   const bool fits = is_scores ? tensor.dim() >= 2 && tensor.size(-1) >= tokenizer.vocabulary_size()
                               : tensor.dim() >= 1 && c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
   if (!fits)
     throw support::Error(support::ErrorKind::configuration,
-                         "the text of " + name + ": it is " + plugins::describe(tensor) +
+                         "the text of " + name + ": it is " + components::describe(tensor) +
                              "; expected integers [N, T], or scores [N, T, V] with V of at least " +
                              std::to_string(tokenizer.vocabulary_size()) +
                              ", the tokenizer's vocabulary: use the tokenizer with which the weights were trained");
@@ -29,7 +29,7 @@ at::Tensor read_tokens(const std::string& name, const at::Tensor& tensor, const 
 }  // namespace
 
 std::vector<std::string> read_texts(const std::string& name, const at::Tensor& tensor,
-                                    const plugins::Tokenizer& tokenizer) {
+                                    const components::Tokenizer& tokenizer) {
   const at::Tensor tokens = read_tokens(name, tensor, tokenizer);
   const auto width = static_cast<size_t>(tokens.size(1));
   std::vector<std::string> texts;

@@ -6,7 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/plugins/components/tokenizer.h"
+#include "framework/components/kinds/tokenizer.h"
 
 namespace tenon::host {
 
@@ -14,6 +14,6 @@ namespace tenon::host {
 // token is the largest of the vocabulary. `name`: the output or field, for messages. Throws Error(configuration) for
 // another tensor, and Error(data) for a token outside the vocabulary.
 std::vector<std::string> read_texts(const std::string& name, const at::Tensor& tensor,
-                                    const plugins::Tokenizer& tokenizer);
+                                    const components::Tokenizer& tokenizer);
 
 }  // namespace tenon::host

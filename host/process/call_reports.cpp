@@ -11,10 +11,10 @@
 #include <thread>
 #include <vector>
 
-#include "framework/plugins/calls/call_monitor.h"
-#include "framework/plugins/calls/call_record.h"
-#include "framework/support/log.h"
-#include "framework/support/signals_blocked.h"
+#include "framework/components/calls/call_monitor.h"
+#include "framework/components/calls/call_record.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/process/signals_blocked.h"
 #include "host/process/signals.h"
 
 namespace tenon::host {
@@ -22,7 +22,7 @@ namespace tenon::host {
 namespace {
 
 using namespace std::chrono_literals;
-using plugins::CallMonitor;
+using components::CallMonitor;
 using CallDuration = CallMonitor::Duration;
 
 constexpr CallDuration kCallPeriod = 250ms;
@@ -133,9 +133,9 @@ void report_calls_of_rank(int64_t rank) { reporting_rank = rank; }
 
 std::string describe_running_call() {
   std::string of_main;
-  plugins::for_each_call_record([&](const plugins::CallRecord& record) {
-    plugins::Breadcrumb place{};
-    if (plugins::is_main_thread(record.thread()) && record.read(place) != 0) of_main = plugins::describe(place);
+  components::for_each_call_record([&](const components::CallRecord& record) {
+    components::Breadcrumb place{};
+    if (components::is_main_thread(record.thread()) && record.read(place) != 0) of_main = components::describe(place);
   });
   if (!of_main.empty()) return "in " + of_main;
   const std::string of_other = find_overdue_call(kWorthNaming, /*includes_main_thread=*/false);
@@ -144,7 +144,7 @@ std::string describe_running_call() {
 
 std::string find_overdue_call(std::chrono::milliseconds longer_than, bool includes_main_thread) {
   for (const CallMonitor::LongCall& call : call_monitor().find_calls(longer_than))
-    if (includes_main_thread || !plugins::is_main_thread(call.thread))
+    if (includes_main_thread || !components::is_main_thread(call.thread))
       return "in " + call.place + ", for " + call.seconds() + " s " + call.where();
   return "";
 }

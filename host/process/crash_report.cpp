@@ -12,12 +12,12 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "framework/plugins/calls/guard.h"
-#include "framework/plugins/loading/plugin_code.h"
-#include "framework/support/before_exit.h"
-#include "framework/support/error.h"
-#include "framework/support/mapped_file.h"
-#include "framework/support/signal_stack.h"
+#include "framework/components/calls/guard.h"
+#include "framework/components/loading/plugin_code.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/mapped_file.h"
+#include "framework/support/process/before_exit.h"
+#include "framework/support/process/signal_stack.h"
 #include "host/process/uncaught_exception.h"
 
 namespace tenon::host {
@@ -41,7 +41,7 @@ void print(uint64_t number) {
 }
 
 // Prints "plugins/digits.so, dataset digits, function get, train sample 17".
-void print(const plugins::Breadcrumb& place) {
+void print(const components::Breadcrumb& place) {
   print(place.component->plugin->file.c_str());
   print(", ");
   print(config::to_string(place.component->schema.kind));
@@ -58,7 +58,7 @@ void print(const plugins::Breadcrumb& place) {
 }
 
 // Prints the plugin that this thread calls or opens, or else the plugin with the code.
-void print_plugin(const plugins::Breadcrumb& place, const plugins::PluginCode* code) {
+void print_plugin(const components::Breadcrumb& place, const components::PluginCode* code) {
   if (place.component) {
     print("plugin ");
     print(place);
@@ -102,9 +102,9 @@ void report_exit(const char* name, const void* caller) {
         "raise the limits of processes (ulimit -u) and of memory (ulimit -v), or lower run.threads\n");
     support::end_process(static_cast<int>(support::ErrorKind::system));
   }
-  const plugins::Breadcrumb& place = plugins::breadcrumb();
+  const components::Breadcrumb& place = components::breadcrumb();
   // The call may be the last instruction of the code.
-  const plugins::PluginCode* const code = plugins::find_plugin_code(reinterpret_cast<uintptr_t>(caller) - 1);
+  const components::PluginCode* const code = components::find_plugin_code(reinterpret_cast<uintptr_t>(caller) - 1);
   if (place.component || place.file || code) {
     print_called(name);
     print_plugin(place, code);
@@ -146,16 +146,17 @@ const char* describe_signal(int signal) {
 }
 
 void print_files_of_plugins() {
-  for (const plugins::PluginCode* code = plugins::begin_plugin_codes(); code != plugins::end_plugin_codes(); ++code) {
-    print(code == plugins::begin_plugin_codes() ? "" : ", ");
+  for (const components::PluginCode* code = components::begin_plugin_codes(); code != components::end_plugin_codes();
+       ++code) {
+    print(code == components::begin_plugin_codes() ? "" : ", ");
     print(code->file);
   }
 }
 
 // `is_heap_damage`: the C library may have called abort() because it found damaged memory.
 void print_place(uintptr_t instruction, bool is_heap_damage) {
-  const plugins::Breadcrumb& place = plugins::breadcrumb();
-  const plugins::PluginCode* const code = plugins::find_plugin_code(instruction);
+  const components::Breadcrumb& place = components::breadcrumb();
+  const components::PluginCode* const code = components::find_plugin_code(instruction);
   if (place.component || place.file || code) {
     print(" in ");
     print_plugin(place, code);
@@ -174,7 +175,7 @@ void print_place(uintptr_t instruction, bool is_heap_damage) {
         "than its count");
   } else if (!code) {
     print(" outside of any plugin's function");
-    if (plugins::begin_plugin_codes() != plugins::end_plugin_codes()) {
+    if (components::begin_plugin_codes() != components::end_plugin_codes()) {
       print(
           ". A plugin may have written outside of its memory before, or crashed in a thread that it started: check "
           "each "
@@ -186,7 +187,8 @@ void print_place(uintptr_t instruction, bool is_heap_damage) {
 }
 
 void print_changed_plugins() {
-  for (const plugins::PluginCode* code = plugins::begin_plugin_codes(); code != plugins::end_plugin_codes(); ++code) {
+  for (const components::PluginCode* code = components::begin_plugin_codes(); code != components::end_plugin_codes();
+       ++code) {
     if (!code->is_changed()) continue;
     print("The file ");
     print(code->file);
@@ -209,7 +211,7 @@ void print_shortened_file(uintptr_t address) {
 
 // An address in the file of a plugin, such as that of a constant which something has written to.
 void print_plugin_of_address(uintptr_t address) {
-  const plugins::PluginCode* const code = plugins::find_plugin_code(address);
+  const components::PluginCode* const code = components::find_plugin_code(address);
   if (!code) return;
   print("The invalid address is in the memory of ");
   print(code->file);

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "framework/pipeline/device/device_error.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::host {
 

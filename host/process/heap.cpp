@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
 
 namespace tenon::host {
 

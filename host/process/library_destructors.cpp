@@ -4,8 +4,8 @@
 
 #include <cstdio>
 
-#include "framework/support/before_exit.h"
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
+#include "framework/support/process/before_exit.h"
 
 namespace tenon::host {
 

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <string>
 
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/retry_interrupted.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::host {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <system_error>
 
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::host {
 

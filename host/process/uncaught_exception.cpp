@@ -12,9 +12,9 @@
 #include <string>
 
 #include "framework/pipeline/device/device_error.h"
-#include "framework/support/before_exit.h"
-#include "framework/support/error.h"
-#include "framework/support/printable.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/process/before_exit.h"
+#include "framework/support/text/printable.h"
 #include "host/process/describe_failure.h"
 
 namespace tenon::host {

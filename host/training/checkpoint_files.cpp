@@ -3,8 +3,8 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/run_folder/find_run.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/support/files.h"
+#include "framework/components/calls/ports.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::host {
 
@@ -26,8 +26,8 @@ std::string describe(const InspectedFiles& files) {
          std::to_string(files.manifest->step) + ")";
 }
 
-std::string print_shape(const artifacts::TensorView& tensor) {
-  return plugins::to_string(plugins::exact_shape(tensor.shape));
+std::string format_shape(const artifacts::TensorView& tensor) {
+  return components::to_string(components::exact_shape(tensor.shape));
 }
 
 }  // namespace tenon::host

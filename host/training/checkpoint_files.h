@@ -25,6 +25,6 @@ InspectedFiles find_files(const std::filesystem::path& path);
 std::string describe(const InspectedFiles& files);
 
 // Prints a shape as "[64, 3, 7, 7]".
-std::string print_shape(const artifacts::TensorView& tensor);
+std::string format_shape(const artifacts::TensorView& tensor);
 
 }  // namespace tenon::host

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/support/timeline.h"
+#include "framework/support/diagnostics/timeline.h"
 
 namespace tenon::host {
 
@@ -22,12 +22,12 @@ CheckpointWriter::~CheckpointWriter() {
   if (writing_.valid()) writing_.wait();
 }
 
-void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<const plugins::NamedTensor> model,
+void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<const components::NamedTensor> model,
                             const pipeline::SavedState& saved) {
   finish();
   model_views_.clear();
   training_views_.clear();
-  for (const plugins::NamedTensor& named : model)
+  for (const components::NamedTensor& named : model)
     model_views_.push_back(pipeline::make_view(named.name, model_.add(named.name, named.tensor)));
   for (const auto& [name, tensor] : saved.tensors)
     training_views_.push_back(pipeline::make_view(name, training_.add(name, tensor)));

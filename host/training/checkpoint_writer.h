@@ -27,7 +27,7 @@ class CheckpointWriter {
   // `contents`: without tensors, and with the number of ranks that write parts. Only one checkpoint is written at a
   // time, so this waits for the previous one. Throws Error(checkpoint) as CheckpointStore::write() does, also for the
   // previous checkpoint.
-  void save(artifacts::CheckpointContents contents, std::span<const plugins::NamedTensor> model,
+  void save(artifacts::CheckpointContents contents, std::span<const components::NamedTensor> model,
             const pipeline::SavedState& saved);
 
   // Throws the error of the previous write, if it has already failed.

@@ -9,16 +9,16 @@ namespace tenon::host {
 using pipeline::Event;
 
 void HistogramObserver::on_event(Event event, const pipeline::RunState& state, pipeline::CallbackRequests&) {
-  const std::vector<plugins::NamedTensor>& tensors = model_.tensors();
+  const std::vector<components::NamedTensor>& tensors = model_.tensors();
   if (event == Event::optimizer_before) {
     found_.clear();
     if (!due_.is_due_next(state, state.time_s)) return;
-    for (const plugins::NamedTensor& one : tensors)
+    for (const components::NamedTensor& one : tensors)
       if (one.trainable && one.tensor.grad().defined()) add("gradients/", one.name, one.tensor.grad());
     return;
   }
   if (!due_.advance(state, state.time_s)) return;
-  for (const plugins::NamedTensor& one : tensors)
+  for (const components::NamedTensor& one : tensors)
     if (one.trainable) add("weights/", one.name, one.tensor);
   take_(state.step, found_);
   found_.clear();

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "framework/artifacts/run_folder/histogram.h"
+#include "framework/components/kinds/model.h"
 #include "framework/pipeline/state/due.h"
 #include "framework/pipeline/state/events.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::host {
 
@@ -18,7 +18,7 @@ class HistogramObserver final : public pipeline::Observer {
 
   // `take` is called after a due step with the histograms of each trainable parameter: "gradients/NAME", the gradient
   // that the optimizer used, and "weights/NAME".
-  HistogramObserver(const config::Period& every, const plugins::Model& model, Take take)
+  HistogramObserver(const config::Period& every, const components::Model& model, Take take)
       : due_(every), model_(model), take_(std::move(take)) {}
 
   bool subscribes(pipeline::Event event) const override {
@@ -31,7 +31,7 @@ class HistogramObserver final : public pipeline::Observer {
   void add(const char* kind, const std::string& name, const at::Tensor& values);
 
   pipeline::Due due_;
-  const plugins::Model& model_;
+  const components::Model& model_;
   Take take_;
   std::vector<artifacts::NamedHistogram> found_;  // of the current step
 };

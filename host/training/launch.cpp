@@ -11,9 +11,9 @@
 #include "framework/distributed/launch/elastic_size.h"
 #include "framework/distributed/launch/launch_ranks.h"
 #include "framework/distributed/launch/world.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 #include "host/process/signals.h"
 #include "host/process/wait_policy.h"
 #include "host/training/open_run.h"
@@ -120,7 +120,7 @@ void warn_of_few_cores(int64_t processes) {
   const int64_t cores = config::count_usable_cores();
   if (processes <= cores) return;
   support::log_warning("distributed.processes is " + std::to_string(processes) + ", and this machine has " +
-                       support::print_count(cores, "usable core") + "; expected a core for each process, or more: " +
+                       support::format_count(cores, "usable core") + "; expected a core for each process, or more: " +
                        "processes that share a core take turns, so the run is slower than with --processes " +
                        std::to_string(cores));
 }

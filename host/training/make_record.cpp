@@ -2,10 +2,10 @@
 
 #include <utility>
 
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/data/describe_data.h"
 #include "framework/pipeline/build/metric_directions.h"
 #include "framework/pipeline/build/model_summary.h"
-#include "framework/plugins/tensors/tensor_functions.h"
 
 namespace tenon::host {
 
@@ -18,11 +18,11 @@ artifacts::DataRecord describe_run_data(const pipeline::Training& training) {
   return record;
 }
 
-artifacts::RunRecord make_record(const pipeline::Training& training, const plugins::Catalogue& catalogue,
+artifacts::RunRecord make_record(const pipeline::Training& training, const components::Catalogue& catalogue,
                                  const support::ComputeDevice& device, std::vector<std::string> command_line,
                                  std::chrono::system_clock::time_point start) {
   artifacts::RunRecord record = artifacts::make_run_record(std::move(command_line), start);
-  record.libtorch_version = plugins::torch_build();
+  record.libtorch_version = components::torch_build();
   record.device = device;
   for (const auto& plugin : catalogue.plugins())
     record.plugins.push_back({plugin->id, plugin->version, plugin->file, plugin->sha256});

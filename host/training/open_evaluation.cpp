@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/components/kinds/parameter_roles.h"
 #include "framework/data/feed.h"
 #include "framework/distributed/launch/world.h"
-#include "framework/plugins/components/parameter_roles.h"
-#include "framework/support/error.h"
-#include "framework/support/terminal/show_path.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 #include "host/training/launch.h"
 #include "host/training/ranks.h"
 #include "host/training/use_class_names.h"
@@ -41,8 +41,8 @@ void choose_inputs(OpenedRun& run, const Evaluation::Choice& choice) {
   config::NamedDataset dataset = !choice.dataset.empty()   ? find_dataset(run.plan, choice.dataset)
                                  : data.validation.empty() ? data.train
                                                            : data.validation.front();
-  const plugins::Component& component = run.catalogue.find(config::ComponentKind::dataset, dataset.use);
-  const std::optional<std::string> parameter = plugins::find_unlabelled_parameter(component);
+  const components::Component& component = run.catalogue.find(config::ComponentKind::dataset, dataset.use);
+  const std::optional<std::string> parameter = components::find_unlabelled_parameter(component);
   if (!parameter)
     throw support::Error(
         support::ErrorKind::configuration,
@@ -76,7 +76,7 @@ OpenedRun choose(OpenedRun run, const Evaluation::Choice& choice, Evaluation::Of
 }
 
 artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::RunPlan& plan,
-                                         const plugins::Catalogue& catalogue) {
+                                         const components::Catalogue& catalogue) {
   artifacts::FoundWeights weights = use_weights(checkpoint, plan);
   use_class_names(plan, artifacts::read_class_names(weights.file), weights.file.string());
   use_folds(plan, weights.file);
@@ -100,7 +100,7 @@ Evaluation::Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::
                          parts_.validation.front()->feed.class_names());
 }
 
-plugins::StepContext Evaluation::context() const {
+components::StepContext Evaluation::context() const {
   return {false, weights_.step, weights_.epoch, 0, 1, run_.plan.run.seed};
 }
 

@@ -44,7 +44,7 @@ class Evaluation {
   pipeline::Evaluation& parts() { return parts_; }
   const pipeline::Evaluation& parts() const { return parts_; }
   // The position of the run when the weights were saved.
-  plugins::StepContext context() const;
+  components::StepContext context() const;
   // Returns "runs/digits/.../step-00000230 (epoch 10, step 230)", or the file name.
   std::string describe_weights() const;
 

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "framework/components/calls/host_table.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/resolve_run_plan.h"
 #include "framework/config/resolve/used_components.h"
@@ -11,10 +13,8 @@
 #include "framework/pipeline/device/count_waits.h"
 #include "framework/pipeline/device/tensor_memory.h"
 #include "framework/pipeline/state/stage_times.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 #include "host/process/call_reports.h"
 #include "host/process/standard_streams.h"
 
@@ -23,19 +23,19 @@ namespace tenon::host {
 namespace {
 
 // Finds the plugins and reads their notes. None of their code runs.
-plugins::Catalogue find_plugins(const RunFile& file, const config::RunConfig& config,
-                                const std::filesystem::path& host) {
+components::Catalogue find_plugins(const RunFile& file, const config::RunConfig& config,
+                                   const std::filesystem::path& host) {
   const auto directories =
-      plugins::find_plugin_directories(file.plugin_directories, config::resolve_plugin_paths(config), host);
-  return plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(),
-                                  config::resolve_plugin_pins(config));
+      components::find_plugin_directories(file.plugin_directories, config::resolve_plugin_paths(config), host);
+  return components::Catalogue::look(directories, components::host_table(), components::torch_build(),
+                                     config::resolve_plugin_pins(config));
 }
 
 }  // namespace
 
 void check_run_file(const RunFile& file) {
   const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
-  plugins::install_libtorch();  // otherwise plugins that call its operators are refused
+  components::install_libtorch();  // otherwise plugins that call its operators are refused
   config::resolve_run_plan(config, find_plugins(file, config, support::find_program_file()));
 }
 
@@ -54,8 +54,8 @@ OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
     device.library->warn_of_waits(true);
     pipeline::StageTimes::mark_with(device.library->stage_marker());
   }
-  plugins::install_libtorch();
-  plugins::Catalogue catalogue = find_plugins(file, config, host);
+  components::install_libtorch();
+  components::Catalogue catalogue = find_plugins(file, config, host);
   config::RunPlan plan = config::resolve_run_plan(config, catalogue);
   catalogue.open_plugins_of(config::used_components(plan));
   restore_standard_streams();

@@ -3,15 +3,15 @@
 
 #include <string>
 
+#include "framework/components/loading/catalogue.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/cuda/open_device.h"
-#include "framework/plugins/loading/catalogue.h"
 #include "host/command_line/arguments.h"
 
 namespace tenon::host {
 
 struct OpenedRun {
-  plugins::Catalogue catalogue;
+  components::Catalogue catalogue;
   config::RunPlan plan;
   cuda::OpenedDevice device;
 };

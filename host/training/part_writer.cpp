@@ -9,9 +9,9 @@
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/pipeline/loop/training_state.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/timeline.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/timeline.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::host {
 
@@ -36,7 +36,7 @@ PartWriter::~PartWriter() {
   if (writing_.valid()) writing_.wait();
 }
 
-void PartWriter::save(int64_t step, std::span<const plugins::NamedTensor> model, const pipeline::SavedState& saved) {
+void PartWriter::save(int64_t step, std::span<const components::NamedTensor> model, const pipeline::SavedState& saved) {
   finish();
   training_views_.clear();
   model_views_.clear();
@@ -49,7 +49,7 @@ void PartWriter::save(int64_t step, std::span<const plugins::NamedTensor> model,
   add_training(pipeline::kOptimizerPrefix);
   if (has_model_) add_training(pipeline::kWeightsPrefix);
   if (has_model_)
-    for (const plugins::NamedTensor& named : model)
+    for (const components::NamedTensor& named : model)
       model_views_.push_back(pipeline::make_view(named.name, model_.add(named.name, named.tensor)));
   training_.submit();
   model_.submit();

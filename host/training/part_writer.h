@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/components/kinds/model.h"
 #include "framework/pipeline/device/host_copies.h"
 #include "framework/pipeline/state/saved_state.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::host {
 
@@ -25,7 +25,7 @@ class PartWriter {
 
   // Writes the optimizer's state of this rank, and its tensors of the model and weights of training. Waits for the
   // previous write first. Throws Error(checkpoint), also for the previous write.
-  void save(int64_t step, std::span<const plugins::NamedTensor> model, const pipeline::SavedState& saved);
+  void save(int64_t step, std::span<const components::NamedTensor> model, const pipeline::SavedState& saved);
 
   // Throws the error of the previous write, if it has already failed.
   void check();

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdio>
 
-#include "framework/support/print_count.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::host {
 
@@ -24,10 +24,10 @@ void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
 }
 
 std::string describe_device(const support::ComputeDevice& device) {
-  return device.is_cuda() ? device.name : "the CPU, " + support::print_count(at::get_num_threads(), "thread");
+  return device.is_cuda() ? device.name : "the CPU, " + support::format_count(at::get_num_threads(), "thread");
 }
 
-std::string print_scaled(double number) {
+std::string format_scaled(double number) {
   constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
   size_t unit = 0;
   for (; number >= 1000 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
@@ -36,7 +36,7 @@ std::string print_scaled(double number) {
   return text;
 }
 
-std::string print_time(double seconds) {
+std::string format_time(double seconds) {
   char text[32];
   if (seconds >= 1)
     std::snprintf(text, sizeof text, "%.2f s", seconds);

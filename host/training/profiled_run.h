@@ -5,7 +5,7 @@
 #include <string>
 
 #include "framework/config/plan/run_plan.h"
-#include "framework/support/compute_device.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::host {
 
@@ -15,9 +15,9 @@ void prepare_profile(config::RunPlan& plan, int64_t batch_size);
 std::string describe_device(const support::ComputeDevice& device);
 
 // Prints 1814073344 as "1.814 G".
-std::string print_scaled(double number);
+std::string format_scaled(double number);
 
 // Prints 0.0125 as "12.5 ms".
-std::string print_time(double seconds);
+std::string format_time(double seconds);
 
 }  // namespace tenon::host

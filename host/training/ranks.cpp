@@ -6,10 +6,10 @@
 #include <cstdio>
 
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/cuda/nccl_maker.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "host/process/call_reports.h"
 #include "host/process/describe_failure.h"
 #include "host/training/read_checkpoint.h"
@@ -22,10 +22,10 @@ namespace {
 std::string describe_plan(config::RunPlan plan) {
   plan.run.output_dir.clear();
   plan.plugin_paths.clear();
-  return config::print_run_plan(plan);
+  return config::format_run_plan(plan);
 }
 
-std::string describe_plugins(const plugins::Catalogue& catalogue) {
+std::string describe_plugins(const components::Catalogue& catalogue) {
   std::vector<std::string> lines;
   for (const auto& plugin : catalogue.plugins())
     lines.push_back(plugin->id + " " + plugin->version + " sha256 " + plugin->sha256 + "\n");

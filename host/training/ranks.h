@@ -33,7 +33,7 @@ class SilentRecorder final : public pipeline::Recorder {
               const std::vector<std::pair<std::string, double>>&) override {
     if (parts_) parts_->check();
   }
-  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
+  void save_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
                        const pipeline::SavedState& saved) override {
     if (parts_ && !saved.numbers.empty()) parts_->save(state.step, tensors, saved);
   }

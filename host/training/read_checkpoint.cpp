@@ -11,7 +11,7 @@
 #include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::host {
 

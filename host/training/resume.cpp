@@ -7,16 +7,16 @@
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/config/file/resume_policy.h"
 #include "framework/config/plan/compare_plans.h"
 #include "framework/config/plan/flatten_plan.h"
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/loop/training_state.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/read_file.h"
 #include "host/training/read_checkpoint.h"
 
 namespace tenon::host {
@@ -36,7 +36,7 @@ namespace {
 void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan, bool within_epoch) {
   const fs::path file = found.folder / "plan.toml";
   const std::vector<PlanDifference> all =
-      config::compare_plans(support::read_text(file), config::print_run_plan(plan), file.string());
+      config::compare_plans(support::read_text(file), config::format_run_plan(plan), file.string());
   std::vector<PlanDifference> refused, reported;
   for (const PlanDifference& one : all) {
     const ResumePolicy policy = config::find_resume_policy(one.key);
@@ -55,7 +55,7 @@ void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& 
 }
 
 // Sets the memory format and the sizes that the run file leaves out to those of the run.
-void complete_plan(Resumption& resumption, const plugins::Catalogue& catalogue) {
+void complete_plan(Resumption& resumption, const components::Catalogue& catalogue) {
   config::RunPlan& plan = resumption.plan;
   if (plan.train.memory_format == config::MemoryFormat::automatic)
     plan.train.memory_format = pipeline::saved_memory_format(resumption.checkpoint.state);
@@ -80,7 +80,7 @@ void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedS
       ": its metrics will not be the same bit for bit");
 }
 
-void check_plugins(const artifacts::FoundCheckpoint& found, const plugins::Catalogue& catalogue) {
+void check_plugins(const artifacts::FoundCheckpoint& found, const components::Catalogue& catalogue) {
   const std::map<std::string, std::string> before = artifacts::read_plugin_digests(found.folder / "origin.json");
   for (const auto& plugin : catalogue.plugins()) {
     const auto known = before.find(plugin->id);
@@ -108,7 +108,7 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
     const std::string folder = group->broadcast_string("the checkpoint", found ? found->folder.string() : "");
     if (!folder.empty() && !found) found = find(folder);
     group->require_equal("the checkpoint",
-                         found ? artifacts::print_checkpoint_manifest(found->manifest) : std::string());
+                         found ? artifacts::format_checkpoint_manifest(found->manifest) : std::string());
   }
   if (!found) return std::nullopt;
   Resumption resumption{std::move(*found), {}, opened.plan};

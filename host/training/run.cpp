@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "framework/callbacks/make_observers.h"
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/distributed/launch/launch_ranks.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/build/model_tensors.h"
@@ -21,8 +21,8 @@
 #include "framework/reporting/report/find_normalisations.h"
 #include "framework/reporting/terminal/run_output.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "host/process/call_reports.h"
 #include "host/process/describe_failure.h"
 #include "host/process/signals.h"
@@ -46,7 +46,7 @@ namespace {
 pipeline::RunReport train_with_observers(pipeline::Training& training, pipeline::Recorder& recorder,
                                          std::vector<pipeline::Observer*> observers,
                                          std::optional<Resumption>& resumption, const TrainOptions& options,
-                                         const plugins::RunDescription* description) {
+                                         const components::RunDescription* description) {
   const pipeline::ModelTensors tensors(training.model);
   // Divided weights are not shown: each rank has only some of them.
   const auto callbacks = callbacks::make_observers(training.callbacks, training.plan->callbacks,
@@ -85,7 +85,7 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
   constexpr size_t kKept = 6;  // number of best and of worst samples
   const config::RunPlan& plan = *training.plan;
   if (plan.log.samples == 0 || training.validation.empty() || report.signal != 0) return;
-  plugins::StepContext context;
+  components::StepContext context;
   context.step = report.state.step;
   context.epoch = report.state.epoch;
   context.seed = plan.run.seed;
@@ -118,7 +118,7 @@ void finish_work(pipeline::Training& training, const pipeline::RunReport& report
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, reporting::RunOutput& output,
                      std::optional<Resumption>& resumption, const TrainOptions& options,
-                     const plugins::RunDescription* description) {
+                     const components::RunDescription* description) {
   const auto recorded = [&] {
     return reporting::RecordedRun{recorder.folder(), recorder.lines(), recorder.last_checkpoint()};
   };
@@ -175,7 +175,7 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
 
 // Trains on a rank other than 0, without output.
 int train_silently(pipeline::Training& training, std::optional<Resumption>& resumption, const TrainOptions& options,
-                   const plugins::RunDescription* description) {
+                   const components::RunDescription* description) {
   SilentRecorder recorder(training.group->broadcast_string("run folder", ""), training);
   const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, options, description);
   recorder.finish_checkpoint();
@@ -212,7 +212,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   if (options.is_check) {
     pipeline::check_first_batch(training);
     pipeline::copy_connections(training, recorded);
-    reporting::write_output_text(config::print_run_plan(recorded));
+    reporting::write_output_text(config::format_run_plan(recorded));
     if (std::fflush(stdout) != 0)
       throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));
     return 0;
@@ -227,7 +227,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
       support::log_info("advice: " + advice);
   catch_stop_signals();
   const std::string resumed_from = resumption ? resumption->from.folder.string() : "";
-  std::unique_ptr<plugins::RunDescription> description;
+  std::unique_ptr<components::RunDescription> description;
   if (!training.callbacks.empty()) description = callbacks::describe_run(recorded, resumed_from, options.is_dry_run);
   if (!is_first) return train_silently(training, resumption, options, description.get());
   restore_standard_streams();  // components were created

@@ -6,15 +6,15 @@
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/run_folder/hyperparameters.h"
 #include "framework/artifacts/run_folder/start_files.h"
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/report/saved_samples.h"
 #include "framework/reporting/runs/read_history.h"
-#include "framework/support/log.h"
-#include "framework/support/print_bytes.h"
-#include "framework/support/read_file.h"
-#include "framework/support/signals_blocked.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/read_file.h"
+#include "framework/support/process/signals_blocked.h"
+#include "framework/support/text/format_values.h"
 #include "host/process/signals.h"
 #include "host/training/make_record.h"
 #include "host/training/read_checkpoint.h"
@@ -109,10 +109,10 @@ artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, c
 }  // namespace
 
 RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& training,
-                         const plugins::Catalogue& catalogue, const support::ComputeDevice& device,
+                         const components::Catalogue& catalogue, const support::ComputeDevice& device,
                          std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from)
     : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
-      plan_text_(config::print_run_plan(plan)),
+      plan_text_(config::format_run_plan(plan)),
       folder_(resumed_from && resumed_from->is_newest
                   ? artifacts::RunFolder{resumed_from->run}
                   : artifacts::make_run_folder(plan, record_.start, &stop_signal())),
@@ -135,7 +135,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
     artifacts::write_plan(folder_, plan);
     artifacts::write_run_record(folder_.record_file(), record_);
   } else {
-    artifacts::write_unsynced(folder_.record_file(), artifacts::print_run_record(record_), support::ErrorKind::system);
+    artifacts::write_unsynced(folder_.record_file(), artifacts::format_run_record(record_), support::ErrorKind::system);
   }
   begin_start(plan);
 }
@@ -183,7 +183,7 @@ void RunRecorder::find_frozen_parameters(const pipeline::Training& training) {
         "complete");
   else
     support::log_info("checkpoints leave out " + std::to_string(frozen_.count()) + " frozen parameters (" +
-                      support::print_bytes(frozen_.bytes()) + ")");
+                      support::format_bytes(frozen_.bytes()) + ")");
 }
 
 template <class Write>
@@ -206,7 +206,7 @@ void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& stat
   write_events([&] { events_->append(line, losses_, std::chrono::system_clock::now()); });
 }
 
-void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
+void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
                                   const pipeline::SavedState& saved) {
   finish_start();
   artifacts::CheckpointContents contents{state.epoch, state.step, {}, {}, {}, saved.numbers, {}};
@@ -216,14 +216,14 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
   contents.class_names = class_names_;
   contents.fitted_data = fitted_data_;
   contents.model_sizes = model_sizes_;
-  contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::print_origin(record_)}};
+  contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::format_origin(record_)}};
   if (!contents.state.empty()) {
     contents.parts = parts_;
     ++parts_.number;
     contents.state[kHistoryLines] = static_cast<double>(history_.lines());
     if (events_) contents.state[kEventRecords] = static_cast<double>(events_->records());
   }
-  const std::vector<plugins::NamedTensor> kept = frozen_.exclude(tensors, contents.excluded);
+  const std::vector<components::NamedTensor> kept = frozen_.exclude(tensors, contents.excluded);
   checkpoints_.save(std::move(contents), kept, saved);
 }
 

@@ -14,12 +14,12 @@
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
+#include "framework/components/loading/catalogue.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/loop/train.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/recorder.h"
 #include "framework/pipeline/tools/score_samples.h"
-#include "framework/plugins/loading/catalogue.h"
 #include "host/training/checkpoint_writer.h"
 
 namespace tenon::host {
@@ -29,13 +29,13 @@ class RunRecorder final : public pipeline::Recorder {
   // Creates the run folder and opens its log. A run that resumes from its newest checkpoint keeps its folder. A run
   // that resumes from an earlier checkpoint gets a new folder with a copy of the history up to that checkpoint.
   // `resumed_from`: the checkpoint, or null. Throws Error as the artifacts do.
-  RunRecorder(const config::RunPlan& plan, const pipeline::Training& training, const plugins::Catalogue& catalogue,
+  RunRecorder(const config::RunPlan& plan, const pipeline::Training& training, const components::Catalogue& catalogue,
               const support::ComputeDevice& device, std::vector<std::string> command_line,
               const artifacts::FoundCheckpoint* resumed_from = nullptr);
 
   void record(pipeline::LineKind kind, const pipeline::RunState& state,
               const std::vector<std::pair<std::string, double>>& metrics) override;
-  void save_checkpoint(const pipeline::RunState& state, std::span<const plugins::NamedTensor> tensors,
+  void save_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
                        const pipeline::SavedState& saved) override;
   pipeline::BestCheckpoint read_best_checkpoint() override;
 

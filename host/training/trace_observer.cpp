@@ -4,8 +4,8 @@
 #include <string>
 
 #include "framework/profiling/write_trace.h"
-#include "framework/support/log.h"
-#include "framework/support/timeline.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/diagnostics/timeline.h"
 
 namespace tenon::host {
 

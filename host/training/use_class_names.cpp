@@ -6,8 +6,8 @@
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/config/toml/value.h"
 #include "framework/formats/class_names.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::host {
 

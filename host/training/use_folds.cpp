@@ -7,10 +7,10 @@
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/config/plan/flatten_plan.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::host {
 

@@ -5,16 +5,16 @@
 #include <string>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
-#include "framework/plugins/components/dataset.h"
-#include "framework/plugins/components/prepare_dataset.h"
-#include "framework/support/log.h"
+#include "framework/components/kinds/dataset.h"
+#include "framework/components/kinds/prepare_dataset.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::host {
 
 namespace {
 
-bool has_fitted_data(const plugins::Component& dataset) {
-  return plugins::extension_of<tenon_fitted_data>(dataset, TENON_FITTED_DATA) != nullptr;
+bool has_fitted_data(const components::Component& dataset) {
+  return components::extension_of<tenon_fitted_data>(dataset, TENON_FITTED_DATA) != nullptr;
 }
 
 }  // namespace
@@ -29,18 +29,18 @@ void use_fitted_data(config::RunPlan& plan, const artifacts::FittedData& of_weig
     for (config::NamedDataset& dataset : *datasets) use(dataset);
 }
 
-TrainingData describe_training_data(const plugins::Dataset& train, const config::ClassNames& names,
+TrainingData describe_training_data(const components::Dataset& train, const config::ClassNames& names,
                                     const config::RunPlan& plan) {
   return {.numbering = {names, plan.data.class_names.empty() ? "the training data" : plan.data.class_names_source},
           .use = plan.data.train.use,
           .fitted = train.read_fitted_data()};
 }
 
-TrainingData open_training_data(const config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+TrainingData open_training_data(const config::RunPlan& plan, const components::Catalogue& catalogue) {
   const config::NamedDataset& named = plan.data.train;
-  const plugins::Component& component = catalogue.find(config::ComponentKind::dataset, named.use);
-  plugins::prepare_dataset(component, named);
-  const plugins::Dataset train(component, named);
+  const components::Component& component = catalogue.find(config::ComponentKind::dataset, named.use);
+  components::prepare_dataset(component, named);
+  const components::Dataset train(component, named);
   const data::ClassNumbers classes(train, {plan.data.class_names, plan.data.class_names_source}, named.place);
   return describe_training_data(train, classes.names(), plan);
 }
@@ -50,7 +50,7 @@ void use_training_data(config::NamedDataset& dataset, const TrainingData& train)
 }
 
 void use_training_data(config::NamedDataset& dataset, const config::RunPlan& plan,
-                       const plugins::Catalogue& catalogue) {
+                       const components::Catalogue& catalogue) {
   const config::NamedDataset& train = plan.data.train;
   if (dataset.name == train.name || dataset.use != train.use || !dataset.fitted.empty()) return;
   if (has_fitted_data(catalogue.find(config::ComponentKind::dataset, train.use)))
@@ -58,8 +58,8 @@ void use_training_data(config::NamedDataset& dataset, const config::RunPlan& pla
 }
 
 void report_unknown_fitted_data(const std::filesystem::path& weights, const config::NamedDataset& dataset,
-                                const plugins::Catalogue& catalogue) {
-  const plugins::Component& component = catalogue.find(config::ComponentKind::dataset, dataset.use);
+                                const components::Catalogue& catalogue) {
+  const components::Component& component = catalogue.find(config::ComponentKind::dataset, dataset.use);
   if (!dataset.fitted.empty() || !has_fitted_data(component)) return;
   support::log_warning(weights.string() + ": does not have the vocabulary, columns or statistics of the " +
                        dataset.use + " data that it was trained on, so " + dataset.name +

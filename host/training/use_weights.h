@@ -7,9 +7,9 @@
 
 #include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/components/loading/catalogue.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/data/class_numbers.h"
-#include "framework/plugins/loading/catalogue.h"
 
 namespace tenon::host {
 
@@ -29,22 +29,23 @@ struct TrainingData {
 };
 
 // `names`: the classes of `train`, as the plan numbers them.
-TrainingData describe_training_data(const plugins::Dataset& train, const config::ClassNames& names,
+TrainingData describe_training_data(const components::Dataset& train, const config::ClassNames& names,
                                     const config::RunPlan& plan);
 
-// Opens the training data without weights. Throws as plugins::Dataset and data::ClassNumbers do.
-TrainingData open_training_data(const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+// Opens the training data without weights. Throws as components::Dataset and data::ClassNumbers do.
+TrainingData open_training_data(const config::RunPlan& plan, const components::Catalogue& catalogue);
 
 // Another dataset of the same component reads its samples as the training data.
 void use_training_data(config::NamedDataset& dataset, const TrainingData& train);
 
 // The same, and opens the training data if the dataset is of a component that derives something.
-void use_training_data(config::NamedDataset& dataset, const config::RunPlan& plan, const plugins::Catalogue& catalogue);
+void use_training_data(config::NamedDataset& dataset, const config::RunPlan& plan,
+                       const components::Catalogue& catalogue);
 
 // Warns if the weights do not know what the dataset of a later command would derive: they are not of a run of Tenon.
 // `weights`: for the message.
 void report_unknown_fitted_data(const std::filesystem::path& weights, const config::NamedDataset& dataset,
-                                const plugins::Catalogue& catalogue);
+                                const components::Catalogue& catalogue);
 
 // Warns if weights that a run starts from were trained with another vocabulary, other columns or statistics than the
 // training data have. `weights`: model.weights; empty: none.

@@ -4,8 +4,8 @@
 #include <random>
 #include <string>
 
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::host {
 
@@ -25,8 +25,8 @@ std::vector<KillAt> choose_kills(const std::vector<int64_t>& saved_steps, int64_
   if (steps < count)
     throw support::Error(support::ErrorKind::configuration,
                          "command line: the shortened run ends after step " + std::to_string(last_step) + " and has " +
-                             support::print_count(steps, "step") + " after its second checkpoint, for " +
-                             support::print_count(count, "kill") +
+                             support::format_count(steps, "step") + " after its second checkpoint, for " +
+                             support::format_count(count, "kill") +
                              "; expected a step for each: raise --steps, or lower --kills");
   std::mt19937_64 random(seed);
   std::vector<KillAt> kills;

@@ -16,8 +16,8 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/components/calls/ports.h"
 #include "framework/pipeline/state/stage_times.h"
-#include "framework/plugins/calls/ports.h"
 #include "framework/reporting/runs/read_history.h"
 #include "framework/reporting/terminal/text_table.h"
 #include "host/training/checkpoint_files.h"
@@ -56,14 +56,14 @@ bool is_callbacks_number(const std::string& number) {
   return number.starts_with("metric.") && is_callback_metric(number.substr(std::string("metric.").size()));
 }
 
-std::string print_short(double number) {
+std::string format_short(double number) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", number);
   return text;
 }
 
 std::string describe_type(const TensorView& tensor) {
-  return std::string(plugins::dtype_name(tensor.dtype)) + " " + print_shape(tensor);
+  return std::string(components::dtype_name(tensor.dtype)) + " " + format_shape(tensor);
 }
 
 std::string describe_both(const std::string& whole, const std::string& other) { return whole + " and " + other; }
@@ -77,7 +77,7 @@ std::string describe_difference(const TensorView& a, const TensorView& b) {
                      reporting::group_digits(difference.elements) + " values differ";
   // Bytes are states of generators and callbacks. Their differences have no meaningful size.
   if (!difference.max_ulps) return text;
-  return text + ", by " + print_short(difference.max_absolute) + " at most (" +
+  return text + ", by " + format_short(difference.max_absolute) + " at most (" +
          reporting::group_digits(*difference.max_ulps) + " ulps)";
 }
 
@@ -220,7 +220,7 @@ class PairComparison {
       if (same == others.end())
         report_one(name, "is missing in the other run");
       else if (!is_same(value, same->second))
-        report_one(name, describe_both(artifacts::print_number(value), artifacts::print_number(same->second)));
+        report_one(name, describe_both(artifacts::format_number(value), artifacts::format_number(same->second)));
     }
     for (const auto& [name, value] : others)
       if (!numbers.contains(name)) report_one(name, "is in the other run alone");

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "framework/plugins/calls/guard.h"
+#include "framework/components/calls/guard.h"
 
 namespace tenon::host {
 
@@ -12,11 +12,11 @@ namespace {
 
 using config::ComponentKind;
 
-bool saves_state(const plugins::Component& component) {
+bool saves_state(const components::Component& component) {
   if (!component.get_extension) return false;
   const void* found = nullptr;
-  plugins::call_plugin(component, "get_extension", [&] {
-    found = component.get_extension(plugins::to_tenon(TENON_SAVED_STATE));
+  components::call_plugin(component, "get_extension", [&] {
+    found = component.get_extension(components::to_tenon(TENON_SAVED_STATE));
     return TENON_OK;
   });
   return found != nullptr;

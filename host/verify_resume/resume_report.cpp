@@ -6,8 +6,8 @@
 
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/support/error.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::host {
 
@@ -179,8 +179,8 @@ std::string describe_report(const ResumeReport& report, const std::vector<std::s
   return text + "to inspect: host checkpoint diff " + report.whole.string() + " " + report.resumed.string() + "\n";
 }
 
-std::string print_json(const ResumeReport& report, const std::vector<std::string>& reasons,
-                       const std::filesystem::path& config, uint64_t seed) {
+std::string format_json(const ResumeReport& report, const std::vector<std::string>& reasons,
+                        const std::filesystem::path& config, uint64_t seed) {
   const RunComparison& all = report.comparison;
   Json json{{"config", config.string()},
             {"result", name_result(report)},

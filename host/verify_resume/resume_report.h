@@ -54,7 +54,7 @@ std::string describe_plan(const ResumeReport& report, const std::string& run_fil
 std::string describe_run(const VerifiedRun& run, int64_t processes);
 std::string describe_report(const ResumeReport& report, const std::vector<std::string>& reasons);
 
-std::string print_json(const ResumeReport& report, const std::vector<std::string>& reasons,
-                       const std::filesystem::path& config, uint64_t seed);
+std::string format_json(const ResumeReport& report, const std::vector<std::string>& reasons,
+                        const std::filesystem::path& config, uint64_t seed);
 
 }  // namespace tenon::host

@@ -4,7 +4,7 @@
 
 #include "framework/config/values/period.h"
 #include "framework/data/feed.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::host {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tenon::plugins {
+namespace tenon::components {
 
 // In training, zeroes each row of `branch` ([N, ...]) with this probability, and scales the other rows by 1 / (1 -
 // probability), in place. REQUIRES: 0 <= probability < 1, and no graph node has saved `branch`.
@@ -19,4 +19,4 @@ inline void drop_rows(const Tensor& branch, double probability) {
   branch *= dropout(new_ones(branch, one_each), probability);
 }
 
-}  // namespace tenon::plugins
+}  // namespace tenon::components

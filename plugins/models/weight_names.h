@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tenon::plugins {
+namespace tenon::components {
 
 // Adds the tensors of a layer, which has one prefix in the library and another in the model.
 inline void add_names(std::vector<std::pair<std::string, std::string>>& names, const std::string& library,
@@ -14,4 +14,4 @@ inline void add_names(std::vector<std::pair<std::string, std::string>>& names, c
   for (const char* const tensor : tensors) names.emplace_back(library + tensor, model + tensor);
 }
 
-}  // namespace tenon::plugins
+}  // namespace tenon::components

@@ -25,7 +25,7 @@ std::string quoted_list(const std::vector<std::string>& names) {
 // The lines of a file that are not blank. A line ends with LF or CR LF. A byte order mark is skipped.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), text_(plugins::read_whole(path, "a text file")) {
+  explicit Lines(const std::string& path) : path_(path), text_(components::read_whole(path, "a text file")) {
     if (const std::string found = formats::find_wide_encoding(text_); !found.empty())
       throw tenon::DataError(path + ": " + found);
     if (text_.starts_with(formats::kByteOrderMark)) at_ = formats::kByteOrderMark.size();

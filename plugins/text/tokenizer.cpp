@@ -59,7 +59,7 @@ void warn_about_unknown(size_t unknown, size_t tokens, const std::string& place)
 
 std::string read_tokenizer_file(const std::string& path) {
   // Protocol Buffers count the bytes of a message with an int.
-  return plugins::read_whole(path, "a SentencePiece model", INT_MAX);
+  return components::read_whole(path, "a SentencePiece model", INT_MAX);
 }
 
 }  // namespace text

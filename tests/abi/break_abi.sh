@@ -9,7 +9,7 @@
 #   layout    layouts/*.c, as C and as C++
 #   abidiff   check_abidiff.sh
 #   target    check_target_abi.sh
-#   sizes     plugin_sizes_test.cpp, linked with a new build of framework/plugins/loading/check_plugin.cpp
+#   sizes     plugin_sizes_test.cpp, linked with a new build of framework/components/loading/check_plugin.cpp
 # The other checks use headers without assertions, so that each check is tested separately.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -32,9 +32,9 @@ complain() {
 # lay_out BASE: copies the original files. The base `next` adds a version to the headers.
 lay_out() {
   rm -rf "$tree"
-  mkdir -p "$tree/framework/plugins/loading"
+  mkdir -p "$tree/framework/components/loading"
   cp -r "$repository/plugin_api/include" "$tree/include"
-  cp "$repository/framework/plugins/loading/check_plugin.cpp" "$tree/framework/plugins/loading"
+  cp "$repository/framework/components/loading/check_plugin.cpp" "$tree/framework/components/loading"
   if [ "$1" = next ]; then "$here/add_version.sh" "$tree/include" >/dev/null; fi
   silence_asserts
 }
@@ -69,7 +69,7 @@ check_target() { # BASE
 
 # The sources repeat, so ccache helps.
 link_sizes() {
-  $ccache "$cxx" -std=c++20 -I "$tree/silent" -I "$repository" -c "$tree/framework/plugins/loading/check_plugin.cpp" \
+  $ccache "$cxx" -std=c++20 -I "$tree/silent" -I "$repository" -c "$tree/framework/components/loading/check_plugin.cpp" \
     -o "$work/check_plugin.o" &&
     "$cxx" "$work/check_plugin.o" "${links[@]}" -o "$work/sizes"
 }

@@ -8,13 +8,13 @@
 
 #include <tenon/tenon.h>
 
-#include "framework/plugins/loading/check_plugin.h"
-#include "framework/support/error.h"
+#include "framework/components/loading/check_plugin.h"
+#include "framework/support/diagnostics/error.h"
 
-using tenon::plugins::check_component;
-using tenon::plugins::check_plugin;
-using tenon::plugins::negotiate_abi;
-using tenon::plugins::PluginInfo;
+using tenon::components::check_component;
+using tenon::components::check_plugin;
+using tenon::components::negotiate_abi;
+using tenon::components::PluginInfo;
 
 namespace {
 

@@ -28,7 +28,7 @@ std::string with_file(const std::string& entry) {
 
 TEST_CASE("a printed manifest is parsed to the same manifest") {
   const CheckpointManifest manifest{3, 120, {{"train/loss", 0.31}}, {{"model.safetensors", 42, kDigest}}};
-  const std::string text = print_checkpoint_manifest(manifest);
+  const std::string text = format_checkpoint_manifest(manifest);
   CHECK(text ==
         "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": 1,\n  \"epoch\": 3,\n  \"step\": 120,\n"
         "  \"files\": [\n    {\"name\": \"model.safetensors\", \"bytes\": 42, \"xxh128\": \"" +
@@ -36,13 +36,13 @@ TEST_CASE("a printed manifest is parsed to the same manifest") {
             "\"}\n  ],\n"
             "  \"metrics\": {\n    \"train/loss\": 0.31\n  }\n}\n");
   const CheckpointManifest back = parse_checkpoint_manifest(text, "m.json");
-  CHECK(print_checkpoint_manifest(back) == text);
+  CHECK(format_checkpoint_manifest(back) == text);
 }
 
 TEST_CASE("a manifest keeps the names of classes, and ignores entries of another form") {
   CheckpointManifest manifest{3, 120, {}, {}};
   manifest.class_names = {{"label", {"cat", "b\xC3\xA9\x65 \"x\""}}, {"mask", {"a"}}};
-  const std::string text = print_checkpoint_manifest(manifest);
+  const std::string text = format_checkpoint_manifest(manifest);
   CHECK(contains(text, "\n  \"class_names\": {\"label\": [\"cat\", \"b\xC3\xA9\x65 \\\"x\\\"\"], \"mask\": [\"a\"]}"));
   CHECK(parse_checkpoint_manifest(text, "m.json").class_names == manifest.class_names);
   for (const char* other : {"", "3", "[]", R"({"label": 3})", R"({"label": ["a", 3]})", R"({"label": ["a", "a"]})"})
@@ -52,7 +52,7 @@ TEST_CASE("a manifest keeps the names of classes, and ignores entries of another
 TEST_CASE("a manifest keeps the frozen parameters that the checkpoint leaves out") {
   CheckpointManifest manifest{3, 120, {}, {}};
   manifest.excluded = {{"a \"b\".weight", TENON_FLOAT32, {3, 0, 4}, kDigest}, {"scale", TENON_BFLOAT16, {}, kDigest}};
-  const std::string text = print_checkpoint_manifest(manifest);
+  const std::string text = format_checkpoint_manifest(manifest);
   CHECK(contains(text,
                  "\n  \"excluded_frozen_parameters\": [\n    {\"name\": \"a \\\"b\\\".weight\", \"dtype\": "
                  "\"F32\", \"shape\": [3, 0, 4], \"xxh128\": \"" +
@@ -77,7 +77,7 @@ TEST_CASE("an invalid list of frozen parameters is refused with the reason") {
 }
 
 TEST_CASE("a manifest without files and metrics is printed as JSON") {
-  const CheckpointManifest back = parse_checkpoint_manifest(print_checkpoint_manifest({1, 2, {}, {}}), "m.json");
+  const CheckpointManifest back = parse_checkpoint_manifest(format_checkpoint_manifest({1, 2, {}, {}}), "m.json");
   CHECK(back.files.empty());
   CHECK(back.metrics.empty());
 }

@@ -8,7 +8,7 @@
 #include "framework/artifacts/drawing/escape_html.h"
 #include "framework/artifacts/files/quote_for_csv.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
-#include "framework/support/printable.h"
+#include "framework/support/text/printable.h"
 #include "tests/support/hostile_text.h"
 
 namespace tenon::artifacts {

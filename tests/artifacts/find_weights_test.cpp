@@ -9,7 +9,7 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/run_folder/find_run.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/test_folder.h"
 
 namespace tenon::artifacts {
@@ -108,7 +108,7 @@ TEST_CASE("a path without weights is suggested in the way that works") {
   // A model in several files.
   const fs::path checkpoint = run / "checkpoints/step-00000007";
   fs::rename(checkpoint / kModelFile, checkpoint / name_model_part(0, 1));
-  std::ofstream(checkpoint / kModelIndex) << print_model_index({{"w", name_model_part(0, 1)}}, 4);
+  std::ofstream(checkpoint / kModelIndex) << format_model_index({{"w", name_model_part(0, 1)}}, 4);
   CHECK(suggestion((checkpoint / kModelFile).string()) == "did you mean " + (checkpoint / kModelIndex).string() + "?");
 }
 

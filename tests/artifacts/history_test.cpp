@@ -70,7 +70,7 @@ std::vector<Row> read_jsonl(const std::filesystem::path& file) {
     const auto json = nlohmann::json::parse(line);
     for (const auto& [key, value] : json.items()) {
       const bool is_text = value.is_string();
-      row[key] = is_text ? value.get<std::string>() : print_number(value.get<double>());
+      row[key] = is_text ? value.get<std::string>() : format_number(value.get<double>());
     }
   }
   return rows;
@@ -89,7 +89,7 @@ void write_example(History& history) {
 
 TEST_CASE("a line of the history is JSON with its keys in order") {
   const HistoryLine line{HistoryEvent::step, 1, 23, 4.2, {{"train/loss", 0.31}, {"train/accuracy", 1}}};
-  CHECK(print_history_line(line) ==
+  CHECK(format_history_line(line) ==
         "{\"event\": \"step\", \"epoch\": 1, \"step\": 23, \"time_s\": 4.2, \"train/loss\": 0.31, \"train/accuracy\": "
         "1}\n");
 }
@@ -97,7 +97,7 @@ TEST_CASE("a line of the history is JSON with its keys in order") {
 TEST_CASE("every event is written and read by its name") {
   for (const HistoryEvent event : {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation,
                                    HistoryEvent::checkpoint, HistoryEvent::test}) {
-    const std::string text = print_history_line({event, 1, 2, 3, {{"test/loss", 0.5}}});
+    const std::string text = format_history_line({event, 1, 2, 3, {{"test/loss", 0.5}}});
     CHECK(text.starts_with("{\"event\": \"" + std::string(to_string(event)) + "\", "));
     CHECK(parse_history_line(text.substr(0, text.size() - 1)).event == event);
   }
@@ -136,7 +136,7 @@ TEST_CASE("a line that is not one object with each key once and a number for eac
 
 TEST_CASE("NaN is text that differs from a missing metric") {
   const HistoryLine line{HistoryEvent::epoch, 1, 2, 0.1234567, {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}}};
-  CHECK(print_history_line(line) ==
+  CHECK(format_history_line(line) ==
         "{\"event\": \"epoch\", \"epoch\": 1, \"step\": 2, \"time_s\": 0.123457, \"a\": \"NaN\", "
         "\"b\": \"Infinity\", \"c\": \"-Infinity\"}\n");
 }
@@ -144,7 +144,7 @@ TEST_CASE("NaN is text that differs from a missing metric") {
 TEST_CASE("numbers are parsed to the same bits") {
   std::mt19937_64 random(3);
   const auto check = [](double number) {
-    const double back = nlohmann::json::parse(print_json_number(number)).get<double>();
+    const double back = nlohmann::json::parse(format_json_number(number)).get<double>();
     CHECK(std::bit_cast<uint64_t>(back) == std::bit_cast<uint64_t>(number));
   };
   for (const double number : {0.0, -0.0, 0.1, 1e-320, 5e-324, 1.7976931348623157e308, 1.0 / 3, 123456789012345678.0})
@@ -153,8 +153,8 @@ TEST_CASE("numbers are parsed to the same bits") {
     const auto number = std::bit_cast<double>(random());
     if (std::isfinite(number)) check(number);
   }
-  for (const double number : {INFINITY, -INFINITY}) CHECK(parse_not_finite(print_number(number)) == number);
-  CHECK(std::isnan(parse_not_finite(print_number(NAN))));
+  for (const double number : {INFINITY, -INFINITY}) CHECK(parse_not_finite(format_number(number)) == number);
+  CHECK(std::isnan(parse_not_finite(format_number(NAN))));
   CHECK_THROWS_AS(parse_not_finite("nan"), std::invalid_argument);
 }
 

@@ -17,13 +17,13 @@ using support::ErrorKind;
 
 namespace {
 
-std::string print_length(uint64_t length) {
+std::string format_length(uint64_t length) {
   const auto bytes = std::bit_cast<std::array<char, 8>>(length);
   return std::string(bytes.data(), bytes.size());
 }
 
 std::string make_file(const std::string& header, size_t data_bytes) {
-  return print_length(header.size()) + header + std::string(data_bytes, '\0');
+  return format_length(header.size()) + header + std::string(data_bytes, '\0');
 }
 
 // Returns a file with one tensor "w" of eight bytes and this text in its JSON object.
@@ -52,11 +52,11 @@ std::vector<Hostile> make_hostile_files() {
       // Header length.
       {"an empty file", "", "has 0 bytes"},
       {"a file of seven bytes", "\1\1\1\1\1\1\1", "has 7 bytes"},
-      {"a header longer than the file", print_length(100) + "{}", "the file has only 2 after it"},
-      {"a header of 100 MB and one byte", print_length(100'000'001) + "{}", "expected at most 100000000"},
-      {"a header of 2^64 - 1 bytes", print_length(UINT64_MAX) + "{}", "expected at most 100000000"},
-      {"a header of 2^63 bytes", print_length(uint64_t{1} << 63) + "{}", "expected at most 100000000"},
-      {"a header without bytes", print_length(0), "does not start with {"},
+      {"a header longer than the file", format_length(100) + "{}", "the file has only 2 after it"},
+      {"a header of 100 MB and one byte", format_length(100'000'001) + "{}", "expected at most 100000000"},
+      {"a header of 2^64 - 1 bytes", format_length(UINT64_MAX) + "{}", "expected at most 100000000"},
+      {"a header of 2^63 bytes", format_length(uint64_t{1} << 63) + "{}", "expected at most 100000000"},
+      {"a header without bytes", format_length(0), "does not start with {"},
       // JSON syntax.
       {"a pickle", std::string("\x80\x02}q\x00.\x00\x00\x00\x00\x00\x00", 12), "expected at most"},
       {"blanks before the header", make_file(" {}", 0), "does not start with {"},

@@ -12,7 +12,7 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/formats/safetensors_header.h"
 #include "framework/formats/safetensors_limits.h"
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

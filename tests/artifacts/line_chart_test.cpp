@@ -209,13 +209,13 @@ TEST_CASE("a chart file contains its style, title and legend, and has no referen
 }
 
 TEST_CASE("displayed numbers have at most four digits") {
-  CHECK(print_short_number(0.022361) == "0.02236");
-  CHECK(print_short_number(0.5) == "0.5");
-  CHECK(print_short_number(12345) == "12,345");
-  CHECK(print_short_number(-1234567) == "-1,234,567");
-  CHECK(print_short_number(1e-5) == "1e-05");
-  CHECK(print_short_number(2.5e9) == "2.5e+09");
-  CHECK(print_short_number(NAN) == "NaN");
+  CHECK(format_short_number(0.022361) == "0.02236");
+  CHECK(format_short_number(0.5) == "0.5");
+  CHECK(format_short_number(12345) == "12,345");
+  CHECK(format_short_number(-1234567) == "-1,234,567");
+  CHECK(format_short_number(1e-5) == "1e-05");
+  CHECK(format_short_number(2.5e9) == "2.5e+09");
+  CHECK(format_short_number(NAN) == "NaN");
 }
 
 }  // namespace tenon::artifacts

@@ -8,7 +8,7 @@
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/artifacts/run_folder/start_files.h"
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {
@@ -53,11 +53,11 @@ class TimeZone {
 TEST_CASE("times are local and have an offset") {
   {
     const TimeZone zone("CET-1");
-    CHECK(print_iso_8601(kStart) == "2026-11-21T11:30:05+01:00");
-    CHECK(print_time_for_names(kStart) == "2026-11-21T11-30-05");
+    CHECK(format_iso_8601(kStart) == "2026-11-21T11:30:05+01:00");
+    CHECK(format_time_for_names(kStart) == "2026-11-21T11-30-05");
   }
   const TimeZone zone("NST3:30");
-  CHECK(print_iso_8601(kStart) == "2026-11-21T07:00:05-03:30");
+  CHECK(format_iso_8601(kStart) == "2026-11-21T07:00:05-03:30");
 }
 
 TEST_CASE("a run has a new folder with its plan and a checkpoints folder") {
@@ -67,7 +67,7 @@ TEST_CASE("a run has a new folder with its plan and a checkpoints folder") {
   const RunFolder folder = make_run_folder(plan, kStart);
   CHECK(folder.root == scratch / "out/runs/digits/2026-11-21T10-30-05");
   CHECK(list_names(folder.root) == std::set<std::string>{"checkpoints", "plan.toml"});
-  CHECK(read_all(folder.plan_file()) == config::print_run_plan(plan));
+  CHECK(read_all(folder.plan_file()) == config::format_run_plan(plan));
   CHECK(folder.log_file() == folder.root / "log.txt");
   CHECK(folder.record_file() == folder.root / "run.json");
   CHECK(folder.history_jsonl() == folder.root / "history.jsonl");

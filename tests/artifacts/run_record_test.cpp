@@ -52,7 +52,7 @@ TEST_CASE("for a CUDA device the record has its name and the versions of its sof
   RunRecord record = make_run_record({"host"}, std::chrono::system_clock::now());
   record.device = {
       support::ComputeDevice::Kind::cuda, 1, "A device", 9, 0, 85'000'000'000, "13.1", "13.0", "9.19.0", ""};
-  const auto json = nlohmann::json::parse(print_run_record(record));
+  const auto json = nlohmann::json::parse(format_run_record(record));
   CHECK(json["device"] == "cuda:1");
   CHECK(json["accelerator"] == nlohmann::json({{"name", "A device"},
                                                {"compute_capability", "9.0"},
@@ -68,7 +68,7 @@ TEST_CASE("the record has the model, the monitored metric and the directions of 
   record.model_summary = "  module  parameters\n  fc              1,290\n";
   record.monitor = "validation/accuracy";
   record.directions = {{"train/learning_rate", 0}, {"train/loss", -1}, {"validation/accuracy", 1}};
-  const auto json = nlohmann::json::parse(print_run_record(record));
+  const auto json = nlohmann::json::parse(format_run_record(record));
   CHECK(json["model"] == nlohmann::json({"  module  parameters", "  fc              1,290"}));
   CHECK(json["monitor"] == "validation/accuracy");
   CHECK(json["directions"] == nlohmann::json({{"train/loss", "min"}, {"validation/accuracy", "max"}}));
@@ -103,16 +103,16 @@ TEST_CASE("at the end the record has the outcome of the run") {
 
 TEST_CASE("the record has the metrics of the test data and the weights that have them") {
   RunRecord record;
-  CHECK(nlohmann::json::parse(print_run_record(record))["test"].is_null());
+  CHECK(nlohmann::json::parse(format_run_record(record))["test"].is_null());
   record.test = TestRecord{"validation/accuracy", 2, 30, {{"test/loss", NAN}, {"test/accuracy", 0.5}}};
-  CHECK(nlohmann::json::parse(print_run_record(record))["test"] ==
+  CHECK(nlohmann::json::parse(format_run_record(record))["test"] ==
         nlohmann::json({{"weights", "best"},
                         {"monitor", "validation/accuracy"},
                         {"epoch", 2},
                         {"step", 30},
                         {"metrics", {{"test/loss", "NaN"}, {"test/accuracy", 0.5}}}}));
   record.test->monitor.clear();
-  const auto last = nlohmann::json::parse(print_run_record(record))["test"];
+  const auto last = nlohmann::json::parse(format_run_record(record))["test"];
   CHECK(last["weights"] == "last");
   CHECK(last["monitor"].is_null());
 }
@@ -120,18 +120,18 @@ TEST_CASE("the record has the metrics of the test data and the weights that have
 TEST_CASE("git is null, a commit, or a commit with an unknown state") {
   RunRecord record;
   record.git.reset();
-  CHECK(nlohmann::json::parse(print_run_record(record))["git"].is_null());
+  CHECK(nlohmann::json::parse(format_run_record(record))["git"].is_null());
   record.git = GitState{"abc", true};
-  CHECK(nlohmann::json::parse(print_run_record(record))["git"] ==
+  CHECK(nlohmann::json::parse(format_run_record(record))["git"] ==
         nlohmann::json({{"commit", "abc"}, {"dirty", true}, {"patch", nullptr}, {"untracked", nullptr}}));
   record.git = GitState{"abc", std::nullopt};
-  CHECK(nlohmann::json::parse(print_run_record(record))["git"]["dirty"].is_null());
+  CHECK(nlohmann::json::parse(format_run_record(record))["git"]["dirty"].is_null());
   record.git = GitState{"abc", true, "git.patch", {{"data/"}}};
-  const auto git = nlohmann::json::parse(print_run_record(record))["git"];
+  const auto git = nlohmann::json::parse(format_run_record(record))["git"];
   CHECK(git["patch"] == "git.patch");
   CHECK(git["untracked"] == nlohmann::json({"data/"}));
   // A checkpoint's origin is the same for every start of the run.
-  CHECK(nlohmann::json::parse(print_origin(record))["git"] == nlohmann::json({{"commit", "abc"}, {"dirty", true}}));
+  CHECK(nlohmann::json::parse(format_origin(record))["git"] == nlohmann::json({{"commit", "abc"}, {"dirty", true}}));
 }
 
 TEST_CASE("the digests of the plugins are read from the origin of a checkpoint") {
@@ -143,7 +143,7 @@ TEST_CASE("the digests of the plugins are read from the origin of a checkpoint")
     record.plugins.push_back({id, "1.2", "plugins/" + id + ".so", std::string(64, static_cast<char>('a' + i % 6))});
     expected[id] = record.plugins.back().sha256;
   }
-  std::ofstream(scratch / "origin.json") << print_origin(record);
+  std::ofstream(scratch / "origin.json") << format_origin(record);
   CHECK(read_plugin_digests(scratch / "origin.json") == expected);
   std::ofstream(scratch / "other.json") << "{}";
   CHECK(read_plugin_digests(scratch / "other.json").empty());
@@ -152,7 +152,7 @@ TEST_CASE("the digests of the plugins are read from the origin of a checkpoint")
 TEST_CASE("arguments that are not UTF-8 do not break the record") {
   RunRecord record;
   record.command_line = {"host", "\xFF"};
-  CHECK(nlohmann::json::parse(print_run_record(record))["command_line"][1] == "\xEF\xBF\xBD");
+  CHECK(nlohmann::json::parse(format_run_record(record))["command_line"][1] == "\xEF\xBF\xBD");
 }
 
 TEST_CASE("a record that cannot be updated is unchanged") {

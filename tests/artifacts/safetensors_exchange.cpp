@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 

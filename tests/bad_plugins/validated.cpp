@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/validation/validate.h"
 
 namespace tenon::bad_plugins {

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <string>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/survey_notes.h"
-#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/survey_notes.h"
+#include "framework/components/tensors/tensor_functions.h"
 
 using Components = std::map<std::string, std::set<std::string>>;  // component ids by plugin file name, without .so
 
@@ -24,11 +24,11 @@ TEST_CASE("plugins/components.txt lists the components of every bundled plugin")
     words >> plugin;
     for (std::string id; words >> id;) listed[plugin].insert(id);
   }
-  tenon::plugins::install_libtorch();  // provides the operators that the notes list
-  const auto found = tenon::plugins::survey_notes({TENON_BINARY_DIR "/plugins"}, tenon::plugins::host_table(),
-                                                  tenon::plugins::torch_build());
+  tenon::components::install_libtorch();  // provides the operators that the notes list
+  const auto found = tenon::components::survey_notes({TENON_BINARY_DIR "/plugins"}, tenon::components::host_table(),
+                                                     tenon::components::torch_build());
   Components noted;
-  for (const tenon::plugins::PluginInfo& plugin : found.plugins)
+  for (const tenon::components::PluginInfo& plugin : found.plugins)
     for (const auto& component : plugin.components) noted[plugin.file.stem()].insert(component.id);
   CHECK(found.without_note.empty());
   CHECK(found.plugins.size() >= 40);

@@ -14,9 +14,9 @@
 namespace efficientnet_test {
 
 using namespace tenon::bundled;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 using tenon::config::Values;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
 
 namespace {
 

@@ -10,7 +10,7 @@
 
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/generation/generate.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"
 #include "tests/bundled/scattered_numbers.h"
@@ -20,9 +20,9 @@ namespace generation_test {
 
 using namespace tenon::bundled;
 using namespace tenon::pipeline;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 using tenon::config::Values;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
 
 namespace {
 
@@ -367,8 +367,9 @@ TEST_CASE("a model without the extension is understood by its ports") {
       *count = 2;
       return tenon_status{TENON_OK};
     };
-    const tenon::plugins::PluginInfo plugin{{"test", "1.0", "MIT", ""}, "test.so", "", 1};
-    const tenon::plugins::Component component{{tenon::config::ComponentKind::model, "words", "", {}}, &table, &plugin};
+    const tenon::components::PluginInfo plugin{{"test", "1.0", "MIT", ""}, "test.so", "", 1};
+    const tenon::components::Component component{
+        {tenon::config::ComponentKind::model, "words", "", {}}, &table, &plugin};
     return find_token_ports(Model(component, {}), "run.toml");
   };
   const TokenPorts found = find("N,T", "N,T,9");

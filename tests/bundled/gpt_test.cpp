@@ -5,7 +5,7 @@
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/pipeline/build/load_weights.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"
 #include "tests/bundled/scattered_numbers.h"
@@ -15,9 +15,9 @@
 namespace gpt_test {
 
 using namespace tenon::bundled;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 using tenon::config::Values;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
 
 namespace {
 

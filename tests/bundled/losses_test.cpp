@@ -1,7 +1,7 @@
 // Compares values and gradients of the bundled losses with torch.nn.functional.
 #include <torch/nn/functional.h>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
@@ -21,7 +21,7 @@ struct Computed {
   at::Tensor gradient;
 };
 
-Computed compute(const tenon::plugins::Loss& loss, const at::Tensor& first, const at::Tensor& target) {
+Computed compute(const tenon::components::Loss& loss, const at::Tensor& first, const at::Tensor& target) {
   const at::Tensor input = first.clone().requires_grad_(true);
   const auto result = loss.forward({.training = true}, {input, target});
   result.loss.backward();

@@ -4,15 +4,15 @@
 #include <functional>
 #include <limits>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
 namespace metrics_test {
 
 using namespace tenon::bundled;
+using tenon::components::Metric;
 using tenon::config::Values;
-using tenon::plugins::Metric;
 
 namespace {
 

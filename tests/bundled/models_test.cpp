@@ -9,8 +9,8 @@
 namespace models_test {
 
 using namespace tenon::bundled;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 
 namespace {
 

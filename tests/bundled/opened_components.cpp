@@ -6,9 +6,9 @@
 
 #include <torch/types.h>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/catalogue.h"
-#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/catalogue.h"
+#include "framework/components/tensors/tensor_functions.h"
 
 namespace tenon::bundled {
 namespace {
@@ -40,21 +40,21 @@ const std::map<std::string, std::string> kPluginOf = {
     {"smooth_l1", "regression_losses"},
 };
 
-const plugins::Component& find(config::ComponentKind kind, const std::string& id) {
-  static std::map<std::string, std::unique_ptr<plugins::Catalogue>> opened;
+const components::Component& find(config::ComponentKind kind, const std::string& id) {
+  static std::map<std::string, std::unique_ptr<components::Catalogue>> opened;
   const auto shared = kPluginOf.find(id);
   const std::string plugin = shared == kPluginOf.end() ? id : shared->second;
-  std::unique_ptr<plugins::Catalogue>& catalogue = opened[plugin];
+  std::unique_ptr<components::Catalogue>& catalogue = opened[plugin];
   if (!catalogue) {
-    plugins::install_libtorch();
+    components::install_libtorch();
     const std::filesystem::path file = std::filesystem::path(TENON_BINARY_DIR "/plugins") / (plugin + ".so");
-    catalogue = std::make_unique<plugins::Catalogue>(
-        plugins::Catalogue::open({file}, plugins::host_table(), plugins::torch_build()));
+    catalogue = std::make_unique<components::Catalogue>(
+        components::Catalogue::open({file}, components::host_table(), components::torch_build()));
   }
   return catalogue->find(kind, id);
 }
 
-config::ComponentPlan make_plan(const plugins::Component& component, const config::Values& params) {
+config::ComponentPlan make_plan(const components::Component& component, const config::Values& params) {
   config::ComponentPlan plan;
   plan.use = component.schema.id;
   plan.params = params;
@@ -71,19 +71,19 @@ at::Tensor places(const std::vector<int64_t>& shape, int64_t batch) {
 
 }  // namespace
 
-plugins::Model open_model(const std::string& id, const config::Values& params) {
-  const plugins::Component& component = find(config::ComponentKind::model, id);
-  return plugins::Model(component, make_plan(component, params));
+components::Model open_model(const std::string& id, const config::Values& params) {
+  const components::Component& component = find(config::ComponentKind::model, id);
+  return components::Model(component, make_plan(component, params));
 }
 
-plugins::Loss open_loss(const std::string& id, const config::Values& params) {
-  const plugins::Component& component = find(config::ComponentKind::loss, id);
-  return plugins::Loss(component, {make_plan(component, params), id, 1.0});
+components::Loss open_loss(const std::string& id, const config::Values& params) {
+  const components::Component& component = find(config::ComponentKind::loss, id);
+  return components::Loss(component, {make_plan(component, params), id, 1.0});
 }
 
-plugins::Metric open_metric(const std::string& id, const config::Values& params) {
-  const plugins::Component& component = find(config::ComponentKind::metric, id);
-  return plugins::Metric(component, {make_plan(component, params), id});
+components::Metric open_metric(const std::string& id, const config::Values& params) {
+  const components::Component& component = find(config::ComponentKind::metric, id);
+  return components::Metric(component, {make_plan(component, params), id});
 }
 
 at::Tensor numbers(const std::vector<int64_t>& shape, int64_t batch, double scale) {

@@ -3,16 +3,16 @@
 
 #include <string>
 
-#include "framework/plugins/components/loss.h"
-#include "framework/plugins/components/metric.h"
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/loss.h"
+#include "framework/components/kinds/metric.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::bundled {
 
 // Parameters that are missing in `params` have the defaults of the schema.
-plugins::Model open_model(const std::string& id, const config::Values& params = {});
-plugins::Loss open_loss(const std::string& id, const config::Values& params = {});
-plugins::Metric open_metric(const std::string& id, const config::Values& params = {});
+components::Model open_model(const std::string& id, const config::Values& params = {});
+components::Loss open_loss(const std::string& id, const config::Values& params = {});
+components::Metric open_metric(const std::string& id, const config::Values& params = {});
 
 // Computes pseudorandom numbers from their position, so that rows and classes share no pattern. Returns multiples of
 // 1 / scale, float64.

@@ -169,7 +169,7 @@ struct Drawn {
 void check_case(const Drawn& drawn, int64_t number, at::ScalarType dtype, const double* expected) {
   RandomCase draw(drawn.id, number);
   MetricCase made = drawn.make(draw);
-  tenon::plugins::Metric metric = open_metric(drawn.id, made.params);
+  tenon::components::Metric metric = open_metric(drawn.id, made.params);
   metric.reset();
   for (std::vector<at::Tensor>& batch : made.batches) {
     for (at::Tensor& input : batch)

@@ -4,7 +4,7 @@
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/pipeline/build/load_weights.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
@@ -13,8 +13,8 @@
 namespace resnet_test {
 
 using namespace tenon::bundled;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 
 namespace {
 

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "framework/plugins/components/model.h"
-#include "framework/support/error.h"
+#include "framework/components/kinds/model.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"
 #include "tests/doctest_with_torch.h"
@@ -15,8 +15,8 @@
 namespace seq2seq_transformer_test {
 
 using namespace tenon::bundled;
+using tenon::components::Model;
 using tenon::config::Values;
-using tenon::plugins::Model;
 namespace nn = torch::nn;
 
 namespace {
@@ -235,7 +235,7 @@ TEST_CASE("tokens are declared to be below the vocabulary size, and an indivisib
     return "";
   };
   const Model model = make_model();
-  for (const tenon::plugins::Port& port : model.inputs()) CHECK(port.indices.value().limit == 11);
+  for (const tenon::components::Port& port : model.inputs()) CHECK(port.indices.value().limit == 11);
   CHECK(refusal([] { make_model({{"heads", int64_t{3}}}); }).find("width = 8 with heads = 3") != std::string::npos);
 }
 

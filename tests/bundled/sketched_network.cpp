@@ -15,8 +15,8 @@
 
 namespace tenon::bundled {
 
-using plugins::Model;
-using plugins::NamedTensor;
+using components::Model;
+using components::NamedTensor;
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::bundled {
 
@@ -30,21 +30,21 @@ at::Tensor read_values(const std::string& file, const std::string& name);
 at::Tensor make_images(const SketchedCase& of, int64_t step);
 
 // Fills the model's tensors with the values of the formula. Converts floating-point tensors to this dtype.
-void fill(const plugins::Model& model, at::ScalarType dtype);
+void fill(const components::Model& model, at::ScalarType dtype);
 
 // Checks logits of evaluation in double precision with doctest. The tolerances are those of rounding.h.
-void check_evaluation(const plugins::Model& model, const SketchedCase& of, const Sketch& expected);
+void check_evaluation(const components::Model& model, const SketchedCase& of, const Sketch& expected);
 // Checks some steps of training in double precision: logits, gradients, losses, buffers.
-void check_training(const plugins::Model& model, const SketchedCase& of, const Sketch& expected);
+void check_training(const components::Model& model, const SketchedCase& of, const Sketch& expected);
 // Checks logits of evaluation and training in single precision.
-void check_single_precision(const plugins::Model& model, const SketchedCase& of, const Sketch& expected);
+void check_single_precision(const components::Model& model, const SketchedCase& of, const Sketch& expected);
 
 // Checks logits of evaluation in single precision with the current weights of the model. Changes the weights.
-void check_published(const plugins::Model& model, const at::Tensor& images, const at::Tensor& logits);
+void check_published(const components::Model& model, const at::Tensor& images, const at::Tensor& logits);
 
 enum class Which { parameters, buffers };
-std::vector<at::Tensor> tensors_of(const plugins::Model& model, Which which);
-std::vector<at::Tensor> gradients_of(const plugins::Model& model);
+std::vector<at::Tensor> tensors_of(const components::Model& model, Which which);
+std::vector<at::Tensor> gradients_of(const components::Model& model);
 
 // Returns the largest difference of a row, relative to the largest expected number of the row, or to 1e-6 if the row is
 // smaller, that is zero except for rounding.
@@ -55,6 +55,6 @@ int64_t count_nodes(const at::Tensor& output, const std::string& name);
 
 // Checks the number of trainable values, and the digest of the tensors' names, dtypes and shapes. describe_tensors()
 // computes the digest.
-void check_tensors(const plugins::Model& model, int64_t parameters, const std::string& digest);
+void check_tensors(const components::Model& model, int64_t parameters, const std::string& digest);
 
 }  // namespace tenon::bundled

@@ -2,7 +2,7 @@
 #include <torch/types.h>
 
 #include "framework/pipeline/build/load_weights.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/sketched_network.h"
 #include "tests/doctest_with_torch.h"
@@ -10,9 +10,9 @@
 namespace timm_weights_test {
 
 using namespace tenon::bundled;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 using tenon::config::Values;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
 
 namespace {
 

@@ -4,16 +4,16 @@
 
 #include <cmath>
 
-#include "framework/plugins/components/loss.h"
-#include "framework/plugins/components/metric.h"
+#include "framework/components/kinds/loss.h"
+#include "framework/components/kinds/metric.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
 namespace token_metrics_test {
 
 using namespace tenon::bundled;
-using tenon::plugins::Loss;
-using tenon::plugins::Metric;
+using tenon::components::Loss;
+using tenon::components::Metric;
 namespace F = torch::nn::functional;
 
 namespace {

@@ -4,13 +4,13 @@
 
 #include <sstream>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::bundled;
+using tenon::components::Model;
 using tenon::pipeline::trace_model;
-using tenon::plugins::Model;
 
 namespace {
 

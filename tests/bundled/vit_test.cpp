@@ -7,7 +7,7 @@
 
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/tools/trace_model.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/bundled/rounding.h"
 #include "tests/bundled/sketched_network.h"
@@ -16,9 +16,9 @@
 namespace vit_test {
 
 using namespace tenon::bundled;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 using tenon::config::Values;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
 
 namespace {
 

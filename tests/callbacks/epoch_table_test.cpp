@@ -64,11 +64,11 @@ TEST_CASE("an optional column is left out without a note") {
 }
 
 TEST_CASE("a plain line has one sample in the singular") {
-  CHECK(print_line({"1/2", {{"samples/s", "1", 1}}}) == "epoch 1/2  1 sample/s\n");
-  CHECK(print_line({"1/2", {{"samples/s", "0", 1}}}) == "epoch 1/2  0 samples/s\n");
+  CHECK(format_line({"1/2", {{"samples/s", "1", 1}}}) == "epoch 1/2  1 sample/s\n");
+  CHECK(format_line({"1/2", {{"samples/s", "0", 1}}}) == "epoch 1/2  0 samples/s\n");
 }
 
 TEST_CASE("a plain line has all metrics") {
-  CHECK(print_line({"1/2", {{"train/loss", "0.5", 0, true}, {"samples/s", "9", 1}, {"time", "0:10", 2}}}) ==
+  CHECK(format_line({"1/2", {{"train/loss", "0.5", 0, true}, {"samples/s", "9", 1}, {"time", "0:10", 2}}}) ==
         "epoch 1/2  train/loss 0.5 *  9 samples/s  time 0:10\n");
 }

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/text/terminal.h"
 
 using namespace tenon::callbacks;
 using namespace tenon::pipeline;

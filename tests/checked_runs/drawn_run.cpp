@@ -266,7 +266,7 @@ void write_array(Draw& draw, const Field& field, const fs::path& file) {
   std::ofstream(file, std::ios::binary) << bytes;
 }
 
-std::string print_compared(const std::string& section, const Compared& compared, const std::string& output) {
+std::string format_compared(const std::string& section, const Compared& compared, const std::string& output) {
   return "[[" + section + "]]\nuse = \"" + compared.use + "\"\nparams = { " + compared.params + " }\ninputs = { " +
          compared.prediction + " = \"model." + output + "\", target = \"data.target\" }\n";
 }
@@ -289,8 +289,8 @@ fs::path draw_run(uint64_t number, const fs::path& folder) {
   std::ofstream(file) << "[model]\nuse = \"" << run.model << "\"\nparams = { " << params << " }\ninputs = { " << inputs
                       << " }\n[data]\nbatch_size = 2\nworkers = 0\n[data.train]\nuse = \"arrays\"\n"
                          "params = { path = \"arrays\" }\n[data.validation]\nlike = \"train\"\n"
-                      << print_compared("loss", run.loss, run.output)
-                      << print_compared("metric", run.metric, run.output)
+                      << format_compared("loss", run.loss, run.output)
+                      << format_compared("metric", run.metric, run.output)
                       << "[train]\nsteps = 2\n[optimizer]\nuse = \"sgd\"\nlr = 0.01\n";
   return file;
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "framework/config/toml/toml_tree.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::config {
 namespace {

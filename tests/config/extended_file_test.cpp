@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framework/config/file/print_run_plan.h"
-#include "framework/support/error.h"
+#include "framework/config/file/format_run_plan.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/config/run_file.h"
 #include "tests/test_folder.h"
 
@@ -136,9 +136,9 @@ TEST_CASE("a printed plan is read again without replacing variables") {
   for (const char* name : {"$${TENON_TEST_NAME}", "${TENON_TEST_NAME}", "a$${b", "$x{}"}) {
     CAPTURE(name);
     const RunPlan plan = plan_of(std::string(kShortRunFile) + "[model.inputs]\nimage = \"data." + name + "\"\n");
-    const RunPlan again = plan_of(print_run_plan(plan));
+    const RunPlan again = plan_of(format_run_plan(plan));
     CHECK(again.model.inputs.at("image") == plan.model.inputs.at("image"));
-    CHECK(print_run_plan(again) == print_run_plan(plan));
+    CHECK(format_run_plan(again) == format_run_plan(plan));
   }
 }
 

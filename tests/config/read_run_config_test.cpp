@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/config/run_file.h"
 #include "tests/test_folder.h"
 

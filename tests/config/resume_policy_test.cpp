@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/config/file/read_run_config.h"
-#include "framework/support/read_file.h"
+#include "framework/support/files/read_file.h"
 
 using namespace tenon::config;
 

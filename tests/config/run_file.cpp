@@ -4,7 +4,7 @@
 
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/resolve_run_plan.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 #include "tests/config/stub_schemas.h"
 #include "tests/test_folder.h"
 

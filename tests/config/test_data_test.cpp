@@ -1,7 +1,7 @@
 // Tests of [data.test]: its keys, `like`, and the metrics that are computed on it.
 #include <doctest/doctest.h>
 
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/config/file/resume_policy.h"
 #include "tests/config/run_file.h"
 
@@ -100,13 +100,13 @@ TEST_CASE("a plan with test data is printed and read back, and one without has n
         with_test(kTestData, "on = [\"train\", \"test\"]"),
         with_test("[data.test.clean]\nuse = \"digits\"\n[data.test.\"a.b c\"]\nuse = \"digits\"\n"),
         without_validation(kTestData + "[[metric]]\nuse = \"accuracy\"\n")}) {
-    const std::string printed = print_run_plan(plan_of(text, {"data.test_limit_batches=2"}));
+    const std::string printed = format_run_plan(plan_of(text, {"data.test_limit_batches=2"}));
     CAPTURE(printed);
     CHECK(mentions(printed, "\n[data.test"));
     CHECK(mentions(printed, "test_limit_batches = 2\n"));
-    CHECK(print_run_plan(plan_of(printed)) == printed);
+    CHECK(format_run_plan(plan_of(printed)) == printed);
   }
-  const std::string without = print_run_plan(plan_of(kShortRunFile));
+  const std::string without = format_run_plan(plan_of(kShortRunFile));
   CHECK_FALSE(mentions(without, "[data.test"));
   CHECK_FALSE(mentions(without, "test_limit"));
 }
@@ -116,7 +116,7 @@ TEST_CASE("test data may change in a run that resumes, without a message") {
   for (const char* key : {"data.test.use", "data.test.params.path", "data.test.subset", "data.test_limit_batches"})
     CHECK(find_resume_policy(key) == ResumePolicy::ignored);
   // The plan of a metric is the same with and without them.
-  const std::string with = print_run_plan(plan_of(with_test(kTestData)));
+  const std::string with = format_run_plan(plan_of(with_test(kTestData)));
   CHECK(mentions(with, "name = \"accuracy\"\non = [\"validation\"]\n"));
 }
 

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "framework/config/toml/toml_tree.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::config {
 namespace {

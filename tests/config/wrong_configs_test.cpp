@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/config/run_file.h"
 
 namespace tenon::config {

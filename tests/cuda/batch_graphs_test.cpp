@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "tests/cuda/find_device.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "framework/support/device_graph.h"
+#include "framework/support/compute/compute_device.h"
 #include "tests/cuda/find_device.h"
 #include "tests/doctest_with_torch.h"
 

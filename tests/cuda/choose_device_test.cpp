@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/test_folder.h"
 
 namespace tenon::cuda {

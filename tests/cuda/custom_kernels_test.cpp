@@ -4,14 +4,14 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
-#include "framework/plugins/calls/guard.h"
-#include "framework/plugins/tensors/device_stream.h"
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/components/calls/guard.h"
+#include "framework/components/tensors/device_stream.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/examples/opened_cuda_loss.h"
 
-namespace tenon::plugins {
+namespace tenon::components {
 namespace {
 
 using examples::ComputedLoss;
@@ -147,4 +147,4 @@ TEST_CASE("kernels of a plugin run in the order of the current stream") {
   check_alike(on_device, examples::compute(loss, logits.cpu(), target));
 }
 
-}  // namespace tenon::plugins
+}  // namespace tenon::components

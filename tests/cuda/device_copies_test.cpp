@@ -27,8 +27,8 @@ int64_t waits_of(const std::function<void()>& body) {
   return tests::device_waits() - before;
 }
 
-std::vector<plugins::NamedTensor> named(const std::vector<at::Tensor>& tensors) {
-  std::vector<plugins::NamedTensor> list;
+std::vector<components::NamedTensor> named(const std::vector<at::Tensor>& tensors) {
+  std::vector<components::NamedTensor> list;
   for (const at::Tensor& tensor : tensors) list.push_back({"t" + std::to_string(list.size()), tensor, true});
   return list;
 }

@@ -5,7 +5,7 @@
 
 #include "framework/optimization/weight_average.h"
 #include "framework/pipeline/device/device_error.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/cuda/simulated_device.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/loading/elf_image.h"
+#include "framework/components/loading/elf_image.h"
 
 namespace {
 
@@ -16,7 +16,7 @@ std::vector<std::string> libraries_of(const char* file) {
   REQUIRE(descriptor >= 0);
   struct stat status {};
   REQUIRE(fstat(descriptor, &status) == 0);
-  auto needed = tenon::plugins::ElfImage(descriptor, static_cast<uint64_t>(status.st_size)).needed();
+  auto needed = tenon::components::ElfImage(descriptor, static_cast<uint64_t>(status.st_size)).needed();
   close(descriptor);
   return needed;
 }

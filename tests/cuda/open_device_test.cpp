@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::cuda {
 namespace {

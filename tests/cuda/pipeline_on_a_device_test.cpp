@@ -10,7 +10,7 @@
 #include "framework/pipeline/evaluation/evaluate.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/overfit.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/cuda/find_device.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
@@ -191,9 +191,9 @@ TEST_CASE("the fields of a batch, the model and its outputs are on the device; m
     setup.device = device;
     BuiltRun run(setup);
     Training& training = *run.training;
-    for (const plugins::NamedTensor& named : training.model.tensors())
+    for (const components::NamedTensor& named : training.model.tensors())
       CHECK(named.tensor.device().is_cuda() == device.is_cuda());
-    const plugins::StepContext context{false, 0, 0, 0, 1, 0};
+    const components::StepContext context{false, 0, 0, 0, 1, 0};
     int64_t samples = 0;
     predict(training, *training.validation.front(), context, [&](const Prediction& prediction) {
       for (const at::Tensor& field : prediction.batch_tensors.fields)

@@ -2,7 +2,7 @@
 #include "framework/cuda/nccl_maker.h"
 #include "framework/cuda/open_device.h"
 #include "framework/pipeline/device/count_waits.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/test_folder.h"
 

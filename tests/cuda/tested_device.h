@@ -7,7 +7,7 @@
 #include <string>
 
 #include "framework/distributed/collectives/process_group.h"
-#include "framework/support/compute_device.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::tests {
 

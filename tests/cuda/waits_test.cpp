@@ -7,17 +7,17 @@
 #include <memory>
 #include <string>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/components/loss.h"
-#include "framework/plugins/components/metric.h"
-#include "framework/plugins/components/model.h"
-#include "framework/plugins/loading/catalogue.h"
-#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/kinds/loss.h"
+#include "framework/components/kinds/metric.h"
+#include "framework/components/kinds/model.h"
+#include "framework/components/loading/catalogue.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
-namespace tenon::plugins {
+namespace tenon::components {
 namespace {
 
 using config::ComponentKind;
@@ -223,4 +223,4 @@ TEST_CASE("the update of a bundled metric does not synchronise with the device")
   });
 }
 
-}  // namespace tenon::plugins
+}  // namespace tenon::components

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <set>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tenon/abi.h"
 
 using tenon::data::Batch;

@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include "framework/data/plugin_samples.h"
-#include "tests/plugins/fixture_plugins.h"
+#include "tests/components/fixture_plugins.h"
 
 using namespace tenon;
-using plugins::message_of;
-using plugins::open_fixture;
+using components::message_of;
+using components::open_fixture;
 using support::ErrorKind;
 using Texts = std::vector<std::string>;
 using Numbers = std::vector<int64_t>;
@@ -33,11 +33,11 @@ class Opened {
     return plan;
   }
 
-  plugins::Catalogue catalogue_;
-  const plugins::Component& component_;
+  components::Catalogue catalogue_;
+  const components::Component& component_;
 
  public:
-  const plugins::Dataset dataset;
+  const components::Dataset dataset;
 };
 
 template <class T>
@@ -49,10 +49,10 @@ Numbers to_numbers(const std::byte* data, size_t bytes) {
 }
 
 // Reads the only sample through the numbering. Returns the numbers of a field.
-Numbers read(const plugins::Dataset& dataset, const data::ClassNumbers& classes, const std::string& field) {
+Numbers read(const components::Dataset& dataset, const data::ClassNumbers& classes, const std::string& field) {
   data::PluginSamples samples(dataset, classes);
   std::vector<std::vector<std::byte>> fixed;
-  std::vector<plugins::VaryingSample> varying(dataset.fields().size());
+  std::vector<components::VaryingSample> varying(dataset.fields().size());
   std::vector<data::SampleSlot> slots;
   for (const data::Field& one : dataset.fields()) {
     if (one.is_varying())

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
+using tenon::components::SampleField;
 using tenon::data::FieldSummary;
-using tenon::plugins::SampleField;
 
 namespace {
 

@@ -49,8 +49,9 @@ NumberedSamples::NumberedSamples(int64_t size, Sizes sizes)
               {"label", TENON_INT64, {}, sizeof(int64_t), sizeof(int64_t)},
               {"flag", TENON_UINT8, {}, 1, 1}} {  // one byte, so that no field is aligned by chance
   if (sizes == Sizes::fixed) return;
-  fields_.push_back({"list", TENON_UINT8, {-1}, 1, 0, *plugins::encode_element(TENON_UINT8, 255)});
-  fields_.push_back({"block", TENON_INT32, {-1, 3, -1}, sizeof(int32_t), 0, *plugins::encode_element(TENON_INT32, -1)});
+  fields_.push_back({"list", TENON_UINT8, {-1}, 1, 0, *components::encode_element(TENON_UINT8, 255)});
+  fields_.push_back(
+      {"block", TENON_INT32, {-1, 3, -1}, sizeof(int32_t), 0, *components::encode_element(TENON_INT32, -1)});
 }
 
 std::vector<int64_t> varying_shape(uint64_t seed) {

@@ -5,12 +5,12 @@
 #include <cstring>
 #include <random>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tenon/abi.h"
 
+using tenon::components::encode_element;
 using tenon::data::Field;
 using tenon::data::PaddedField;
-using tenon::plugins::encode_element;
 
 namespace {
 

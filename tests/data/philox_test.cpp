@@ -1,4 +1,4 @@
-#include "framework/support/philox.h"
+#include "framework/support/compute/philox.h"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <random>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 using tenon::config::parse_subset;
 using tenon::config::Subset;

@@ -7,7 +7,7 @@
 
 #include "framework/data/loader.h"
 #include "framework/data/sampler.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/data/numbered_samples.h"
 
 using namespace tenon::data;

@@ -7,8 +7,8 @@
 
 #include "framework/data/loader.h"
 #include "framework/data/sampler.h"
-#include "framework/support/error.h"
-#include "framework/support/philox.h"
+#include "framework/support/compute/philox.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/data/numbered_samples.h"
 
 using namespace tenon::data;

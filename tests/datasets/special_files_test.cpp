@@ -43,7 +43,7 @@ std::string make_socket() {
 }
 
 std::string whole_error(const std::string& path, uint64_t most = UINT64_MAX) {
-  return error_of<tenon::DataError>([&] { plugins::read_whole(path, "a text", most); });
+  return error_of<tenon::DataError>([&] { components::read_whole(path, "a text", most); });
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ TEST_CASE("anything but a regular file is refused as what it is, without waiting
 
 TEST_CASE("the size of a file is checked before it is read") {
   write_file(tenon::test_folder() / "large", {'a', 'b', 'c'});
-  CHECK(plugins::read_whole("large", "a text", 3) == "abc");
+  CHECK(components::read_whole("large", "a text", 3) == "abc");
   CHECK(whole_error("large", 2) == "large: has 3 bytes; expected a text of at most 2 bytes");
   fs::resize_file("large", uintmax_t{1} << 42);  // sparse, and more than the memory of the machine
   CHECK(whole_error("large").find("large: has 4398046511104 bytes; expected a text of at most ") == 0);

@@ -20,7 +20,7 @@
 #include "framework/distributed/launch/launch_ranks.h"
 #include "framework/distributed/launch/process_state.h"
 #include "framework/distributed/launch/world.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 namespace {

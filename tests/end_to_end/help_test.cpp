@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <regex>
 
-#include "framework/support/error.h"
-#include "host/command_line/print_command_page.h"
-#include "host/command_line/print_completions.h"
+#include "framework/support/diagnostics/error.h"
+#include "host/command_line/format_command_page.h"
+#include "host/command_line/format_completions.h"
+#include "host/command_line/format_manual.h"
 #include "host/command_line/print_help.h"
-#include "host/command_line/print_manual.h"
 #include "host/command_line/registry.h"
 #include "tests/end_to_end/hosted_run.h"
 
@@ -40,7 +40,7 @@ std::vector<std::string> complete_in_bash(const std::vector<std::string>& words)
   const fs::path folder = end_to_end::make_empty_folder("completion");
   end_to_end::write_file(folder / "run.toml", "");
   fs::create_directories(folder / "runs");
-  std::string script = host::print_completions("bash") + "cd '" + folder.string() + "'\nCOMP_WORDS=(";
+  std::string script = host::format_completions("bash") + "cd '" + folder.string() + "'\nCOMP_WORDS=(";
   for (const std::string& word : words) script += "'" + word + "' ";
   script += ")\nCOMP_CWORD=" + std::to_string(words.size() - 1) + "\n_tenon_host\nprintf '%s\\n' \"${COMPREPLY[@]}\"\n";
   const fs::path file = end_to_end::write_file(folder / "script.sh", script);
@@ -108,8 +108,8 @@ TEST_CASE("a command is defined in one file of host/commands and named in regist
 }
 
 TEST_CASE("the help and the completions leave out the commands that other commands start") {
-  const std::string texts = host::help_text() + host::print_manual("1") + host::print_completions("bash") +
-                            host::print_completions("zsh") + host::print_completions("fish");
+  const std::string texts = host::help_text() + host::format_manual("1") + host::format_completions("bash") +
+                            host::format_completions("zsh") + host::format_completions("fish");
   for (const host::Command* command : host::internal_commands()) {
     CAPTURE(std::string(command->name));
     CHECK(host::find_command({command->name}) == command);
@@ -147,7 +147,7 @@ TEST_CASE("bash completes commands, options and values") {
 }
 
 TEST_CASE("docs/reference/commands.md equals the output of host manual --markdown") {
-  const std::string printed = host::print_command_page();
+  const std::string printed = host::format_command_page();
   const fs::path file = end_to_end::write_file(end_to_end::make_empty_folder("printed") / "commands.md", printed);
   INFO("if the difference is intended, copy " << file << " over docs/reference/commands.md");
   CHECK(printed == end_to_end::read_file(fs::path(TENON_SOURCE_DIR) / "docs" / "reference" / "commands.md"));

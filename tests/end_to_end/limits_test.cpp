@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;

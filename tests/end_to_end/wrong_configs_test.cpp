@@ -8,28 +8,28 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/catalogue.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/resolve_run_plan.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/catalogue.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace fs = std::filesystem;
 using namespace tenon;
 
 namespace {
 
-plugins::Catalogue find_plugins(const std::vector<fs::path>& more, const std::vector<config::PluginPin>& pins) {
+components::Catalogue find_plugins(const std::vector<fs::path>& more, const std::vector<config::PluginPin>& pins) {
   std::vector<fs::path> directories = more;
   directories.emplace_back(TENON_BINARY_DIR "/plugins");
-  return plugins::Catalogue::look(directories, plugins::host_table(), plugins::torch_build(), pins);
+  return components::Catalogue::look(directories, components::host_table(), components::torch_build(), pins);
 }
 
 // The bundled plugins. They are inspected once.
-const plugins::Catalogue& bundled_plugins() {
-  static const plugins::Catalogue found = [] {
-    plugins::install_libtorch();
+const components::Catalogue& bundled_plugins() {
+  static const components::Catalogue found = [] {
+    components::install_libtorch();
     return find_plugins({}, {});
   }();
   return found;
@@ -37,7 +37,7 @@ const plugins::Catalogue& bundled_plugins() {
 
 void resolve(const fs::path& file) {
   const config::RunConfig config = config::read_run_config(file, {});
-  const plugins::Catalogue& bundled = bundled_plugins();
+  const components::Catalogue& bundled = bundled_plugins();
   const std::vector<fs::path> paths = config::resolve_plugin_paths(config);
   const std::vector<config::PluginPin> pins = config::resolve_plugin_pins(config);
   if (paths.empty() && pins.empty())

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "framework/support/printable.h"
+#include "framework/support/text/printable.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

@@ -7,8 +7,8 @@
 #include <tuple>
 #include <vector>
 
+#include "framework/support/diagnostics/sanitizers.h"
 #include "framework/support/digests/sha256.h"
-#include "framework/support/sanitizers.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;
@@ -29,7 +29,7 @@ Outcome train_with(const std::string& fixture, std::vector<std::string> more = {
 }  // namespace
 
 TEST_CASE("a wrong plugin in a directory ends with code 3, its file and the reason") {
-  // tests/plugins/catalogue_test.cpp tests the others.
+  // tests/components/catalogue_test.cpp tests the others.
   const std::pair<const char*, const char*> expected[] = {
       {"missing_entry", "has no symbol tenon_plugin_open; expected a Tenon plugin"},
       {"open_throws", "tenon_plugin_open threw an exception"},

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/terminal/show_path.h"
+#include "framework/support/text/format_values.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

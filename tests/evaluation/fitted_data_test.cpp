@@ -5,7 +5,7 @@
 
 #include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

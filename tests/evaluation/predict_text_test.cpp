@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/printable.h"
+#include "framework/support/text/printable.h"
 #include "plugins/text/tokenizer.h"
 #include "plugins/text/train_tokenizer.h"
 #include "tests/end_to_end/hosted_run.h"

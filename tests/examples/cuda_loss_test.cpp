@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "framework/plugins/loading/elf_image.h"
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/components/loading/elf_image.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/validation/checks/gradcheck.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/examples/opened_cuda_loss.h"
@@ -94,10 +94,10 @@ TEST_CASE("the fused loss is NaN for a target that is not a class, and for a log
 
 TEST_CASE("the ports of the fused loss refuse half precision") {
   const auto loss = open_cuda_loss();
-  const tenon::plugins::Port& logits = loss.inputs().front();
+  const tenon::components::Port& logits = loss.inputs().front();
   for (const at::ScalarType dtype : {at::kHalf, at::kBFloat16, at::kFloat, at::kDouble}) {
     CAPTURE(dtype);
-    tenon::plugins::Extents extents;
+    tenon::components::Extents extents;
     const bool is_half = dtype == at::kHalf || dtype == at::kBFloat16;
     CHECK(find_mismatch(torch::zeros({2, 3}, dtype), logits, extents).has_value() == is_half);
   }
@@ -106,7 +106,7 @@ TEST_CASE("the ports of the fused loss refuse half precision") {
 TEST_CASE("the plugin contains the CUDA runtime, so that it loads on machines without CUDA") {
   const int file = open(cuda_loss_file().c_str(), O_RDONLY | O_CLOEXEC);
   REQUIRE(file >= 0);
-  const std::vector<std::string> needed = tenon::plugins::ElfImage(file, fs::file_size(cuda_loss_file())).needed();
+  const std::vector<std::string> needed = tenon::components::ElfImage(file, fs::file_size(cuda_loss_file())).needed();
   close(file);
   for (const std::string& library : needed) {
     CAPTURE(library);

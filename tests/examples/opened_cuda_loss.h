@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "framework/plugins/components/loss.h"
+#include "framework/components/kinds/loss.h"
 
 namespace tenon::examples {
 
@@ -11,7 +11,7 @@ namespace tenon::examples {
 std::filesystem::path cuda_loss_file();
 
 // REQUIRES: the file exists.
-plugins::Loss open_cuda_loss(int64_t ignore_index = -100);
+components::Loss open_cuda_loss(int64_t ignore_index = -100);
 
 // The results of the loss for logits [N, C] and their classes.
 struct ComputedLoss {
@@ -19,6 +19,6 @@ struct ComputedLoss {
   at::Tensor weight;
   at::Tensor gradient;  // with respect to the logits
 };
-ComputedLoss compute(const plugins::Loss& loss, const at::Tensor& logits, const at::Tensor& target);
+ComputedLoss compute(const components::Loss& loss, const at::Tensor& logits, const at::Tensor& target);
 
 }  // namespace tenon::examples

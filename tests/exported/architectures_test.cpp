@@ -3,7 +3,7 @@
 #include <torch/types.h>
 
 #include "framework/operators/batch_norm.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
 #include "tests/exported/reference.h"
@@ -11,8 +11,8 @@
 namespace architectures_test {
 
 using namespace tenon::exported;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 
 namespace {
 

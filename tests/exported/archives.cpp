@@ -13,10 +13,10 @@ fs::path archive_folder() { return TENON_SOURCE_DIR "/tests/parity/reference/exp
 
 fs::path archive_path(const std::string& name) { return archive_folder() / (name + ".pt2"); }
 
-plugins::Model open_archive(const fs::path& path, const config::Values& params) {
+components::Model open_archive(const fs::path& path, const config::Values& params) {
   config::Values all = params;
   all["path"] = path.string();
-  plugins::Model model = bundled::open_model("exported", all);
+  components::Model model = bundled::open_model("exported", all);
   model.build();
   return model;
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::exported {
 
@@ -14,7 +14,7 @@ std::filesystem::path archive_folder();
 std::filesystem::path archive_path(const std::string& name);
 
 // Opens an archive with the component `exported`, and builds it.
-plugins::Model open_archive(const std::filesystem::path& path, const config::Values& params = {});
+components::Model open_archive(const std::filesystem::path& path, const config::Values& params = {});
 
 // The records of an archive by their names.
 using Records = std::map<std::string, std::string>;

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
 #include "tests/exported/reference.h"
@@ -18,8 +18,8 @@ namespace compiled_test {
 
 using namespace tenon::exported;
 using nlohmann::json;
-using tenon::plugins::Model;
-using tenon::plugins::NamedTensor;
+using tenon::components::Model;
+using tenon::components::NamedTensor;
 
 namespace {
 
@@ -52,7 +52,7 @@ bool is_compiled(const at::Tensor& output) {
   return output.grad_fn()->name().find("CompiledGraph") != std::string::npos;
 }
 
-at::Tensor forward(const Model& model, const Reference& reference, tenon::plugins::StepContext context = {}) {
+at::Tensor forward(const Model& model, const Reference& reference, tenon::components::StepContext context = {}) {
   context.training = true;
   return model.forward(context, reference.inputs(0)).front();
 }
@@ -122,7 +122,7 @@ TEST_CASE("the graph itself runs where the machine code cannot") {
     CHECK_FALSE(is_compiled(output));
   }
   SUBCASE("with activation checkpointing") {
-    tenon::plugins::StepContext context;
+    tenon::components::StepContext context;
     context.checkpoints_activations = true;
     CHECK_FALSE(is_compiled(forward(open_compiled(path), reference, context)));
   }

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "plugins/models/exported/json.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
@@ -19,7 +19,7 @@ namespace malformed_archives_test {
 
 using namespace tenon::exported;
 using nlohmann::json;
-using tenon::plugins::Model;
+using tenon::components::Model;
 
 namespace {
 
@@ -59,7 +59,7 @@ void check_refused(const std::filesystem::path& path, const std::string& message
 }
 
 // A batch of 4 samples. A damaged graph may declare any size.
-at::Tensor make_input(const tenon::plugins::Port& port) {
+at::Tensor make_input(const tenon::components::Port& port) {
   std::vector<int64_t> sizes;
   for (const auto& extent : port.shape.extents) sizes.push_back(std::min<int64_t>(extent.size.value_or(4), 8));
   const bool is_integer = port.dtypes == TENON_DTYPE_BIT(TENON_INT64);
@@ -71,7 +71,7 @@ bool opens(const std::filesystem::path& path) {
   try {
     const Model model = open_archive(path);
     std::vector<at::Tensor> inputs;
-    for (const tenon::plugins::Port& port : model.inputs()) inputs.push_back(make_input(port));
+    for (const tenon::components::Port& port : model.inputs()) inputs.push_back(make_input(port));
     for (const bool training : {true, false}) model.forward({.training = training}, inputs);
     return true;
   } catch (const tenon::support::Error& error) {

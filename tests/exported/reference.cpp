@@ -10,7 +10,7 @@ namespace tenon::exported {
 
 namespace {
 
-using plugins::NamedTensor;
+using components::NamedTensor;
 
 constexpr int64_t kBatches = 4;
 // Inputs may be stored as int8 multiples of 1 / kScale, see make_exported_architectures.py.
@@ -55,12 +55,12 @@ double distance(const at::Tensor& found, const at::Tensor& expected) {
   return (found.to(torch::kDouble) - expected.to(torch::kDouble)).abs().max().item<double>();
 }
 
-at::Tensor train(const plugins::Model& model, const Reference& reference, bool checkpoints_activations) {
+at::Tensor train(const components::Model& model, const Reference& reference, bool checkpoints_activations) {
   std::map<std::string, at::Tensor> momenta;
   std::vector<at::Tensor> losses;
   const int64_t steps = reference.losses().size(0);
   for (int64_t step = 0; step < steps; ++step) {
-    plugins::StepContext context{.training = true, .step = step};
+    components::StepContext context{.training = true, .step = step};
     context.checkpoints_activations = checkpoints_activations;
     torch::manual_seed(static_cast<uint64_t>(step));
     at::Tensor loss = torch::zeros({});
@@ -81,7 +81,7 @@ at::Tensor train(const plugins::Model& model, const Reference& reference, bool c
   return torch::stack(losses);
 }
 
-void check_weights(const plugins::Model& model, const Reference& reference, double limit) {
+void check_weights(const components::Model& model, const Reference& reference, double limit) {
   std::set<std::string> names;
   const auto check = [&](const NamedTensor& named) {
     CAPTURE(named.name);
@@ -93,7 +93,7 @@ void check_weights(const plugins::Model& model, const Reference& reference, doub
   CHECK(names == reference.weights());
 }
 
-void check_evaluation(const plugins::Model& model, const Reference& reference, double limit) {
+void check_evaluation(const components::Model& model, const Reference& reference, double limit) {
   const torch::NoGradGuard no_gradient;
   const std::vector<at::Tensor> outputs = model.forward({.training = false}, reference.inputs(0));
   for (size_t i = 0; i < outputs.size(); ++i) CHECK(distance(outputs[i], reference.evaluated(i)) < limit);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::exported {
 
@@ -38,10 +38,10 @@ class Reference {
 double distance(const at::Tensor& found, const at::Tensor& expected);
 
 // Trains like train() of make_exported.py and returns the losses.
-at::Tensor train(const plugins::Model& model, const Reference& reference, bool checkpoints_activations = false);
+at::Tensor train(const components::Model& model, const Reference& reference, bool checkpoints_activations = false);
 
 // Check the trained weights, and the outputs of batch 0 in evaluation.
-void check_weights(const plugins::Model& model, const Reference& reference, double limit);
-void check_evaluation(const plugins::Model& model, const Reference& reference, double limit);
+void check_weights(const components::Model& model, const Reference& reference, double limit);
+void check_evaluation(const components::Model& model, const Reference& reference, double limit);
 
 }  // namespace tenon::exported

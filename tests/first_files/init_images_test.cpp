@@ -181,7 +181,7 @@ TEST_CASE("every choice of host init images passes the checks before the first s
                                .validation_fraction = 0.1,
                                .shorter_side = side};
     const fs::path file = test_folder() / "run.toml";
-    const std::string text = host::print_image_run_file(data, file, "host --config run.toml");
+    const std::string text = host::format_image_run_file(data, file, "host --config run.toml");
     CHECK(contains(text, "use = \"" + model + "\""));
     CHECK(contains(text, "center_crop(" + crop + ")"));
     end_to_end::write_file(file, text);

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <map>
 
-#include "framework/support/retry_interrupted.h"
+#include "framework/support/files/file_descriptor.h"
 
 extern char** environ;
 

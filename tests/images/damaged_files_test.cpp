@@ -23,7 +23,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <tenon/error.hpp>
 
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
 #include "plugins/images/decode/decode_image.h"
 #include "plugins/images/decode/read_file.h"
 #include "plugins/images/decode/tiff_tags.h"

@@ -44,7 +44,7 @@ double magnitude_of(AugmentOperation operation, const Step& step) {
 }
 
 // Identifies a step by its kind and numbers. Reversed steps have a separate text.
-std::string print_step(const Step& step) {
+std::string format_step(const Step& step) {
   std::string text = std::to_string(step.index());
   const auto append = [&](double number) { text += ' ' + std::to_string(std::lround(number * 1e4)); };
   if (const auto* warp = std::get_if<Warp>(&step))
@@ -58,17 +58,17 @@ std::string print_step(const Step& step) {
   return text;
 }
 
-std::string print_steps(const Steps& steps) {
+std::string format_steps(const Steps& steps) {
   std::string text;
-  for (const Step& step : steps) text += print_step(step) + "; ";
+  for (const Step& step : steps) text += format_step(step) + "; ";
   return text;
 }
 
-std::string print_operation(AugmentOperation operation, Magnitude magnitude, bool reversed, const AugmentRanges& ranges,
-                            cv::Size size) {
+std::string format_operation(AugmentOperation operation, Magnitude magnitude, bool reversed,
+                             const AugmentRanges& ranges, cv::Size size) {
   Steps steps;
   append_operation(operation, magnitude, reversed, ranges, kStyle, size, steps);
-  return print_steps(steps);
+  return format_steps(steps);
 }
 
 // Returns how often each sequence of steps was sampled.
@@ -80,7 +80,7 @@ std::map<std::string, double> count_samples(const Transform& transform, cv::Size
     cv::Size size = image;
     transform.draw(size, random, steps);
     CHECK(size == image);
-    ++counts[print_steps(steps)];
+    ++counts[format_steps(steps)];
   }
   return counts;
 }
@@ -120,7 +120,7 @@ std::map<std::string, double> outcomes_of(const PolicyLine& line, const AugmentR
   for (const bool reversed : {false, true}) {
     const double part = is_signed(line.operation) ? 0.5 : reversed ? 0 : 1;
     if (part == 0) continue;
-    outcomes[print_operation(line.operation, {line.bin, 10}, reversed, ranges, size)] += line.probability * part;
+    outcomes[format_operation(line.operation, {line.bin, 10}, reversed, ranges, size)] += line.probability * part;
   }
   return outcomes;
 }
@@ -186,8 +186,8 @@ TEST_CASE("trivial_augment_wide samples operations and magnitudes uniformly") {
   for (int number = 0; number < kAugmentOperations; ++number)
     for (int bin = 0; bin < 31; ++bin)
       for (const bool reversed : {false, true})
-        expected[print_operation(static_cast<AugmentOperation>(number), {bin, 31}, reversed, kWideAugmentRanges,
-                                 size)] += 0.5 / 31 / kAugmentOperations;
+        expected[format_operation(static_cast<AugmentOperation>(number), {bin, 31}, reversed, kWideAugmentRanges,
+                                  size)] += 0.5 / 31 / kAugmentOperations;
   check_counts(count_samples(*make(trivial_augment_wide_kind(), "trivial_augment_wide"), size, kDraws), expected,
                kDraws);
 }
@@ -198,8 +198,8 @@ TEST_CASE("rand_augment samples operations uniformly, all with one magnitude") {
   std::map<std::string, double> expected;
   for (int number = 0; number < kAugmentOperations; ++number)
     for (const bool reversed : {false, true})
-      expected[print_operation(static_cast<AugmentOperation>(number), {9, 31}, reversed, rand_augment_ranges(size),
-                               size)] += 0.5 / kAugmentOperations;
+      expected[format_operation(static_cast<AugmentOperation>(number), {9, 31}, reversed, rand_augment_ranges(size),
+                                size)] += 0.5 / kAugmentOperations;
   check_counts(count_samples(*make(rand_augment_kind(), "rand_augment(1)"), size, kDraws), expected, kDraws);
 }
 

@@ -100,9 +100,9 @@ TEST_CASE("transforms of levels must come before normalize, transforms of number
 }
 
 TEST_CASE("a chain prints its transforms with all arguments, as JSON") {
-  CHECK(TransformChain({}).print_steps() == R"([{"name": "decode", "color": "RGB", "dtype": "uint8"}])");
+  CHECK(TransformChain({}).format_steps() == R"([{"name": "decode", "color": "RGB", "dtype": "uint8"}])");
   CHECK(TransformChain({"resize((160, 224), interpolation=bicubic)", "horizontal_flip(.25)", "normalize(mean=0.5)"})
-            .print_steps() ==
+            .format_steps() ==
         R"([{"name": "decode", "color": "RGB", "dtype": "uint8"}, )"
         R"({"name": "resize", "size": [160, 224], "interpolation": "bicubic", "max_size": "none", "antialias": true}, )"
         R"({"name": "horizontal_flip", "p": 0.25}, )"

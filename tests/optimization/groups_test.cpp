@@ -5,7 +5,7 @@
 
 #include "framework/optimization/layer_depths.h"
 #include "framework/optimization/optimizer.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::optimization::groups_test {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::optimization::optimizer_test {

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::optimization::schedule_test {
 namespace {

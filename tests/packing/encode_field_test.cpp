@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 using namespace tenon;
 using packing::FieldFile;

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/packing/read_bytes.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/packing/read_bytes.h"
 
 namespace fs = std::filesystem;

@@ -4,15 +4,15 @@
 #include <cmath>
 #include <set>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
+using tenon::components::SampleField;
 using tenon::config::BatchTransformPlan;
 using tenon::config::MixBatch;
 using tenon::config::NormalizeBatch;
-using tenon::plugins::SampleField;
 using tenon::support::Error;
 using tenon::support::ErrorKind;
 
@@ -69,7 +69,7 @@ std::string refusal_of(const Plans& plans, const std::vector<SampleField>& field
 }
 
 // Compares values and gradients with LibTorch's.
-void check_soft_cross_entropy(tenon::plugins::Loss& loss, double smoothing) {
+void check_soft_cross_entropy(tenon::components::Loss& loss, double smoothing) {
   at::manual_seed(3);
   for (const int64_t samples : {1, 7, 64}) {
     CAPTURE(samples);

@@ -1,7 +1,7 @@
 // Checkpoints that a run saves because of their metrics, or because a signal requests one.
 #include <algorithm>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

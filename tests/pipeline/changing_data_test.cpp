@@ -1,5 +1,5 @@
 // Training data with parameters that change between epochs: progressive resizing.
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

@@ -1,5 +1,5 @@
 // Activation checkpointing: bitwise equal results with less memory.
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/allocated_memory.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"

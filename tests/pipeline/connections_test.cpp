@@ -1,6 +1,6 @@
 #include "framework/pipeline/build/connections.h"
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
@@ -8,17 +8,17 @@ using namespace tenon::pipeline;
 
 namespace {
 
-using tenon::plugins::Port;
+using tenon::components::Port;
 
 Port any_dtype(const char* name, const std::string& shape) {
-  return {name, tenon::plugins::parse_shape(shape), TENON_ANY_DTYPE, ""};
+  return {name, tenon::components::parse_shape(shape), TENON_ANY_DTYPE, ""};
 }
 
 // Connects inputs to the fields of numbered samples and to mlp's logits. Returns the name of each source.
 std::vector<std::string> connect_inputs(const std::vector<Port>& ports) {
   const BuiltRun run({});
   const tenon::config::NamedDataset plan{{"counting", {{"samples", int64_t{4}}}, {}, ""}, "train"};
-  const tenon::plugins::Dataset data(run.catalogue->find(tenon::config::ComponentKind::dataset, "counting"), plan);
+  const tenon::components::Dataset data(run.catalogue->find(tenon::config::ComponentKind::dataset, "counting"), plan);
   const tenon::config::ComponentPlan owner{"odd_loss", {}, {}, "run.toml:3:1"};
   std::vector<std::string> names;
   const auto wiring = connect(ports, "the loss", owner, run.training->model, data.fields());
@@ -107,12 +107,12 @@ TEST_CASE("a source is connected automatically to only one input of a component"
 
 namespace {
 
-using tenon::plugins::SampleField;
+using tenon::components::SampleField;
 
 SampleField field_of(const char* name, int32_t dtype, std::vector<int64_t> shape = {}) {
   size_t elements = 1;
   for (const int64_t extent : shape) elements *= static_cast<size_t>(extent);
-  const size_t bytes = tenon::plugins::dtype_bytes(dtype);
+  const size_t bytes = tenon::components::dtype_bytes(dtype);
   return {name, dtype, std::move(shape), bytes, elements * bytes};
 }
 
@@ -123,7 +123,7 @@ std::string connect_fields(const std::string& shape, uint64_t dtypes, const std:
   tenon::config::ComponentPlan owner{"odd_loss", {}, {}, "run.toml:3:1"};
   if (!named.empty()) owner.inputs["odd"] = named;
   try {
-    const auto wiring = connect({{"odd", tenon::plugins::parse_shape(shape), dtypes, ""}}, "the loss", owner,
+    const auto wiring = connect({{"odd", tenon::components::parse_shape(shape), dtypes, ""}}, "the loss", owner,
                                 run.training->model, fields);
     const Source& source = wiring.sources().front();
     return source.name + (source.dtype ? std::string(" as ") + c10::toString(*source.dtype) : "");
@@ -170,8 +170,8 @@ TEST_CASE("a converted field has the values of its input") {
 
 TEST_CASE("padded lists of integers are not compared with outputs as numbers") {
   const auto gather = [](int64_t padded, uint64_t dtypes, bool has_indices) {
-    Port target{"target", tenon::plugins::parse_shape("N,C"), dtypes, ""};
-    if (has_indices) target.indices = tenon::plugins::IndexRange{std::nullopt, 10, std::nullopt};
+    Port target{"target", tenon::components::parse_shape("N,C"), dtypes, ""};
+    if (has_indices) target.indices = tenon::components::IndexRange{std::nullopt, 10, std::nullopt};
     Wiring wiring({{Source::Kind::output, 0, "model.logits"}, {Source::Kind::field, 0, "data.labels"}},
                   {any_dtype("logits", "N,C"), target}, "the loss", /*shapes_vary=*/true);
     tenon::data::Batch batch{2, {{nullptr, {2, 2}, padded != 0}}};

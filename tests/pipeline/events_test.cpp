@@ -5,7 +5,7 @@
 #include <fstream>
 #include <regex>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"

@@ -3,13 +3,13 @@
 
 #include <torch/types.h>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
 using tenon::artifacts::ExcludedTensor;
-using tenon::plugins::NamedTensor;
+using tenon::components::NamedTensor;
 
 namespace {
 
@@ -81,7 +81,7 @@ TEST_CASE("frozen parameters are left out, unless they change") {
   CHECK(names_of(frozen.exclude(run.training->model.tensors(), excluded)) == kSecond);
   CHECK(names_of(excluded) == kFirst);
 
-  const tenon::plugins::NamedTensor& bias = run.training->model.tensors()[1];
+  const tenon::components::NamedTensor& bias = run.training->model.tensors()[1];
   REQUIRE(bias.name == "layers.0.bias");
   const at::NoGradGuard no_grad;
   at::Tensor(bias.tensor)[0] += 1;

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/pipeline/tools/save_weights.h"
-#include "framework/support/collected_warnings.h"
+#include "framework/support/diagnostics/log.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"
@@ -144,7 +144,7 @@ TEST_CASE("evaluation has the sizes of the weights, and training those of the da
   CHECK(sizes == tenon::artifacts::ModelSizes{{"inputs", 30}, {"classes", 4}});
   const std::filesystem::path file = tenon::test_folder() / "weights.safetensors";
   save_weights(file, run.training->model.tensors(), at::ScalarType::Undefined, {},
-               {{tenon::artifacts::kModelSizes, tenon::artifacts::print_model_sizes(sizes)}});
+               {{tenon::artifacts::kModelSizes, tenon::artifacts::format_model_sizes(sizes)}});
 
   // The same images with two classes.
   auto other = train;

@@ -8,17 +8,17 @@
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/collected_warnings.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "framework/support/digests/xxh128.h"
-#include "framework/support/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::pipeline;
+using tenon::components::NamedTensor;
 using tenon::config::WeightsMatch;
-using tenon::plugins::NamedTensor;
 
 namespace {
 
@@ -26,7 +26,7 @@ std::filesystem::path write_file(const std::vector<NamedTensor>& tensors) {
   std::filesystem::path file = tenon::test_folder() / "weights.safetensors";
   std::vector<tenon::artifacts::TensorView> views;
   for (const NamedTensor& named : tensors)
-    views.push_back({named.name, tenon::plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
+    views.push_back({named.name, tenon::components::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
                      static_cast<const std::byte*>(named.tensor.const_data_ptr()), named.tensor.nbytes()});
   tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
   return file;
@@ -174,12 +174,13 @@ std::filesystem::path write_checkpoint(const NamedTensor& kept, const NamedTenso
   const std::string digest = tenon::support::xxh128(
       {static_cast<const char*>(frozen.tensor.const_data_ptr()), static_cast<size_t>(frozen.tensor.nbytes())});
   tenon::artifacts::CheckpointStore store(folder, {1});
-  const auto checkpoint = store.write({.epoch = 1,
-                                       .step = 3,
-                                       .metrics = {},
-                                       .model = views,
-                                       .excluded = {{frozen.name, tenon::plugins::to_dtype(frozen.tensor.scalar_type()),
-                                                     frozen.tensor.sizes().vec(), digest}}});
+  const auto checkpoint =
+      store.write({.epoch = 1,
+                   .step = 3,
+                   .metrics = {},
+                   .model = views,
+                   .excluded = {{frozen.name, tenon::components::to_dtype(frozen.tensor.scalar_type()),
+                                 frozen.tensor.sizes().vec(), digest}}});
   return checkpoint / tenon::artifacts::kModelFile;
 }
 

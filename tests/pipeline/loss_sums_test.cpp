@@ -5,12 +5,12 @@
 #include <cmath>
 #include <limits>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
-using tenon::plugins::Loss;
+using tenon::components::Loss;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Tests the check of metrics that callbacks name.
 #include <string>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

@@ -1,6 +1,6 @@
 // Tests how the loop drives optimizer and schedule: the rate of each step, the start of each epoch, the monitored
 // metric.
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

@@ -5,21 +5,21 @@
 #include <limits>
 #include <map>
 
+#include "framework/components/calls/host_table.h"
+#include "framework/components/calls/run_view.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/build/model_tensors.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/calls/run_view.h"
-#include "framework/plugins/tensors/tensor_handles.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
-using tenon::plugins::to_handle;
+using tenon::components::to_handle;
 
 namespace {
 
 const tenon_run_tensors& extension() {
-  tenon::plugins::host_table();
-  const void* found = tenon::plugins::host_table().get_extension(TENON_STRING(TENON_RUN_TENSORS));
+  tenon::components::host_table();
+  const void* found = tenon::components::host_table().get_extension(TENON_STRING(TENON_RUN_TENSORS));
   REQUIRE(found);
   return *static_cast<const tenon_run_tensors*>(found);
 }
@@ -82,7 +82,7 @@ TEST_CASE("statistics may be of a difference, and of a copy kept before a change
   REQUIRE(extension().statistics(tensors, minus, 2, TENON_STATISTIC_NORM, norms) == TENON_OK);
   CHECK(norms[0] == doctest::Approx(5));
   CHECK(norms[1] == doctest::Approx(std::sqrt(5)));
-  tenon::plugins::host_table().release(before);
+  tenon::components::host_table().release(before);
 }
 
 TEST_CASE("unknown statistics, and tensors outside a run, are refused") {
@@ -93,7 +93,7 @@ TEST_CASE("unknown statistics, and tensors outside a run, are refused") {
   CHECK(extension().statistics(tensors, nullptr, 1, 0, &value) == TENON_INVALID_ARGUMENT);
   CHECK(extension().statistics(tensors, nullptr, 1, 1u << 9, &value) == TENON_INVALID_ARGUMENT);
   CHECK(extension().statistics(tensors, nullptr, 2, TENON_STATISTIC_NORM, &value) == TENON_INVALID_ARGUMENT);
-  const tenon::plugins::RunView view;
+  const tenon::components::RunView view;
   uint64_t count = 0;
   CHECK(extension().count(&view.base, &count) == TENON_UNSUPPORTED);
 }
@@ -104,7 +104,7 @@ TEST_CASE("trainable tensors have the model's names, are listed once, and show c
   REQUIRE(tensors.size() == 4);
   CHECK(tensors.name(0) == "layers.0.weight");
   CHECK(tensors.gradient(0) == nullptr);
-  const at::Tensor value = tenon::plugins::to_tensor(tensors.value(0));
+  const at::Tensor value = tenon::components::to_tensor(tensors.value(0));
   CHECK(value.sizes() == at::IntArrayRef({16, 64}));
   value.sum().backward();
   CHECK(tensors.gradient(0) == to_handle(value.grad()));

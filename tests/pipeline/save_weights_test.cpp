@@ -2,14 +2,14 @@
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/pipeline/build/load_weights.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::pipeline;
 using tenon::artifacts::Metadata;
 using tenon::artifacts::SafetensorsFile;
-using tenon::plugins::NamedTensor;
+using tenon::components::NamedTensor;
 
 namespace {
 

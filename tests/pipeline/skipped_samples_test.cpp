@@ -1,7 +1,7 @@
 // Runs over data with samples that cannot be read.
 #include "framework/data/skipped_samples.h"
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

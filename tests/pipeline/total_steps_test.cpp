@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon;

@@ -7,11 +7,11 @@
 #include <fstream>
 
 #include "framework/callbacks/make_observers.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/resolve_run_plan.h"
 #include "framework/pipeline/build/model_tensors.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/tensors/tensor_functions.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
@@ -42,14 +42,14 @@ use = "sgd"
 lr = 0.1
 )";
 
-plugins::Catalogue open_plugins() {
-  plugins::install_libtorch();
+components::Catalogue open_plugins() {
+  components::install_libtorch();
   const fs::path built = tenon::build_folder();
   std::vector<fs::path> directories{built / "plugins"};
   for (const char* fixture : {"counting", "doubles", "event_recorder", "log_values", "miscaptured", "noise", "poisoned",
                               "reporting", "segmented", "sentences", "stopping", "torn", "two_parts", "undeclared"})
     directories.push_back(built / "tests/fixtures/plugins" / fixture);
-  return plugins::Catalogue::open(directories, plugins::host_table(), plugins::torch_build());
+  return components::Catalogue::open(directories, components::host_table(), components::torch_build());
 }
 
 }  // namespace
@@ -67,14 +67,14 @@ void MemoryRecorder::record(LineKind kind, const RunState& state,
   for (const auto& metric : metrics) (is_step_time(metric.first) ? step_times : line.metrics).push_back(metric);
 }
 
-void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
+void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const components::NamedTensor> tensors,
                                      const SavedState& saved) {
   const auto loss = state.metrics.find("validation/loss");
   if (state.validated_step == state.step && loss != state.metrics.end())
     validation_losses[checkpoints.size()] = loss->second;
   checkpoint_steps.push_back(state.step);
   Checkpoint& checkpoint = checkpoints.emplace_back(Checkpoint{{}, saved});
-  for (const plugins::NamedTensor& named : tensors) {
+  for (const components::NamedTensor& named : tensors) {
     weights[named.name] = named.tensor.detach().clone();
     checkpoint.model.push_back({named.name, weights[named.name]});
   }
@@ -103,7 +103,7 @@ BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
   fs::create_directories(folder);
   const fs::path file = folder / "run.toml";
   std::ofstream(file) << kRunFile << setup.more;
-  catalogue = std::make_unique<plugins::Catalogue>(open_plugins());
+  catalogue = std::make_unique<components::Catalogue>(open_plugins());
   plan = std::make_unique<config::RunPlan>(
       config::resolve_run_plan(config::read_run_config(file, setup.overrides), *catalogue));
   fs::remove_all(folder);

@@ -25,7 +25,7 @@ class MemoryRecorder final : public Recorder {
   std::filesystem::path folder() const override { return "/recorded"; }
   void record(LineKind kind, const RunState& state,
               const std::vector<std::pair<std::string, double>>& metrics) override;
-  void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
+  void save_checkpoint(const RunState& state, std::span<const components::NamedTensor> tensors,
                        const SavedState& saved) override;
   BestCheckpoint read_best_checkpoint() override;  // by validation/loss
 
@@ -52,7 +52,7 @@ struct BuiltRun {
   explicit BuiltRun(const Setup& setup, distributed::ProcessGroup* group = nullptr);
   RunReport train(const std::vector<Observer*>& observers = {}, int signal = 0, const Checkpoint* resumed = nullptr);
 
-  std::unique_ptr<plugins::Catalogue> catalogue;
+  std::unique_ptr<components::Catalogue> catalogue;
   std::unique_ptr<config::RunPlan> plan;
   std::unique_ptr<Training> training;
   MemoryRecorder recorder;

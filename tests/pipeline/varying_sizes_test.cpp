@@ -1,7 +1,7 @@
 // Fields of varying size between the loader and a component's inputs.
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/build/connections.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 
@@ -15,7 +15,7 @@ struct Sentences {
       : plan(plan_of(*run.plan)),
         data({run.catalogue->find(tenon::config::ComponentKind::dataset, plan.data.train.use), plan.data.train}, plan,
              plan.data.train, {}, c10::Device(c10::kCPU)),
-        wiring(connect({{"tokens", tenon::plugins::parse_shape(port_shape), TENON_DTYPE_BIT(TENON_INT64), ""}},
+        wiring(connect({{"tokens", tenon::components::parse_shape(port_shape), TENON_DTYPE_BIT(TENON_INT64), ""}},
                        "the loss", {"odd_loss", {}, {}, "run.toml:3:1"}, run.training->model,
                        data.transforms.fields())) {
     data.feed.loader().start({1, 2, 3, 4, 0, 8}, 1);

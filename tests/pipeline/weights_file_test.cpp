@@ -11,8 +11,8 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/pipeline/build/load_weights.h"
-#include "framework/support/collected_warnings.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 

@@ -3,7 +3,7 @@
 #include <ATen/Context.h>
 #include <doctest/doctest.h>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::precision {
 namespace {

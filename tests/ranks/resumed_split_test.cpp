@@ -61,7 +61,7 @@ class TextReader {
   size_t at_ = 0;
 };
 
-std::string print_checkpoint(const Checkpoint& checkpoint) {
+std::string format_checkpoint(const Checkpoint& checkpoint) {
   std::string text;
   put(text, static_cast<int64_t>(checkpoint.model.size()));
   for (const auto& [name, tensor] : checkpoint.model) put(text, name), put(text, tensor);
@@ -130,7 +130,7 @@ std::string train_from(const Setup& setup, ProcessGroup* group, const Checkpoint
   const bool is_first = !group || group->rank() == 0;
   put(text, static_cast<int64_t>(is_first ? run.recorder.checkpoints.size() : 0));
   for (size_t i = 0; is_first && i < run.recorder.checkpoints.size(); ++i)
-    put(text, run.recorder.checkpoint_steps[i]), put(text, print_checkpoint(run.recorder.checkpoints[i]));
+    put(text, run.recorder.checkpoint_steps[i]), put(text, format_checkpoint(run.recorder.checkpoints[i]));
   return text;
 }
 

@@ -2,7 +2,7 @@
 // message.
 #include <exception>
 
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/log.h"
 #include "host/command_line/run_command.h"
 #include "host/process/call_reports.h"
 

@@ -17,7 +17,7 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/run_folder/record_framing.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

@@ -37,8 +37,8 @@ TEST_CASE("the header has the local time, the device and the processes") {
                            ", started 2026-11-21 23:59:58, ended 2026-11-22 00:00:05", "<b>cpu, 2 processes</b>",
                            "<b>0.250 s</b>", "<b>1 of 1 epoch, 1 step</b>"})
     CHECK_MESSAGE(contains(page, part), part);
-  CHECK(print_local_time("2026-11-21T11:30:05+01:00") == "2026-11-21 11:30:05");
-  CHECK(print_local_time("unknown") == "unknown");
+  CHECK(format_local_time("2026-11-21T11:30:05+01:00") == "2026-11-21 11:30:05");
+  CHECK(format_local_time("unknown") == "unknown");
 }
 
 TEST_CASE("a run of one day has its date once") {

@@ -27,8 +27,8 @@ const Chart& find_chart(const std::vector<Chart>& charts, const std::string& tit
 }  // namespace
 
 TEST_CASE("titles have neither slashes nor underscores") {
-  CHECK(print_title("validation/loss") == "validation loss");
-  CHECK(print_title("gradient_norm") == "gradient norm");
+  CHECK(format_title("validation/loss") == "validation loss");
+  CHECK(format_title("gradient_norm") == "gradient norm");
 }
 
 TEST_CASE("the learning rate has a linear axis") {

@@ -35,7 +35,7 @@ TEST_CASE("texts are shown instead of tokens, in the order of the fields, and no
   CHECK(values[1] == std::pair<std::string, std::string>("length", "7"));
   CHECK(values[2].second == std::string(400, 'x') + "...");
   CHECK(values[3] == std::pair<std::string, std::string>("mean", "0.5"));
-  CHECK(contains(print_samples_section(saved), "source: Mar &lt;3&gt;"));
+  CHECK(contains(format_samples_section(saved), "source: Mar &lt;3&gt;"));
 }
 
 TEST_CASE("the legend of masks names the classes by colour, and is kept in samples.json") {
@@ -47,11 +47,11 @@ TEST_CASE("the legend of masks names the classes by colour, and is kept in sampl
   const auto read = read_samples(test_folder() / "masks");
   REQUIRE(read);
   REQUIRE(read->mask_colours.size() == 2);
-  const std::string section = print_samples_section(*read);
+  const std::string section = format_samples_section(*read);
   CHECK(contains(section, "background:#808080\"></span> sky</span>"));
   CHECK(contains(section, "background:" + saved.mask_colours[1].colour + "\"></span> a &lt; b</span>"));
   CHECK(section.find("Colours of masks:") < section.find("Worst samples"));
-  CHECK_FALSE(contains(print_samples_section(draw_scores(scores_of({{"label", at::tensor(1)}}), 1)), "Colours of"));
+  CHECK_FALSE(contains(format_samples_section(draw_scores(scores_of({{"label", at::tensor(1)}}), 1)), "Colours of"));
 }
 
 TEST_CASE("predicted numbers have a chart against the actual ones, and are kept in samples.json") {
@@ -64,7 +64,7 @@ TEST_CASE("predicted numbers have a chart against the actual ones, and are kept 
   REQUIRE(read->numbers.size() == 1);
   REQUIRE(read->numbers[0].columns.size() == 2);
   CHECK(read->numbers[0].columns[1] == std::vector<std::pair<double, double>>{{10, 20}, {30, 36}});
-  const std::string section = print_samples_section(*read);
+  const std::string section = format_samples_section(*read);
   CHECK(contains(section, "target 1: predicted against actual"));
   CHECK(contains(section, "Mean absolute error 0.5, largest 1, of 2 samples."));
   CHECK(contains(section, "predicted, actual 30: 36"));

@@ -6,7 +6,7 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/support/before_exit.h"
+#include "framework/support/process/before_exit.h"
 
 using namespace tenon::support;
 

@@ -1,4 +1,4 @@
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 #include <doctest/doctest.h>
 

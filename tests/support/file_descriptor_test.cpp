@@ -1,4 +1,4 @@
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "framework/support/files.h"
+#include "framework/support/files/files.h"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // There is one log per process, and it detects the terminal once. Each test therefore runs this program as a child.
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/log.h"
 
 #include <doctest/doctest.h>
 #include <pty.h>
@@ -17,7 +17,7 @@
 #include <sstream>
 #include <string>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/support/hostile_text.h"
 #include "tests/test_folder.h"
 

@@ -1,4 +1,4 @@
-#include "framework/support/nearest_path.h"
+#include "framework/support/files/nearest_path.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "framework/support/files.h"
+#include "framework/support/files/files.h"
 #include "tests/test_folder.h"
 
 namespace tenon::support {

@@ -1,4 +1,4 @@
-#include "framework/support/printable.h"
+#include "framework/support/text/printable.h"
 
 #include <doctest/doctest.h>
 

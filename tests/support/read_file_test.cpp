@@ -1,4 +1,4 @@
-#include "framework/support/read_file.h"
+#include "framework/support/files/read_file.h"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

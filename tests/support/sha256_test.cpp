@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/support/write_file.h"
 #include "tests/test_folder.h"
 

@@ -1,4 +1,4 @@
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/text/terminal.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "framework/support/timeline.h"
+#include "framework/support/diagnostics/timeline.h"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "framework/support/terminal/wrap_text.h"
+#include "framework/support/text/wrap_text.h"
 
 #include <doctest/doctest.h>
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 
@@ -31,7 +31,7 @@ struct TrainedModel {
 };
 
 void save(CheckpointWriter& writer, const TrainedModel& model, int64_t step) {
-  const std::vector<plugins::NamedTensor> tensors = {{"weight", model.weight, true}};
+  const std::vector<components::NamedTensor> tensors = {{"weight", model.weight, true}};
   pipeline::SavedState state;
   state.numbers["step"] = static_cast<double>(step);
   state.tensors["momentum"] = model.momentum;

@@ -2,7 +2,7 @@
 """Finds functions of std::filesystem that throw: check_filesystem.py REPOSITORY [--self-test]
 
 Their errors name no kind and not what the path is for, so a wrong path would end as an internal error. The code uses
-framework/support/files.h, or passes a std::error_code. Prints each finding as FILE:LINE. --self-test requires that each
+framework/support/files/files.h, or passes a std::error_code. Prints each finding as FILE:LINE. --self-test requires that each
 way to write such a call is found.
 
 Exit codes: 0 nothing found, 1 something found, 2 wrong command line.
@@ -121,7 +121,7 @@ def check():
                 for offset, call in find_calls(text):
                     findings += 1
                     line = text.count("\n", 0, offset) + 1
-                    print(f"{path}:{line}: {call} throws; use framework/support/files.h, or pass a std::error_code")
+                    print(f"{path}:{line}: {call} throws; use framework/support/files/files.h, or pass a std::error_code")
     return findings
 
 

@@ -45,20 +45,20 @@ may_see() {
 may_see formats
 may_see support formats
 may_see config formats support
-may_see plugins formats support config
-may_see data formats support config plugins
+may_see components formats support config
+may_see data formats support config components
 may_see operators formats support
 may_see distributed formats support config operators
 may_see precision formats support config
 may_see optimization formats support config
 may_see artifacts formats support config
-may_see packing formats support config plugins data artifacts
-may_see callbacks formats support config plugins framework/pipeline/state/events.h framework/pipeline/state/run_state.h
+may_see packing formats support config components data artifacts
+may_see callbacks formats support config components framework/pipeline/state/events.h framework/pipeline/state/run_state.h
 may_see cuda formats support config
-may_see validation formats support config plugins
-may_see profiling formats support config plugins data artifacts pipeline
-may_see reporting formats support config plugins artifacts callbacks pipeline
-may_see pipeline formats support config plugins data operators distributed precision optimization artifacts
+may_see validation formats support config components
+may_see profiling formats support config components data artifacts pipeline
+may_see reporting formats support config components artifacts callbacks pipeline
+may_see pipeline formats support config components data operators distributed precision optimization artifacts
 
 # follow_order FOLDER SUBFOLDER...: checks that files in each subfolder include only files of that and earlier subfolders.
 follow_order() {
@@ -78,9 +78,10 @@ follow_order() {
   done
 }
 
+follow_order framework/support text diagnostics files digests process compute
 follow_order framework/config toml values plan file resolve
 follow_order framework/distributed launch collectives
-follow_order framework/plugins calls loading tensors components
+follow_order framework/components calls loading tensors kinds
 follow_order framework/artifacts files checkpoint drawing run_folder
 follow_order framework/pipeline threads device state losses build evaluation generation checks loop tools
 follow_order framework/validation session checks
@@ -109,7 +110,7 @@ restrict_library() {
 }
 
 restrict_library toml++ 'toml(\+\+|plusplus)/' 1 'framework/config/.*\.cpp'
-restrict_library Boost.DLL 'boost/dll' 1 'framework/plugins/.*\.cpp'
+restrict_library Boost.DLL 'boost/dll' 1 'framework/components/.*\.cpp'
 restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_line/command_options\.h'
 restrict_library OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'

@@ -19,10 +19,10 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/files/file_error.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 #include "framework/support/digests/xxh128.h"
-#include "framework/support/files.h"
-#include "framework/support/print_bytes.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
 
@@ -42,8 +42,8 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free >= needed) return;
   throw make_file_error(ErrorKind::checkpoint, folder,
-                        "a checkpoint of " + support::print_bytes(needed) + " does not fit into " +
-                            support::print_bytes(free) + " of free space",
+                        "a checkpoint of " + support::format_bytes(needed) + " does not fit into " +
+                            support::format_bytes(free) + " of free space",
                         ENOSPC);
 }
 
@@ -59,7 +59,7 @@ std::string index_model(const fs::path& folder, const std::vector<CheckpointFile
       bytes += tensor.bytes;
     }
   }
-  return print_model_index(map, bytes);
+  return format_model_index(map, bytes);
 }
 
 }  // namespace
@@ -170,9 +170,9 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     write_text(kModelIndex, index);
     manifest.files.push_back({kModelIndex, index.size(), support::xxh128(index)});
   }
-  const std::string text = print_checkpoint_manifest(manifest);
+  const std::string text = format_checkpoint_manifest(manifest);
   write_text(kManifestFile, text);
-  write_text(kManifestDigestFile, print_manifest_digest(text));
+  write_text(kManifestDigestFile, format_manifest_digest(text));
   folder.commit();
   replace_link_durably(folder_ / kLatest, name, ErrorKind::checkpoint);
   remember_score(folder_ / name, contents.metrics);

@@ -17,6 +17,6 @@ inline constexpr const char* kManifestDigestFile = "manifest.xxh128";
 uint64_t read_checkpoint_file_size(const std::filesystem::path& file);
 
 // Returns the content of manifest.xxh128 for this manifest text. `xxhsum -c` verifies it.
-std::string print_manifest_digest(std::string_view manifest_text);
+std::string format_manifest_digest(std::string_view manifest_text);
 
 }  // namespace tenon::artifacts

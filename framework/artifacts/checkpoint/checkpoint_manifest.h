@@ -47,7 +47,7 @@ struct CheckpointManifest {
 inline constexpr const char* kExcludedFrozenParameters = "excluded_frozen_parameters";  // key of the manifest
 
 // Equal manifests give equal bytes.
-std::string print_checkpoint_manifest(const CheckpointManifest& manifest);
+std::string format_checkpoint_manifest(const CheckpointManifest& manifest);
 
 // Returns the metrics sorted by name. `file` is for messages. Throws Error(checkpoint) if the text is not JSON, if a
 // key is duplicate, missing or of the wrong type, if the format version is unknown, or if a file name points out of the

@@ -12,9 +12,9 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/file_error.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::artifacts {
 

@@ -7,15 +7,15 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/files/base64.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 
-std::string print_class_names(const config::ClassNames& names) {
+std::string format_class_names(const config::ClassNames& names) {
   std::string text = "{";
   for (const auto& [field, classes] : names) {
-    text += (text.size() == 1 ? "" : ", ") + print_json_string(field) + ": [";
-    for (size_t i = 0; i < classes.size(); ++i) text += (i == 0 ? "" : ", ") + print_json_string(classes[i]);
+    text += (text.size() == 1 ? "" : ", ") + format_json_string(field) + ": [";
+    for (size_t i = 0; i < classes.size(); ++i) text += (i == 0 ? "" : ", ") + format_json_string(classes[i]);
     text += "]";
   }
   return text + "}";
@@ -37,9 +37,9 @@ config::ClassNames parse_class_names(std::string_view text) {
 
 Metadata make_weights_metadata(const config::ClassNames& names, const ModelSizes& sizes, const FittedData& fitted) {
   Metadata metadata{{"format", "pt"}};  // expected by Python libraries
-  if (!names.empty()) metadata.emplace(kClassNames, print_class_names(names));
-  if (!sizes.empty()) metadata.emplace(kModelSizes, print_model_sizes(sizes));
-  if (!fitted.empty()) metadata.emplace(kFittedData, print_fitted_data(fitted));
+  if (!names.empty()) metadata.emplace(kClassNames, format_class_names(names));
+  if (!sizes.empty()) metadata.emplace(kModelSizes, format_model_sizes(sizes));
+  if (!fitted.empty()) metadata.emplace(kFittedData, format_fitted_data(fitted));
   return metadata;
 }
 
@@ -53,7 +53,7 @@ config::ClassNames read_class_names(const std::filesystem::path& file) {
   }
 }
 
-std::string print_fitted_data(const FittedData& fitted) {
+std::string format_fitted_data(const FittedData& fitted) {
   nlohmann::json object = nlohmann::json::object();
   for (const auto& [dataset, bytes] : fitted)
     object[dataset] = to_base64(std::as_bytes(std::span(bytes.data(), bytes.size())));

@@ -16,7 +16,7 @@ namespace tenon::artifacts {
 inline constexpr const char* kClassNames = "class_names";
 
 // Returns JSON on one line.
-std::string print_class_names(const config::ClassNames& names);
+std::string format_class_names(const config::ClassNames& names);
 
 // Returns nothing for a text of another form: files of other programs may use the same entry.
 config::ClassNames parse_class_names(std::string_view text);

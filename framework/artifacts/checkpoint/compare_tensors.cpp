@@ -8,8 +8,8 @@
 #include <cstring>
 #include <limits>
 
-#include "framework/support/check.h"
-#include "framework/support/decode_float16.h"
+#include "framework/formats/decode_float16.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::artifacts {
 

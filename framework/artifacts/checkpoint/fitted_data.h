@@ -13,7 +13,7 @@ inline constexpr const char* kFittedData = "fitted_data";
 using FittedData = std::map<std::string, std::string>;  // bytes by the id of the dataset's component
 
 // Returns JSON on one line.
-std::string print_fitted_data(const FittedData& fitted);
+std::string format_fitted_data(const FittedData& fitted);
 
 // Returns nothing for a file without this entry, with one of another form, or that cannot be read: the reader of its
 // tensors reports the reason.

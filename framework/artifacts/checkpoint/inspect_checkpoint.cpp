@@ -9,19 +9,15 @@
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::artifacts {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-[[noreturn]] void refuse(const fs::path& path, const std::string& message) {
-  throw support::Error(support::ErrorKind::checkpoint, support::print_path(path) + ": " + message);
-}
 
 constexpr std::string_view kPrefix = "step-";
 
@@ -78,14 +74,16 @@ bool is_run_folder(const fs::path& path) {
 fs::path find_inspected(const fs::path& path) {
   std::error_code error;
   if (!support::path_exists(path))
-    refuse(path,
-           support::describe_path(path) + "; expected the folder of a checkpoint or of a run, or a safetensors file");
+    support::refuse_path(
+        support::ErrorKind::checkpoint, path,
+        support::describe_path(path) + "; expected the folder of a checkpoint or of a run, or a safetensors file");
   if (!is_run_folder(path)) return path;
   const fs::path latest = path / "checkpoints/latest";
   const fs::path target = fs::canonical(latest, error);
   if (!error) return target;
   const std::vector<fs::path> all = list_checkpoint_folders(path / "checkpoints");
-  if (all.empty()) refuse(path, "the run has no checkpoint; choose another run");
+  if (all.empty())
+    support::refuse_path(support::ErrorKind::checkpoint, path, "the run has no checkpoint; choose another run");
   return all.front();
 }
 
@@ -93,7 +91,8 @@ std::string read_manifest_text(const fs::path& checkpoint) {
   const fs::path file = checkpoint / kManifestFile;
   std::error_code error;
   if (!fs::exists(fs::status(file, error)))
-    refuse(file, "is missing; expected the folder of a checkpoint or of a run, or a safetensors file");
+    support::refuse_path(support::ErrorKind::checkpoint, file,
+                         "is missing; expected the folder of a checkpoint or of a run, or a safetensors file");
   return support::read_file(file, {support::ErrorKind::checkpoint, "a manifest", kMostManifestBytes});
 }
 

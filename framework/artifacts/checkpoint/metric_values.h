@@ -14,13 +14,13 @@ using NamedMetrics = std::vector<std::pair<std::string, double>>;
 // Returns the shortest text that is read back with the same bits: `0.31`, `1e-05`. NaN and infinities are `NaN`,
 // `Infinity` and `-Infinity`, because JSON has no number for them. As JSON strings ("NaN") they differ from a missing
 // metric, and Python's float() and JavaScript's Number() can read them.
-std::string print_number(double number);
-std::string print_json_number(double number);  // the same, quoted if JSON requires it
+std::string format_number(double number);
+std::string format_json_number(double number);  // the same, quoted if JSON requires it
 
-// Parses the text of NaN or an infinity from print_json_number(), without the quotes. Throws std::invalid_argument.
+// Parses the text of NaN or an infinity from format_json_number(), without the quotes. Throws std::invalid_argument.
 double parse_not_finite(std::string_view text);
 
 // Returns a JSON string. Invalid UTF-8 becomes U+FFFD.
-std::string print_json_string(std::string_view text);
+std::string format_json_string(std::string_view text);
 
 }  // namespace tenon::artifacts

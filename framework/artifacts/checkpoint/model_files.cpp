@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::artifacts {
 
@@ -60,7 +60,7 @@ std::vector<std::span<const TensorView>> divide_model(std::span<const TensorView
   return parts;
 }
 
-std::string print_model_index(const WeightMap& files, uint64_t total_bytes) {
+std::string format_model_index(const WeightMap& files, uint64_t total_bytes) {
   return nlohmann::json{{"metadata", {{"total_size", total_bytes}}}, {"weight_map", files}}.dump(2) + "\n";
 }
 

@@ -40,7 +40,7 @@ std::vector<std::span<const TensorView>> divide_model(std::span<const TensorView
 // The name of the file for each tensor.
 using WeightMap = std::map<std::string, std::string>;
 
-std::string print_model_index(const WeightMap& files, uint64_t total_bytes);
+std::string format_model_index(const WeightMap& files, uint64_t total_bytes);
 
 // Throws Error(checkpoint) if the file is not such an index, lists no tensors, or names a file with a folder.
 WeightMap read_model_index(const std::filesystem::path& index);

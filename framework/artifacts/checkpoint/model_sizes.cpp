@@ -4,13 +4,13 @@
 
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 
 using nlohmann::json;
 
-std::string print_model_sizes(const ModelSizes& sizes) { return json(sizes).dump(); }
+std::string format_model_sizes(const ModelSizes& sizes) { return json(sizes).dump(); }
 
 ModelSizes read_model_sizes(const std::filesystem::path& file) {
   try {

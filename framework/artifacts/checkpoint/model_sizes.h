@@ -15,7 +15,7 @@ inline constexpr const char* kModelSizes = "model_sizes";
 using ModelSizes = std::map<std::string, int64_t>;  // by parameter
 
 // Returns JSON on one line.
-std::string print_model_sizes(const ModelSizes& sizes);
+std::string format_model_sizes(const ModelSizes& sizes);
 
 // Returns the sizes in a file of weights. Returns nothing for a file without this entry, with one of another form, or
 // that cannot be read: the reader of its tensors reports the reason.

@@ -12,8 +12,7 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/files/file_error.h"
 #include "framework/formats/safetensors_header.h"
-#include "framework/support/file_descriptor.h"
-#include "framework/support/retry_interrupted.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::artifacts {
 

@@ -12,7 +12,7 @@
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 

@@ -9,7 +9,7 @@
 
 #include "framework/formats/safetensors_header.h"
 #include "framework/formats/safetensors_limits.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "framework/artifacts/checkpoint/safetensors_layout.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::artifacts {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 

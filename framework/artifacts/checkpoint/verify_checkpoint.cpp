@@ -7,9 +7,10 @@
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/digests/xxh128.h"
-#include "framework/support/error.h"
-#include "framework/support/read_file.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::artifacts {
 
@@ -19,19 +20,17 @@ namespace {
 
 constexpr const char* kHint = "; it was damaged or changed after it was written: use another checkpoint";
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& message) {
-  throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + message);
-}
-
 // Returns the size of the file in bytes.
 uintmax_t check_is_file(const fs::path& file) {
   std::error_code error;
   const auto status = fs::status(file, error);
-  if (status.type() == fs::file_type::not_found) refuse(file, "is missing; the checkpoint is not complete");
-  if (error) refuse(file, "cannot be read: " + error.message());
-  if (!fs::is_regular_file(status)) refuse(file, "is not a file; the checkpoint is not complete");
+  if (status.type() == fs::file_type::not_found)
+    support::refuse_path(support::ErrorKind::checkpoint, file, "is missing; the checkpoint is not complete");
+  if (error) support::refuse_path(support::ErrorKind::checkpoint, file, "cannot be read: " + error.message());
+  if (!fs::is_regular_file(status))
+    support::refuse_path(support::ErrorKind::checkpoint, file, "is not a file; the checkpoint is not complete");
   const uintmax_t bytes = fs::file_size(file, error);
-  if (error) refuse(file, "cannot be read: " + error.message());
+  if (error) support::refuse_path(support::ErrorKind::checkpoint, file, "cannot be read: " + error.message());
   return bytes;
 }
 
@@ -43,9 +42,10 @@ std::string read_text(const fs::path& file) {
 CheckpointManifest read_verified_manifest(const fs::path& checkpoint) {
   const fs::path file = checkpoint / kManifestFile;
   const std::string text = read_text(file);
-  if (read_text(checkpoint / kManifestDigestFile) != print_manifest_digest(text)) {
-    refuse(file, "its XXH128 is " + support::xxh128(text) + ", which differs from " + kManifestDigestFile +
-                     "; one of the two files was damaged or changed: use another checkpoint");
+  if (read_text(checkpoint / kManifestDigestFile) != format_manifest_digest(text)) {
+    support::refuse_path(support::ErrorKind::checkpoint, file,
+                         "its XXH128 is " + support::xxh128(text) + ", which differs from " + kManifestDigestFile +
+                             "; one of the two files was damaged or changed: use another checkpoint");
   }
   return parse_checkpoint_manifest(text, file);
 }
@@ -68,11 +68,14 @@ std::optional<CheckpointManifest> find_manifest(const fs::path& file) {
 
 void check_size(const fs::path& file, const CheckpointFile& expected) {
   if (const uintmax_t bytes = check_is_file(file); bytes != expected.bytes)
-    refuse(file, "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kHint);
+    support::refuse_path(support::ErrorKind::checkpoint, file,
+                         "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kHint);
 }
 
 void check_digest(const fs::path& file, const std::string& digest, const CheckpointFile& expected) {
-  if (digest != expected.xxh128) refuse(file, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kHint);
+  if (digest != expected.xxh128)
+    support::refuse_path(support::ErrorKind::checkpoint, file,
+                         "its XXH128 is " + digest + "; expected " + expected.xxh128 + kHint);
 }
 
 }  // namespace
@@ -87,13 +90,14 @@ std::string read_checkpoint_digest(const fs::path& file) {
 
 uint64_t read_checkpoint_file_size(const fs::path& file) { return check_is_file(file); }
 
-std::string print_manifest_digest(std::string_view manifest_text) {
+std::string format_manifest_digest(std::string_view manifest_text) {
   return support::xxh128(manifest_text) + "  " + kManifestFile + "\n";
 }
 
 CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheckpointFile& read) {
   std::error_code error;
-  if (!fs::is_directory(checkpoint, error)) refuse(checkpoint, "is not a folder; expected a checkpoint");
+  if (!fs::is_directory(checkpoint, error))
+    support::refuse_path(support::ErrorKind::checkpoint, checkpoint, "is not a folder; expected a checkpoint");
   CheckpointManifest manifest = read_verified_manifest(checkpoint);
   bool has_model = false;
   for (const auto& expected : manifest.files) check_size(checkpoint / expected.name, expected);
@@ -107,7 +111,9 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheck
   for (size_t i = 0; i < digests.size(); ++i) {
     check_digest(checkpoint / manifest.files[i].name, digests[i].get(), manifest.files[i]);
   }
-  if (!has_model) refuse(checkpoint / kManifestFile, std::string("does not list ") + kModelFile);
+  if (!has_model)
+    support::refuse_path(support::ErrorKind::checkpoint, checkpoint / kManifestFile,
+                         std::string("does not list ") + kModelFile);
   return manifest;
 }
 

@@ -23,8 +23,8 @@ constexpr double kMinOpacity = 0.2;  // of a class that is rarely confused, also
 constexpr double kMaxOpacity = 0.6;  // the counts must stay legible
 
 std::string write_text(const char* classes, double x, double y, const char* anchor, const std::string& words) {
-  return std::string("<text class=\"") + classes + "\" x=\"" + print_short_number(x) + "\" y=\"" +
-         print_short_number(y) + "\" text-anchor=\"" + anchor + "\">" + words + "</text>\n";
+  return std::string("<text class=\"") + classes + "\" x=\"" + format_short_number(x) + "\" y=\"" +
+         format_short_number(y) + "\" text-anchor=\"" + anchor + "\">" + words + "</text>\n";
 }
 
 // The label of a class: its number, or its name, shortened.
@@ -95,8 +95,8 @@ std::string draw_confusion(const Confusion& confusion) {
   const double size = margin + cell * classes + 2;
   const std::vector<int64_t> targets = confusion.by_target();
   const auto place = [&](int64_t number) { return margin + cell * static_cast<double>(number); };
-  std::string text = "<svg class=\"chart confusion\" viewBox=\"0 0 " + print_short_number(size) + " " +
-                     print_short_number(size) + "\" style=\"max-width:" + print_short_number(size) +
+  std::string text = "<svg class=\"chart confusion\" viewBox=\"0 0 " + format_short_number(size) + " " +
+                     format_short_number(size) + "\" style=\"max-width:" + format_short_number(size) +
                      "px\" role=\"img\" aria-label=\"confusion\">\n";
   text += write_text("tick", margin + cell * classes / 2, 12, "middle", "predicted");
   text += "<g transform=\"rotate(-90)\">" + write_text("tick", -(margin + cell * classes / 2), 12, "middle", "target") +
@@ -111,18 +111,18 @@ std::string draw_confusion(const Confusion& confusion) {
               write_text("tick", 6 - margin, place(i) + cell / 2 + 4, "start", label) + "</g>\n";
     text += write_text("tick", margin - 6, place(i) + cell / 2 + 4, "end", label);
   }
-  text += "<rect class=\"frame\" x=\"" + print_short_number(margin) + "\" y=\"" + print_short_number(margin) +
-          "\" width=\"" + print_short_number(cell * classes) + "\" height=\"" + print_short_number(cell * classes) +
+  text += "<rect class=\"frame\" x=\"" + format_short_number(margin) + "\" y=\"" + format_short_number(margin) +
+          "\" width=\"" + format_short_number(cell * classes) + "\" height=\"" + format_short_number(cell * classes) +
           "\"/>\n";
   for (const Confusion::Cell& one : confusion.cells) {
     const int64_t of = targets[static_cast<size_t>(one.target)];
     const double share = static_cast<double>(one.count) / static_cast<double>(of);
     const std::string colour = one.target == one.predicted ? "c0" : "c1";
     text += "<rect class=\"dot " + colour + "\" fill-opacity=\"" +
-            print_short_number(kMinOpacity + (kMaxOpacity - kMinOpacity) * share) + "\" x=\"" +
-            print_short_number(place(one.predicted)) + "\" y=\"" + print_short_number(place(one.target)) +
-            "\" width=\"" + print_short_number(cell) + "\" height=\"" + print_short_number(cell) + "\"><title>class " +
-            escape_html(config::name_class(confusion.names, one.target)) + " as " +
+            format_short_number(kMinOpacity + (kMaxOpacity - kMinOpacity) * share) + "\" x=\"" +
+            format_short_number(place(one.predicted)) + "\" y=\"" + format_short_number(place(one.target)) +
+            "\" width=\"" + format_short_number(cell) + "\" height=\"" + format_short_number(cell) +
+            "\"><title>class " + escape_html(config::name_class(confusion.names, one.target)) + " as " +
             escape_html(config::name_class(confusion.names, one.predicted)) + ": " + std::to_string(one.count) +
             " of " + std::to_string(of) + "</title></rect>\n";
     if (cell >= kLeastCounted && one.count < 10000)

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "framework/support/check.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 

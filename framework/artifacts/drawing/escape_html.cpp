@@ -1,6 +1,6 @@
 #include "framework/artifacts/drawing/escape_html.h"
 
-#include "framework/support/printable.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::artifacts {
 

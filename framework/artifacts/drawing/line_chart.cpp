@@ -32,7 +32,7 @@ struct Range {
   bool is_empty() const { return low > high; }
 };
 
-std::string print_place(double value) {
+std::string format_place(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", value);
   return text;
@@ -127,18 +127,18 @@ class Picture {
   std::string draw_axes(const std::string& x_label) const {
     std::string text;
     for (const double tick : y_ticks_) {
-      const std::string place = print_place(y_.place(tick));
-      text += "<line class=\"grid\" x1=\"" + print_place(left_) + "\" x2=\"" + print_place(kWidth - kRight) +
-              "\" y1=\"" + place + "\" y2=\"" + place + "\"/><text class=\"tick\" x=\"" + print_place(left_ - 6) +
-              "\" y=\"" + print_place(y_.place(tick) + 4) + "\" text-anchor=\"end\">" + label(tick) + "</text>\n";
+      const std::string place = format_place(y_.place(tick));
+      text += "<line class=\"grid\" x1=\"" + format_place(left_) + "\" x2=\"" + format_place(kWidth - kRight) +
+              "\" y1=\"" + place + "\" y2=\"" + place + "\"/><text class=\"tick\" x=\"" + format_place(left_ - 6) +
+              "\" y=\"" + format_place(y_.place(tick) + 4) + "\" text-anchor=\"end\">" + label(tick) + "</text>\n";
     }
     for (const double tick : find_linear_ticks(x_.range(), 4, has_whole_x_ ? 1 : 0))
-      text += "<text class=\"tick\" x=\"" + print_place(x(tick)) + "\" y=\"" + print_place(kHeight - kBottom + 15) +
-              "\" text-anchor=\"middle\">" + print_short_number(tick) + "</text>\n";
-    const std::string bottom = print_place(kHeight - kBottom);
-    text += "<line class=\"axis\" x1=\"" + print_place(left_) + "\" x2=\"" + print_place(kWidth - kRight) + "\" y1=\"" +
-            bottom + "\" y2=\"" + bottom + "\"/><text class=\"tick\" x=\"" +
-            print_place((left_ + kWidth - kRight) / 2) + "\" y=\"" + print_place(kHeight - 4) +
+      text += "<text class=\"tick\" x=\"" + format_place(x(tick)) + "\" y=\"" + format_place(kHeight - kBottom + 15) +
+              "\" text-anchor=\"middle\">" + format_short_number(tick) + "</text>\n";
+    const std::string bottom = format_place(kHeight - kBottom);
+    text += "<line class=\"axis\" x1=\"" + format_place(left_) + "\" x2=\"" + format_place(kWidth - kRight) +
+            "\" y1=\"" + bottom + "\" y2=\"" + bottom + "\"/><text class=\"tick\" x=\"" +
+            format_place((left_ + kWidth - kRight) / 2) + "\" y=\"" + format_place(kHeight - 4) +
             "\" text-anchor=\"middle\">" + escape_html(x_label) + "</text>\n";
     return text;
   }
@@ -152,7 +152,7 @@ class Picture {
     const double margin = 0.06 * (range.high - range.low);
     return {range.low - margin, range.high + margin};
   }
-  std::string label(double tick) const { return print_short_number(is_logarithmic_ ? std::pow(10, tick) : tick); }
+  std::string label(double tick) const { return format_short_number(is_logarithmic_ ? std::pow(10, tick) : tick); }
   double find_margin() const {
     size_t longest = 3;
     for (const double tick : y_ticks_) longest = std::max(longest, label(tick).size());
@@ -211,13 +211,13 @@ const char* style_of(const ChartSeries& series) {
 
 std::string draw_dot(const ChartPoint& point, const Picture& picture, const char* radius, const std::string& classes,
                      const std::string& words) {
-  return "<circle class=\"" + classes + "\" cx=\"" + print_place(picture.x(point.x)) + "\" cy=\"" +
-         print_place(picture.y(point.y)) + "\" r=\"" + radius + "\"><title>" + escape_html(words) +
+  return "<circle class=\"" + classes + "\" cx=\"" + format_place(picture.x(point.x)) + "\" cy=\"" +
+         format_place(picture.y(point.y)) + "\" r=\"" + radius + "\"><title>" + escape_html(words) +
          "</title></circle>\n";
 }
 
 std::string describe(const ChartSeries& series, const ChartPoint& point, const std::string& x_label) {
-  return series.name + ", " + x_label + " " + print_short_number(point.x) + ": " + print_short_number(point.y);
+  return series.name + ", " + x_label + " " + format_short_number(point.x) + ": " + format_short_number(point.y);
 }
 
 std::string draw_series(const ChartSeries& series, const Picture& picture, const std::string& x_label) {
@@ -233,7 +233,8 @@ std::string draw_series(const ChartSeries& series, const Picture& picture, const
     if (stretch.size() == 1) continue;
     text += "<polyline class=\"line " + colour + style_of(series) + "\" points=\"";
     for (const ChartPoint& point : thin_out(stretch, picture))
-      text += (text.back() == '"' ? "" : " ") + print_place(picture.x(point.x)) + "," + print_place(picture.y(point.y));
+      text +=
+          (text.back() == '"' ? "" : " ") + format_place(picture.x(point.x)) + "," + format_place(picture.y(point.y));
     text += "\"/>\n";
   }
   if (has_marks)
@@ -249,9 +250,9 @@ std::string draw_best(const ChartSeries& series, const Picture& picture, const s
   const std::string colour = "c" + std::to_string(series.colour % kChartColours);
   const double x = picture.x(best.x), y = picture.y(best.y);
   const bool is_at_right = x > 0.75 * kWidth, is_low = y > kHeight - kBottom - 30;
-  const std::string text = " x=\"" + print_place(x + (is_at_right ? 4 : -4)) + "\" y=\"" +
-                           print_place(is_low ? y - 9 : y + 18) + "\" text-anchor=\"" +
-                           (is_at_right ? "end" : "start") + "\">" + print_short_number(best.y) + "</text>\n";
+  const std::string text = " x=\"" + format_place(x + (is_at_right ? 4 : -4)) + "\" y=\"" +
+                           format_place(is_low ? y - 9 : y + 18) + "\" text-anchor=\"" +
+                           (is_at_right ? "end" : "start") + "\">" + format_short_number(best.y) + "</text>\n";
   return draw_dot(best, picture, "4.6", "ring " + colour, "best of " + describe(series, best, x_label)) +
          "<text class=\"halo\" aria-hidden=\"true\"" + text + "<text class=\"value " + colour + "\"" + text;
 }
@@ -331,7 +332,7 @@ bool is_logarithmic(const Chart& chart) {
 }
 
 std::string draw_chart(const Chart& chart) {
-  return "<svg class=\"chart\" viewBox=\"0 0 " + print_number(kWidth) + " " + print_number(kHeight) +
+  return "<svg class=\"chart\" viewBox=\"0 0 " + format_number(kWidth) + " " + format_number(kHeight) +
          "\" role=\"img\" aria-label=\"" + escape_html(chart.title) + "\">\n" + draw_inside(chart) + "</svg>\n";
 }
 
@@ -347,8 +348,8 @@ std::string draw_bar(const std::vector<double>& shares) {
       "<svg class=\"chart bar\" viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">";
   double from = 0;
   for (size_t i = 0; i < shares.size(); ++i) {
-    text += "<rect class=\"dot c" + std::to_string(i % kChartColours) + "\" x=\"" + print_place(from) + "\" width=\"" +
-            print_place(kBarWidth * shares[i]) + "\" height=\"16\"/>";
+    text += "<rect class=\"dot c" + std::to_string(i % kChartColours) + "\" x=\"" + format_place(from) + "\" width=\"" +
+            format_place(kBarWidth * shares[i]) + "\" height=\"16\"/>";
     from += kBarWidth * shares[i];
   }
   return text + "</svg>\n";
@@ -357,27 +358,27 @@ std::string draw_bar(const std::vector<double>& shares) {
 std::string draw_chart_file(const Chart& chart) {
   constexpr double kTitle = 26, kRow = 18;
   const double above = kTitle + kRow * static_cast<double>(chart.series.size());
-  std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 " + print_number(kWidth) +
-                     " " + print_number(kHeight + above) + "\" role=\"img\">\n<title>" + escape_html(chart.title) +
-                     "</title>\n<style>" + light_rules() + chart_style() +
+  std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 " +
+                     format_number(kWidth) + " " + format_number(kHeight + above) + "\" role=\"img\">\n<title>" +
+                     escape_html(chart.title) + "</title>\n<style>" + light_rules() + chart_style() +
                      "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" +
                      "<text class=\"heading\" x=\"12\" y=\"20\">" + escape_html(chart.title) +
                      (is_logarithmic(chart) ? " (logarithmic)" : "") + "</text>\n";
   for (size_t i = 0; i < chart.series.size(); ++i) {
     const ChartSeries& series = chart.series[i];
-    const std::string y = print_place(kTitle + kRow * static_cast<double>(i) + 6);
+    const std::string y = format_place(kTitle + kRow * static_cast<double>(i) + 6);
     const std::string colour = "c" + std::to_string(series.colour % kChartColours);
     text += "<line class=\"line " + colour + style_of(series) + "\" x1=\"12\" x2=\"34\" y1=\"" + y + "\" y2=\"" + y +
-            "\"/><text class=\"tick\" x=\"40\" y=\"" + print_place(kTitle + kRow * static_cast<double>(i) + 10) +
+            "\"/><text class=\"tick\" x=\"40\" y=\"" + format_place(kTitle + kRow * static_cast<double>(i) + 10) +
             "\">" + escape_html(series.name) + "</text>\n";
   }
-  return text + "<g transform=\"translate(0 " + print_number(above) + ")\">\n" + draw_inside(chart) + "</g>\n</svg>\n";
+  return text + "<g transform=\"translate(0 " + format_number(above) + ")\">\n" + draw_inside(chart) + "</g>\n</svg>\n";
 }
 
 std::string chart_style() { return define_colours() + rules(); }
 
-std::string print_short_number(double number) {
-  if (!std::isfinite(number)) return print_number(number);
+std::string format_short_number(double number) {
+  if (!std::isfinite(number)) return format_number(number);
   const double size = std::fabs(number);
   char text[32];
   if (size < 1e4 || size >= 1e7) {

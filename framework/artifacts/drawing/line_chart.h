@@ -56,6 +56,6 @@ std::string draw_chart_file(const Chart& chart);
 std::string chart_style();
 
 // Formats a number for display with four significant digits: "0.02236", "12,300".
-std::string print_short_number(double number);
+std::string format_short_number(double number);
 
 }  // namespace tenon::artifacts

@@ -17,13 +17,13 @@
 #include "framework/artifacts/drawing/encode_png.h"
 #include "framework/artifacts/drawing/escape_html.h"
 #include "framework/artifacts/files/base64.h"
-#include "framework/support/print_count.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
 
 namespace {
 
-struct Picture {
+struct SampleImage {
   int64_t height;
   int64_t width;
   int64_t channels;             // 1 (grey) or 3 (red, green, blue)
@@ -110,8 +110,8 @@ Ranges find_ranges(const std::vector<SampleFields>& samples, const Normalisation
   return ranges;
 }
 
-Picture draw_bytes(const TensorView& field) {
-  Picture picture{field.shape[0], field.shape[1], field.shape[2], std::vector<uint8_t>(count_values(field))};
+SampleImage draw_bytes(const TensorView& field) {
+  SampleImage picture{field.shape[0], field.shape[1], field.shape[2], std::vector<uint8_t>(count_values(field))};
   std::memcpy(picture.pixels.data(), field.data, picture.pixels.size());
   return picture;
 }
@@ -119,9 +119,9 @@ Picture draw_bytes(const TensorView& field) {
 // Converts planes to pixels. `to_level` returns the brightness of a value of a channel, from 0 to 255. Values that are
 // not finite are black.
 template <class ToLevel>
-Picture draw_floats(const TensorView& field, const ToLevel& to_level) {
+SampleImage draw_floats(const TensorView& field, const ToLevel& to_level) {
   const int64_t channels = field.shape[0];
-  Picture picture{field.shape[1], field.shape[2], channels, std::vector<uint8_t>(count_values(field))};
+  SampleImage picture{field.shape[1], field.shape[2], channels, std::vector<uint8_t>(count_values(field))};
   const ReadValue read = find_reader(field.dtype);
   const uint64_t plane = static_cast<uint64_t>(picture.height * picture.width);
   for (uint64_t i = 0; i < plane; ++i) {
@@ -134,7 +134,7 @@ Picture draw_floats(const TensorView& field, const ToLevel& to_level) {
   return picture;
 }
 
-std::optional<Picture> draw(const TensorView& field, const Ranges& ranges, const Normalisations& normalisations) {
+std::optional<SampleImage> draw(const TensorView& field, const Ranges& ranges, const Normalisations& normalisations) {
   if (is_byte_image(field)) return draw_bytes(field);
   if (!is_float_image(field)) return std::nullopt;
   if (const auto normalised = find_normalisation(field, normalisations))
@@ -145,7 +145,7 @@ std::optional<Picture> draw(const TensorView& field, const Ranges& ranges, const
   return draw_floats(field, [&](double value, size_t) { return (value - range.smallest) * scale; });
 }
 
-bool is_mask_of(const TensorView& field, const Picture& picture) {
+bool is_mask_of(const TensorView& field, const SampleImage& picture) {
   return find_reader(field.dtype) && !is_floating(field.dtype) && field.shape.size() == 2 &&
          field.shape[0] == picture.height && field.shape[1] == picture.width;
 }
@@ -173,14 +173,14 @@ std::array<uint8_t, 3> blend(double number, double grey) {
 }
 
 // The brightness of a pixel, as ITU-R BT.601 weights the colours.
-double find_grey(const Picture& picture, size_t i) {
+double find_grey(const SampleImage& picture, size_t i) {
   if (picture.channels == 1) return picture.pixels[i];
   return 0.299 * picture.pixels[3 * i] + 0.587 * picture.pixels[3 * i + 1] + 0.114 * picture.pixels[3 * i + 2];
 }
 
 // The colours of the image would make those of the classes unreadable.
-Picture draw_mask(const Picture& picture, const TensorView& mask) {
-  Picture drawn{picture.height, picture.width, 3, {}};
+SampleImage draw_mask(const SampleImage& picture, const TensorView& mask) {
+  SampleImage drawn{picture.height, picture.width, 3, {}};
   const size_t count = static_cast<size_t>(picture.height * picture.width);
   drawn.pixels.reserve(3 * count);
   const ReadValue read = find_reader(mask.dtype);
@@ -219,8 +219,8 @@ std::vector<MaskColour> list_colours(const MaskClasses& classes) {
 }
 
 // Averages squares of `factor` x `factor` pixels. Cuts off the remainder on the right and at the bottom.
-Picture shrink(const Picture& picture, int64_t factor) {
-  Picture small{picture.height / factor, picture.width / factor, picture.channels, {}};
+SampleImage shrink(const SampleImage& picture, int64_t factor) {
+  SampleImage small{picture.height / factor, picture.width / factor, picture.channels, {}};
   small.pixels.reserve(static_cast<size_t>(small.height * small.width * small.channels));
   for (int64_t y = 0; y < small.height; ++y)
     for (int64_t x = 0; x < small.width; ++x)
@@ -235,13 +235,13 @@ Picture shrink(const Picture& picture, int64_t factor) {
   return small;
 }
 
-Picture fit(const Picture& picture, int64_t longest) {
+SampleImage fit(const SampleImage& picture, int64_t longest) {
   const int64_t factor = 1 + (std::max(picture.height, picture.width) - 1) / longest;
   const bool is_too_narrow = std::min(picture.height, picture.width) < factor;
   return factor == 1 || is_too_narrow ? picture : shrink(picture, factor);
 }
 
-RenderedPicture encode(const std::string& name, const Picture& picture) {
+RenderedPicture encode(const std::string& name, const SampleImage& picture) {
   RenderedPicture drawn{name, picture.height, picture.width, {}};
   encode_png(std::as_bytes(std::span(picture.pixels)), picture.height, picture.width, picture.channels, drawn.png);
   return drawn;
@@ -252,7 +252,7 @@ bool is_named(const std::vector<std::string>& names, double value) {
   return value >= 0 && value < static_cast<double>(names.size()) && value == std::floor(value);
 }
 
-std::string print_values(const TensorView& field, const config::ClassNames& class_names) {
+std::string format_values(const TensorView& field, const config::ClassNames& class_names) {
   const auto named = class_names.find(field.name);
   const std::vector<std::string> names =
       named == class_names.end() || is_floating(field.dtype) ? std::vector<std::string>() : named->second;
@@ -260,13 +260,13 @@ std::string print_values(const TensorView& field, const config::ClassNames& clas
   const uint64_t count = count_values(field);
   std::ostringstream text;
   if (!read) {
-    text << support::print_count(static_cast<int64_t>(count), "value");
+    text << support::format_count(static_cast<int64_t>(count), "value");
     return text.str();
   }
   for (uint64_t i = 0; i < std::min<uint64_t>(count, kMaxValues); ++i) {
     const double value = read(field.data, i);
     text << (i ? " " : "") << value;
-    if (is_named(names, value) && names[static_cast<size_t>(value)] != print_number(value))
+    if (is_named(names, value) && names[static_cast<size_t>(value)] != format_number(value))
       text << " (" << names[static_cast<size_t>(value)] << ")";
   }
   if (count > kMaxValues) text << " ... (" << count << " values)";
@@ -278,9 +278,9 @@ RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int
                            const config::ClassNames& names, const Normalisations& normalisations,
                            MaskClasses& mask_classes) {
   RenderedSample drawn;
-  std::optional<Picture> first;
+  std::optional<SampleImage> first;
   for (const TensorView& field : fields) {
-    if (const std::optional<Picture> picture = draw(field, ranges, normalisations)) {
+    if (const std::optional<SampleImage> picture = draw(field, ranges, normalisations)) {
       drawn.pictures.push_back(encode(field.name, fit(*picture, longest)));
       if (!first) first = picture;
     }
@@ -291,7 +291,7 @@ RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int
       drawn.pictures.push_back(encode(field.name, fit(draw_mask(*first, field), longest)));
       add_classes(field, names, mask_classes);
     } else {
-      drawn.values.emplace_back(field.name, print_values(field, names));
+      drawn.values.emplace_back(field.name, format_values(field, names));
     }
   }
   return drawn;

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "framework/artifacts/files/file_error.h"
-#include "framework/support/retry_interrupted.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::artifacts {
 

@@ -10,8 +10,8 @@
 #include <span>
 #include <string_view>
 
-#include "framework/support/error.h"
-#include "framework/support/file_descriptor.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::artifacts {
 

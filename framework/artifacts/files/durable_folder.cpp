@@ -13,8 +13,8 @@
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/file_error.h"
-#include "framework/support/files.h"
-#include "framework/support/retry_interrupted.h"
+#include "framework/support/files/file_descriptor.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::artifacts {
 

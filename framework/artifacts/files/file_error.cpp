@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <string>
 
-#include "framework/support/files.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::artifacts {
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 

@@ -18,11 +18,11 @@ std::string print(std::chrono::system_clock::time_point moment, const char* form
 
 }  // namespace
 
-std::string print_time_for_names(std::chrono::system_clock::time_point moment) {
+std::string format_time_for_names(std::chrono::system_clock::time_point moment) {
   return print(moment, "%Y-%m-%dT%H-%M-%S");
 }
 
-std::string print_iso_8601(std::chrono::system_clock::time_point moment) {
+std::string format_iso_8601(std::chrono::system_clock::time_point moment) {
   std::string text = print(moment, "%Y-%m-%dT%H:%M:%S%z");  // ...+0100
   return text.insert(text.size() - 2, ":");
 }

@@ -1,6 +1,6 @@
 #include "framework/artifacts/files/quote_for_csv.h"
 
-#include "framework/support/printable.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::artifacts {
 

@@ -9,9 +9,9 @@
 #include "framework/artifacts/run_folder/find_weights.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::artifacts {
 

@@ -10,9 +10,9 @@
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/nearest_path.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/nearest_path.h"
 
 namespace tenon::artifacts {
 

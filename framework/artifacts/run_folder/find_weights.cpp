@@ -10,8 +10,8 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/find_run.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::artifacts {
 

@@ -7,11 +7,11 @@
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/program_output.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
-#include "framework/support/print_bytes.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
 
@@ -114,7 +114,7 @@ void keep_changes(GitState& state, const std::filesystem::path& directory, const
     return support::log_warning("the uncommitted changes in " + top.string() +
                                 " are not kept with the run: `git diff HEAD --binary` took more than " +
                                 std::to_string(kTimeoutOfChanges.count() / 1000) + " s or printed more than " +
-                                support::print_bytes(kMaxPatchBytes) +
+                                support::format_bytes(kMaxPatchBytes) +
                                 "; commit large files, or list them in .gitignore");
   if (patch->empty()) return;  // only within submodules
   try {

@@ -16,11 +16,11 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/file_error.h"
 #include "framework/artifacts/files/quote_for_csv.h"
-#include "framework/support/check.h"
-#include "framework/support/log.h"
-#include "framework/support/print_count.h"
-#include "framework/support/read_file.h"
-#include "framework/support/retry_interrupted.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/file_descriptor.h"
+#include "framework/support/files/read_file.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
 
@@ -29,9 +29,9 @@ namespace {
 constexpr auto kOfHistory = support::ErrorKind::system;
 const std::vector<std::string> kFixedColumns = {"event", "epoch", "step", "time_s"};
 
-std::string print_time(double time_s) { return print_json_number(std::round(time_s * 1e6) / 1e6); }
+std::string format_time(double time_s) { return format_json_number(std::round(time_s * 1e6) / 1e6); }
 
-std::string print_csv_header(const std::vector<std::string>& columns) {
+std::string format_csv_header(const std::vector<std::string>& columns) {
   std::string header;
   for (const auto& column : columns) header += (header.empty() ? "" : ",") + quote_for_csv(column);
   return header + '\n';
@@ -149,12 +149,12 @@ const char* to_string(HistoryEvent event) {
   return "unknown";
 }
 
-std::string print_history_line(const HistoryLine& line) {
+std::string format_history_line(const HistoryLine& line) {
   std::string text = "{\"event\": \"" + std::string(to_string(line.event)) +
                      "\", \"epoch\": " + std::to_string(line.epoch) + ", \"step\": " + std::to_string(line.step) +
-                     ", \"time_s\": " + print_time(line.time_s);
+                     ", \"time_s\": " + format_time(line.time_s);
   for (const auto& [name, value] : line.metrics)
-    text += ", " + print_json_string(name) + ": " + print_json_number(value);
+    text += ", " + format_json_string(name) + ": " + format_json_number(value);
   return text + "}\n";
 }
 
@@ -217,7 +217,7 @@ History::History(const std::filesystem::path& jsonl, const std::filesystem::path
     : csv_path_(csv), jsonl_(jsonl, AppendedFile::Opening::is_new), columns_(kFixedColumns) {
   write_csv([&] {
     csv_.emplace(csv, AppendedFile::Opening::is_new);
-    csv_->append(print_csv_header(columns_));
+    csv_->append(format_csv_header(columns_));
   });
 }
 
@@ -256,7 +256,7 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
   }
   if (history.lines() < lines)
     throw support::Error(support::ErrorKind::checkpoint,
-                         from.string() + ": has " + support::print_count(history.lines(), "line") +
+                         from.string() + ": has " + support::format_count(history.lines(), "line") +
                              "; the checkpoint expects " + std::to_string(lines) +
                              " or more: restore the file from a copy, or start a new run with the checkpoint's "
                              "model.safetensors as model.weights");
@@ -270,7 +270,7 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
 
 void History::append(const HistoryLine& line) {
   check_names(line.metrics);
-  jsonl_.append(print_history_line(line));
+  jsonl_.append(format_history_line(line));
   ++lines_;
   if (csv_) write_csv([&] { append_to_csv(line); });
 }
@@ -281,7 +281,7 @@ void History::append_to_csv(const HistoryLine& line) {
     if (places_.emplace(name, columns_.size()).second) columns_.push_back(name);
   }
   if (columns_.size() > first_new) add_columns(first_new);
-  csv_->append(print_row(line) + '\n');
+  csv_->append(format_row(line) + '\n');
 }
 
 // New rows have all columns. Earlier rows are read from the file and get empty values in the new columns.
@@ -289,19 +289,19 @@ void History::add_columns(size_t first_new) {
   const std::vector<std::string> old_columns(columns_.begin(), columns_.begin() + static_cast<ptrdiff_t>(first_new));
   const std::string empty(columns_.size() - first_new, ',');
   DurableFile replacement(csv_path_, kOfHistory);
-  replacement.write(print_csv_header(columns_));
-  copy_rows(csv_path_, print_csv_header(old_columns).size(), empty, replacement);
+  replacement.write(format_csv_header(columns_));
+  copy_rows(csv_path_, format_csv_header(old_columns).size(), empty, replacement);
   replacement.commit();
   csv_.emplace(csv_path_, AppendedFile::Opening::is_there);
 }
 
-std::string History::print_row(const HistoryLine& line) const {
+std::string History::format_row(const HistoryLine& line) const {
   std::vector<std::string> cells(columns_.size());
   cells[0] = to_string(line.event);
   cells[1] = std::to_string(line.epoch);
   cells[2] = std::to_string(line.step);
-  cells[3] = print_number(std::round(line.time_s * 1e6) / 1e6);
-  for (const auto& [name, value] : line.metrics) cells[places_.at(name)] = print_number(value);
+  cells[3] = format_number(std::round(line.time_s * 1e6) / 1e6);
+  for (const auto& [name, value] : line.metrics) cells[places_.at(name)] = format_number(value);
   std::string row = cells[0];
   for (size_t i = 1; i < cells.size(); ++i) row += ',' + cells[i];
   return row;

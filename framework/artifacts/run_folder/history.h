@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::artifacts {
 
@@ -26,8 +26,8 @@ struct HistoryLine {
 };
 
 // Returns one JSON object and a line break. The keys are event, epoch, step, time_s, and then the metrics in the given
-// order. Numbers have the format of print_json_number().
-std::string print_history_line(const HistoryLine& line);
+// order. Numbers have the format of format_json_number().
+std::string format_history_line(const HistoryLine& line);
 // Parses such a line without its line break. Throws std::invalid_argument that describes the error.
 HistoryLine parse_history_line(std::string_view text);
 
@@ -70,7 +70,7 @@ class History {
   void write_csv(const Write& write);
   void append_to_csv(const HistoryLine& line);
   void add_columns(size_t first_new);
-  std::string print_row(const HistoryLine& line) const;
+  std::string format_row(const HistoryLine& line) const;
 
   int64_t lines_ = 0;
   std::filesystem::path csv_path_;

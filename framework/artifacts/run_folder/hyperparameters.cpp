@@ -48,9 +48,9 @@ Hyperparameters find_hyperparameters(const std::string& plan, const std::string&
   return found;
 }
 
-std::string print_hyperparameter(const Hyperparameter& value) {
+std::string format_hyperparameter(const Hyperparameter& value) {
   if (const bool* const truth = std::get_if<bool>(&value)) return *truth ? "true" : "false";
-  if (const double* const number = std::get_if<double>(&value)) return print_number(*number);
+  if (const double* const number = std::get_if<double>(&value)) return format_number(*number);
   return std::get<std::string>(value);
 }
 

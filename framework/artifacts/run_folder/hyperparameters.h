@@ -15,6 +15,6 @@ using Hyperparameters = std::map<std::string, Hyperparameter>;  // by key: "opti
 Hyperparameters find_hyperparameters(const std::string& plan, const std::string& source);
 
 // The run file syntax, with strings unquoted.
-std::string print_hyperparameter(const Hyperparameter& value);
+std::string format_hyperparameter(const Hyperparameter& value);
 
 }  // namespace tenon::artifacts

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <thread>
 
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::artifacts {
 

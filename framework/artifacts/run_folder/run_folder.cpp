@@ -19,10 +19,10 @@
 #include "framework/artifacts/files/file_error.h"
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/start_files.h"
-#include "framework/config/file/print_run_plan.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
-#include "framework/support/retry_interrupted.h"
+#include "framework/config/file/format_run_plan.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/file_descriptor.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::artifacts {
 
@@ -162,9 +162,9 @@ RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock
   make_unsynced_folder(parent);
   const support::FileDescriptor lock = lock_names(parent, stop);
   remove_leftovers_of_runs(parent);
-  const RunFolder folder{make_unique_folder(parent, print_time_for_names(start))};
+  const RunFolder folder{make_unique_folder(parent, format_time_for_names(start))};
   make_unsynced_folder(folder.checkpoints());
-  write_unsynced(folder.plan_file(), config::print_run_plan(plan), kOfFolders);
+  write_unsynced(folder.plan_file(), config::format_run_plan(plan), kOfFolders);
   return folder;
 }
 
@@ -179,7 +179,7 @@ std::vector<std::filesystem::path> list_runs(const std::filesystem::path& output
 }
 
 void write_plan(const RunFolder& folder, const config::RunPlan& plan) {
-  write_file_durably(folder.plan_file(), config::print_run_plan(plan), kOfFolders);
+  write_file_durably(folder.plan_file(), config::format_run_plan(plan), kOfFolders);
 }
 
 // Locks the folder itself. That needs no further file, and the end of the process always releases the lock.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/config/plan/run_plan.h"
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::artifacts {
 

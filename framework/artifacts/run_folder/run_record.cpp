@@ -8,8 +8,8 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/support/printable.h"
-#include "framework/support/read_file.h"
+#include "framework/support/files/read_file.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::artifacts {
 
@@ -90,7 +90,7 @@ Json to_json(const TestRecord& test) {
             {"epoch", test.epoch},
             {"step", test.step},
             {"metrics", Json::object()}};
-  for (const auto& [name, value] : test.metrics) json["metrics"][name] = Json::parse(print_json_number(value));
+  for (const auto& [name, value] : test.metrics) json["metrics"][name] = Json::parse(format_json_number(value));
   return json;
 }
 
@@ -124,7 +124,7 @@ void read_git(RunRecord& record, const std::filesystem::path& directory) {
   if (!record.git && directory != ".") record.git = read_git_state(record.git_directory = ".");
 }
 
-std::string print_origin(const RunRecord& record) {
+std::string format_origin(const RunRecord& record) {
   Json json;
   json["tenon"] = record.tenon_version;
   json["libtorch"] = text_or_null(record.libtorch_version);
@@ -154,7 +154,7 @@ DataRecord read_data_record(const std::filesystem::path& file) {
   }
 }
 
-std::string print_run_record(const RunRecord& record) {
+std::string format_run_record(const RunRecord& record) {
   Json json;
   json["status"] = to_string(record.status);
   json["reason"] = text_or_null(support::printable(record.reason));  // a plugin's text may be long
@@ -168,8 +168,8 @@ std::string print_run_record(const RunRecord& record) {
   json["stages"] = record.stages.empty() ? Json() : Json::object();
   for (const auto& [name, seconds] : record.stages) json["stages"][name] = seconds;
   json["test"] = record.test ? to_json(*record.test) : Json();
-  json["start"] = print_iso_8601(record.start);
-  json["end"] = record.end ? Json(print_iso_8601(*record.end)) : Json();
+  json["start"] = format_iso_8601(record.start);
+  json["end"] = record.end ? Json(format_iso_8601(*record.end)) : Json();
   json["resumed_from"] = text_or_null(record.resumed_from.string());
   json["tenon"] = record.tenon_version;
   json["libtorch"] = text_or_null(record.libtorch_version);
@@ -202,7 +202,7 @@ bool has_crashed(const std::filesystem::path& run) {
 }
 
 void write_run_record(const std::filesystem::path& file, const RunRecord& record) {
-  write_file_durably(file, print_run_record(record), support::ErrorKind::system);
+  write_file_durably(file, format_run_record(record), support::ErrorKind::system);
 }
 
 }  // namespace tenon::artifacts

@@ -12,7 +12,7 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/run_folder/git_state.h"
 #include "framework/artifacts/run_folder/machine.h"
-#include "framework/support/compute_device.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::artifacts {
 
@@ -87,15 +87,15 @@ bool has_crashed(const std::filesystem::path& run);
 
 // Prints the origin of a checkpoint, without time and machine: `tenon`, `libtorch`, `git`, `plugins` and `data`, as in
 // run.json.
-std::string print_origin(const RunRecord& record);
-// Reads the SHA-256 of each plugin, by plugin id, from a file of print_origin() or print_run_record(). Empty for any
+std::string format_origin(const RunRecord& record);
+// Reads the SHA-256 of each plugin, by plugin id, from a file of format_origin() or format_run_record(). Empty for any
 // other file.
 std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file);
 // Reads the descriptions of the datasets from such a file. Empty for any other file.
 DataRecord read_data_record(const std::filesystem::path& file);
 
 // Prints JSON with a fixed order of keys. Unknown values are null.
-std::string print_run_record(const RunRecord& record);
+std::string format_run_record(const RunRecord& record);
 
 // Writes the file durably and replaces an earlier one. Throws Error(system) with the path and the reason.
 void write_run_record(const std::filesystem::path& file, const RunRecord& record);

@@ -7,7 +7,7 @@
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/file_error.h"
-#include "framework/support/retry_interrupted.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::artifacts {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::artifacts {
 

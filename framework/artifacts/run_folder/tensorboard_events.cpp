@@ -10,9 +10,9 @@
 
 #include "framework/artifacts/run_folder/machine.h"
 #include "framework/artifacts/run_folder/record_framing.h"
-#include "framework/support/files.h"
-#include "framework/support/printable.h"
-#include "framework/support/read_file.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::artifacts {
 

@@ -8,10 +8,6 @@ namespace tenon::config {
 namespace {
 
 const std::string kLike = "like";
-const std::string kTrain = "train";
-const std::string kValidation = "validation";
-const std::string kTest = "test";
-
 Node::Table* find_table(Node::Table* root, const std::string& name) {
   if (!root) return nullptr;
   const auto found = root->find(name);

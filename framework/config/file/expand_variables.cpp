@@ -3,8 +3,8 @@
 #include <cstdlib>
 
 #include "framework/config/toml/value.h"
-#include "framework/support/error.h"
-#include "framework/support/printable.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::config {
 

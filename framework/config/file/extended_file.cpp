@@ -7,10 +7,10 @@
 #include "framework/config/file/exclusive_keys.h"
 #include "framework/config/file/expand_variables.h"
 #include "framework/config/toml/toml_limits.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/nearest_path.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/nearest_path.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::config {
 

@@ -8,7 +8,7 @@
 #include "framework/config/toml/repair_line.h"
 #include "framework/config/toml/toml_limits.h"
 #include "framework/config/toml/value.h"
-#include "framework/support/printable.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::config {
 namespace {

@@ -10,16 +10,12 @@
 #include "framework/config/file/table_reader.h"
 #include "framework/config/file/usable_cores.h"
 #include "framework/config/toml/diagnostics.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/printable.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::config {
 namespace {
-
-constexpr const char* kTrain = "train";
-constexpr const char* kValidation = "validation";
-constexpr const char* kTest = "test";
 
 // Reads the keys of a section that are declared in run_file_keys.h.
 template <class Section, class... More>

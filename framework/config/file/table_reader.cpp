@@ -6,7 +6,7 @@
 #include "framework/config/toml/value.h"
 #include "framework/config/values/check_value.h"
 #include "framework/config/values/suggest_value.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::config {
 namespace {

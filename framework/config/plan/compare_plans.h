@@ -12,7 +12,7 @@ struct PlanDifference {
   std::string after;
 };
 
-// Returns the differences, sorted by key. `before` and `after` are outputs of print_run_plan() of the same or another
+// Returns the differences, sorted by key. `before` and `after` are outputs of format_run_plan() of the same or another
 // version of Tenon. Throws Error(configuration) that names `source` if `before` is not TOML.
 std::vector<PlanDifference> compare_plans(const std::string& before, const std::string& after,
                                           const std::string& source);

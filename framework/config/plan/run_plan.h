@@ -1,6 +1,6 @@
 // The complete plan of a run: all settings with defaults. resolve_run_plan() creates it from a RunConfig, and the
 // pipeline reads nothing else. It is immutable. `host --check` prints it, and plan.toml stores it (see
-// print_run_plan.h).
+// format_run_plan.h).
 #pragma once
 
 #include <array>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::config {
 

@@ -7,7 +7,7 @@
 
 #include "framework/config/toml/explain_toml_error.h"
 #include "framework/config/toml/toml_limits.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::config {
 namespace {

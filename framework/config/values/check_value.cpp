@@ -1,8 +1,8 @@
 #include "framework/config/values/check_value.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 
 #include "framework/config/values/suggest_value.h"
@@ -74,12 +74,6 @@ struct Allowed {
   }
 };
 
-std::string write(double number) {
-  std::array<char, 32> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  return std::string(digits.data(), end);
-}
-
 // Examples: " of at least 1", " above 0", " in [0, 1)". Empty if any value is allowed.
 std::string describe_range(const ParamSchema& schema) {
   if (!schema.range) return "";
@@ -87,8 +81,8 @@ std::string describe_range(const ParamSchema& schema) {
   const bool has_lower = std::isfinite(range.lower);
   const bool has_upper = std::isfinite(range.upper);
   if (has_lower && has_upper) return " in " + schema.range_text;
-  if (has_lower) return (range.lower_closed ? " of at least " : " above ") + write(range.lower);
-  if (has_upper) return (range.upper_closed ? " of at most " : " below ") + write(range.upper);
+  if (has_lower) return (range.lower_closed ? " of at least " : " above ") + fmt::format("{}", range.lower);
+  if (has_upper) return (range.upper_closed ? " of at most " : " below ") + fmt::format("{}", range.upper);
   return " that is finite";
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "framework/config/values/check_value.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::config {
 namespace {

@@ -1,7 +1,7 @@
 #include "framework/config/values/schedule_length.h"
 
 #include "framework/config/values/period.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::config {
 namespace {

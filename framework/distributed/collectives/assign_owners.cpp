@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::distributed {
 

@@ -1,7 +1,7 @@
 #include "framework/distributed/collectives/frozen_batch_norm.h"
 
 #include "framework/operators/batch_norm.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::distributed {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "framework/distributed/collectives/open_shared_pages.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::distributed {
 

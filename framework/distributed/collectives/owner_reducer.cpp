@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "framework/distributed/collectives/shared_memory_sum.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 

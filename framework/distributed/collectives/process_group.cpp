@@ -21,7 +21,7 @@
 
 #include "framework/distributed/launch/failure_monitor.h"
 #include "framework/distributed/launch/rendezvous.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 

@@ -13,7 +13,7 @@
 
 #include "framework/config/plan/run_plan.h"
 #include "framework/distributed/launch/world.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace c10d {
 class Backend;

@@ -1,6 +1,6 @@
 #include "framework/distributed/collectives/reducer.h"
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 

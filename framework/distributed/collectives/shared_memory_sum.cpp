@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "framework/distributed/collectives/open_shared_pages.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::distributed {
 

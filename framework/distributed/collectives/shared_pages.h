@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::distributed {
 

@@ -4,7 +4,7 @@
 #include <torch/types.h>
 
 #include "framework/operators/batch_norm.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::distributed {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "framework/distributed/launch/process_state.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::distributed {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "framework/distributed/launch/process_state.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 namespace {

@@ -21,7 +21,7 @@
 #include "framework/distributed/launch/rank_process.h"
 #include "framework/distributed/launch/signal_inbox.h"
 #include "framework/distributed/launch/world.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::distributed {
 namespace {

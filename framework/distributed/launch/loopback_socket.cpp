@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::distributed {
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string_view>
 
-#include "framework/support/print_count.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::distributed {
 
@@ -43,7 +43,7 @@ void OutputBacklog::write_some() {
 
 void OutputBacklog::report_dropped_lines() {
   if (dropped_lines_ == 0 || is_closed_) return;
-  waiting_ = "(" + support::print_count(static_cast<int64_t>(dropped_lines_), "line was", "lines were") +
+  waiting_ = "(" + support::format_count(static_cast<int64_t>(dropped_lines_), "line was", "lines were") +
              " dropped here: the output is too slow)\n";
   dropped_lines_ = 0;
 }

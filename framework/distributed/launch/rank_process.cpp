@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/distributed/launch/signal_inbox.h"
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::distributed {
 

@@ -23,9 +23,9 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "framework/support/digests/sha256.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
 
 namespace tenon::distributed {
 
@@ -148,7 +148,7 @@ class TimeLimit {
   std::thread thread_;
 };
 
-std::string print_time(std::chrono::milliseconds time) { return std::to_string(time.count() / 1000) + " s"; }
+std::string format_time(std::chrono::milliseconds time) { return std::to_string(time.count() / 1000) + " s"; }
 
 c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOptions options,
                                         std::chrono::milliseconds timeout) {
@@ -162,7 +162,7 @@ c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOption
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::configuration,
                 "distributed: rank " + std::to_string(world.rank) + " cannot reach the store of rank 0 at " +
-                    name_of(world) + " within " + print_time(timeout) + " (" + error.what_without_backtrace() +
+                    name_of(world) + " within " + format_time(timeout) + " (" + error.what_without_backtrace() +
                     "); expected rank 0 to listen there: check that it is running, that address and port are those of "
                     "its machine, and that no firewall blocks them");
   }
@@ -243,7 +243,7 @@ std::string find_round(const c10::intrusive_ptr<c10d::Store>& store, const World
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   throw Error(ErrorKind::rank_lost, "distributed: rank " + std::to_string(world.rank) + " of " +
-                                        std::to_string(world.size) + " waited " + print_time(timeout) +
+                                        std::to_string(world.size) + " waited " + format_time(timeout) +
                                         " for the other ranks at the store of the launcher, " + name_of(world) +
                                         "; expected all ranks to start");
 }

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <string>
 
-#include "framework/support/check.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 namespace {

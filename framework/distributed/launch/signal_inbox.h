@@ -6,7 +6,7 @@
 #include <array>
 #include <optional>
 
-#include "framework/support/file_descriptor.h"
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::distributed {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/distributed/launch/node_list.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 namespace {

@@ -9,13 +9,13 @@
 
 #include <tenon/random.hpp>
 
+#include "framework/components/calls/ports.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
-using plugins::SampleField;
+using components::SampleField;
 using support::Error;
 using support::ErrorKind;
 
@@ -31,7 +31,7 @@ std::string describe(const SampleField& field) {
   std::string shape;
   for (const int64_t extent : field.shape)
     shape += (shape.empty() ? "" : ", ") + (extent == -1 ? "?" : std::to_string(extent));
-  return field.name + ", which is " + plugins::dtype_name(field.dtype) + " [" + shape + "]";
+  return field.name + ", which is " + components::dtype_name(field.dtype) + " [" + shape + "]";
 }
 
 size_t find_field(const Fields& fields, const std::string& name, const std::string& place) {

@@ -7,8 +7,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/components/kinds/sample_slot.h"
 #include "framework/config/plan/run_plan.h"
-#include "framework/plugins/components/sample_slot.h"
 
 namespace tenon::pipeline {
 
@@ -26,17 +26,17 @@ class BatchTransform {
 class BatchTransforms {
  public:
   // Throws Error(configuration) if a field is missing or has a dtype or shape that a transform does not accept.
-  BatchTransforms(const std::vector<config::BatchTransformPlan>& plans, std::vector<plugins::SampleField> fields,
+  BatchTransforms(const std::vector<config::BatchTransformPlan>& plans, std::vector<components::SampleField> fields,
                   const c10::Device& device = c10::kCPU);
 
   // The fields after all transforms: the dataset's fields, changed, followed by the new ones.
-  const std::vector<plugins::SampleField>& fields() const { return fields_; }
+  const std::vector<components::SampleField>& fields() const { return fields_; }
 
   void check(const std::vector<at::Tensor>& fields) const;
   void apply(std::vector<at::Tensor>& fields, bool training, uint64_t seed) const;
 
  private:
-  std::vector<plugins::SampleField> fields_;
+  std::vector<components::SampleField> fields_;
   std::vector<std::unique_ptr<BatchTransform>> transforms_;
 };
 

@@ -6,23 +6,23 @@
 #include <unordered_map>
 #include <vector>
 
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/build/check_storable.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/divided_weights.h"
-#include "framework/plugins/tensors/tensor_handles.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
 // The owners of the divided weights that the host initialises, by name. `model`: not built yet.
-std::map<std::string, int64_t> assign_declared(plugins::Model model, const config::RunPlan& plan,
+std::map<std::string, int64_t> assign_declared(components::Model model, const config::RunPlan& plan,
                                                distributed::ProcessGroup& group) {
   model.build_without_memory();
   check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
   std::string description;
-  for (const plugins::NamedTensor& named : model.tensors())
-    description += named.name + " " + plugins::describe(named.tensor) + "\n";
+  for (const components::NamedTensor& named : model.tensors())
+    description += named.name + " " + components::describe(named.tensor) + "\n";
   group.require_equal("the tensors of the model", description);
   const DividedWeights divided = assign_weights(model, plan, group.size());
   std::map<std::string, int64_t> owners;
@@ -32,7 +32,7 @@ std::map<std::string, int64_t> assign_declared(plugins::Model model, const confi
 }
 
 // Frees the memory of tensors that the plugin has created and other ranks have.
-void free_others(const plugins::Model& model, const config::RunPlan& plan, const distributed::ProcessGroup& group) {
+void free_others(const components::Model& model, const config::RunPlan& plan, const distributed::ProcessGroup& group) {
   std::unordered_map<const void*, size_t> users_of_memory;
   for (const optimization::NamedTensor& named : list_tensors(model, /*only_trainable=*/false))
     ++users_of_memory[named.tensor.storage().unsafeGetStorageImpl()];
@@ -46,16 +46,16 @@ void free_others(const plugins::Model& model, const config::RunPlan& plan, const
 
 }  // namespace
 
-plugins::Model build_divided(const std::function<plugins::Model()>& create, const config::RunPlan& plan,
-                             distributed::ProcessGroup& group) {
+components::Model build_divided(const std::function<components::Model()>& create, const config::RunPlan& plan,
+                                distributed::ProcessGroup& group) {
   const std::map<std::string, int64_t> owners = assign_declared(create(), plan, group);
-  plugins::Model model = create();
+  components::Model model = create();
   model.build([&](const std::string& name, const at::Tensor& tensor) {
     const auto owner = owners.find(name);
     if (owner != owners.end() && owner->second != group.rank() && can_free_storage(tensor)) free_storage(tensor);
   });
-  std::vector<plugins::NamedTensor> others = model.tensors();
-  std::erase_if(others, [&](const plugins::NamedTensor& named) { return owners.contains(named.name); });
+  std::vector<components::NamedTensor> others = model.tensors();
+  std::erase_if(others, [&](const components::NamedTensor& named) { return owners.contains(named.name); });
   require_equal_weights(others, model, plan.model, group);
   free_others(model, plan, group);
   return model;

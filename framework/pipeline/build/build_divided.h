@@ -3,9 +3,9 @@
 
 #include <functional>
 
+#include "framework/components/kinds/model.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/distributed/collectives/process_group.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::pipeline {
 
@@ -14,7 +14,7 @@ namespace tenon::pipeline {
 // created itself are freed at the end, unless they share their memory with another one. `create`: creates the model,
 // and seeds LibTorch's generator; it is called twice. Throws Error(plugin) if a tensor that the plugin has created is
 // not the same on all ranks, Error(configuration) if the model differs, and as assign_weights() does.
-plugins::Model build_divided(const std::function<plugins::Model()>& create, const config::RunPlan& plan,
-                             distributed::ProcessGroup& group);
+components::Model build_divided(const std::function<components::Model()>& create, const config::RunPlan& plan,
+                                distributed::ProcessGroup& group);
 
 }  // namespace tenon::pipeline

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "framework/artifacts/checkpoint/model_sizes.h"
+#include "framework/components/kinds/prepare_dataset.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/config/file/usable_cores.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/build_divided.h"
@@ -19,13 +21,11 @@
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/threads/require_threads.h"
 #include "framework/pipeline/threads/spin_limiter.h"
-#include "framework/plugins/components/prepare_dataset.h"
-#include "framework/plugins/tensors/tensor_handles.h"
 #include "framework/precision/supported.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/philox.h"
-#include "framework/support/print_count.h"
+#include "framework/support/compute/philox.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -81,7 +81,7 @@ void prepare_libtorch(const config::RunSection& run, int64_t local_processes) {
                 "run.flush_denormal: is true, which this processor does not support; expected false");
   set_operator_threads(run.threads, local_processes);
   limit_spinning(at::get_num_threads());
-  support::log_info("LibTorch operators use " + support::print_count(at::get_num_threads(), "thread"));
+  support::log_info("LibTorch operators use " + support::format_count(at::get_num_threads(), "thread"));
   using config::Determinism;
   at::globalContext().setDeterministicAlgorithms(run.deterministic != Determinism::off,
                                                  /*warn_only=*/run.deterministic == Determinism::warn);
@@ -100,11 +100,11 @@ at::Tensor make_without_storage(const at::Tensor& meta, const c10::Device& devic
 }
 
 // The tensor objects stay the same for all holders; only their memory changes.
-void convert(const std::vector<plugins::NamedTensor>& tensors, config::Precision precision, config::MemoryFormat format,
-             const c10::Device& device) {
+void convert(const std::vector<components::NamedTensor>& tensors, config::Precision precision,
+             config::MemoryFormat format, const c10::Device& device) {
   const bool is_bf16 = precision == config::Precision::bf16_true;
   const bool is_channels_last = format == config::MemoryFormat::channels_last;
-  for (const plugins::NamedTensor& named : tensors) {
+  for (const components::NamedTensor& named : tensors) {
     at::Tensor tensor = named.tensor;
     at::Tensor converted = has_storage(tensor) ? tensor.detach().to(device) : make_meta(tensor);
     if (is_bf16 && converted.is_floating_point()) converted = converted.to(at::kBFloat16);
@@ -115,9 +115,9 @@ void convert(const std::vector<plugins::NamedTensor>& tensors, config::Precision
 }
 
 // `divided_over`: the ranks that divide the weights; null: each rank has all weights.
-plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue, const c10::Device& device,
-                           int64_t rank, distributed::ProcessGroup* divided_over) {
-  plugins::Model model = build_initial_model(plan, catalogue, divided_over);
+components::Model build_model(const config::RunPlan& plan, const components::Catalogue& catalogue,
+                              const c10::Device& device, int64_t rank, distributed::ProcessGroup* divided_over) {
+  components::Model model = build_initial_model(plan, catalogue, divided_over);
   convert(model.tensors(), plan.train.precision, choose_memory_format(plan.train, model.tensors(), device), device);
   // Random numbers from here on (dropout) do not depend on how many the initialisation sampled. They differ between
   // ranks; so far all ranks used the same seed.
@@ -126,11 +126,11 @@ plugins::Model build_model(const config::RunPlan& plan, const plugins::Catalogue
 }
 
 // Downloads, unpacks and indexes files where a dataset needs it. One process of each machine does it.
-void prepare_data(const config::DataSection& data, const plugins::Catalogue& catalogue,
+void prepare_data(const config::DataSection& data, const components::Catalogue& catalogue,
                   distributed::ProcessGroup* group, bool trains) {
   std::vector<const config::ComponentPlan*> prepared;
   const auto add = [&](const config::ComponentPlan& dataset) {
-    if (plugins::has_preparation(catalogue.find(ComponentKind::dataset, dataset.use))) prepared.push_back(&dataset);
+    if (components::has_preparation(catalogue.find(ComponentKind::dataset, dataset.use))) prepared.push_back(&dataset);
   };
   if (trains) add(data.train);
   if (trains) std::ranges::for_each(data.scheduled_train, add);
@@ -139,7 +139,7 @@ void prepare_data(const config::DataSection& data, const plugins::Catalogue& cat
   if (prepared.empty()) return;
   const auto prepare = [&] {
     for (const config::ComponentPlan* dataset : prepared)
-      plugins::prepare_dataset(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
+      components::prepare_dataset(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
   };
   group ? group->first_on_machine(prepare) : prepare();
 }
@@ -152,8 +152,8 @@ void log_sizes(const std::vector<std::string>& sizes, const std::string& source)
 
 // The plan with the sizes that the run file leaves out. A training has those of its data, because weights may be from
 // other data. `opened`: the dataset, if it was opened.
-config::RunPlan complete_sizes(config::RunPlan plan, const plugins::Catalogue& catalogue, bool trains, bool logs,
-                               std::unique_ptr<plugins::Dataset>& opened) {
+config::RunPlan complete_sizes(config::RunPlan plan, const components::Catalogue& catalogue, bool trains, bool logs,
+                               std::unique_ptr<components::Dataset>& opened) {
   if (list_open_sizes(plan, catalogue).empty()) return plan;
   const std::filesystem::path weights = plan.model.checkpoint.empty() ? plan.model.weights : plan.model.checkpoint;
   const auto use_weights = [&] {
@@ -165,7 +165,7 @@ config::RunPlan complete_sizes(config::RunPlan plan, const plugins::Catalogue& c
   const config::NamedDataset* dataset = trains ? &plan.data.train : nullptr;
   if (!trains && !plan.data.validation.empty()) dataset = &plan.data.validation.front();
   if (dataset && !list_open_sizes(plan, catalogue).empty()) {
-    opened = std::make_unique<plugins::Dataset>(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
+    opened = std::make_unique<components::Dataset>(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
     const auto set = use_sizes_of_data(plan, catalogue, *opened);
     if (logs) log_sizes(set, "the data");
   }
@@ -175,21 +175,21 @@ config::RunPlan complete_sizes(config::RunPlan plan, const plugins::Catalogue& c
 
 }  // namespace
 
-plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                                   distributed::ProcessGroup* divided_over) {
+components::Model build_initial_model(const config::RunPlan& plan, const components::Catalogue& catalogue,
+                                      distributed::ProcessGroup* divided_over) {
   // Seed before create, because a native model initialises its tensors in its constructor. The tensors are created on
   // the CPU, so that a seed gives the same weights on any device.
   const auto create = [&] {
     torch::manual_seed(torch_seed(plan.run.seed, support::StreamPurpose::initial_weights));
-    return plugins::Model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
+    return components::Model(catalogue.find(ComponentKind::model, plan.model.use), plan.model);
   };
   // Divided before weights are read, or any memory of a device is used.
-  plugins::Model model = divided_over ? build_divided(create, plan, *divided_over) : create();
+  components::Model model = divided_over ? build_divided(create, plan, *divided_over) : create();
   if (!divided_over) {
     model.build();
     check_storable(model.tensors(), plan.model.place + ": " + model.component().describe());
   }
-  std::vector<plugins::NamedTensor> tensors = model.tensors();
+  std::vector<components::NamedTensor> tensors = model.tensors();
   tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
   config::ModelSection built = plan.model;  // without the weights that are not loaded yet
   built.weights.clear();
@@ -206,7 +206,7 @@ plugins::Model build_initial_model(const config::RunPlan& plan, const plugins::C
   return model;
 }
 
-Evaluation build_components(const config::RunPlan& given, const plugins::Catalogue& catalogue,
+Evaluation build_components(const config::RunPlan& given, const components::Catalogue& catalogue,
                             const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
                             bool trains) {
   prepare_libtorch(given.run, group ? group->world().local_size : 1);
@@ -214,7 +214,7 @@ Evaluation build_components(const config::RunPlan& given, const plugins::Catalog
   if (compute_device.is_cuda()) prepare_cuda(given);
   const c10::Device device = to_device(compute_device);
   prepare_data(given.data, catalogue, group, trains);
-  std::unique_ptr<plugins::Dataset> opened;
+  std::unique_ptr<components::Dataset> opened;
   const auto completed = std::make_shared<const config::RunPlan>(
       complete_sizes(given, catalogue, trains, !group || group->rank() == 0, opened));
   const config::RunPlan& plan = *completed;
@@ -234,13 +234,13 @@ Evaluation build_components(const config::RunPlan& given, const plugins::Catalog
 }
 
 // Benchmarking again for each new shape would take longer than it saves.
-void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<plugins::SampleField>& fields) {
+void choose_cudnn_benchmark(const config::RunPlan& plan, const std::vector<components::SampleField>& fields) {
   if (plan.train.cudnn_benchmark != config::CudnnBenchmark::automatic) return;
   const bool varies = std::ranges::any_of(fields, [](const auto& field) { return field.is_varying(); });
   at::globalContext().setBenchmarkCuDNN(!varies && plan.run.deterministic == config::Determinism::off);
 }
 
-std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const plugins::Catalogue& catalogue,
+std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const components::Catalogue& catalogue,
                                          const config::NamedDataset& given, const MetricSet& metrics) {
   const config::RunPlan& plan = *evaluation.plan;
   config::NamedDataset dataset = given;
@@ -248,9 +248,9 @@ std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const plugins::
   if (fitted != evaluation.fitted_data.end()) dataset.fitted = fitted->second;
   const data::Share share =
       evaluation.group ? data::Share{evaluation.group->rank(), evaluation.group->size()} : data::Share{};
-  plugins::Dataset opened = evaluation.opened
-                                ? std::move(*evaluation.opened)
-                                : plugins::Dataset(catalogue.find(ComponentKind::dataset, dataset.use), dataset);
+  components::Dataset opened = evaluation.opened
+                                   ? std::move(*evaluation.opened)
+                                   : components::Dataset(catalogue.find(ComponentKind::dataset, dataset.use), dataset);
   evaluation.opened.reset();
   auto bound =
       std::make_unique<BoundDataset>(std::move(opened), plan, dataset, share, evaluation.device, &evaluation.numbering);
@@ -270,7 +270,7 @@ std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const plugins::
   return bound;
 }
 
-void build_validation_data(Evaluation& evaluation, const plugins::Catalogue& catalogue) {
+void build_validation_data(Evaluation& evaluation, const components::Catalogue& catalogue) {
   for (const config::NamedDataset& dataset : evaluation.plan->data.validation)
     evaluation.validation.push_back(build_data(evaluation, catalogue, dataset, evaluation.metrics));
 }
@@ -286,7 +286,7 @@ BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool train
   batch_tensors.fields.reserve(batch.fields.size());
   for (size_t i = 0; i < batch.fields.size(); ++i)
     batch_tensors.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
-                                                 plugins::to_scalar_type(feed.dataset().fields()[i].dtype)));
+                                                 components::to_scalar_type(feed.dataset().fields()[i].dtype)));
   transforms.check(batch_tensors.fields);
   batch_tensors.host_fields = batch_tensors.fields;
   copies.copy(batch_tensors.fields, training ? is_read : std::vector<bool>());
@@ -294,7 +294,7 @@ BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool train
   return batch_tensors;
 }
 
-Evaluation build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+Evaluation build_evaluation(const config::RunPlan& plan, const components::Catalogue& catalogue,
                             const support::ComputeDevice& device, distributed::ProcessGroup* group) {
   Evaluation evaluation = build_components(plan, catalogue, device, group, /*trains=*/false);
   build_validation_data(evaluation, catalogue);

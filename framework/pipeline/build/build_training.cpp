@@ -11,9 +11,9 @@
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/divided_weights.h"
 #include "framework/pipeline/state/frozen_parameters.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -23,7 +23,7 @@ using support::ErrorKind;
 
 namespace {
 
-std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& plan, const plugins::Model& model) {
+std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& plan, const components::Model& model) {
   // Tied weights are one parameter and are updated once.
   std::vector<optimization::NamedTensor> parameters = list_tensors(model, /*only_trainable=*/true);
   if (parameters.empty())
@@ -37,13 +37,13 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
 void require_same_size(const data::Feed& later, const data::Feed& first, const std::string& place) {
   if (later.dataset().size() == first.dataset().size()) return;
   throw Error(ErrorKind::configuration, place + ": with these parameters " + later.dataset().component().describe() +
-                                            " has " + support::print_count(later.dataset().size(), "sample") +
+                                            " has " + support::format_count(later.dataset().size(), "sample") +
                                             ", and " + std::to_string(first.dataset().size()) +
                                             " in the first epoch; expected the same number: change what the samples "
                                             "look like, not which samples there are");
 }
 
-std::vector<ScheduledData> build_scheduled_data(Evaluation& evaluation, const plugins::Catalogue& catalogue,
+std::vector<ScheduledData> build_scheduled_data(Evaluation& evaluation, const components::Catalogue& catalogue,
                                                 const MetricSet& metrics, const data::Feed& first) {
   std::vector<ScheduledData> scheduled;
   for (const config::ScheduledDataset& later : evaluation.plan->data.scheduled_train) {
@@ -63,7 +63,7 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
     throw Error(ErrorKind::configuration,
                 evaluation.plan->data.validation.front().place +
                     ": data.folds divides the samples of [data.train] and [data.validation], but the first has " +
-                    support::print_count(train.dataset().size(), "sample") + " and the second " +
+                    support::format_count(train.dataset().size(), "sample") + " and the second " +
                     std::to_string(validation.dataset().size()) +
                     "; expected the same samples: set like = \"train\" in [data.validation], and only change "
                     "transforms");
@@ -71,7 +71,7 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
   const std::vector<int64_t>& others = validation.sampler().samples();
   if (evaluation.group == nullptr || evaluation.group->rank() == 0)
     support::log_info("fold " + std::to_string(folds->fold) + " of " + std::to_string(folds->count) + ": " +
-                      support::print_count(std::ssize(all), "sample") + " to train on, " +
+                      support::format_count(std::ssize(all), "sample") + " to train on, " +
                       std::to_string(others.size()) + " to validate on");
   all.insert(all.end(), others.begin(), others.end());
   std::ranges::sort(all);
@@ -120,7 +120,8 @@ void check_divisible(const config::RunPlan& plan) {
 }
 
 // Null if the weights of training are evaluated. Frozen parameters are not averaged.
-std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunPlan& plan, const plugins::Model& model,
+std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunPlan& plan,
+                                                              const components::Model& model,
                                                               const optimization::Optimizer& optimizer,
                                                               OptimizerShards* shards) {
   if (std::holds_alternative<config::ScheduleFreeAdamWPlan>(plan.optimizer.rule)) {
@@ -133,7 +134,7 @@ std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunP
   if (!plan.train.average) return nullptr;
   std::vector<optimization::NamedTensor> tensors = list_tensors(model, /*only_trainable=*/false);
   std::erase_if(tensors, [](const auto& named) { return !has_storage(named.tensor); });
-  for (const plugins::NamedTensor& frozen : list_frozen_parameters(model, optimizer))
+  for (const components::NamedTensor& frozen : list_frozen_parameters(model, optimizer))
     std::erase_if(tensors, [&](const auto& named) { return named.tensor.is_same(frozen.tensor); });
   return std::make_unique<optimization::WeightAverage>(*plan.train.average, tensors);
 }
@@ -163,12 +164,12 @@ void require_mode(const config::SchedulePlan& schedule, const std::string& metri
 
 }  // namespace
 
-Training build_training(const config::RunPlan& given, const plugins::Catalogue& catalogue,
+Training build_training(const config::RunPlan& given, const components::Catalogue& catalogue,
                         const support::ComputeDevice& device, distributed::ProcessGroup* group) {
   Evaluation evaluation = build_components(given, catalogue, device, group, /*trains=*/true);
   const config::RunPlan& plan = *evaluation.plan;
   auto optimizer = optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, evaluation.model));
-  std::vector<plugins::Callback> callbacks;
+  std::vector<components::Callback> callbacks;
   for (const config::ComponentPlan& callback : plan.callbacks)
     callbacks.emplace_back(catalogue.find(ComponentKind::callback, callback.use), callback);
   MetricSet train_metrics(MetricSet::Data::train, plan, catalogue, evaluation.losses, evaluation.device);

@@ -5,30 +5,30 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/components/calls/ports.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
 std::string describe_dtype(at::ScalarType type) {
-  const int32_t dtype = plugins::to_dtype(type);
-  return dtype == TENON_DTYPE_NONE ? c10::toString(type) : plugins::dtype_name(dtype);
+  const int32_t dtype = components::to_dtype(type);
+  return dtype == TENON_DTYPE_NONE ? c10::toString(type) : components::dtype_name(dtype);
 }
 
 std::string describe_stored_dtypes() {
   uint64_t stored = 0;
   for (int32_t dtype = TENON_UINT8; dtype <= TENON_COMPLEX128; ++dtype)
     if (artifacts::find_stored_type(dtype)) stored |= TENON_DTYPE_BIT(dtype);
-  return plugins::describe_dtypes(stored);
+  return components::describe_dtypes(stored);
 }
 
 }  // namespace
 
-void check_storable(const std::vector<plugins::NamedTensor>& tensors, const std::string& owner) {
-  for (const plugins::NamedTensor& named : tensors) {
+void check_storable(const std::vector<components::NamedTensor>& tensors, const std::string& owner) {
+  for (const components::NamedTensor& named : tensors) {
     const auto refuse = [&](const std::string& what) {
       throw support::Error(support::ErrorKind::plugin,
                            owner + ": the tensor " + artifacts::quote_name(named.name) + ": " + what);
@@ -41,7 +41,7 @@ void check_storable(const std::vector<plugins::NamedTensor>& tensors, const std:
       layout << named.tensor.layout();
       refuse("its layout is " + layout.str() + ", which a checkpoint cannot hold; expected a dense tensor" + hint);
     }
-    if (!artifacts::find_stored_type(plugins::to_dtype(named.tensor.scalar_type())))
+    if (!artifacts::find_stored_type(components::to_dtype(named.tensor.scalar_type())))
       refuse("its dtype is " + describe_dtype(named.tensor.scalar_type()) +
              ", which a checkpoint cannot hold; expected " + describe_stored_dtypes() + hint);
   }

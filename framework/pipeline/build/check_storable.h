@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::pipeline {
 
 // Throws Error(plugin) for the first tensor with a name, dtype or layout that safetensors files cannot store. `owner`
 // starts the message: the component and its location in the run file.
-void check_storable(const std::vector<plugins::NamedTensor>& tensors, const std::string& owner);
+void check_storable(const std::vector<components::NamedTensor>& tensors, const std::string& owner);
 
 }  // namespace tenon::pipeline

@@ -8,8 +8,8 @@
 
 #include "framework/operators/batch_norm.h"
 #include "framework/precision/autocast.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
 
@@ -29,7 +29,7 @@ bool has_one_value_per_channel(const support::Error& error) {
   return std::string_view(error.what()).find(operators::kOneValuePerChannel) != std::string_view::npos;
 }
 
-std::vector<at::Tensor> call_model(Evaluation& evaluation, const plugins::StepContext& context,
+std::vector<at::Tensor> call_model(Evaluation& evaluation, const components::StepContext& context,
                                    const std::vector<at::Tensor>& inputs) {
   try {
     return evaluation.model.forward(context, inputs);
@@ -76,7 +76,7 @@ OneValuePerChannel::OneValuePerChannel(const std::string& place, const std::stri
       found_(found) {}
 
 void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
-               const plugins::StepContext& context) {
+               const components::StepContext& context) {
   const precision::Autocast autocast(evaluation.precision, evaluation.device.type());
   std::vector<at::Tensor> inputs = data.model.front().gather(batch_tensors);
   for (at::Tensor& input : inputs) input = to_layout(evaluation, std::move(input));
@@ -86,11 +86,11 @@ void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_t
   warn_of_padding(evaluation, data, batch_tensors);
 }
 
-std::vector<plugins::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,
-                                                  const BatchTensors& batch_tensors,
-                                                  const plugins::StepContext& context) {
+std::vector<components::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,
+                                                     const BatchTensors& batch_tensors,
+                                                     const components::StepContext& context) {
   const precision::Autocast autocast(evaluation.precision, evaluation.device.type());
-  std::vector<plugins::Loss::Result> results;
+  std::vector<components::Loss::Result> results;
   results.reserve(evaluation.losses.size());
   for (size_t i = 0; i < evaluation.losses.size(); ++i) {
     const std::vector<at::Tensor> inputs = data.losses[i].gather(batch_tensors);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "framework/pipeline/build/evaluation.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -22,11 +22,11 @@ class OneValuePerChannel : public support::Error {
 // Fills batch_tensors.outputs. Logs once for each dataset that padded images change the outputs. Throws
 // OneValuePerChannel.
 void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
-               const plugins::StepContext& context);
+               const components::StepContext& context);
 
 // Returns one result per loss. `data`: the source of `batch_tensors`.
-std::vector<plugins::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,
-                                                  const BatchTensors& batch_tensors,
-                                                  const plugins::StepContext& context);
+std::vector<components::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,
+                                                     const BatchTensors& batch_tensors,
+                                                     const components::StepContext& context);
 
 }  // namespace tenon::pipeline

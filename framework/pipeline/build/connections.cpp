@@ -8,17 +8,17 @@
 #include <optional>
 #include <span>
 
+#include "framework/components/kinds/dataset.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/pipeline/build/training.h"
-#include "framework/plugins/components/dataset.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
 
-using plugins::Port;
-using plugins::SampleField;
+using components::Port;
+using components::SampleField;
 using support::Error;
 using support::ErrorKind;
 
@@ -29,7 +29,7 @@ struct Candidate {
   std::string name;  // "data.image", "model.logits"
   Source::Kind kind;
   size_t index;
-  plugins::ShapePattern shape;
+  components::ShapePattern shape;
   uint64_t dtypes;
 };
 
@@ -37,14 +37,14 @@ std::vector<Candidate> field_candidates(const std::vector<SampleField>& fields) 
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < fields.size(); ++i) {
     const SampleField& field = fields[i];
-    plugins::ShapePattern shape = plugins::sample_pattern(field);
+    components::ShapePattern shape = components::sample_pattern(field);
     shape.extents.insert(shape.extents.begin(), {std::nullopt, "N"});
     candidates.push_back({"data." + field.name, Source::Kind::field, i, shape, TENON_DTYPE_BIT(field.dtype)});
   }
   return candidates;
 }
 
-std::vector<Candidate> output_candidates(const plugins::Model& model) {
+std::vector<Candidate> output_candidates(const components::Model& model) {
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < model.outputs().size(); ++i) {
     const Port& port = model.outputs()[i];
@@ -58,7 +58,7 @@ bool has_varying_fields(const std::vector<SampleField>& fields) {
 }
 
 std::string describe(const Candidate& candidate) {
-  return candidate.name + ": " + plugins::describe_dtypes(candidate.dtypes) + " " + to_string(candidate.shape);
+  return candidate.name + ": " + components::describe_dtypes(candidate.dtypes) + " " + to_string(candidate.shape);
 }
 
 constexpr uint64_t kFloat32 = TENON_DTYPE_BIT(TENON_FLOAT32);
@@ -109,7 +109,7 @@ class Connector {
       sources.push_back(
           {found.kind, found.index, found.name, dtype == 0 ? std::nullopt : std::optional(scalar_type_of(dtype))});
       text += (text.empty() ? "" : ", ") + port.name + " = " + found.name +
-              (dtype == 0 ? "" : " as " + plugins::describe_dtypes(dtype));
+              (dtype == 0 ? "" : " as " + components::describe_dtypes(dtype));
     }
     support::log_debug("inputs of " + owner_ + ": " + text);
     return sources;
@@ -136,16 +136,16 @@ class Connector {
                formats::suggest_name(name, known));
   }
 
-  std::optional<std::string> mismatch(const Candidate& candidate, const Port& port, plugins::Extents& extents,
+  std::optional<std::string> mismatch(const Candidate& candidate, const Port& port, components::Extents& extents,
                                       Conversion allowed) const {
     const uint64_t converted = find_conversion(candidate, port, allowed);
-    return plugins::find_mismatch(candidate.shape, converted == 0 ? candidate.dtypes : converted, port, extents);
+    return components::find_mismatch(candidate.shape, converted == 0 ? candidate.dtypes : converted, port, extents);
   }
 
   bool is_free(const Candidate& candidate) const { return !taken_.contains(candidate.name); }
 
   bool fits(const Candidate& candidate, const Port& port) const {
-    plugins::Extents extents = extents_;
+    components::Extents extents = extents_;
     return !mismatch(candidate, port, extents, Conversion::widening);
   }
 
@@ -164,7 +164,7 @@ class Connector {
   }
 
   const Candidate& accept(const Candidate& candidate, const Port& port, Conversion allowed) {
-    plugins::Extents extents = extents_;
+    components::Extents extents = extents_;
     if (const auto reason = mismatch(candidate, port, extents, allowed))
       refuse("the input " + port.describe() + " does not fit its source " + describe(candidate) + ": " + *reason +
              suggest_fix(candidate, port));
@@ -195,7 +195,7 @@ class Connector {
   bool has_fitting(const Port& port) const {
     for (const auto& group : groups_)
       for (const Candidate& candidate : group) {
-        plugins::Extents extents = extents_;
+        components::Extents extents = extents_;
         if (is_free(candidate) && !mismatch(candidate, port, extents, Conversion::none)) return true;
       }
     return false;
@@ -208,7 +208,7 @@ class Connector {
     for (const auto& group : groups_) {
       std::vector<const Candidate*> fitting;
       for (const Candidate& candidate : group) {
-        plugins::Extents extents = extents_;
+        components::Extents extents = extents_;
         const auto reason = mismatch(candidate, port, extents, allowed);
         // The target of a prediction is not the prediction itself, even if it fits.
         if (const auto taken = taken_.find(candidate.name); !reason && taken != taken_.end()) {
@@ -233,7 +233,7 @@ class Connector {
   std::string owner_;
   const config::ComponentPlan& plan_;
   std::vector<std::vector<Candidate>> groups_;
-  plugins::Extents extents_;
+  components::Extents extents_;
   std::map<std::string, std::string> taken_;  // a source's name -> the first input connected to it
 };
 
@@ -342,7 +342,7 @@ std::string Wiring::describe(const BatchTensors& batch_tensors) const {
   std::string text;
   for (size_t i = 0; i < sources_.size(); ++i) {
     const at::Tensor tensor = sources_[i].take(batch_tensors);
-    text += (i == 0 ? "" : ", ") + ports_[i].name + " = " + sources_[i].name + ": " + plugins::describe(tensor);
+    text += (i == 0 ? "" : ", ") + ports_[i].name + " = " + sources_[i].name + ": " + components::describe(tensor);
     const at::Tensor& readable =
         is_host_field(batch_tensors, sources_[i]) ? batch_tensors.host_fields[sources_[i].index] : tensor;
     if (readable.is_cpu() && at::isIntegralType(readable.scalar_type(), /*includeBool=*/false) && readable.numel() > 0)
@@ -359,16 +359,16 @@ std::map<std::string, std::string> Wiring::source_names() const {
 }
 
 void Wiring::check(const std::vector<at::Tensor>& inputs) const {
-  plugins::Extents extents;
+  components::Extents extents;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port& port = ports_[i];
-    if (const auto reason = plugins::find_mismatch(inputs[i], port, extents))
+    if (const auto reason = components::find_mismatch(inputs[i], port, extents))
       throw Error(ErrorKind::plugin, owner_ + ": the input " + port.describe() + " received " +
-                                         plugins::describe(inputs[i]) + ": " + *reason);
+                                         components::describe(inputs[i]) + ": " + *reason);
   }
 }
 
-Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
+Wiring connect_model(const components::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
                      const std::vector<SampleField>& fields) {
   const std::string owner = model.component().describe() + " on the data of " + data_name;
   return Wiring(Connector(model.inputs(), owner, plan, {field_candidates(fields)}).connect(), model.inputs(), owner,
@@ -376,7 +376,7 @@ Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& p
 }
 
 Wiring connect(const std::vector<Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
-               const plugins::Model& model, const std::vector<SampleField>& fields) {
+               const components::Model& model, const std::vector<SampleField>& fields) {
   return Wiring(Connector(inputs, owner, plan, {output_candidates(model), field_candidates(fields)}).connect(), inputs,
                 owner, has_varying_fields(fields));
 }

@@ -10,8 +10,8 @@
 
 #include "framework/data/batch.h"
 
-#include "framework/plugins/components/model.h"
-#include "framework/plugins/components/sample_slot.h"
+#include "framework/components/kinds/model.h"
+#include "framework/components/kinds/sample_slot.h"
 
 namespace tenon::pipeline {
 
@@ -45,7 +45,7 @@ struct Source {
 class Wiring {
  public:
   // `shapes_vary`: other dimensions than the number of samples vary between batches.
-  Wiring(std::vector<Source> sources, std::vector<plugins::Port> ports, std::string owner, bool shapes_vary)
+  Wiring(std::vector<Source> sources, std::vector<components::Port> ports, std::string owner, bool shapes_vary)
       : sources_(std::move(sources)), ports_(std::move(ports)), owner_(std::move(owner)), shapes_vary_(shapes_vary) {}
 
   // Returns the inputs for this batch. Checks dtypes and shapes of the tensors against the ports in the first call, and
@@ -68,7 +68,7 @@ class Wiring {
   void check_indices(const BatchTensors& batch_tensors, const std::vector<at::Tensor>& inputs) const;
 
   std::vector<Source> sources_;
-  std::vector<plugins::Port> ports_;
+  std::vector<components::Port> ports_;
   std::string owner_;  // for messages
   bool shapes_vary_;
   bool checked_ = false;
@@ -81,9 +81,9 @@ class Wiring {
 // meaning: floating-point numbers to float32, integers and bools to int64, and if the run file names the source, to
 // float32. Bytes of images are not converted. Throws Error(configuration) naming the location, the port and every
 // candidate with the reason why it does not fit.
-Wiring connect_model(const plugins::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
-                     const std::vector<plugins::SampleField>& fields);
-Wiring connect(const std::vector<plugins::Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
-               const plugins::Model& model, const std::vector<plugins::SampleField>& fields);
+Wiring connect_model(const components::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
+                     const std::vector<components::SampleField>& fields);
+Wiring connect(const std::vector<components::Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
+               const components::Model& model, const std::vector<components::SampleField>& fields);
 
 }  // namespace tenon::pipeline

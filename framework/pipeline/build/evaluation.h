@@ -7,6 +7,9 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/fitted_data.h"
+#include "framework/components/kinds/loss.h"
+#include "framework/components/kinds/model.h"
+#include "framework/components/loading/catalogue.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/data/feed.h"
 #include "framework/distributed/collectives/process_group.h"
@@ -15,16 +18,13 @@
 #include "framework/pipeline/build/metric_set.h"
 #include "framework/pipeline/device/field_copies.h"
 #include "framework/pipeline/device/readback.h"
-#include "framework/plugins/components/loss.h"
-#include "framework/plugins/components/model.h"
-#include "framework/plugins/loading/catalogue.h"
-#include "framework/support/compute_device.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::pipeline {
 
 // A dataset of the run and the connections of its fields.
 struct BoundDataset {
-  BoundDataset(plugins::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset,
+  BoundDataset(components::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset,
                const data::Share& share, const c10::Device& device, const data::Numbering* numbering = nullptr)
       : feed(std::move(opened), plan, dataset, share, numbering),
         transforms(plan.data.batch_transforms, feed.dataset().fields(), device),
@@ -55,8 +55,8 @@ enum class TestTimeAugmentation { none, flip };
 // What evaluate() and predict() need.
 struct Evaluation {
   std::shared_ptr<const config::RunPlan> plan;  // with the sizes that the run file leaves out
-  plugins::Model model;
-  std::vector<plugins::Loss> losses = {};
+  components::Model model;
+  std::vector<components::Loss> losses = {};
   MetricSet metrics = {};  // of the validation
   std::vector<std::unique_ptr<BoundDataset>> validation = {};
   c10::Device device = c10::Device(c10::kCPU);
@@ -65,7 +65,7 @@ struct Evaluation {
   distributed::ProcessGroup* group = nullptr;                             // null: single process
   TestTimeAugmentation test_time_augmentation = TestTimeAugmentation::none;
   size_t readback_lag = 0;  // for tests, see Readback
-  std::unique_ptr<plugins::Dataset> opened =
+  std::unique_ptr<components::Dataset> opened =
       {};                                  // the first dataset, if it was opened for its sizes, until it is built
   data::Numbering numbering = {};          // of classes, in every dataset: the plan's, and that of the training data
   artifacts::FittedData fitted_data = {};  // what the training data derived, for the other datasets
@@ -75,7 +75,7 @@ struct Evaluation {
 // file leaves out are those of the weights, or else of the first validation data. The catalogue must outlive the
 // result. Sets LibTorch's seed, determinism and threads as in the plan. `device`: from cuda::open_device(). `group`:
 // the processes that share the data, which must outlive the result; null: a single process.
-Evaluation build_evaluation(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+Evaluation build_evaluation(const config::RunPlan& plan, const components::Catalogue& catalogue,
                             const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
 
 // For the device of the evaluation. With several ranks, waits end if a rank is lost.

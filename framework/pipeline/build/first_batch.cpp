@@ -1,6 +1,6 @@
 #include "framework/pipeline/build/first_batch.h"
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 

@@ -9,15 +9,15 @@
 #include <variant>
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/components/kinds/parameter_roles.h"
 #include "framework/pipeline/build/batch_transforms.h"
-#include "framework/plugins/components/parameter_roles.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
 
+using components::SampleField;
 using config::ComponentKind;
-using plugins::SampleField;
 using support::Error;
 using support::ErrorKind;
 
@@ -37,9 +37,9 @@ std::vector<std::string> list_fields(const config::ComponentPlan& plan) {
   return fields;
 }
 
-void add_open(config::ComponentPlan& plan, const plugins::Component& component, const std::string& key,
+void add_open(config::ComponentPlan& plan, const components::Component& component, const std::string& key,
               std::vector<OpenSize>& open) {
-  for (const plugins::SizeParameter& size : plugins::list_size_parameters(component)) {
+  for (const components::SizeParameter& size : components::list_size_parameters(component)) {
     const std::string& name = size.schema->name;
     if (std::ranges::find(plan.left_out, name) == plan.left_out.end()) continue;
     open.push_back({key + ".params." + name, size.role, &std::get<int64_t>(plan.params.at(name)),
@@ -71,10 +71,10 @@ std::set<std::string> list_targets(const config::RunPlan& plan) {
 
 // The number of classes of the fields that have any and for which `is_chosen` holds.
 template <class IsChosen>
-std::optional<int64_t> find_classes(const config::RunPlan& plan, const plugins::Dataset& data,
+std::optional<int64_t> find_classes(const config::RunPlan& plan, const components::Dataset& data,
                                     const IsChosen& is_chosen) {
   std::set<int64_t> counts;
-  for (const plugins::ClassList& list : data.classes()) {
+  for (const components::ClassList& list : data.classes()) {
     const std::string& field = data.fields()[list.field].name;
     if (!is_chosen(field)) continue;
     const auto named = plan.data.class_names.find(field);
@@ -85,7 +85,8 @@ std::optional<int64_t> find_classes(const config::RunPlan& plan, const plugins::
 
 // The fields that the run file connects a model to are its inputs, which seldom have the classes. Those of the losses
 // and metrics have.
-std::optional<int64_t> find_classes(const OpenSize& size, const config::RunPlan& plan, const plugins::Dataset& data) {
+std::optional<int64_t> find_classes(const OpenSize& size, const config::RunPlan& plan,
+                                    const components::Dataset& data) {
   const auto chosen = find_classes(plan, data, [&](const std::string& field) { return is_chosen(size, field); });
   if (chosen || !size.key.starts_with(kModel)) return chosen;
   const std::set<std::string> targets = list_targets(plan);
@@ -120,7 +121,7 @@ std::optional<int64_t> count_values(const SampleField& field) {
   return static_cast<int64_t>(field.sample_bytes / field.element_bytes);
 }
 
-std::optional<int64_t> find_size(const OpenSize& size, const config::RunPlan& plan, const plugins::Dataset& dataset,
+std::optional<int64_t> find_size(const OpenSize& size, const config::RunPlan& plan, const components::Dataset& dataset,
                                  const std::vector<SampleField>& fields) {
   switch (size.role) {
     case TENON_ROLE_CLASSES: return find_classes(size, plan, dataset);
@@ -157,7 +158,7 @@ bool is_of_transform(const OpenSize& size) { return size.key.starts_with(kData);
 
 }  // namespace
 
-std::vector<OpenSize> list_open_sizes(config::RunPlan& plan, const plugins::Catalogue& catalogue) {
+std::vector<OpenSize> list_open_sizes(config::RunPlan& plan, const components::Catalogue& catalogue) {
   std::vector<OpenSize> open;
   for (size_t i = 0; i < plan.data.batch_transforms.size(); ++i) {
     auto* const mix = std::get_if<config::MixBatch>(&plan.data.batch_transforms[i].what);
@@ -186,7 +187,7 @@ bool close(const OpenSize& size, int64_t value) {
   return true;
 }
 
-std::vector<std::string> use_sizes_of_weights(config::RunPlan& plan, const plugins::Catalogue& catalogue,
+std::vector<std::string> use_sizes_of_weights(config::RunPlan& plan, const components::Catalogue& catalogue,
                                               const artifacts::ModelSizes& sizes) {
   std::vector<std::string> set;
   for (const OpenSize& size : list_open_sizes(plan, catalogue)) {
@@ -196,8 +197,8 @@ std::vector<std::string> use_sizes_of_weights(config::RunPlan& plan, const plugi
   return set;
 }
 
-std::vector<std::string> use_sizes_of_data(config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                                           const plugins::Dataset& dataset) {
+std::vector<std::string> use_sizes_of_data(config::RunPlan& plan, const components::Catalogue& catalogue,
+                                           const components::Dataset& dataset) {
   std::vector<std::string> set;
   const std::vector<OpenSize> open = list_open_sizes(plan, catalogue);
   // The transforms come first: the fields that they make have these sizes.
@@ -227,9 +228,9 @@ void copy_sizes(const config::RunPlan& completed, config::RunPlan& plan) {
   plan.data.batch_transforms = completed.data.batch_transforms;
 }
 
-artifacts::ModelSizes list_model_sizes(const config::ComponentPlan& plan, const plugins::Component& component) {
+artifacts::ModelSizes list_model_sizes(const config::ComponentPlan& plan, const components::Component& component) {
   artifacts::ModelSizes sizes;
-  for (const plugins::SizeParameter& size : plugins::list_size_parameters(component))
+  for (const components::SizeParameter& size : components::list_size_parameters(component))
     sizes[size.schema->name] = std::get<int64_t>(plan.params.at(size.schema->name));
   return sizes;
 }

@@ -13,6 +13,7 @@
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/match_weights.h"
 #include "framework/artifacts/checkpoint/model_files.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/pipeline/build/weights_file.h"
 #include "framework/pipeline/device/tensor_storage.h"
@@ -20,12 +21,11 @@
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/pipeline/state/timm_weights.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
-#include "framework/support/nearest_path.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/nearest_path.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -35,10 +35,10 @@ using artifacts::MatchedWeights;
 using artifacts::TensorView;
 using artifacts::WeightMatch;
 using artifacts::WeightStatus;
-using plugins::NamedTensor;
+using components::NamedTensor;
 
 std::string describe_stored(const TensorView& stored) {
-  return std::string(plugins::dtype_name(stored.dtype)) + " " + to_string(plugins::exact_shape(stored.shape));
+  return std::string(components::dtype_name(stored.dtype)) + " " + to_string(components::exact_shape(stored.shape));
 }
 
 std::vector<artifacts::ExpectedTensor> list_expected(const std::vector<NamedTensor>& tensors) {
@@ -46,7 +46,7 @@ std::vector<artifacts::ExpectedTensor> list_expected(const std::vector<NamedTens
   for (const NamedTensor& named : tensors) {
     const auto first =
         std::ranges::find_if(tensors, [&](const NamedTensor& other) { return other.tensor.is_same(named.tensor); });
-    expected.push_back({named.name, plugins::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
+    expected.push_back({named.name, components::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
                         static_cast<size_t>(first - tensors.begin())});
   }
   return expected;
@@ -58,10 +58,10 @@ std::string describe_mismatches(const MatchedWeights& matched, const std::vector
   for (const WeightMatch& match : matched.matches) {
     const NamedTensor& named = tensors[match.expected];
     if (match.status == WeightStatus::missing)
-      text += "\n  " + named.name + " is missing; expected " + plugins::describe(named.tensor);
+      text += "\n  " + named.name + " is missing; expected " + components::describe(named.tensor);
     else if (match.status == WeightStatus::other_shape || match.status == WeightStatus::other_dtype)
       text += "\n  " + match.stored->name + " is " + describe_stored(*match.stored) + "; expected " +
-              plugins::describe(named.tensor);
+              components::describe(named.tensor);
   }
   for (const TensorView* stored : matched.unexpected) text += "\n  " + stored->name + " is not a tensor of the model";
   return text;
@@ -83,7 +83,7 @@ std::string describe_matches(const MatchedWeights& matched, const std::vector<Na
   std::vector<std::array<std::string, 3>> rows;
   for (const WeightMatch& match : matched.matches) {
     const NamedTensor& named = tensors[match.tensor];
-    std::string what = plugins::describe(named.tensor);
+    std::string what = components::describe(named.tensor);
     if (match.stored && describe_stored(*match.stored) != what) what += " from " + describe_stored(*match.stored);
     if (match.stored && match.stored->name != named.name) what += ", in the file " + match.stored->name;
     rows.push_back({to_string(match.status), named.name, what});
@@ -123,7 +123,7 @@ void reject_transposed(const MatchedWeights& matched, const std::vector<NamedTen
   if (found == matched.matches.end()) return;
   throw support::Error(support::ErrorKind::checkpoint,
                        file + ": " + found->stored->name + " is transposed: " + describe_stored(*found->stored) +
-                           ", expected " + plugins::describe(tensors[found->expected].tensor) +
+                           ", expected " + components::describe(tensors[found->expected].tensor) +
                            ". Square matrices of this file may be transposed too, as in Hugging Face's GPT-2 (Conv1D): "
                            "transpose them in a converted file:" +
                            describe_mismatches(matched, tensors));
@@ -311,7 +311,7 @@ std::vector<KeptTensor> keep_excluded(const artifacts::ExcludedTensors& excluded
       throw support::Error(support::ErrorKind::checkpoint,
                            describe_difference(excluded, one.name, request.initial_weights, *difference));
     const at::Tensor tensor = found->tensor;
-    kept.push_back({tensor, plugins::to_scalar_type(one.dtype)});
+    kept.push_back({tensor, components::to_scalar_type(one.dtype)});
     std::erase_if(tensors, [&](const NamedTensor& named) { return named.tensor.is_same(tensor); });
   }
   return kept;
@@ -327,7 +327,7 @@ std::string suggest_run_file(const std::string& file) {
 // Without layers that the file has, the model would compute something else.
 std::string suggest_partial(const MatchedWeights& matched) {
   if (matched.unexpected.empty()) return "; load only these with model.weights_match = \"partial\"";
-  return "; the model lacks " + support::print_count(std::ssize(matched.unexpected), "tensor") +
+  return "; the model lacks " + support::format_count(std::ssize(matched.unexpected), "tensor") +
          " of the file, and without these layers it computes something else; expected weights of the same "
          "architecture, or model.weights_exclude with the names of tensors that are not needed, such as a classifier";
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/kinds/model.h"
 #include "framework/config/plan/run_plan.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::pipeline {
 
@@ -35,7 +35,7 @@ struct WeightsRequest {
   bool is_of_run = false;                        // the weights of the run's own checkpoint, which must fit
   const config::ComponentPlan* model = nullptr;  // for check_timm_weights(); null: not checked
 };
-void load_weights(const std::filesystem::path& file, std::vector<plugins::NamedTensor> tensors,
+void load_weights(const std::filesystem::path& file, std::vector<components::NamedTensor> tensors,
                   const WeightsRequest& request = {});
 
 }  // namespace tenon::pipeline

@@ -13,11 +13,11 @@ constexpr int64_t kDimensions = 4;  // output channels, input channels, height, 
 
 }  // namespace
 
-bool has_convolutions(const std::vector<plugins::NamedTensor>& tensors) {
+bool has_convolutions(const std::vector<components::NamedTensor>& tensors) {
   return std::ranges::any_of(tensors, [](const auto& named) { return named.tensor.dim() == kDimensions; });
 }
 
-MemoryFormat choose_memory_format(const config::TrainSection& plan, const std::vector<plugins::NamedTensor>& tensors,
+MemoryFormat choose_memory_format(const config::TrainSection& plan, const std::vector<components::NamedTensor>& tensors,
                                   const c10::Device& device) {
   if (plan.memory_format != MemoryFormat::automatic) return plan.memory_format;
   const bool is_wide = plan.precision == Precision::fp32 || plan.precision == Precision::tf32;

@@ -5,7 +5,7 @@
 
 #include "framework/formats/nearest_name.h"
 #include "framework/pipeline/losses/loss_sums.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 

@@ -3,7 +3,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -26,7 +26,7 @@ at::ScalarType carried_as(at::ScalarType dtype) {
   return at::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : dtype;
 }
 
-void combine_states(plugins::Metric& metric, distributed::ProcessGroup& group) {
+void combine_states(components::Metric& metric, distributed::ProcessGroup& group) {
   metric.combine([&group](uint32_t reduction, double initial, const at::Tensor& state) {
     at::Tensor carried = state.to(carried_as(state.scalar_type()), /*non_blocking=*/false, /*copy=*/true);
     if (reduction == TENON_REDUCE_CONCATENATE) return group.concatenate(carried).to(state.scalar_type());
@@ -45,11 +45,12 @@ bool is_on(MetricSet::Data data, const config::MetricPlan& metric) {
   }
 }
 
-std::string name_state(const plugins::Metric& metric, size_t number) {
+std::string name_state(const components::Metric& metric, size_t number) {
   return "train_metric." + metric.name() + "." + std::to_string(number);
 }
 
-std::vector<std::string> read_states(const plugins::Metric& metric, const std::map<std::string, std::string>& saved) {
+std::vector<std::string> read_states(const components::Metric& metric,
+                                     const std::map<std::string, std::string>& saved) {
   std::vector<std::string> states;
   for (auto found = saved.find(name_state(metric, 0)); found != saved.end();
        found = saved.find(name_state(metric, states.size())))
@@ -59,8 +60,8 @@ std::vector<std::string> read_states(const plugins::Metric& metric, const std::m
 
 }  // namespace
 
-MetricSet::MetricSet(Data data, const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-                     const std::vector<plugins::Loss>& losses, const c10::Device& device) {
+MetricSet::MetricSet(Data data, const config::RunPlan& plan, const components::Catalogue& catalogue,
+                     const std::vector<components::Loss>& losses, const c10::Device& device) {
   for (const config::MetricPlan& metric : plan.metrics) {
     if (!is_on(data, metric)) continue;
     plans_.push_back(&metric);
@@ -70,7 +71,7 @@ MetricSet::MetricSet(Data data, const config::RunPlan& plan, const plugins::Cata
 }
 
 // The name in the history is the value's name, or the name that the run file gives to the metric.
-void MetricSet::name_values(const config::RunPlan& plan, const std::vector<plugins::Loss>& losses) {
+void MetricSet::name_values(const config::RunPlan& plan, const std::vector<components::Loss>& losses) {
   std::map<std::string, std::string> places{
       {"loss", "the sum of losses"},       {"learning_rate", "the optimizer"},
       {"skipped_samples", "the data"},     {"gradient_norm", "the optimizer step"},
@@ -90,7 +91,7 @@ void MetricSet::name_values(const config::RunPlan& plan, const std::vector<plugi
   for (size_t i = 0; i < metrics_.size(); ++i) {
     const bool renamed = metrics_[i].name() != plans_[i]->use;
     names_.emplace_back();
-    for (const plugins::Metric::MetricValue& value : metrics_[i].values()) {
+    for (const components::Metric::MetricValue& value : metrics_[i].values()) {
       std::string name = value.name;
       if (renamed) name = metrics_[i].values().size() == 1 ? metrics_[i].name() : metrics_[i].name() + "." + value.name;
       const auto [place, inserted] = places.emplace(name, plans_[i]->place);
@@ -102,8 +103,8 @@ void MetricSet::name_values(const config::RunPlan& plan, const std::vector<plugi
   }
 }
 
-std::vector<Wiring> MetricSet::connect_all(const plugins::Model& model,
-                                           const std::vector<plugins::SampleField>& fields) const {
+std::vector<Wiring> MetricSet::connect_all(const components::Model& model,
+                                           const std::vector<components::SampleField>& fields) const {
   std::vector<Wiring> wirings;
   for (size_t i = 0; i < metrics_.size(); ++i)
     wirings.push_back(connect(metrics_[i].inputs(), metrics_[i].component().describe(), *plans_[i], model, fields));
@@ -117,10 +118,10 @@ void MetricSet::copy_connections(const std::vector<Wiring>& wirings, const confi
 }
 
 void MetricSet::reset() {
-  for (plugins::Metric& metric : metrics_) metric.reset();
+  for (components::Metric& metric : metrics_) metric.reset();
 }
 
-void MetricSet::update(const plugins::StepContext& context, std::vector<Wiring>& wirings,
+void MetricSet::update(const components::StepContext& context, std::vector<Wiring>& wirings,
                        const BatchTensors& batch_tensors) {
   const torch::NoGradGuard no_grad;
   for (size_t i = 0; i < metrics_.size(); ++i) {
@@ -132,10 +133,10 @@ void MetricSet::update(const plugins::StepContext& context, std::vector<Wiring>&
 }
 
 void MetricSet::combine(distributed::ProcessGroup& group) {
-  for (plugins::Metric& metric : metrics_) combine_states(metric, group);
+  for (components::Metric& metric : metrics_) combine_states(metric, group);
 }
 
-NamedMetrics MetricSet::compute(const std::string& prefix, const plugins::StepContext& context) const {
+NamedMetrics MetricSet::compute(const std::string& prefix, const components::StepContext& context) const {
   NamedMetrics values;
   for (size_t i = 0; i < metrics_.size(); ++i) {
     const std::vector<double> computed = metrics_[i].compute(context);
@@ -153,7 +154,7 @@ std::map<std::string, int32_t> MetricSet::directions(const std::string& prefix) 
 
 std::map<std::string, std::string> MetricSet::save() const {
   std::map<std::string, std::string> saved;
-  for (const plugins::Metric& metric : metrics_) {
+  for (const components::Metric& metric : metrics_) {
     const std::vector<std::string> states = metric.save_states();
     for (size_t k = 0; k < states.size(); ++k) saved[name_state(metric, k)] = states[k];
   }
@@ -161,11 +162,11 @@ std::map<std::string, std::string> MetricSet::save() const {
 }
 
 void MetricSet::load(const std::map<std::string, std::string>& saved) {
-  for (plugins::Metric& metric : metrics_) metric.load_states(read_states(metric, saved));
+  for (components::Metric& metric : metrics_) metric.load_states(read_states(metric, saved));
 }
 
 void MetricSet::add(const std::map<std::string, std::string>& saved) {
-  for (plugins::Metric& metric : metrics_) metric.add_states(read_states(metric, saved));
+  for (components::Metric& metric : metrics_) metric.add_states(read_states(metric, saved));
 }
 
 }  // namespace tenon::pipeline

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/components/kinds/loss.h"
+#include "framework/components/kinds/metric.h"
+#include "framework/components/loading/catalogue.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/distributed/collectives/process_group.h"
 #include "framework/pipeline/build/connections.h"
-#include "framework/plugins/components/loss.h"
-#include "framework/plugins/components/metric.h"
-#include "framework/plugins/loading/catalogue.h"
 
 namespace tenon::pipeline {
 
@@ -25,13 +25,14 @@ class MetricSet {
   MetricSet() = default;
   // The metrics with this data in their key `on`. Throws Error(configuration) if two of them, or one of them and a
   // loss, have values of the same name.
-  MetricSet(Data data, const config::RunPlan& plan, const plugins::Catalogue& catalogue,
-            const std::vector<plugins::Loss>& losses, const c10::Device& device);
+  MetricSet(Data data, const config::RunPlan& plan, const components::Catalogue& catalogue,
+            const std::vector<components::Loss>& losses, const c10::Device& device);
 
   bool empty() const { return metrics_.empty(); }
 
   // The connections of the metrics' inputs to a dataset with these fields.
-  std::vector<Wiring> connect_all(const plugins::Model& model, const std::vector<plugins::SampleField>& fields) const;
+  std::vector<Wiring> connect_all(const components::Model& model,
+                                  const std::vector<components::SampleField>& fields) const;
 
   // Writes the sources of the metrics' inputs to a copy of the plan. `wirings`: from connect_all().
   void copy_connections(const std::vector<Wiring>& wirings, const config::RunPlan& built, config::RunPlan& plan) const;
@@ -39,13 +40,13 @@ class MetricSet {
   void reset();
 
   // Adds a batch. `wirings`: from connect_all(). The outputs of the model may require gradients.
-  void update(const plugins::StepContext& context, std::vector<Wiring>& wirings, const BatchTensors& batch_tensors);
+  void update(const components::StepContext& context, std::vector<Wiring>& wirings, const BatchTensors& batch_tensors);
 
   // Replaces the states with those of all ranks combined, on each rank. Called by all ranks.
   void combine(distributed::ProcessGroup& group);
 
   // The values by their names, after `prefix`: "validation/" and "accuracy". Synchronises with the device.
-  NamedMetrics compute(const std::string& prefix, const plugins::StepContext& context) const;
+  NamedMetrics compute(const std::string& prefix, const components::StepContext& context) const;
 
   // The directions of the values: 1 higher is better, -1 lower is better, 0 neither.
   std::map<std::string, int32_t> directions(const std::string& prefix) const;
@@ -58,10 +59,10 @@ class MetricSet {
   void add(const std::map<std::string, std::string>& saved);
 
  private:
-  void name_values(const config::RunPlan& plan, const std::vector<plugins::Loss>& losses);
+  void name_values(const config::RunPlan& plan, const std::vector<components::Loss>& losses);
 
   std::vector<const config::MetricPlan*> plans_;
-  std::vector<plugins::Metric> metrics_;
+  std::vector<components::Metric> metrics_;
   std::vector<std::vector<std::string>> names_;  // of each metric's values
 };
 

@@ -32,7 +32,7 @@ std::string describe_bytes(int64_t bytes) {
 
 // The first `depth` parts of the name of a tensor's module.
 std::string name_module(const std::string& tensor, size_t depth) {
-  const std::string module = plugins::module_of(tensor);
+  const std::string module = components::module_of(tensor);
   if (module.empty()) return "(model)";
   size_t end = 0;
   for (size_t parts = 0; parts < depth && end < module.size(); ++parts)
@@ -45,9 +45,9 @@ std::string shorten(const std::string& name, size_t width) {
   return name.size() <= width ? name : "..." + name.substr(name.size() + 3 - width);
 }
 
-std::vector<Row> make_rows(const std::vector<plugins::NamedTensor>& tensors, size_t depth) {
+std::vector<Row> make_rows(const std::vector<components::NamedTensor>& tensors, size_t depth) {
   std::vector<Row> rows;
-  for (const plugins::NamedTensor& named : tensors) {
+  for (const components::NamedTensor& named : tensors) {
     const std::string module = name_module(named.name, depth);
     auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& known) { return known.module == module; });
     if (row == rows.end()) row = rows.insert(rows.end(), {module, "", 0});
@@ -61,7 +61,7 @@ std::vector<Row> make_rows(const std::vector<plugins::NamedTensor>& tensors, siz
 
 }  // namespace
 
-std::string summarize_model(const plugins::Model& model, size_t max_width, size_t max_rows) {
+std::string summarize_model(const components::Model& model, size_t max_width, size_t max_rows) {
   constexpr size_t kDeepest = 8;
   size_t depth = kDeepest;
   std::vector<Row> rows = make_rows(model.tensors(), depth);
@@ -88,7 +88,7 @@ std::string summarize_model(const plugins::Model& model, size_t max_width, size_
   int64_t parameters = 0;
   int64_t bytes = 0;
   int64_t buffers = 0;
-  for (const plugins::NamedTensor& named : model.tensors()) {
+  for (const components::NamedTensor& named : model.tensors()) {
     bytes += static_cast<int64_t>(named.tensor.nbytes());
     (named.trainable ? parameters : buffers) += named.tensor.numel();
   }

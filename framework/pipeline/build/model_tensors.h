@@ -6,16 +6,16 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/components/calls/trained_tensors.h"
+#include "framework/components/kinds/model.h"
 #include "framework/optimization/optimizer.h"
-#include "framework/plugins/calls/trained_tensors.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::pipeline {
 
 // The trainable tensors in the order of their declaration. A tensor with several names is listed under the first one.
-class ModelTensors final : public plugins::TrainedTensors {
+class ModelTensors final : public components::TrainedTensors {
  public:
-  explicit ModelTensors(const plugins::Model& model);
+  explicit ModelTensors(const components::Model& model);
 
   size_t size() const override { return tensors_.size(); }
   const std::string& name(size_t index) const override { return tensors_[index].name; }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "framework/components/kinds/parameter_roles.h"
 #include "framework/formats/nearest_name.h"
-#include "framework/plugins/components/parameter_roles.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -29,7 +29,7 @@ std::vector<AwaitedMetric> check_monitored_metrics(const Training& training, con
   std::vector<AwaitedMetric> awaited;
   for (size_t i = 0; i < training.callbacks.size(); ++i) {
     const config::ComponentPlan& plan = training.plan->callbacks[i];
-    for (const std::string& parameter : plugins::list_metric_parameters(training.callbacks[i].component())) {
+    for (const std::string& parameter : components::list_metric_parameters(training.callbacks[i].component())) {
       const std::string key = plan.place + ": " + plan.use + ": params." + parameter;
       for (const std::string& name : list_names(plan.params.at(parameter))) {
         if (known.contains(name)) continue;

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -13,7 +13,7 @@ int64_t count_total_steps(const config::TrainSection& train, int64_t steps_per_e
   if (train.epochs > kMaxSteps / steps_per_epoch)
     throw support::Error(support::ErrorKind::configuration,
                          train.place + ": train.epochs is " + std::to_string(train.epochs) + " with " +
-                             support::print_count(steps_per_epoch, "step") +
+                             support::format_count(steps_per_epoch, "step") +
                              " in each; expected at most 1e15 steps in total; use fewer epochs or a larger "
                              "data.batch_size");
   return train.epochs * steps_per_epoch;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/kinds/callback.h"
 #include "framework/optimization/evaluation_weights.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/schedule.h"
@@ -15,7 +16,6 @@
 #include "framework/pipeline/state/optimizer_shards.h"
 #include "framework/pipeline/state/parameter_shards.h"
 #include "framework/pipeline/state/stage_times.h"
-#include "framework/plugins/components/callback.h"
 #include "framework/precision/loss_scaler.h"
 
 namespace tenon::pipeline {
@@ -41,7 +41,7 @@ struct Monitor {
 
 // What train() needs.
 struct Training : Evaluation {
-  std::vector<plugins::Callback> callbacks;
+  std::vector<components::Callback> callbacks;
   std::unique_ptr<BoundDataset> train;  // for the current epoch, see use_data_of_epoch()
   std::vector<ScheduledData> scheduled_train;
   int64_t total_steps;
@@ -67,7 +67,7 @@ struct Training : Evaluation {
   void use_data_of_epoch(int64_t epoch);
 
   // The tensors of the model that this rank writes to a checkpoint. All, if each rank has all weights.
-  std::vector<plugins::NamedTensor> stored_tensors() const {
+  std::vector<components::NamedTensor> stored_tensors() const {
     return parameter_shards ? parameter_shards->select_stored(model.tensors()) : model.tensors();
   }
 
@@ -77,7 +77,7 @@ struct Training : Evaluation {
 
 // Creates and connects all components, in the order: model -> losses, metrics -> optimizer, callbacks -> data. As
 // build_evaluation(). `group`: the processes of the run, which must outlive the result; null: a single process.
-Training build_training(const config::RunPlan& plan, const plugins::Catalogue& catalogue,
+Training build_training(const config::RunPlan& plan, const components::Catalogue& catalogue,
                         const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
 
 // Writes the source of each input of the model, the losses and the metrics to a copy of the plan. Those of the training

@@ -15,10 +15,10 @@
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/artifacts/files/archive_sums.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
+#include "framework/components/calls/ports.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::pipeline {
 
@@ -69,7 +69,7 @@ void check_total(const std::vector<PickledTensor>& tensors, const fs::path& file
   const uint64_t file_bytes = support::read_file_size(file, ErrorKind::checkpoint);
   uint64_t left = kMostTimes * std::max(file_bytes, kSmallest);
   for (const PickledTensor& tensor : tensors) {
-    const uint64_t bytes = artifacts::count_bytes(tensor.shape, plugins::dtype_bytes(tensor.dtype)).value_or(0);
+    const uint64_t bytes = artifacts::count_bytes(tensor.shape, components::dtype_bytes(tensor.dtype)).value_or(0);
     if (bytes > left)
       refuse(file, "has tensors with more than " + std::to_string(kMostTimes) +
                        " times the bytes of the file; expected a state_dict of torch.save; the file may be damaged");
@@ -223,7 +223,7 @@ void WeightsFile::open_archive(const fs::path& file) {
     check_total(parsed.tensors, file);
     std::map<std::string, std::pair<at::DataPtr, size_t>> storages;
     for (const PickledTensor& tensor : parsed.tensors) {
-      const uint64_t element = plugins::dtype_bytes(tensor.dtype);
+      const uint64_t element = components::dtype_bytes(tensor.dtype);
       auto storage = storages.find(tensor.storage);
       if (storage == storages.end()) {
         const std::string record = "data/" + tensor.storage;

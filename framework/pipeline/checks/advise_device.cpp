@@ -17,7 +17,7 @@ constexpr int64_t kMultiple = 8;
 
 // Returns "the second dimension of head.weight is 50257" for the first matrix with an unfavourable dimension.
 std::optional<std::string> find_odd_matrix(const Training& training) {
-  for (const plugins::NamedTensor& named : training.model.tensors()) {
+  for (const components::NamedTensor& named : training.model.tensors()) {
     if (!named.trainable || named.tensor.dim() != 2) continue;
     for (int64_t i = 0; i < 2; ++i)
       if (const int64_t size = named.tensor.size(i); size >= kSmall && size % kMultiple != 0)

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "framework/pipeline/build/training.h"
-#include "framework/support/compute_device.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::pipeline {
 

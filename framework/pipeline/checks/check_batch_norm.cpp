@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/device/tensor_storage.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -25,8 +25,8 @@ namespace {
 // Restores the buffers of a model when destroyed.
 class KeepBuffers {
  public:
-  explicit KeepBuffers(const plugins::Model& model) {
-    for (const plugins::NamedTensor& named : model.tensors())
+  explicit KeepBuffers(const components::Model& model) {
+    for (const components::NamedTensor& named : model.tensors())
       if (!named.trainable && has_storage(named.tensor))
         buffers_.emplace_back(named.tensor, named.tensor.detach().clone());
   }
@@ -54,15 +54,15 @@ int64_t find_smallest_batch(const Training& training) {
 std::optional<BatchTensors> make_sample(const Training& training) {
   BatchTensors batch_tensors;
   const BoundDataset& data = *training.train;
-  const std::vector<plugins::SampleField>& fields = data.transforms.fields();
+  const std::vector<components::SampleField>& fields = data.transforms.fields();
   batch_tensors.fields.resize(fields.size());
   for (const Source& source : data.model.front().sources()) {
-    const plugins::SampleField& field = fields[source.index];
+    const components::SampleField& field = fields[source.index];
     if (field.is_varying()) return std::nullopt;
     std::vector<int64_t> shape{1};
     shape.insert(shape.end(), field.shape.begin(), field.shape.end());
     batch_tensors.fields[source.index] =
-        at::zeros(shape, at::TensorOptions(training.device).dtype(plugins::to_scalar_type(field.dtype)));
+        at::zeros(shape, at::TensorOptions(training.device).dtype(components::to_scalar_type(field.dtype)));
   }
   return batch_tensors;
 }
@@ -73,7 +73,7 @@ std::string describe_batch(const Training& training) {
   const std::string size = "data.batch_size is " + std::to_string(plan.batch_size);
   if (plan.batch_size == 1) return size;
   return size + (training.group ? " in each of " + std::to_string(training.group->size()) + " processes" : "") +
-         " and train has " + support::print_count(samples, "sample") + ", so the last batch of an epoch has 1 sample" +
+         " and train has " + support::format_count(samples, "sample") + ", so the last batch of an epoch has 1 sample" +
          (training.group ? " in some of them" : "");
 }
 
@@ -101,7 +101,7 @@ void check_batch_norm(Training& training) {
   // The later epochs of a run freeze the fewest batch norms.
   if (training.frozen_statistics)
     training.frozen_statistics->start_epoch(std::max<int64_t>(1, training.total_steps / training.steps_per_epoch));
-  plugins::StepContext context{true, 0, 1, 0, 1, training.plan->run.seed};
+  components::StepContext context{true, 0, 1, 0, 1, training.plan->run.seed};
   try {
     run_model(training, *training.train, *sample, context);
   } catch (const OneValuePerChannel& error) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -17,24 +17,24 @@ constexpr const char* kNeverRight = ", so the others are never right; ";
 // The classes of a field, as the dataset declares and the run numbers them.
 struct Classes {
   std::string field;
-  int64_t count;                        // the elements are below it
-  const plugins::ClassList* list = {};  // null: only the run file names them
+  int64_t count;                           // the elements are below it
+  const components::ClassList* list = {};  // null: only the run file names them
 };
 
 // A field that a loss compares with the classes of an output.
 struct Target {
   Classes classes;
-  const plugins::Port* output;
+  const components::Port* output;
   int64_t outputs;  // number of classes of the output
   std::optional<int64_t> ignored;
 };
 
 // `field`: an index of the dataset's fields, or a larger one of a field that a batch transform adds.
 std::optional<Classes> find_classes(const BoundDataset& data, size_t field) {
-  const plugins::Dataset& dataset = data.feed.dataset();
+  const components::Dataset& dataset = data.feed.dataset();
   if (field >= dataset.fields().size()) return std::nullopt;
   Classes classes{dataset.fields()[field].name, 0};
-  const auto list = std::ranges::find(dataset.classes(), field, &plugins::ClassList::field);
+  const auto list = std::ranges::find(dataset.classes(), field, &components::ClassList::field);
   if (list != dataset.classes().end()) classes.list = &*list;
   const auto names = data.feed.class_names().find(classes.field);
   if (names != data.feed.class_names().end())
@@ -45,7 +45,7 @@ std::optional<Classes> find_classes(const BoundDataset& data, size_t field) {
 }
 
 // The extent of an output by its port, or if that does not declare it, by its tensor; nothing for the other of the two.
-std::optional<int64_t> find_extent(const plugins::Port& output, size_t dimension, const at::Tensor* tensor) {
+std::optional<int64_t> find_extent(const components::Port& output, size_t dimension, const at::Tensor* tensor) {
   const auto& extents = output.shape.extents;
   const bool is_declared = !output.shape.any && dimension < extents.size() && extents[dimension].size;
   if (!tensor) return is_declared ? extents[dimension].size : std::nullopt;
@@ -57,14 +57,14 @@ std::vector<Target> list_targets(const Training& training, const BoundDataset& d
                                  const std::vector<at::Tensor>* tensors) {
   std::vector<Target> targets;
   const std::vector<Source>& sources = data.losses[loss].sources();
-  const std::vector<plugins::Port>& ports = training.losses[loss].inputs();
+  const std::vector<components::Port>& ports = training.losses[loss].inputs();
   for (size_t i = 0; i < ports.size(); ++i) {
     if (!ports[i].indices || !ports[i].indices->dimension || sources[i].kind != Source::Kind::field) continue;
-    const plugins::IndexRange::Dimension& dimension = *ports[i].indices->dimension;
+    const components::IndexRange::Dimension& dimension = *ports[i].indices->dimension;
     const Source& compared = sources[dimension.input];
     const std::optional<Classes> classes = find_classes(data, sources[i].index);
     if (!classes || compared.kind != Source::Kind::output) continue;
-    const plugins::Port& output = training.model.outputs()[compared.index];
+    const components::Port& output = training.model.outputs()[compared.index];
     const std::optional<int64_t> outputs =
         find_extent(output, dimension.dimension, tensors ? &tensors->at(compared.index) : nullptr);
     if (!outputs) continue;
@@ -114,7 +114,7 @@ void require_outputs(const Training& training, const BoundDataset& data, const T
 }
 
 std::optional<std::string> find_fault(const Training& training, const Target& target) {
-  const plugins::ClassList* const list = target.classes.list;
+  const components::ClassList* const list = target.classes.list;
   if (list && list->count == 1)
     return training.plan->data.train.place + ": the " + target.classes.field + " of " + training.train->name() +
            " has one class" + (list->names.empty() ? "" : " (" + config::list_classes(list->names) + ")") +
@@ -129,7 +129,7 @@ std::optional<std::string> check_mix(const Training& training, const config::Bat
   if (!mix) return std::nullopt;
   const BoundDataset& data = *training.train;
   const auto& fields = data.feed.dataset().fields();
-  const auto label = std::ranges::find(fields, mix->label, &plugins::SampleField::name);
+  const auto label = std::ranges::find(fields, mix->label, &components::SampleField::name);
   const std::optional<Classes> classes = find_classes(data, static_cast<size_t>(label - fields.begin()));
   if (!classes || classes->count == mix->classes) return std::nullopt;
   const std::string found = compare(transform.place + ": mix", mix->classes, data, *classes);

@@ -11,8 +11,8 @@
 
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/device/tensor_storage.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
 
@@ -41,8 +41,8 @@ std::string describe_field(const std::string& name, const at::Tensor& finite_sam
 }  // namespace
 
 std::optional<NonFiniteSource> find_source(const BoundDataset& data, const BatchTensors& batch_tensors,
-                                           const std::vector<plugins::Loss::Result>& results) {
-  const auto is_finite = [](const plugins::Loss::Result& result) {
+                                           const std::vector<components::Loss::Result>& results) {
+  const auto is_finite = [](const components::Loss::Result& result) {
     return std::isfinite(read_scalar(result.loss)) ||
            (result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight) == 0;
   };
@@ -136,11 +136,11 @@ bool has_magnitude(const at::Tensor& tensor) {
 
 }  // namespace
 
-std::set<std::string> list_infinite_buffers(std::span<const plugins::NamedTensor> tensors) {
+std::set<std::string> list_infinite_buffers(std::span<const components::NamedTensor> tensors) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> checked;
   std::vector<std::string> names;
-  for (const plugins::NamedTensor& named : tensors) {
+  for (const components::NamedTensor& named : tensors) {
     if (named.trainable || !has_magnitude(named.tensor)) continue;
     checked.push_back(named.tensor.detach());
     names.push_back(named.name);

@@ -22,7 +22,7 @@ struct NonFiniteSource {
 // Searches the inputs of the model and of the losses for NaN and infinity: the fields of the data first, then the
 // outputs of the model. Nothing if all losses are finite. For tensors in host memory, since it reads them.
 std::optional<NonFiniteSource> find_source(const BoundDataset& data, const BatchTensors& batch_tensors,
-                                           const std::vector<plugins::Loss::Result>& results);
+                                           const std::vector<components::Loss::Result>& results);
 
 // Throw Error(non_finite). The message names the step, and either the loss and its location in the run file or the
 // first parameter with a non-finite gradient. `source`: nothing if unknown. `after`: text that follows the step, such
@@ -50,6 +50,6 @@ const CheckedTensor* find_non_finite(std::span<const CheckedTensor> tensors);
 
 // The names of the buffers that hold infinity, and no NaN: such as an attention mask. Synchronises with the device
 // once.
-std::set<std::string> list_infinite_buffers(std::span<const plugins::NamedTensor> tensors);
+std::set<std::string> list_infinite_buffers(std::span<const components::NamedTensor> tensors);
 
 }  // namespace tenon::pipeline

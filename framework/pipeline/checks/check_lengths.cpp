@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <variant>
 
-#include "framework/support/print_count.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -202,7 +202,7 @@ class Lengths {
 };
 
 void report(const std::vector<Length>& lengths, const Scope& scope, std::vector<std::string>& warnings) {
-  const auto print = [&](int64_t count) { return support::print_count(count, scope.unit, scope.units); };
+  const auto print = [&](int64_t count) { return support::format_count(count, scope.unit, scope.units); };
   for (const Length& length : lengths) {
     if (length.count < scope.limit || (length.count == scope.limit && !length.is_beginning)) continue;
     warnings.push_back(length.place + ": " + length.key + " is " + length.value + " (" + print(length.count) +
@@ -223,7 +223,7 @@ std::vector<std::string> check_lengths(const Training& training) {
     report(Lengths(training).in_validations(), {"the run", "validation", "validations", validations, longer}, warnings);
   const int64_t batches = training.train->feed.batches();
   report({{plan.file.string(), "train.accumulate", std::to_string(plan.train.accumulate), plan.train.accumulate, false,
-           "each epoch is one step of " + support::print_count(batches, "batch", "batches")}},
+           "each epoch is one step of " + support::format_count(batches, "batch", "batches")}},
          {"an epoch", "batch", "batches", batches, ""}, warnings);
   return warnings;
 }

@@ -8,7 +8,7 @@ namespace tenon::pipeline {
 
 void check_ranks(const Training& training) {
   if (!training.group) return;
-  std::vector<plugins::NamedTensor> tensors = training.model.tensors();
+  std::vector<components::NamedTensor> tensors = training.model.tensors();
   // Divided weights have been compared before.
   if (training.parameter_shards)
     std::erase_if(tensors, [](const auto& named) { return named.trainable || named.is_frozen_parameter; });

@@ -8,7 +8,7 @@
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/pipeline/checks/check_class_counts.h"
 #include "framework/pipeline/checks/check_vocabularies.h"
-#include "framework/support/print_count.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -79,7 +79,7 @@ std::optional<std::string> find_trained_samples(const NamedDataset& train, const
 std::optional<std::string> find_large_batch(const Training& training) {
   const config::RunPlan& plan = *training.plan;
   const int64_t processes = training.group ? training.group->size() : 1;
-  const plugins::Dataset& dataset = training.train->feed.dataset();
+  const components::Dataset& dataset = training.train->feed.dataset();
   const data::Sampler& sampler = training.train->feed.sampler();
   if (sampler.size() >= plan.data.batch_size * processes) return std::nullopt;
   const int64_t largest = std::max<int64_t>(1, sampler.size() / processes);
@@ -87,7 +87,7 @@ std::optional<std::string> find_large_batch(const Training& training) {
       sampler.size() < dataset.size() ? " in its subset " + config::to_string(plan.data.train.subset) : "";
   return plan.data.train.place + ": data.batch_size is " + std::to_string(plan.data.batch_size) +
          (processes > 1 ? " in each of " + std::to_string(processes) + " processes" : "") + ", but train has " +
-         support::print_count(sampler.size(), "sample") + subset +
+         support::format_count(sampler.size(), "sample") + subset +
          ", so each epoch is one short batch; expected at most " + std::to_string(largest) +
          ": set data.batch_size = " + std::to_string(largest);
 }

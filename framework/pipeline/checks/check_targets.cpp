@@ -30,7 +30,7 @@ std::vector<std::string> check_targets(const Training& training, const BatchTens
   const BoundDataset& data = *training.train;
   for (size_t loss = 0; loss < training.losses.size(); ++loss) {
     const std::vector<Source>& sources = data.losses[loss].sources();
-    const std::vector<plugins::Port>& ports = training.losses[loss].inputs();
+    const std::vector<components::Port>& ports = training.losses[loss].inputs();
     for (size_t i = 0; i < ports.size(); ++i) {
       if (!ports[i].indices || !ports[i].indices->ignore_index || sources[i].kind != Source::Kind::field) continue;
       if (sources[i].index >= batch_tensors.host_fields.size()) continue;  // made by a batch transform

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
-using plugins::Tokenizer;
+using components::Tokenizer;
 
 // A vocabulary may have millions of tokens.
 constexpr int64_t kMostCompared = 1 << 16;
@@ -19,7 +19,7 @@ std::string quote(const std::string& text) { return text.empty() ? "none" : conf
 
 std::optional<std::string> find_difference(const Tokenizer& trained, const Tokenizer& other) {
   if (other.vocabulary_size() != trained.vocabulary_size())
-    return "has a vocabulary of " + support::print_count(other.vocabulary_size(), "token") + ", and train of " +
+    return "has a vocabulary of " + support::format_count(other.vocabulary_size(), "token") + ", and train of " +
            std::to_string(trained.vocabulary_size());
   for (int64_t token = 0; token < std::min(trained.vocabulary_size(), kMostCompared); ++token) {
     const std::string a = trained.decode({&token, 1}), b = other.decode({&token, 1});

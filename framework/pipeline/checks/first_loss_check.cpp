@@ -9,16 +9,16 @@
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/losses/loss_sums.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
-std::vector<plugins::Loss::Result> compute_zero_output_losses(Training& training, BoundDataset& data,
-                                                              const BatchTensors& batch_tensors,
-                                                              const plugins::StepContext& context) {
+std::vector<components::Loss::Result> compute_zero_output_losses(Training& training, BoundDataset& data,
+                                                                 const BatchTensors& batch_tensors,
+                                                                 const components::StepContext& context) {
   const torch::NoGradGuard no_grad;
   const KeepRandomState keep(c10::kCPU);
   const KeepRandomState keep_on_device(training.device);
@@ -31,22 +31,22 @@ std::vector<plugins::Loss::Result> compute_zero_output_losses(Training& training
 }  // namespace
 
 void FirstLossCheck::start(BoundDataset& data, const BatchTensors& batch_tensors,
-                           const std::vector<plugins::Loss::Result>& results, plugins::StepContext context) {
+                           const std::vector<components::Loss::Result>& results, components::StepContext context) {
   context.training = false;  // so that losses that count their training calls do not count this one
-  std::vector<plugins::Loss::Result> zero_output;
+  std::vector<components::Loss::Result> zero_output;
   try {
     zero_output = compute_zero_output_losses(training_, data, batch_tensors, context);
   } catch (const support::Error& error) {
     support::log_info(std::string("cannot compute the loss expected for zero outputs: ") + error.what());
     return;
   }
-  const std::vector<plugins::Loss::Result> found = detach(results);
+  const std::vector<components::Loss::Result> found = detach(results);
   std::vector<at::Tensor> scalars;
   append_scalars(found, scalars);
   append_scalars(zero_output, scalars);
   readback_.post(scalars, [this, found, zero_output, context](const std::vector<double>& given) {
     std::span<const double> values(given);
-    const auto read = [&](const std::vector<plugins::Loss::Result>& batch) {
+    const auto read = [&](const std::vector<components::Loss::Result>& batch) {
       LossSums sums(training_.losses);
       sums.add(batch, values, context);
       return sums.total();

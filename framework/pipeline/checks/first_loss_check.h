@@ -17,8 +17,8 @@ class FirstLossCheck {
   // Computes the losses of the batch with the model's floating-point outputs set to zero. Runs the losses in evaluation
   // mode, without gradients, and leaves the random state unchanged. There is no result if a loss rejects zeros.
   // `results`: the losses of the batch.
-  void start(BoundDataset& data, const BatchTensors& batch_tensors, const std::vector<plugins::Loss::Result>& results,
-             plugins::StepContext context);
+  void start(BoundDataset& data, const BatchTensors& batch_tensors,
+             const std::vector<components::Loss::Result>& results, components::StepContext context);
 
   // Nothing until the values have reached the host; never blocks.
   const std::optional<FirstLoss>& result();

@@ -13,8 +13,8 @@
 #include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/losses/loss_sums.h"
 #include "framework/precision/autocast.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
 
@@ -24,13 +24,13 @@ namespace {
 constexpr double kTolerance = 0.1;
 
 // `source`: receives why a loss is not finite; null: not needed.
-LossSums compute(Training& training, const data::Batch& batch, const plugins::StepContext& context,
+LossSums compute(Training& training, const data::Batch& batch, const components::StepContext& context,
                  std::optional<NonFiniteSource>* source = nullptr) {
   BoundDataset& data = *training.train;
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
   run_model(training, data, batch_tensors, context);
   LossSums sums(training.losses);
-  const std::vector<plugins::Loss::Result> results = compute_losses(training, data, batch_tensors, context);
+  const std::vector<components::Loss::Result> results = compute_losses(training, data, batch_tensors, context);
   sums.add(results, context);
   if (source) *source = find_source(data, batch_tensors, results);
   return sums;
@@ -59,14 +59,14 @@ void with_first_batch(Training& training, const Check& check) {
   const torch::NoGradGuard no_grad;
   const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
-  plugins::StepContext context{false, 0, 0, 0, 1, training.plan->run.seed};
+  components::StepContext context{false, 0, 0, 0, 1, training.plan->run.seed};
   context.observer = training.parameter_shards.get();
   const data::Batch* batch = find_first_batch(training);
   if (!batch && context.observer) batch = training.train->feed.borrow();  // all ranks must run the model
   if (batch) check(*batch, context);
 }
 
-void compare_precisions(Training& training, const data::Batch& batch, const plugins::StepContext& context) {
+void compare_precisions(Training& training, const data::Batch& batch, const components::StepContext& context) {
   const LossSums low = compute(training, batch, context);
   config::Precision& precision = training.precision;
   const config::Precision chosen = precision;
@@ -80,13 +80,13 @@ void compare_precisions(Training& training, const data::Batch& batch, const plug
 
 void check_precision(Training& training) {
   if (!precision::autocast_dtype(training.plan->train.precision)) return;
-  with_first_batch(training, [&](const data::Batch& batch, const plugins::StepContext& context) {
+  with_first_batch(training, [&](const data::Batch& batch, const components::StepContext& context) {
     compare_precisions(training, batch, context);
   });
 }
 
 void check_first_batch(Training& training) {
-  with_first_batch(training, [&](const data::Batch& batch, const plugins::StepContext& context) {
+  with_first_batch(training, [&](const data::Batch& batch, const components::StepContext& context) {
     std::optional<NonFiniteSource> source;
     const LossSums sums = compute(training, batch, context, &source);
     const std::optional<size_t> loss = sums.find_non_finite();

@@ -17,8 +17,8 @@ at::Tensor join(const std::vector<at::Tensor>& buffers) {
 
 }  // namespace
 
-FiniteBuffers::FiniteBuffers(const plugins::Model& model) {
-  for (const plugins::NamedTensor& named : model.tensors())
+FiniteBuffers::FiniteBuffers(const components::Model& model) {
+  for (const components::NamedTensor& named : model.tensors())
     if (!named.trainable && !named.is_frozen_parameter && at::isFloatingType(named.tensor.scalar_type()) &&
         has_storage(named.tensor))
       groups_[named.tensor.scalar_type()].buffers.push_back(named.tensor.detach());

@@ -6,14 +6,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::pipeline {
 
 class FiniteBuffers {
  public:
   // Keeps the floating-point buffers and copies of their values.
-  explicit FiniteBuffers(const plugins::Model& model);
+  explicit FiniteBuffers(const components::Model& model);
 
   // Elements that have become NaN or infinite get their kept values. The others are kept. Does not synchronise with the
   // device.

@@ -1,5 +1,5 @@
 #include "framework/pipeline/device/tensor_memory.h"
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
 
 #include <c10/core/CPUAllocator.h>
 #include <c10/core/alignment.h>

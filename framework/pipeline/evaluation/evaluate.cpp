@@ -16,10 +16,10 @@ namespace {
 
 // The losses are added when they have arrived, which may be later.
 void evaluate_batch(Evaluation& evaluation, MetricSet& metrics, BoundDataset& data, const data::Batch& batch,
-                    const plugins::StepContext& context, Readback& readback, LossSums& sums) {
+                    const components::StepContext& context, Readback& readback, LossSums& sums) {
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
   run_augmented_model(evaluation, data, batch_tensors, context);
-  const std::vector<plugins::Loss::Result> losses = detach(compute_losses(evaluation, data, batch_tensors, context));
+  const std::vector<components::Loss::Result> losses = detach(compute_losses(evaluation, data, batch_tensors, context));
   std::vector<at::Tensor> scalars;
   append_scalars(losses, scalars);
   readback.post(scalars, [&sums, losses, context](const std::vector<double>& given) {
@@ -48,13 +48,13 @@ bool combine(const Evaluation& evaluation, MetricSet& metrics, bool is_whole, Lo
 
 }  // namespace
 
-std::optional<NamedMetrics> evaluate(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
+std::optional<NamedMetrics> evaluate(Evaluation& evaluation, BoundDataset& data, components::StepContext context,
                                      const std::function<bool(int64_t)>& after_batch) {
   return evaluate(evaluation, evaluation.metrics, data, context, after_batch);
 }
 
 std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics, BoundDataset& data,
-                                     plugins::StepContext context, const std::function<bool(int64_t)>& after_batch) {
+                                     components::StepContext context, const std::function<bool(int64_t)>& after_batch) {
   // Not InferenceMode: a tensor that a model computes here and keeps (such as a table of positions) must also work in
   // training.
   const torch::NoGradGuard no_grad;

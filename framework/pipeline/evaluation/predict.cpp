@@ -25,7 +25,7 @@ std::vector<int64_t> choose_batches(const std::vector<int64_t>& all, size_t batc
 
 }  // namespace
 
-bool predict(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
+bool predict(Evaluation& evaluation, BoundDataset& data, components::StepContext context,
              const std::function<bool(const Prediction&)>& take) {
   const torch::NoGradGuard no_grad;
   context.training = false;

@@ -23,7 +23,7 @@ struct Prediction {
 // The batches are the same for any number of processes: process r of w takes the batches r, r + w, ... `take` is then
 // called equally often in each process, without samples (and with empty tensors) where a process has no batch. It must
 // return the same in all of them.
-bool predict(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context,
+bool predict(Evaluation& evaluation, BoundDataset& data, components::StepContext context,
              const std::function<bool(const Prediction&)>& take);
 
 }  // namespace tenon::pipeline

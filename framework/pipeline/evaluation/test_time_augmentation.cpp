@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -41,7 +41,7 @@ bool holds_pixels(const Evaluation& evaluation, size_t number, const BatchTensor
                   const std::vector<size_t>& images) {
   const at::Tensor& output = batch_tensors.outputs[number];
   const auto describe = [&] {
-    return "has the output " + evaluation.model.outputs()[number].name + ": " + plugins::describe(output);
+    return "has the output " + evaluation.model.outputs()[number].name + ": " + components::describe(output);
   };
   if (!output.is_floating_point()) refuse(evaluation, describe(), "floating-point outputs, which have a mean");
   if (output.dim() <= 2) return false;
@@ -57,7 +57,7 @@ bool holds_pixels(const Evaluation& evaluation, size_t number, const BatchTensor
 }  // namespace
 
 void run_augmented_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
-                         const plugins::StepContext& context) {
+                         const components::StepContext& context) {
   run_model(evaluation, data, batch_tensors, context);
   if (evaluation.test_time_augmentation == TestTimeAugmentation::none) return;
   const std::vector<size_t> images = find_images(evaluation, data, batch_tensors);

@@ -11,6 +11,6 @@ namespace tenon::pipeline {
 // Error(configuration) naming the model if it has no input of images, or an output without a mean: one that is not
 // floating-point, or of which it is unknown whether it holds pixels.
 void run_augmented_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
-                         const plugins::StepContext& context);
+                         const components::StepContext& context);
 
 }  // namespace tenon::pipeline

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "framework/precision/autocast.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -18,40 +18,40 @@ using support::ErrorKind;
 
 namespace {
 
-bool has_ndim(const plugins::Port& port, size_t ndim) {
+bool has_ndim(const components::Port& port, size_t ndim) {
   return !port.shape.any && !port.shape.open_ended && port.shape.extents.size() == ndim;
 }
 
-bool holds_tokens(const plugins::Port& port) {
+bool holds_tokens(const components::Port& port) {
   return has_ndim(port, 2) && (port.dtypes == 0 || (port.dtypes & TENON_DTYPE_BIT(TENON_INT64)) != 0);
 }
 
 // A model without the extension: tokens [N, T] as the only input, and scores [N, T, V].
-std::optional<plugins::Decoding> find_language_model(const plugins::Model& model) {
+std::optional<components::Decoding> find_language_model(const components::Model& model) {
   if (model.inputs().size() != 1 || !holds_tokens(model.inputs().front())) return {};
   const std::string length = model.inputs().front().shape.extents[1].name;
   for (size_t i = 0; i < model.outputs().size(); ++i) {
-    const plugins::Port& output = model.outputs()[i];
+    const components::Port& output = model.outputs()[i];
     if (!has_ndim(output, 3) || length.empty() || output.shape.extents[1].name != length) continue;
-    return plugins::Decoding{0, i, 0, 0, output.shape.extents[2].size.value_or(0)};
+    return components::Decoding{0, i, 0, 0, output.shape.extents[2].size.value_or(0)};
   }
   return {};
 }
 
-std::string list_ports(const plugins::Model& model) {
+std::string list_ports(const components::Model& model) {
   std::string list;
   for (const auto* ports : {&model.inputs(), &model.outputs()})
-    for (const plugins::Port& port : *ports) list += (list.empty() ? "" : ", ") + port.describe();
+    for (const components::Port& port : *ports) list += (list.empty() ? "" : ", ") + port.describe();
   return list;
 }
 
 }  // namespace
 
-TokenPorts find_token_ports(const plugins::Model& model, const std::string& place) {
+TokenPorts find_token_ports(const components::Model& model, const std::string& place) {
   const auto refuse = [&](const std::string& reason) {
     throw Error(ErrorKind::configuration, place + ": " + model.component().describe() + " " + reason);
   };
-  std::optional<plugins::Decoding> decoding = model.decoding();
+  std::optional<components::Decoding> decoding = model.decoding();
   if (!decoding) decoding = find_language_model(model);
   if (!decoding)
     refuse("cannot continue sequences: its ports are " + list_ports(model) +
@@ -69,7 +69,7 @@ TokenPorts find_token_ports(const plugins::Model& model, const std::string& plac
 }
 
 ContinuedSequences::ContinuedSequences(Evaluation& evaluation, const TokenPorts& ports,
-                                       const plugins::StepContext& context, const std::vector<int64_t>& source,
+                                       const components::StepContext& context, const std::vector<int64_t>& source,
                                        const std::vector<int64_t>& prompt)
     : evaluation_(evaluation), ports_(ports), context_(context), sequences_{prompt} {
   TENON_CHECK(!prompt.empty(), "the prompt is empty");
@@ -102,7 +102,7 @@ void ContinuedSequences::read_all() {
     take(evaluation_.model.forward(context_, inputs)[ports_.decoding.scores].select(1, -1));
     return;
   }
-  plugins::Decoded decoded = evaluation_.model.decode(context_, inputs, {});
+  components::Decoded decoded = evaluation_.model.decode(context_, inputs, {});
   cache_ = std::move(decoded.cache);
   take(decoded.scores);
 }
@@ -111,7 +111,7 @@ void ContinuedSequences::read_last(const std::vector<int64_t>& tokens) {
   const at::NoGradGuard no_grad;
   const precision::Autocast autocast(evaluation_.precision, evaluation_.device.type());
   const at::Tensor last = at::tensor(tokens, at::kLong).unsqueeze(1).to(evaluation_.device);
-  plugins::Decoded decoded = evaluation_.model.decode(context_, place_inputs(last, {}), cache_);
+  components::Decoded decoded = evaluation_.model.decode(context_, place_inputs(last, {}), cache_);
   cache_ = std::move(decoded.cache);
   take(decoded.scores);
 }

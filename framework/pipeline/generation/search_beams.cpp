@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "framework/pipeline/generation/generate.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::pipeline {
 

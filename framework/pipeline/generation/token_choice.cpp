@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "framework/support/check.h"
-#include "framework/support/philox.h"
+#include "framework/support/compute/philox.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::pipeline {
 

@@ -11,9 +11,9 @@
 
 #include "framework/pipeline/device/device_error.h"
 #include "framework/pipeline/loop/compare_repeats.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/tensor_lists.h"
+#include "framework/support/compute/tensor_lists.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
 
@@ -31,15 +31,13 @@ std::unique_ptr<c10::StreamGuard> leave_default_stream(const c10::Device& device
   return std::make_unique<c10::StreamGuard>(guard.getStreamFromGlobalPool(device));
 }
 
-at::Generator generator_of(const c10::Device& device) { return at::globalContext().defaultGenerator(device); }
-
 // Returns the numbers of the results as one tensor [n] float64.
-at::Tensor pack(const std::vector<plugins::Loss::Result>& results) {
+at::Tensor pack(const std::vector<components::Loss::Result>& results) {
   std::vector<at::Tensor> scalars;
   const auto add = [&](const at::Tensor& scalar) {
     if (scalar.defined()) scalars.push_back(scalar.detach().reshape({}).to(at::kDouble));
   };
-  for (const plugins::Loss::Result& result : results) {
+  for (const components::Loss::Result& result : results) {
     add(result.loss);
     add(result.weight_tensor);
     for (const at::Tensor& part : result.parts) add(part);
@@ -48,12 +46,12 @@ at::Tensor pack(const std::vector<plugins::Loss::Result>& results) {
 }
 
 // Returns the results with the numbers of `packed`, see pack().
-std::vector<plugins::Loss::Result> unpack(std::vector<plugins::Loss::Result> results, const at::Tensor& packed) {
+std::vector<components::Loss::Result> unpack(std::vector<components::Loss::Result> results, const at::Tensor& packed) {
   int64_t place = 0;
   const auto take = [&](at::Tensor& scalar) {
     if (scalar.defined()) scalar = packed.select(0, place++);
   };
-  for (plugins::Loss::Result& result : results) {
+  for (components::Loss::Result& result : results) {
     take(result.loss);
     take(result.weight_tensor);
     for (at::Tensor& part : result.parts) take(part);
@@ -78,7 +76,7 @@ std::vector<at::Tensor> copies_of(std::vector<at::Tensor> tensors) {
 
 struct BatchGraphs::Recorded {
   std::unique_ptr<support::DeviceGraph> graph;
-  std::vector<plugins::Loss::Result> results;
+  std::vector<components::Loss::Result> results;
   std::vector<at::Tensor> outputs;
   at::Tensor packed;
   bool is_verified = false;
@@ -93,7 +91,7 @@ struct BatchGraphs::State {
 
 // The results of a batch and what it has changed.
 struct BatchGraphs::Computed {
-  std::vector<plugins::Loss::Result> results;
+  std::vector<components::Loss::Result> results;
   std::vector<at::Tensor> outputs;
   at::Tensor packed;
   State state;
@@ -112,21 +110,21 @@ std::string BatchGraphs::find_obstacle(const Training& training) {
   if (training.group) return "the run has several processes";
   if (plan.activation_checkpointing) return "train.activation_checkpointing is true";
   if (plan.accumulate > 1 && training.losses.size() > 1) return "train.accumulate combines several losses";
-  for (const plugins::SampleField& field : training.train->feed.dataset().fields())
+  for (const components::SampleField& field : training.train->feed.dataset().fields())
     if (field.is_varying()) return "the size of the field " + field.name + " varies between batches";
   if (plan.cuda_graph == config::CudaGraph::on) return "";
-  const auto refuse = [](const plugins::Component& component) {
+  const auto refuse = [](const components::Component& component) {
     return component.describe() + " does not declare that it can be captured (tenon/capture.h)";
   };
   if (!training.model.is_capturable()) return refuse(training.model.component());
-  for (const plugins::Loss& loss : training.losses)
+  for (const components::Loss& loss : training.losses)
     if (!loss.is_capturable()) return refuse(loss.component());
   return "";
 }
 
 BatchGraphs::BatchGraphs(Training& training, std::vector<at::Tensor> written)
     : training_(training), written_(std::move(written)), stream_(leave_default_stream(training.device)) {
-  for (const plugins::NamedTensor& named : training.model.tensors())
+  for (const components::NamedTensor& named : training.model.tensors())
     (named.trainable ? parameters_ : written_).push_back(named.tensor);
 }
 
@@ -162,8 +160,8 @@ bool BatchGraphs::fits(const BatchTensors& batch_tensors) const {
   });
 }
 
-std::vector<plugins::Loss::Result> BatchGraphs::run(BatchTensors& batch_tensors, bool is_first,
-                                                    const Compute& compute) {
+std::vector<components::Loss::Result> BatchGraphs::run(BatchTensors& batch_tensors, bool is_first,
+                                                       const Compute& compute) {
   if (is_first) is_first_replayed_ = false;
   if (is_off_) return compute(batch_tensors);
   if (!fits(batch_tensors)) {
@@ -201,8 +199,8 @@ void BatchGraphs::record(const BatchTensors& batch_tensors, bool is_first, const
 }
 
 // The batch after the recorded one: what the graph has taken from the host, such as the number of the step, differs.
-std::vector<plugins::Loss::Result> BatchGraphs::verify(Recorded& recorded, BatchTensors& batch_tensors,
-                                                       const Compute& compute) {
+std::vector<components::Loss::Result> BatchGraphs::verify(Recorded& recorded, BatchTensors& batch_tensors,
+                                                          const Compute& compute) {
   const State before = save_state();
   const Computed usual = compute_as_usual(batch_tensors, before, compute);
   std::string reason;
@@ -248,7 +246,8 @@ BatchGraphs::Computed BatchGraphs::compute_as_usual(BatchTensors batch_tensors, 
 void BatchGraphs::take_results(Computed& computed) const {
   const at::NoGradGuard no_grad;
   computed.packed = pack(computed.results);
-  computed.state = {support::copy_tensors(written_), gradients(), generator_of(training_.device).get_state()};
+  computed.state = {support::copy_tensors(written_), gradients(),
+                    at::globalContext().defaultGenerator(training_.device).get_state()};
   set_gradients(std::vector<at::Tensor>(parameters_.size()));
 }
 
@@ -281,7 +280,7 @@ std::unique_ptr<BatchGraphs::Recorded> BatchGraphs::capture(const BatchTensors& 
   return recorded;
 }
 
-std::vector<plugins::Loss::Result> BatchGraphs::replay(Recorded& recorded, BatchTensors& batch_tensors) {
+std::vector<components::Loss::Result> BatchGraphs::replay(Recorded& recorded, BatchTensors& batch_tensors) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> read, given;
   for (size_t i = 0; i < fields_.size(); ++i) {
@@ -306,7 +305,8 @@ std::vector<plugins::Loss::Result> BatchGraphs::replay(Recorded& recorded, Batch
 
 BatchGraphs::State BatchGraphs::save_state() const {
   const at::NoGradGuard no_grad;
-  return {support::copy_tensors(written_), copies_of(gradients()), generator_of(training_.device).get_state()};
+  return {support::copy_tensors(written_), copies_of(gradients()),
+          at::globalContext().defaultGenerator(training_.device).get_state()};
 }
 
 // The state may be used again: the parameters get copies of its gradients.
@@ -314,7 +314,7 @@ void BatchGraphs::restore(const State& state) const {
   const at::NoGradGuard no_grad;
   support::copy_values(written_, state.written);
   set_gradients(copies_of(state.gradients));
-  generator_of(training_.device).set_state(state.random);
+  at::globalContext().defaultGenerator(training_.device).set_state(state.random);
 }
 
 std::vector<at::Tensor> BatchGraphs::gradients() const {

@@ -11,7 +11,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include "framework/pipeline/build/training.h"
-#include "framework/support/device_graph.h"
+#include "framework/support/compute/compute_device.h"
 
 namespace tenon::pipeline {
 
@@ -27,7 +27,7 @@ namespace tenon::pipeline {
 class BatchGraphs {
  public:
   // Runs forward, losses and backward of a batch: accumulates the gradients of the parameters and sets the outputs.
-  using Compute = std::function<std::vector<plugins::Loss::Result>(BatchTensors& batch_tensors)>;
+  using Compute = std::function<std::vector<components::Loss::Result>(BatchTensors& batch_tensors)>;
 
   // Returns the reason why this training cannot use graphs; "" if it can.
   static std::string find_obstacle(const Training& training);
@@ -47,7 +47,7 @@ class BatchGraphs {
 
   // Runs a batch as a graph or as usual. Throws what compute() throws and, for train.cuda_graph = "on",
   // Error(configuration) if the batch cannot be recorded.
-  std::vector<plugins::Loss::Result> run(BatchTensors& batch_tensors, bool is_first, const Compute& compute);
+  std::vector<components::Loss::Result> run(BatchTensors& batch_tensors, bool is_first, const Compute& compute);
 
   int64_t replays() const { return replays_; }  // number of batches that ran as a graph
 
@@ -58,10 +58,10 @@ class BatchGraphs {
 
   bool fits(const BatchTensors& batch_tensors) const;
   void record(const BatchTensors& batch_tensors, bool is_first, const Compute& compute);
-  std::vector<plugins::Loss::Result> verify(Recorded& recorded, BatchTensors& batch_tensors, const Compute& compute);
+  std::vector<components::Loss::Result> verify(Recorded& recorded, BatchTensors& batch_tensors, const Compute& compute);
   Computed compute_as_usual(BatchTensors batch_tensors, const State& before, const Compute& compute);
   std::unique_ptr<Recorded> capture(const BatchTensors& batch_tensors, bool is_first, const Compute& compute);
-  std::vector<plugins::Loss::Result> replay(Recorded& recorded, BatchTensors& batch_tensors);
+  std::vector<components::Loss::Result> replay(Recorded& recorded, BatchTensors& batch_tensors);
   State save_state() const;
   void restore(const State& state) const;
   void take_results(Computed& computed) const;

@@ -6,8 +6,8 @@
 
 namespace tenon::pipeline {
 
-KeptWeights::KeptWeights(const plugins::Model& model) {
-  for (const plugins::NamedTensor& named : model.tensors()) {
+KeptWeights::KeptWeights(const components::Model& model) {
+  for (const components::NamedTensor& named : model.tensors()) {
     if (!has_storage(named.tensor)) continue;  // only other ranks have it
     const at::Tensor copy =
         named.tensor.detach().to(at::kCPU, named.tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);

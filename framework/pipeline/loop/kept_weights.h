@@ -6,14 +6,14 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::pipeline {
 
 class KeptWeights {
  public:
   // Copies the tensors to the memory of the host: the device may have no room for a second model.
-  explicit KeptWeights(const plugins::Model& model);
+  explicit KeptWeights(const components::Model& model);
 
   // Puts the values back, bit for bit.
   void restore() const;

@@ -23,9 +23,9 @@
 #include "framework/pipeline/loop/requests.h"
 #include "framework/pipeline/loop/train_step.h"
 #include "framework/pipeline/loop/training_state.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
 
@@ -437,7 +437,7 @@ class Loop {
   std::vector<CheckedTensor> list_checked_tensors() {
     const std::string lower = "lower optimizer.lr";
     std::vector<CheckedTensor> tensors;
-    for (const plugins::NamedTensor& named : training_.stored_tensors())
+    for (const components::NamedTensor& named : training_.stored_tensors())
       tensors.push_back({named.name, named.tensor, infinite_buffers_.contains(named.name),
                          named.trainable ? lower : "look for samples that are not finite"});
     if (training_.plan->train.average && training_.average->count() > 0)
@@ -511,7 +511,7 @@ class Loop {
       results.monitor = training_.monitor->metric;
     }
     AveragedWeights averaged(has_best ? nullptr : training_.average.get());
-    plugins::StepContext of_weights = context();
+    components::StepContext of_weights = context();
     of_weights.epoch = results.epoch;
     of_weights.step = results.step;
     std::vector<NamedMetrics> lines;
@@ -683,9 +683,9 @@ class Loop {
     if (!metrics.empty()) record(LineKind::step, metrics);
   }
 
-  plugins::StepContext context() const {
-    plugins::StepContext context{true,        state_.step,       state_.epoch,
-                                 state_.rank, state_.world_size, training_.plan->run.seed};
+  components::StepContext context() const {
+    components::StepContext context{true,        state_.step,       state_.epoch,
+                                    state_.rank, state_.world_size, training_.plan->run.seed};
     context.checkpoints_activations = training_.plan->train.activation_checkpointing;
     context.observer = training_.parameter_shards.get();
     return context;

@@ -9,15 +9,15 @@
 #include <sstream>
 #include <utility>
 
+#include "framework/components/calls/guard.h"
+#include "framework/components/calls/host_table.h"
 #include "framework/distributed/collectives/gradient_reducer.h"
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_registered.h"
-#include "framework/plugins/calls/guard.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -27,9 +27,9 @@ using support::ErrorKind;
 namespace {
 
 // Failures and crashes are attributed to the model, because they happen in the gradients of its operators.
-void call_backward(const plugins::Model& model, const at::Tensor& total, bool keep_graph, int64_t step) {
+void call_backward(const components::Model& model, const at::Tensor& total, bool keep_graph, int64_t step) {
   std::optional<Error> of_function;  // set if a plugin's gradient function failed; the error names it already
-  plugins::call_plugin(
+  components::call_plugin(
       model.component(), "backward",
       [&] {
         try {
@@ -37,11 +37,11 @@ void call_backward(const plugins::Model& model, const at::Tensor& total, bool ke
         } catch (const Error& error) {
           of_function = error;
         } catch (const c10::Error& error) {
-          return plugins::fail(TENON_FAILED, error.what_without_backtrace());
+          return components::fail(TENON_FAILED, error.what_without_backtrace());
         }
         return tenon_status{TENON_OK};
       },
-      plugins::At{"step", step});
+      components::At{"step", step});
   if (of_function) throw *of_function;
 }
 
@@ -87,7 +87,7 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
   if (!training.group) return;
   if (training.plan->distributed.synchronize_batch_norm)
     batch_norm_ = std::make_unique<distributed::SynchronizedBatchNorm>(*training.group);
-  for (const plugins::NamedTensor& named : training.model.tensors())
+  for (const components::NamedTensor& named : training.model.tensors())
     if (!named.trainable && !named.is_frozen_parameter) buffers_.push_back(named.tensor);
 }
 
@@ -161,7 +161,7 @@ void TrainStep::load(const SavedState& saved) {
   saved_reduction_ = std::move(reduction);
 }
 
-void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool is_last) {
+void TrainStep::add(const data::Batch& batch, components::StepContext context, bool is_last) {
   if (!has_batches()) context_ = context;
   context.part = static_cast<uint32_t>(results_.size());
   BoundDataset& data = *training_.train;
@@ -173,7 +173,7 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
   run_model(training_, data, batch_tensors, context);
   dispatch_(Event::forward_end);
   stage.next(Stage::losses);
-  const std::vector<plugins::Loss::Result> results = compute_losses(training_, data, batch_tensors, context);
+  const std::vector<components::Loss::Result> results = compute_losses(training_, data, batch_tensors, context);
   results_.push_back(detach(results));
   if (training_.device.is_cpu() && !training_.group && !non_finite_source_)
     non_finite_source_ = find_source(data, batch_tensors, results);
@@ -198,15 +198,15 @@ void TrainStep::add(const data::Batch& batch, plugins::StepContext context, bool
 }
 
 // Callbacks get the events after the whole batch.
-void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const plugins::StepContext& context) {
+void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const components::StepContext& context) {
   BoundDataset& data = *training_.train;
   const auto compute = [&](BatchTensors& inputs) {
     run_model(training_, data, inputs, context);
-    std::vector<plugins::Loss::Result> results = compute_losses(training_, data, inputs, context);
+    std::vector<components::Loss::Result> results = compute_losses(training_, data, inputs, context);
     if (const at::Tensor total = groups_.total(results); total.defined()) backward(total, /*keep_graph=*/false);
     return results;
   };
-  const std::vector<plugins::Loss::Result> results = graphs_->run(batch_tensors, !has_batches(), compute);
+  const std::vector<components::Loss::Result> results = graphs_->run(batch_tensors, !has_batches(), compute);
   groups_.count(results, samples);
   results_.push_back(detach(results));
   inspect(data, batch_tensors, results);
@@ -215,7 +215,7 @@ void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const
 }
 
 void TrainStep::inspect(BoundDataset& data, const BatchTensors& batch_tensors,
-                        const std::vector<plugins::Loss::Result>& losses) {
+                        const std::vector<components::Loss::Result>& losses) {
   if (const Inspect inspect = std::exchange(inspect_, nullptr)) inspect(data, batch_tensors, losses);
 }
 
@@ -242,7 +242,7 @@ at::Tensor TrainStep::with_whole_graph(const at::Tensor& total, const BatchTenso
 
 // The backward of the other ranks waits for this rank's gradients. With synchronized batch norm, their layers also wait
 // for this rank's layers.
-void TrainStep::join_without_batch(const plugins::StepContext& context, bool is_last) {
+void TrainStep::join_without_batch(const components::StepContext& context, bool is_last) {
   if (!has_batches()) context_ = context;
   reduces_ = reduces_batch(is_last);
   if (reducer_ && (is_last || joins_every_batch())) reducer_->prepare_forward();
@@ -272,7 +272,7 @@ void TrainStep::drop() {
   training_.optimizer->zero_grad();
 }
 
-void TrainStep::add_to_sums(const std::vector<plugins::Loss::Result>& results) {
+void TrainStep::add_to_sums(const std::vector<components::Loss::Result>& results) {
   const at::Tensor elements = sum_elements(training_.losses, results, context_, training_.device);
   sums_ = sums_.defined() ? sums_ + elements : elements;
 }
@@ -369,7 +369,7 @@ void TrainStep::post(const at::Tensor& norm) {
   if (training_.group)
     scalars.push_back(all_sums_);
   else
-    for (const std::vector<plugins::Loss::Result>& batch : results_) append_scalars(batch, scalars);
+    for (const std::vector<components::Loss::Result>& batch : results_) append_scalars(batch, scalars);
   // When the results of this step arrive, the gradients belong to a later step.
   std::optional<Gradients::Magnitudes> magnitudes;
   if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
@@ -384,7 +384,7 @@ void TrainStep::post(const at::Tensor& norm) {
     if (training_.group) {
       metrics.losses.emplace_back(training_.losses).set(values);
     } else {
-      for (const std::vector<plugins::Loss::Result>& batch : results)
+      for (const std::vector<components::Loss::Result>& batch : results)
         metrics.losses.emplace_back(training_.losses).add(batch, values, context);
     }
     metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, source, context.step + 1);
@@ -406,8 +406,8 @@ bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitude
   const bool may_continue = may_skip_ && (skipped_in_a_row_ < training_.plan->train.max_skipped_steps ||
                                           (training_.scaler && metrics.loss_scale > 1));
   if (may_continue) return false;
-  const std::string after = may_skip_ ? ", after " + support::print_count(skipped_in_a_row_, "step was skipped",
-                                                                          "steps in a row were skipped")
+  const std::string after = may_skip_ ? ", after " + support::format_count(skipped_in_a_row_, "step was skipped",
+                                                                           "steps in a row were skipped")
                                       : "";
   if (is_loss) {
     const size_t loss = *bad->find_non_finite();

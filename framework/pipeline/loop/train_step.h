@@ -43,7 +43,7 @@ struct StepMetrics {
 class TrainStep {
  public:
   using Inspect = std::function<void(BoundDataset& data, const BatchTensors& batch_tensors,
-                                     const std::vector<plugins::Loss::Result>& losses)>;
+                                     const std::vector<components::Loss::Result>& losses)>;
 
   // `deliver` receives the results of each step.
   TrainStep(Training& training, std::function<void(Event)> dispatch, std::function<void(const StepMetrics&)> deliver);
@@ -56,8 +56,8 @@ class TrainStep {
 
   // Runs forward, losses and backward of the step's next batch. Throws Error(plugin) for errors of a component, and
   // Error(rank_lost).
-  void add(const data::Batch& batch, plugins::StepContext context, bool is_last = true);
-  void join_without_batch(const plugins::StepContext& context, bool is_last = true);
+  void add(const data::Batch& batch, components::StepContext context, bool is_last = true);
+  void join_without_batch(const components::StepContext& context, bool is_last = true);
   // Whether a rank without a share must also join batches that are not the last of the step.
   bool joins_every_batch() const { return reducer_ && reducer_->reduces_each_backward(); }
 
@@ -85,9 +85,10 @@ class TrainStep {
     distributed::Reducer::Buckets buckets;
   };
 
-  void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const plugins::StepContext& context);
-  void inspect(BoundDataset& data, const BatchTensors& batch_tensors, const std::vector<plugins::Loss::Result>& losses);
-  void add_to_sums(const std::vector<plugins::Loss::Result>& results);
+  void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const components::StepContext& context);
+  void inspect(BoundDataset& data, const BatchTensors& batch_tensors,
+               const std::vector<components::Loss::Result>& losses);
+  void add_to_sums(const std::vector<components::Loss::Result>& results);
   void start_sums();
   void take_sums();
   void backward(const at::Tensor& total, bool keep_graph);
@@ -125,9 +126,9 @@ class TrainStep {
   Inspect inspect_;  // empty: nothing to inspect
 
   // State of the current step.
-  plugins::StepContext context_;
-  std::vector<std::vector<plugins::Loss::Result>> results_;  // one per batch, detached
-  std::optional<NonFiniteSource> non_finite_source_;         // of the losses of the step; only on the CPU
+  components::StepContext context_;
+  std::vector<std::vector<components::Loss::Result>> results_;  // one per batch, detached
+  std::optional<NonFiniteSource> non_finite_source_;            // of the losses of the step; only on the CPU
   at::Tensor sums_;      // over this rank's batches, see sum_elements(); undefined: no batch yet
   at::Tensor all_sums_;  // over batches and ranks
   distributed::ProcessGroup::Pending pending_sums_;

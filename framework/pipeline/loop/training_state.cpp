@@ -9,8 +9,8 @@
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/support/error.h"
-#include "framework/support/philox.h"
+#include "framework/support/compute/philox.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -19,8 +19,6 @@ namespace {
 constexpr const char* kRandom = "random.cpu";
 constexpr const char* kRandomOfDevice = "random.device";
 constexpr const char* kChannelsLast = "channels_last";
-
-at::Generator generator_of(const c10::Device& device) { return at::globalContext().defaultGenerator(device); }
 
 std::string name_of_rank(int64_t rank) { return "rank" + std::to_string(rank) + "."; }
 
@@ -57,15 +55,15 @@ std::vector<optimization::NamedTensor> list_averaged_elsewhere(const Training& t
   return weights;
 }
 
-std::vector<optimization::NamedTensor> tensors_of(const plugins::Model& model) {
+std::vector<optimization::NamedTensor> tensors_of(const components::Model& model) {
   std::vector<optimization::NamedTensor> tensors;
-  for (const plugins::NamedTensor& named : model.tensors()) tensors.push_back({named.name, named.tensor});
+  for (const components::NamedTensor& named : model.tensors()) tensors.push_back({named.name, named.tensor});
   return tensors;
 }
 
 }  // namespace
 
-void put_weights(const plugins::Model& model, const config::ModelSection& plan,
+void put_weights(const components::Model& model, const config::ModelSection& plan,
                  const std::vector<optimization::NamedTensor>& stored, const artifacts::ExcludedTensors& excluded) {
   require_excluded(model, plan, excluded);
   std::vector<optimization::NamedTensor> tensors = tensors_of(model);
@@ -85,15 +83,16 @@ void save_training(const Training& training, const RankState& given, SavedState&
     saved.numbers["average.count"] = static_cast<double>(training.average->count());
     if (training.average->count() > 0) {
       std::set<std::string> stored;
-      for (const plugins::NamedTensor& named : training.stored_tensors()) stored.insert(named.name);
+      for (const components::NamedTensor& named : training.stored_tensors()) stored.insert(named.name);
       for (const optimization::NamedTensor& one : training.average->weights_outside_model())
         if (stored.contains(one.name)) saved.tensors[kWeightsPrefix + one.name] = one.tensor;
     }
   }
   saved.numbers[kChannelsLast] = training.memory_format == config::MemoryFormat::channels_last;
   RankState states = given;
-  states[kRandom] = to_bytes(generator_of(c10::kCPU).get_state());
-  if (!training.device.is_cpu()) states[kRandomOfDevice] = to_bytes(generator_of(training.device).get_state());
+  states[kRandom] = to_bytes(at::globalContext().defaultGenerator(c10::kCPU).get_state());
+  if (!training.device.is_cpu())
+    states[kRandomOfDevice] = to_bytes(at::globalContext().defaultGenerator(training.device).get_state());
   saved.numbers["world_size"] = static_cast<double>(training.group ? training.group->size() : 1);
   for (const auto& [name, bytes] : states) {
     const std::vector<std::string> of_ranks =
@@ -136,9 +135,9 @@ RankState load_training(Training& training, const std::vector<optimization::Name
                                             support::StreamPurpose::training, 0,
                                             static_cast<uint64_t>(saved.count("step"))));
   else
-    generator_of(c10::kCPU).set_state(to_byte_tensor(states.at(kRandom)));
+    at::globalContext().defaultGenerator(c10::kCPU).set_state(to_byte_tensor(states.at(kRandom)));
   if (!training.device.is_cpu() && states.contains(kRandomOfDevice))
-    generator_of(training.device).set_state(to_byte_tensor(states.at(kRandomOfDevice)));
+    at::globalContext().defaultGenerator(training.device).set_state(to_byte_tensor(states.at(kRandomOfDevice)));
   return states;
 }
 

@@ -42,7 +42,7 @@ config::MemoryFormat saved_memory_format(const SavedState& saved);
 // Copies the tensors of a checkpoint's model into this one. `excluded`: the frozen parameters that the checkpoint
 // lacks. They keep the values that `plan` initialises them with, which are compared with their digests. Throws
 // Error(checkpoint) naming what does not match.
-void put_weights(const plugins::Model& model, const config::ModelSection& plan,
+void put_weights(const components::Model& model, const config::ModelSection& plan,
                  const std::vector<optimization::NamedTensor>& stored, const artifacts::ExcludedTensors& excluded);
 
 }  // namespace tenon::pipeline

@@ -4,8 +4,8 @@
 
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/losses/loss_sums.h"
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -17,7 +17,7 @@ at::Tensor add(const at::Tensor& total, const at::Tensor& part) { return total.d
 at::Tensor times(const at::Tensor& loss, double factor) { return factor == 1 ? loss : loss * factor; }
 
 // Synchronises if the weight is on another device.
-double read_weight(const plugins::Loss::Result& result) {
+double read_weight(const components::Loss::Result& result) {
   return result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight;
 }
 
@@ -31,7 +31,7 @@ at::Tensor zero_if_empty(const at::Tensor& loss, const at::Tensor& weight) {
 
 }  // namespace
 
-LossGroups::LossGroups(const std::vector<plugins::Loss>& losses, Gradients& gradients, size_t parameters,
+LossGroups::LossGroups(const std::vector<components::Loss>& losses, Gradients& gradients, size_t parameters,
                        int64_t accumulate, int64_t ranks, int64_t batch_size, bool reads_weights)
     : losses_(losses),
       gradients_(gradients),
@@ -60,7 +60,7 @@ void LossGroups::set_totals(const at::Tensor& sums) {
   }
 }
 
-void LossGroups::add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward,
+void LossGroups::add(const std::vector<components::Loss::Result>& results, int64_t samples, const Backward& backward,
                      const std::function<void()>& join) {
   if (mode_ != Mode::sums) {
     const at::Tensor total = mode_ == Mode::means ? add_up_means(results) : add_up_shares(results);
@@ -97,7 +97,7 @@ void LossGroups::with_gradients_of(Group& group, const std::function<void()>& ru
 
 // Losses that count samples form one group. Every other loss is a separate group: its weight may be known only on the
 // device and may change between batches. With several ranks, a rank does not know what the losses of the others count.
-std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<plugins::Loss::Result>& results,
+std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<components::Loss::Result>& results,
                                                        int64_t samples) const {
   std::vector<Group> groups;
   Group of_samples{{}, true};
@@ -115,10 +115,10 @@ std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<plugins
   return groups;
 }
 
-at::Tensor LossGroups::add_up_means(const std::vector<plugins::Loss::Result>& results) const {
+at::Tensor LossGroups::add_up_means(const std::vector<components::Loss::Result>& results) const {
   at::Tensor total;
   for (size_t i = 0; i < results.size(); ++i) {
-    const plugins::Loss::Result& result = results[i];
+    const components::Loss::Result& result = results[i];
     at::Tensor mean = result.loss;
     if (result.weight_tensor.defined() && !reads_weights_)
       mean = zero_if_empty(mean, result.weight_tensor);
@@ -130,10 +130,10 @@ at::Tensor LossGroups::add_up_means(const std::vector<plugins::Loss::Result>& re
 }
 
 // The shares of all ranks add up to the mean over all of them.
-at::Tensor LossGroups::add_up_shares(const std::vector<plugins::Loss::Result>& results) const {
+at::Tensor LossGroups::add_up_shares(const std::vector<components::Loss::Result>& results) const {
   at::Tensor total;
   for (size_t i = 0; i < results.size(); ++i) {
-    const plugins::Loss::Result& result = results[i];
+    const components::Loss::Result& result = results[i];
     if (reads_weights_) {
       const double weight = read_weight(result);
       if (weight == 0) continue;
@@ -148,23 +148,24 @@ at::Tensor LossGroups::add_up_shares(const std::vector<plugins::Loss::Result>& r
   return total;
 }
 
-at::Tensor LossGroups::total(const std::vector<plugins::Loss::Result>& results) const {
+at::Tensor LossGroups::total(const std::vector<components::Loss::Result>& results) const {
   return mode_ == Mode::means ? add_up_means(results) : add_up_sums({0}, results);
 }
 
-void LossGroups::count(const std::vector<plugins::Loss::Result>& results, int64_t samples) {
+void LossGroups::count(const std::vector<components::Loss::Result>& results, int64_t samples) {
   has_gradient_ = true;
   if (mode_ == Mode::sums) count_items(results, samples);
 }
 
-void LossGroups::count_items(const std::vector<plugins::Loss::Result>& results, int64_t samples) {
+void LossGroups::count_items(const std::vector<components::Loss::Result>& results, int64_t samples) {
   if (groups_.empty()) groups_ = make_groups(results, samples);
   for (Group& group : groups_) count_items(group, results, samples);
 }
 
-void LossGroups::count_items(Group& group, const std::vector<plugins::Loss::Result>& results, int64_t samples) const {
+void LossGroups::count_items(Group& group, const std::vector<components::Loss::Result>& results,
+                             int64_t samples) const {
   for (const size_t i : group.losses) {
-    const plugins::Loss::Result& result = results[i];
+    const components::Loss::Result& result = results[i];
     const bool is_first = i == group.losses.front();
     if (result.weight_tensor.defined() && !reads_weights_) {
       const at::Tensor weight = as_double(result.weight_tensor);
@@ -175,7 +176,7 @@ void LossGroups::count_items(Group& group, const std::vector<plugins::Loss::Resu
     if (group.losses.size() > 1 && weight != static_cast<double>(samples))
       throw support::Error(support::ErrorKind::plugin,
                            losses_[i].component().describe() + ", forward: the weight is " + std::to_string(weight) +
-                               " for a batch of " + support::print_count(samples, "sample") +
+                               " for a batch of " + support::format_count(samples, "sample") +
                                ", but was the number of samples in the step's first batch; expected it to "
                                "count the same items in all batches of a step, or to be a tensor");
     if (is_first) group.weight += weight;
@@ -183,10 +184,10 @@ void LossGroups::count_items(Group& group, const std::vector<plugins::Loss::Resu
 }
 
 at::Tensor LossGroups::add_up_sums(const std::vector<size_t>& losses,
-                                   const std::vector<plugins::Loss::Result>& results) const {
+                                   const std::vector<components::Loss::Result>& results) const {
   at::Tensor total;
   for (const size_t i : losses) {
-    const plugins::Loss::Result& result = results[i];
+    const components::Loss::Result& result = results[i];
     const double factor = losses_[i].factor() / step_size_;
     if (result.weight_tensor.defined() && !reads_weights_) {
       const at::Tensor weight = as_double(result.weight_tensor);

@@ -6,8 +6,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/components/kinds/loss.h"
 #include "framework/pipeline/device/gradients.h"
-#include "framework/plugins/components/loss.h"
 
 namespace tenon::pipeline {
 
@@ -24,7 +24,7 @@ class LossGroups {
 
   // batch_size: of a full batch of one rank. Weights are first divided by the samples of a full step. This keeps the
   // magnitude of the loss, and often makes the final multiplication of the gradient unnecessary.
-  LossGroups(const std::vector<plugins::Loss>& losses, Gradients& gradients, size_t parameters, int64_t accumulate,
+  LossGroups(const std::vector<components::Loss>& losses, Gradients& gradients, size_t parameters, int64_t accumulate,
              int64_t ranks, int64_t batch_size, bool reads_weights);
 
   // Whether set_totals() must be called before add(), because the shares are factors of the losses.
@@ -35,10 +35,10 @@ class LossGroups {
   // Whether a batch has one backward pass. Then add() equals count() and a backward of total(), if that is defined.
   bool has_one_backward() const { return mode_ != Mode::sums || losses_.size() == 1; }
   // Adds the items of a batch that had a backward pass.
-  void count(const std::vector<plugins::Loss::Result>& results, int64_t samples);
+  void count(const std::vector<components::Loss::Result>& results, int64_t samples);
   // The tensor for the backward pass; undefined: no loss of the batch has items. Calls the same operators for every
   // batch with the same weights. REQUIRES: has_one_backward(), and a single process.
-  at::Tensor total(const std::vector<plugins::Loss::Result>& results) const;
+  at::Tensor total(const std::vector<components::Loss::Result>& results) const;
 
   // Sets the elements of LossSums over all batches and ranks. With several ranks, call it before combine().
   void set_totals(const at::Tensor& sums);
@@ -46,7 +46,7 @@ class LossGroups {
   // Calls `backward` for those losses of the batch that have items, and `join` where a backward has none. So the number
   // of calls is the same on all ranks. Throws Error(plugin) if there are several losses
   // and one of them counted samples in the step's first batch and something else in a later one.
-  void add(const std::vector<plugins::Loss::Result>& results, int64_t samples, const Backward& backward,
+  void add(const std::vector<components::Loss::Result>& results, int64_t samples, const Backward& backward,
            const std::function<void()>& join);
   // Calls `join` as add() would for a batch without items.
   void join(const std::function<void()>& join);
@@ -77,15 +77,15 @@ class LossGroups {
   };
 
   void with_gradients_of(Group& group, const std::function<void()>& run);
-  std::vector<Group> make_groups(const std::vector<plugins::Loss::Result>& results, int64_t samples) const;
-  at::Tensor add_up_means(const std::vector<plugins::Loss::Result>& results) const;
-  at::Tensor add_up_shares(const std::vector<plugins::Loss::Result>& results) const;
-  at::Tensor add_up_sums(const std::vector<size_t>& losses, const std::vector<plugins::Loss::Result>& results) const;
-  void count_items(const std::vector<plugins::Loss::Result>& results, int64_t samples);
-  void count_items(Group& group, const std::vector<plugins::Loss::Result>& results, int64_t samples) const;
+  std::vector<Group> make_groups(const std::vector<components::Loss::Result>& results, int64_t samples) const;
+  at::Tensor add_up_means(const std::vector<components::Loss::Result>& results) const;
+  at::Tensor add_up_shares(const std::vector<components::Loss::Result>& results) const;
+  at::Tensor add_up_sums(const std::vector<size_t>& losses, const std::vector<components::Loss::Result>& results) const;
+  void count_items(const std::vector<components::Loss::Result>& results, int64_t samples);
+  void count_items(Group& group, const std::vector<components::Loss::Result>& results, int64_t samples) const;
   at::Tensor factor_of(const Group& group) const;
 
-  const std::vector<plugins::Loss>& losses_;
+  const std::vector<components::Loss>& losses_;
   Gradients& gradients_;
   size_t parameters_;
   Mode mode_;

@@ -7,19 +7,19 @@
 #include <limits>
 
 #include "framework/pipeline/device/readback.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
-using Results = std::vector<plugins::Loss::Result>;
+using Results = std::vector<components::Loss::Result>;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 at::Tensor to_double(const at::Tensor& scalar) { return scalar.detach().reshape({}).to(at::kDouble); }
 
-void check_weight(double weight, const plugins::Loss& loss, const plugins::StepContext& context) {
+void check_weight(double weight, const components::Loss& loss, const components::StepContext& context) {
   if (weight >= 0 && !std::isinf(weight)) return;
   throw support::Error(support::ErrorKind::plugin,
                        loss.component().describe() + ", forward (" + context.at()() + "): the weight is " +
@@ -36,7 +36,7 @@ at::Tensor sum_on_device(const Results& batch, c10::Device device) {
     elements.push_back(weight);
     elements.push_back(at::where(weight > 0, mean * weight, zero));
   };
-  for (const plugins::Loss::Result& result : batch) {
+  for (const components::Loss::Result& result : batch) {
     const at::Tensor weight =
         result.weight_tensor.defined() ? to_double(result.weight_tensor) : at::full_like(zero, result.weight);
     add_mean(to_double(result.loss), weight);
@@ -50,18 +50,18 @@ at::Tensor sum_on_device(const Results& batch, c10::Device device) {
 
 }  // namespace
 
-size_t place_of_weight(const std::vector<plugins::Loss>& losses, size_t loss) {
+size_t place_of_weight(const std::vector<components::Loss>& losses, size_t loss) {
   size_t place = 0;
   for (size_t i = 0; i < loss; ++i) place += 2 + 2 * losses[i].part_names().size();
   return place;
 }
 
-LossSums::LossSums(const std::vector<plugins::Loss>& losses)
+LossSums::LossSums(const std::vector<components::Loss>& losses)
     : losses_(&losses), elements_(place_of_weight(losses, losses.size())) {}
 
 void LossSums::reset() { std::ranges::fill(elements_, 0.0); }
 
-void LossSums::add(const Results& batch, std::span<const double>& values, const plugins::StepContext& context) {
+void LossSums::add(const Results& batch, std::span<const double>& values, const components::StepContext& context) {
   double* element = elements_.data();
   const auto add_mean = [&element](double mean, double weight) {
     *element++ += weight;
@@ -79,7 +79,7 @@ void LossSums::add(const Results& batch, std::span<const double>& values, const 
   }
 }
 
-void LossSums::add(const Results& batch, const plugins::StepContext& context) {
+void LossSums::add(const Results& batch, const components::StepContext& context) {
   std::vector<at::Tensor> scalars;
   append_scalars(batch, scalars);
   std::vector<double> numbers;
@@ -121,7 +121,7 @@ double LossSums::total() const {
 std::vector<std::pair<std::string, double>> LossSums::parts() const {
   std::vector<std::pair<std::string, double>> parts;
   size_t place = 0;
-  for (const plugins::Loss& loss : *losses_) {
+  for (const components::Loss& loss : *losses_) {
     if (losses_->size() > 1) parts.emplace_back(loss.name(), mean_at(place));
     place += 2;
     for (const std::string& part : loss.part_names()) {
@@ -155,8 +155,8 @@ void LossSums::load(const std::string& name, const SavedState& saved) {
   set(elements);
 }
 
-at::Tensor sum_elements(const std::vector<plugins::Loss>& losses, const Results& batch,
-                        const plugins::StepContext& context, c10::Device device) {
+at::Tensor sum_elements(const std::vector<components::Loss>& losses, const Results& batch,
+                        const components::StepContext& context, c10::Device device) {
   if (!device.is_cpu()) return sum_on_device(batch, device);
   LossSums sums(losses);
   sums.add(batch, context);
@@ -166,7 +166,7 @@ at::Tensor sum_elements(const std::vector<plugins::Loss>& losses, const Results&
 Results detach(const Results& batch) {
   Results detached;
   detached.reserve(batch.size());
-  for (const plugins::Loss::Result& result : batch) {
+  for (const components::Loss::Result& result : batch) {
     detached.push_back({result.loss.variable_data(), result.weight_tensor, result.weight, {}});
     for (const at::Tensor& part : result.parts)
       detached.back().parts.push_back(part.defined() ? part.variable_data() : part);
@@ -175,7 +175,7 @@ Results detach(const Results& batch) {
 }
 
 void append_scalars(const Results& batch, std::vector<at::Tensor>& scalars) {
-  for (const plugins::Loss::Result& result : batch) {
+  for (const components::Loss::Result& result : batch) {
     scalars.push_back(result.loss);
     if (result.weight_tensor.defined()) scalars.push_back(result.weight_tensor);
     for (const at::Tensor& part : result.parts)

@@ -10,8 +10,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/components/kinds/loss.h"
 #include "framework/pipeline/state/saved_state.h"
-#include "framework/plugins/components/loss.h"
 
 namespace tenon::pipeline {
 
@@ -20,15 +20,15 @@ namespace tenon::pipeline {
 class LossSums {
  public:
   // `losses` must outlive the object.
-  explicit LossSums(const std::vector<plugins::Loss>& losses);
+  explicit LossSums(const std::vector<components::Loss>& losses);
 
   void reset();
   // Adds the results of a batch, one per loss. `values`: of the tensors that append_scalars() lists, removed from the
   // front. Throws Error(plugin) for a weight that is negative or not finite. A part that is NaN counts as missing.
-  void add(const std::vector<plugins::Loss::Result>& batch, std::span<const double>& values,
-           const plugins::StepContext& context);
+  void add(const std::vector<components::Loss::Result>& batch, std::span<const double>& values,
+           const components::StepContext& context);
   // The same immediately; synchronises with the device.
-  void add(const std::vector<plugins::Loss::Result>& batch, const plugins::StepContext& context);
+  void add(const std::vector<components::Loss::Result>& batch, const components::StepContext& context);
   // Adds sums of the same losses.
   void add(const LossSums& sums);
 
@@ -53,22 +53,22 @@ class LossSums {
  private:
   double mean_at(size_t place) const;
 
-  const std::vector<plugins::Loss>* losses_;
+  const std::vector<components::Loss>* losses_;
   std::vector<double> elements_;
 };
 
 // The index of a loss's weight in the elements; its weight * mean follows. With the number of losses: the number of
 // elements.
-size_t place_of_weight(const std::vector<plugins::Loss>& losses, size_t loss);
+size_t place_of_weight(const std::vector<components::Loss>& losses, size_t loss);
 
 // The elements of one batch, [count] float64 on `device`. Does not synchronise with the device.
-at::Tensor sum_elements(const std::vector<plugins::Loss>& losses, const std::vector<plugins::Loss::Result>& batch,
-                        const plugins::StepContext& context, c10::Device device);
+at::Tensor sum_elements(const std::vector<components::Loss>& losses, const std::vector<components::Loss::Result>& batch,
+                        const components::StepContext& context, c10::Device device);
 
 // The results without their autograd graph, for values that are read after it is freed.
-std::vector<plugins::Loss::Result> detach(const std::vector<plugins::Loss::Result>& batch);
+std::vector<components::Loss::Result> detach(const std::vector<components::Loss::Result>& batch);
 
 // Appends the scalars that LossSums::add() reads.
-void append_scalars(const std::vector<plugins::Loss::Result>& batch, std::vector<at::Tensor>& scalars);
+void append_scalars(const std::vector<components::Loss::Result>& batch, std::vector<at::Tensor>& scalars);
 
 }  // namespace tenon::pipeline

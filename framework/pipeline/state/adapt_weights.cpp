@@ -20,8 +20,8 @@ bool is_position_embedding(std::string_view name) {
 }
 
 // Whether a convolution makes tokens of this width of square patches.
-bool has_patches(const std::vector<plugins::NamedTensor>& model, int64_t width) {
-  return std::ranges::any_of(model, [&](const plugins::NamedTensor& named) {
+bool has_patches(const std::vector<components::NamedTensor>& model, int64_t width) {
+  return std::ranges::any_of(model, [&](const components::NamedTensor& named) {
     const at::Tensor& weight = named.tensor;
     return weight.dim() == 4 && weight.size(0) == width && weight.size(2) == weight.size(3) && weight.size(2) > 1;
   });
@@ -34,7 +34,7 @@ std::optional<int64_t> find_side(int64_t patches) {
   return side * side == patches ? std::optional<int64_t>(side) : std::nullopt;
 }
 
-std::string print_grid(int64_t side) { return std::to_string(side) + " x " + std::to_string(side); }
+std::string format_grid(int64_t side) { return std::to_string(side) + " x " + std::to_string(side); }
 
 std::optional<AdaptedWeight> resample_positions(const at::Tensor& stored, int64_t tokens) {
   // Tokens before those of the patches: a class token; none; one of distillation, too; four registers, too.
@@ -46,7 +46,7 @@ std::optional<AdaptedWeight> resample_positions(const at::Tensor& stored, int64_
     grid = at::_upsample_bicubic2d_aa(grid, {*side, *side}, /*align_corners=*/false);
     grid = grid.permute({0, 2, 3, 1}).reshape({1, *side * *side, -1}).to(stored.scalar_type());
     return AdaptedWeight{at::cat({stored.narrow(1, 0, prefix), grid}, 1),
-                         "interpolated from " + print_grid(*old_side) + " to " + print_grid(*side) + " patches"};
+                         "interpolated from " + format_grid(*old_side) + " to " + format_grid(*side) + " patches"};
   }
   return std::nullopt;
 }
@@ -62,8 +62,8 @@ AdaptedWeight change_channels(const at::Tensor& stored, int64_t channels) {
 
 }  // namespace
 
-std::optional<AdaptedWeight> adapt_weight(const plugins::NamedTensor& named, const at::Tensor& stored,
-                                          const std::vector<plugins::NamedTensor>& model) {
+std::optional<AdaptedWeight> adapt_weight(const components::NamedTensor& named, const at::Tensor& stored,
+                                          const std::vector<components::NamedTensor>& model) {
   const at::NoGradGuard no_grad;
   const at::Tensor& tensor = named.tensor;
   if (!at::isFloatingType(stored.scalar_type()) || stored.dim() != tensor.dim()) return std::nullopt;

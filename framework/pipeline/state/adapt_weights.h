@@ -7,7 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::pipeline {
 
@@ -25,7 +25,7 @@ struct AdaptedWeight {
 //
 // Nothing for any other difference. `model`: the tensors of the model, which show whether it divides images into
 // patches.
-std::optional<AdaptedWeight> adapt_weight(const plugins::NamedTensor& named, const at::Tensor& stored,
-                                          const std::vector<plugins::NamedTensor>& model);
+std::optional<AdaptedWeight> adapt_weight(const components::NamedTensor& named, const at::Tensor& stored,
+                                          const std::vector<components::NamedTensor>& model);
 
 }  // namespace tenon::pipeline

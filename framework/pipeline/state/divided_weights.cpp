@@ -5,13 +5,13 @@
 
 #include "framework/distributed/collectives/assign_owners.h"
 #include "framework/optimization/parameter_rates.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
-std::vector<optimization::NamedTensor> list_tensors(const plugins::Model& model, bool only_trainable) {
+std::vector<optimization::NamedTensor> list_tensors(const components::Model& model, bool only_trainable) {
   std::vector<optimization::NamedTensor> listed;
-  for (const plugins::NamedTensor& named : model.tensors()) {
+  for (const components::NamedTensor& named : model.tensors()) {
     const bool is_listed =
         std::ranges::any_of(listed, [&](const auto& other) { return other.tensor.is_same(named.tensor); });
     if ((named.trainable || !only_trainable) && !is_listed) listed.push_back({named.name, named.tensor});
@@ -30,7 +30,7 @@ std::vector<int64_t> DividedWeights::owners_of(const std::vector<optimization::N
   return found;
 }
 
-DividedWeights assign_weights(const plugins::Model& model, const config::RunPlan& plan, int64_t ranks) {
+DividedWeights assign_weights(const components::Model& model, const config::RunPlan& plan, int64_t ranks) {
   // A frozen parameter takes 4 bytes, and another one 16 with a gradient and the states of AdamW. Elements are counted,
   // because conversions to the precision of the run change the bytes.
   constexpr int64_t kTrained = 4, kFrozen = 1;
@@ -48,7 +48,7 @@ DividedWeights assign_weights(const plugins::Model& model, const config::RunPlan
   const auto rates = optimization::assign_rates(plan.optimizer, shapes);
   for (size_t i = 0; i < trainable.size(); ++i)
     add(trainable[i].name, trainable[i].tensor, rates[i].is_always_frozen());
-  for (const plugins::NamedTensor& named : model.tensors()) {
+  for (const components::NamedTensor& named : model.tensors()) {
     const bool is_added = std::ranges::any_of(
         divided.tensors, [&](const optimization::NamedTensor& other) { return other.tensor.is_same(named.tensor); });
     if (named.is_frozen_parameter && !is_added) add(named.name, named.tensor, /*is_frozen=*/true);
@@ -57,10 +57,10 @@ DividedWeights assign_weights(const plugins::Model& model, const config::RunPlan
   return divided;
 }
 
-void require_equal_weights(const std::vector<plugins::NamedTensor>& tensors, const plugins::Model& model,
+void require_equal_weights(const std::vector<components::NamedTensor>& tensors, const components::Model& model,
                            const config::ModelSection& plan, distributed::ProcessGroup& group) {
   std::vector<at::Tensor> compared;
-  for (const plugins::NamedTensor& named : tensors) compared.push_back(named.tensor);
+  for (const components::NamedTensor& named : tensors) compared.push_back(named.tensor);
   const auto unequal = group.find_unequal(compared);
   if (!unequal) return;
   throw support::Error(

@@ -7,20 +7,20 @@
 #include <utility>
 #include <variant>
 
+#include "framework/components/calls/component.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/plugins/calls/component.h"
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "framework/support/digests/xxh128.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
 using artifacts::ExcludedTensor;
-using plugins::NamedTensor;
+using components::NamedTensor;
 
 ExcludedTensor describe_tensor(const std::string& name, const at::Tensor& tensor) {
   const at::NoGradGuard no_grad;
@@ -32,12 +32,13 @@ ExcludedTensor describe_tensor(const std::string& name, const at::Tensor& tensor
 }
 
 std::string describe_type(int32_t dtype, const std::vector<int64_t>& shape) {
-  return std::string(plugins::dtype_name(dtype)) + " " + to_string(plugins::exact_shape(shape));
+  return std::string(components::dtype_name(dtype)) + " " + to_string(components::exact_shape(shape));
 }
 
 }  // namespace
 
-std::vector<NamedTensor> list_frozen_parameters(const plugins::Model& model, const optimization::Optimizer& optimizer) {
+std::vector<NamedTensor> list_frozen_parameters(const components::Model& model,
+                                                const optimization::Optimizer& optimizer) {
   std::unordered_set<const c10::TensorImpl*> trained, frozen;
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
     const bool is_frozen = optimizer.parameter_rates()[i].is_always_frozen();
@@ -53,7 +54,7 @@ std::vector<NamedTensor> list_frozen_parameters(const plugins::Model& model, con
   return parameters;
 }
 
-FrozenParameters::FrozenParameters(const plugins::Model& model, const optimization::Optimizer& optimizer) {
+FrozenParameters::FrozenParameters(const components::Model& model, const optimization::Optimizer& optimizer) {
   for (const NamedTensor& named : list_frozen_parameters(model, optimizer)) {
     initial_.emplace(named.name, describe_tensor(named.name, named.tensor));
     bytes_ += named.tensor.nbytes();
@@ -83,7 +84,7 @@ std::vector<NamedTensor> FrozenParameters::exclude(std::span<const NamedTensor> 
 std::optional<std::string> find_difference(const at::Tensor& tensor, const ExcludedTensor& excluded) {
   if (!has_storage(tensor)) return std::nullopt;  // another rank compares it
   const at::NoGradGuard no_grad;
-  const at::ScalarType dtype = plugins::to_scalar_type(excluded.dtype);
+  const at::ScalarType dtype = components::to_scalar_type(excluded.dtype);
   const bool converts = at::isFloatingType(dtype) && tensor.is_floating_point();
   const ExcludedTensor found = describe_tensor(excluded.name, converts ? tensor.detach().to(dtype) : tensor);
   if (found.dtype != excluded.dtype || found.shape != excluded.shape)
@@ -93,7 +94,7 @@ std::optional<std::string> find_difference(const at::Tensor& tensor, const Exclu
   return std::nullopt;
 }
 
-std::string describe_initial_weights(const config::ModelSection& plan, const plugins::Component& component) {
+std::string describe_initial_weights(const config::ModelSection& plan, const components::Component& component) {
   if (!plan.weights.empty()) return "model.weights (" + plan.weights.string() + ")";
   for (const config::ParamSchema& param : component.schema.params) {
     const auto value = plan.params.find(param.name);
@@ -112,7 +113,7 @@ std::string describe_difference(const artifacts::ExcludedTensors& excluded, cons
          (excluded.manifest.parent_path() / "plan.toml").string() + ", and the same files";
 }
 
-void require_excluded(const plugins::Model& model, const config::ModelSection& plan,
+void require_excluded(const components::Model& model, const config::ModelSection& plan,
                       const artifacts::ExcludedTensors& excluded) {
   for (const ExcludedTensor& one : excluded.tensors) {
     const auto found = std::ranges::find(model.tensors(), one.name, &NamedTensor::name);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -13,16 +13,17 @@ namespace {
 using support::Error;
 using support::ErrorKind;
 
-const at::Tensor* find_mean(const plugins::Model& model, const std::string& layer) {
+const at::Tensor* find_mean(const components::Model& model, const std::string& layer) {
   const std::string name = layer.empty() ? "running_mean" : layer + ".running_mean";
-  for (const plugins::NamedTensor& named : model.tensors())
+  for (const components::NamedTensor& named : model.tensors())
     if (named.name == name && !named.trainable) return &named.tensor;
   return nullptr;
 }
 
 }  // namespace
 
-std::unique_ptr<FrozenStatistics> FrozenStatistics::make(const config::OptimizerPlan& plan, const plugins::Model& model,
+std::unique_ptr<FrozenStatistics> FrozenStatistics::make(const config::OptimizerPlan& plan,
+                                                         const components::Model& model,
                                                          const optimization::Optimizer& optimizer) {
   const auto group = std::ranges::find_if(plan.groups, &config::ParameterGroupPlan::eval_batch_norm);
   if (group == plan.groups.end()) return nullptr;
@@ -30,7 +31,7 @@ std::unique_ptr<FrozenStatistics> FrozenStatistics::make(const config::Optimizer
   for (size_t i = 0; i < optimizer.parameters().size(); ++i) {
     const optimization::ParameterRates& rates = optimizer.parameter_rates()[i];
     if (!rates.freezes_batch_norm) continue;
-    const std::string name = plugins::module_of(optimizer.parameters()[i].name);
+    const std::string name = components::module_of(optimizer.parameters()[i].name);
     if (std::ranges::find(layers, name, &Layer::name) != layers.end()) continue;
     if (const at::Tensor* mean = find_mean(model, name)) layers.push_back({name, *mean, rates.frozen_epochs});
   }

@@ -7,10 +7,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/components/kinds/model.h"
 #include "framework/config/plan/optimizer_plan.h"
 #include "framework/distributed/collectives/frozen_batch_norm.h"
 #include "framework/optimization/optimizer.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::pipeline {
 
@@ -18,7 +18,7 @@ class FrozenStatistics {
  public:
   // Returns null if no group requests it. Throws Error(configuration) naming the group if the groups that request it
   // have no weights of a batch norm with running statistics. Freezes the statistics of the first epoch.
-  static std::unique_ptr<FrozenStatistics> make(const config::OptimizerPlan& plan, const plugins::Model& model,
+  static std::unique_ptr<FrozenStatistics> make(const config::OptimizerPlan& plan, const components::Model& model,
                                                 const optimization::Optimizer& optimizer);
 
   // Freezes the statistics of this epoch, and no others.

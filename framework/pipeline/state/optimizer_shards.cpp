@@ -5,8 +5,8 @@
 #include <string>
 
 #include "framework/distributed/collectives/assign_owners.h"
-#include "framework/support/log.h"
-#include "framework/support/print_bytes.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -38,7 +38,7 @@ OptimizerShards::OptimizerShards(distributed::ProcessGroup& group, const config:
   optimizer.update_only(is_owned_);
   support::log_debug("rank " + std::to_string(group.rank()) + " updates " + std::to_string(count) + " of " +
                      std::to_string(owners_.size()) + " parameters (" +
-                     support::print_bytes(static_cast<uint64_t>(total)) + ")");
+                     support::format_bytes(static_cast<uint64_t>(total)) + ")");
 }
 
 void OptimizerShards::gather_weights() {

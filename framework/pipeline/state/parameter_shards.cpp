@@ -9,11 +9,11 @@
 #include <string>
 #include <utility>
 
-#include "framework/plugins/tensors/operator_inputs.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
-#include "framework/support/log.h"
-#include "framework/support/print_bytes.h"
+#include "framework/components/tensors/operator_inputs.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -32,7 +32,7 @@ class ParameterShards::Observer {
   // `use`: called before an operator reads the parameter.
   Observer(const std::vector<optimization::NamedTensor>& parameters, std::function<void(size_t)> use)
       : use_(std::move(use)), users_(parameters.size()) {
-    for (size_t i = 0; i < parameters.size(); ++i) by_memory_[plugins::memory_of(parameters[i].tensor)].push_back(i);
+    for (size_t i = 0; i < parameters.size(); ++i) by_memory_[components::memory_of(parameters[i].tensor)].push_back(i);
     TENON_CHECK(current_ == nullptr, "two observers at once");
     current_ = this;
     handle_ = at::addThreadLocalCallback(
@@ -62,8 +62,8 @@ class ParameterShards::Observer {
   void note(c10::ArrayRef<const c10::IValue> inputs) {
     if (is_using_) return;  // an operator that gathers the parameter
     for (const c10::IValue& input : inputs)
-      plugins::visit_tensors(input, [this](const at::Tensor& tensor) {
-        const void* const memory = plugins::memory_of(tensor);
+      components::visit_tensors(input, [this](const at::Tensor& tensor) {
+        const void* const memory = components::memory_of(tensor);
         const auto found = memory ? by_memory_.find(memory) : by_memory_.end();
         if (found == by_memory_.end()) return;
         is_using_ = true;
@@ -86,8 +86,8 @@ class ParameterShards::Observer {
 
 thread_local ParameterShards::Observer* ParameterShards::Observer::current_ = nullptr;
 
-ParameterShards::ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards, const plugins::Model& model,
-                                 DividedWeights weights)
+ParameterShards::ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards,
+                                 const components::Model& model, DividedWeights weights)
     : group_(group),
       shards_(shards),
       model_(model.component().describe()),
@@ -207,10 +207,10 @@ bool ParameterShards::may_use(size_t segment, const at::Tensor& tensor) const {
   return unit == segment + 1 || unit == kOutside;
 }
 
-std::vector<plugins::NamedTensor> ParameterShards::select_stored(
-    const std::vector<plugins::NamedTensor>& tensors) const {
-  std::vector<plugins::NamedTensor> stored = tensors;
-  std::erase_if(stored, [this](const plugins::NamedTensor& named) {
+std::vector<components::NamedTensor> ParameterShards::select_stored(
+    const std::vector<components::NamedTensor>& tensors) const {
+  std::vector<components::NamedTensor> stored = tensors;
+  std::erase_if(stored, [this](const components::NamedTensor& named) {
     const auto found = index_of_.find(named.tensor.unsafeGetTensorImpl());
     return found == index_of_.end() ? group_.rank() != 0 : weights_.owners[found->second] != group_.rank();
   });
@@ -238,7 +238,7 @@ void ParameterShards::learn(Layout& layout) {
   group_.require_equal("the segments of the model", description);
   // Backward needs them, and the other ranks may have used different ones.
   gather(layout.units[kOutside]);
-  const auto print = [](int64_t bytes) { return support::print_bytes(static_cast<uint64_t>(bytes)); };
+  const auto print = [](int64_t bytes) { return support::format_bytes(static_cast<uint64_t>(bytes)); };
   const int64_t outside = std::exchange(bytes_of[kOutside], 0);
   support::log_debug("rank " + std::to_string(group_.rank()) + " gathers " + print(total) + " of weights in " +
                      std::to_string(layout.with_weights) + " segments, of at most " +

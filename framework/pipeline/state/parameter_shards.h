@@ -14,10 +14,10 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "framework/components/kinds/model.h"
+#include "framework/components/tensors/forward_observer.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/optimizer_shards.h"
-#include "framework/plugins/components/model.h"
-#include "framework/plugins/tensors/forward_observer.h"
 
 namespace tenon::pipeline {
 
@@ -31,10 +31,10 @@ namespace tenon::pipeline {
 //
 // All functions but end_backward_pass(), needs_pass() and may_use() are collectives: the ranks must run the same
 // passes, and each pass the same segments.
-class ParameterShards final : public plugins::ForwardObserver {
+class ParameterShards final : public components::ForwardObserver {
  public:
   // For a model of build_divided(). `weights`: of assign_weights(). `group` and `shards` must outlive this object.
-  ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards, const plugins::Model& model,
+  ParameterShards(distributed::ProcessGroup& group, OptimizerShards& shards, const components::Model& model,
                   DividedWeights weights);
   ~ParameterShards() override;
   ParameterShards(const ParameterShards&) = delete;
@@ -57,7 +57,7 @@ class ParameterShards final : public plugins::ForwardObserver {
 
   // Selects the tensors that this rank writes to a checkpoint: the weights that it owns, and what is not divided on
   // rank 0.
-  std::vector<plugins::NamedTensor> select_stored(const std::vector<plugins::NamedTensor>& tensors) const;
+  std::vector<components::NamedTensor> select_stored(const std::vector<components::NamedTensor>& tensors) const;
 
  private:
   class Observer;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
+#include "framework/components/kinds/model.h"
 #include "framework/pipeline/state/run_state.h"
 #include "framework/pipeline/state/saved_state.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::pipeline {
 
@@ -40,7 +40,7 @@ class Recorder {
   // Writes a complete checkpoint of the model's tensors and of the state that resuming needs. `saved` is empty if that
   // state is unavailable; then only the weights are usable. With several ranks all call it at the same time, and the
   // tensors and the optimizer's state in `saved` may be only those of this rank. Throws Error(checkpoint).
-  virtual void save_checkpoint(const RunState& state, std::span<const plugins::NamedTensor> tensors,
+  virtual void save_checkpoint(const RunState& state, std::span<const components::NamedTensor> tensors,
                                const SavedState& saved) = 0;
 };
 

@@ -1,7 +1,7 @@
 #include "framework/pipeline/state/saved_state.h"
 
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/support/timeline.h"
+#include "framework/support/diagnostics/timeline.h"
 
 namespace tenon::pipeline {
 

@@ -1,6 +1,6 @@
 #include "framework/pipeline/state/step_count.h"
 
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::pipeline {
 

@@ -5,17 +5,17 @@
 #include <cstdint>
 #include <cstring>
 
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/components/tensors/tensor_handles.h"
 
 namespace tenon::pipeline {
 
 artifacts::TensorView make_view(const std::string& name, const at::Tensor& tensor) {
-  return {name, plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
+  return {name, components::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
           static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
 }
 
 at::Tensor copy_stored(const artifacts::TensorView& stored) {
-  at::Tensor tensor = at::empty(stored.shape, plugins::to_scalar_type(stored.dtype));
+  at::Tensor tensor = at::empty(stored.shape, components::to_scalar_type(stored.dtype));
   if (stored.bytes > 0) std::memcpy(tensor.mutable_data_ptr(), stored.data, stored.bytes);
   return tensor;
 }
@@ -23,7 +23,7 @@ at::Tensor copy_stored(const artifacts::TensorView& stored) {
 std::vector<optimization::NamedTensor> map_tensors(std::shared_ptr<const artifacts::SafetensorsFile> file) {
   std::vector<optimization::NamedTensor> tensors;
   for (const artifacts::TensorView& stored : file->tensors()) {
-    const at::ScalarType type = plugins::to_scalar_type(stored.dtype);
+    const at::ScalarType type = components::to_scalar_type(stored.dtype);
     const bool is_aligned = reinterpret_cast<uintptr_t>(stored.data) % c10::elementSize(type) == 0;
     tensors.push_back({stored.name, stored.bytes == 0 || !is_aligned
                                         ? copy_stored(stored)

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/support/error.h"
-#include "framework/support/print_count.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -36,7 +36,7 @@ void require_threads(int64_t count) {
   for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   if (error == 0) return;
   throw support::Error(support::ErrorKind::system,
-                       "LibTorch needs " + support::print_count(count, "thread") + ", but the system allowed only " +
+                       "LibTorch needs " + support::format_count(count, "thread") + ", but the system allowed only " +
                            std::to_string(threads.size()) + " to start (" + std::strerror(error) +
                            "); set a smaller run.threads, or raise the limits of processes (ulimit -u) and of memory "
                            "(ulimit -v)");

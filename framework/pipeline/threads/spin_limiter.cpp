@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "framework/pipeline/threads/require_threads.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/log.h"
-#include "framework/support/read_file.h"
-#include "framework/support/signals_blocked.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
+#include "framework/support/process/signals_blocked.h"
 
 namespace tenon::pipeline {
 

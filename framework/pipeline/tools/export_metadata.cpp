@@ -7,23 +7,23 @@
 #include <optional>
 #include <variant>
 
+#include "framework/components/calls/ports.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/build/batch_transforms.h"
 #include "framework/pipeline/build/connections.h"
-#include "framework/plugins/calls/ports.h"
-#include "framework/plugins/tensors/tensor_handles.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-using plugins::Component;
-using plugins::Port;
-using plugins::SampleField;
+using components::Component;
+using components::Port;
+using components::SampleField;
 
 constexpr int kFormat = 1;
 
-Json print_params(const Component& component, const config::Values& params) {
+Json format_params(const Component& component, const config::Values& params) {
   Json printed = Json::object();
   for (const config::ParamSchema& param : component.schema.params) {
     const auto value = params.find(param.name);
@@ -33,41 +33,41 @@ Json print_params(const Component& component, const config::Values& params) {
   return printed;
 }
 
-Json print_component(const Component& component, const config::Values& params) {
+Json format_component(const Component& component, const config::Values& params) {
   return {{"component", component.schema.id},
           {"plugin", component.plugin->id},
           {"version", component.plugin->version},
-          {"params", print_params(component, params)}};
+          {"params", format_params(component, params)}};
 }
 
 // A dimension of unknown size is null.
-Json print_extents(const std::vector<int64_t>& shape) {
+Json format_extents(const std::vector<int64_t>& shape) {
   Json extents = Json::array();
   for (const int64_t extent : shape) extents.push_back(extent < 0 ? Json() : Json(extent));
   return extents;
 }
 
 // Null for any number of dimensions.
-Json print_shape(const plugins::ShapePattern& shape) {
+Json format_shape(const components::ShapePattern& shape) {
   if (shape.any || shape.open_ended) return {};
   std::vector<int64_t> extents;
-  for (const plugins::ShapePattern::Extent& extent : shape.extents) extents.push_back(extent.size.value_or(-1));
-  return print_extents(extents);
+  for (const components::ShapePattern::Extent& extent : shape.extents) extents.push_back(extent.size.value_or(-1));
+  return format_extents(extents);
 }
 
 // Null if the model accepts several dtypes.
-Json print_dtypes(uint64_t dtypes) {
-  return dtypes != 0 && (dtypes & (dtypes - 1)) == 0 ? Json(plugins::describe_dtypes(dtypes)) : Json();
+Json format_dtypes(uint64_t dtypes) {
+  return dtypes != 0 && (dtypes & (dtypes - 1)) == 0 ? Json(components::describe_dtypes(dtypes)) : Json();
 }
 
-Json print_port(const Port& port) {
-  return {{"name", port.name}, {"dtype", print_dtypes(port.dtypes)}, {"shape", print_shape(port.shape)}};
+Json format_port(const Port& port) {
+  return {{"name", port.name}, {"dtype", format_dtypes(port.dtypes)}, {"shape", format_shape(port.shape)}};
 }
 
 // The steps of a field: those of the dataset, then the normalisation of whole batches. Mixing is only for training.
-Json print_steps(const config::RunPlan& plan, const plugins::Dataset& data, const std::string& field) {
+Json format_steps(const config::RunPlan& plan, const components::Dataset& data, const std::string& field) {
   Json steps;
-  for (const plugins::FieldSteps& known : data.preprocessing())
+  for (const components::FieldSteps& known : data.preprocessing())
     if (data.fields()[known.field].name == field) steps = Json::parse(known.steps);
   for (const config::BatchTransformPlan& transform : plan.data.batch_transforms)
     if (const auto* normalize = std::get_if<config::NormalizeBatch>(&transform.what);
@@ -76,9 +76,9 @@ Json print_steps(const config::RunPlan& plan, const plugins::Dataset& data, cons
   return steps;
 }
 
-Json print_inputs(const config::RunPlan& plan, const plugins::Model& model, const plugins::Dataset* data) {
+Json format_inputs(const config::RunPlan& plan, const components::Model& model, const components::Dataset* data) {
   Json inputs = Json::array();
-  for (const Port& port : model.inputs()) inputs.push_back(print_port(port));
+  for (const Port& port : model.inputs()) inputs.push_back(format_port(port));
   if (!data) return inputs;
   const BatchTransforms transforms(plan.data.batch_transforms, data->fields());
   const Wiring wiring = connect_model(model, plan.model, data->name(), transforms.fields());
@@ -87,27 +87,28 @@ Json print_inputs(const config::RunPlan& plan, const plugins::Model& model, cons
     std::vector<int64_t> shape = field.shape;
     shape.insert(shape.begin(), -1);
     const auto& converted = wiring.sources()[i].dtype;
-    inputs[i]["dtype"] = plugins::dtype_name(converted ? plugins::to_dtype(*converted) : field.dtype);
-    inputs[i]["shape"] = print_extents(shape);
+    inputs[i]["dtype"] = components::dtype_name(converted ? components::to_dtype(*converted) : field.dtype);
+    inputs[i]["shape"] = format_extents(shape);
     inputs[i]["field"] = field.name;
-    inputs[i]["preprocessing"] = print_steps(plan, *data, field.name);
+    inputs[i]["preprocessing"] = format_steps(plan, *data, field.name);
   }
   return inputs;
 }
 
 bool is_varying(const SampleField& field) { return field.is_varying(); }
 
-Json print_outputs(const plugins::Model& model, const plugins::Dataset* data, const std::vector<at::Tensor>& outputs) {
+Json format_outputs(const components::Model& model, const components::Dataset* data,
+                    const std::vector<at::Tensor>& outputs) {
   Json printed = Json::array();
   for (size_t i = 0; i < model.outputs().size(); ++i) {
-    printed.push_back(print_port(model.outputs()[i]));
+    printed.push_back(format_port(model.outputs()[i]));
     if (i >= outputs.size()) continue;
-    printed[i]["dtype"] = plugins::dtype_name(plugins::to_dtype(outputs[i].scalar_type()));
+    printed[i]["dtype"] = components::dtype_name(components::to_dtype(outputs[i].scalar_type()));
     // The sizes of one batch are those of every batch if all samples have one size.
     if (data && std::ranges::none_of(data->fields(), is_varying) && outputs[i].dim() > 0) {
       std::vector<int64_t> shape = outputs[i].sizes().vec();
       shape.front() = -1;
-      printed[i]["shape"] = print_extents(shape);
+      printed[i]["shape"] = format_extents(shape);
     }
   }
   return printed;
@@ -115,15 +116,15 @@ Json print_outputs(const plugins::Model& model, const plugins::Dataset* data, co
 
 }  // namespace
 
-std::string print_field_steps(const config::RunPlan& plan, const plugins::Dataset& data, const std::string& field) {
-  return print_steps(plan, data, field).dump();
+std::string format_field_steps(const config::RunPlan& plan, const components::Dataset& data, const std::string& field) {
+  return format_steps(plan, data, field).dump();
 }
 
-std::string print_export_metadata(const config::RunPlan& plan, const plugins::Model& model,
-                                  const plugins::Dataset* data, const std::vector<at::Tensor>& outputs) {
-  Json printed{{"format", kFormat}, {"model", print_component(model.component(), plan.model.params)}};
-  printed["inputs"] = print_inputs(plan, model, data);
-  printed["outputs"] = print_outputs(model, data, outputs);
+std::string format_export_metadata(const config::RunPlan& plan, const components::Model& model,
+                                   const components::Dataset* data, const std::vector<at::Tensor>& outputs) {
+  Json printed{{"format", kFormat}, {"model", format_component(model.component(), plan.model.params)}};
+  printed["inputs"] = format_inputs(plan, model, data);
+  printed["outputs"] = format_outputs(model, data, outputs);
   Json class_names = Json::object();
   for (const auto& [field, names] : plan.data.class_names) class_names[field] = names;
   printed["class_names"] = class_names;
@@ -131,7 +132,7 @@ std::string print_export_metadata(const config::RunPlan& plan, const plugins::Mo
     const auto plans_data = [&](const config::NamedDataset& one) { return one.name == data->name(); };
     const auto found = std::ranges::find_if(plan.data.validation, plans_data);
     const config::NamedDataset& dataset = found == plan.data.validation.end() ? plan.data.train : *found;
-    printed["data"] = print_component(data->component(), dataset.params);
+    printed["data"] = format_component(data->component(), dataset.params);
     printed["data"]["name"] = data->name();
   }
   return printed.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/kinds/dataset.h"
+#include "framework/components/kinds/model.h"
 #include "framework/config/plan/run_plan.h"
-#include "framework/plugins/components/dataset.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::pipeline {
 
@@ -17,11 +17,11 @@ inline constexpr const char* kExportMetadata = "tenon.json";  // its name in a f
 // there is no preprocessing. `outputs`: of the model for samples of `data`, or none. Parameters that are paths are left
 // out, because the file may go to others. Returns JSON on one line. Throws Error(configuration) if the data do not fit
 // the model.
-std::string print_export_metadata(const config::RunPlan& plan, const plugins::Model& model,
-                                  const plugins::Dataset* data, const std::vector<at::Tensor>& outputs);
+std::string format_export_metadata(const config::RunPlan& plan, const components::Model& model,
+                                   const components::Dataset* data, const std::vector<at::Tensor>& outputs);
 
 // Returns the steps that make a field: those of the dataset, then the normalisation of whole batches. JSON as in
 // tenon/preprocessing.h, "null" if there are none.
-std::string print_field_steps(const config::RunPlan& plan, const plugins::Dataset& data, const std::string& field);
+std::string format_field_steps(const config::RunPlan& plan, const components::Dataset& data, const std::string& field);
 
 }  // namespace tenon::pipeline

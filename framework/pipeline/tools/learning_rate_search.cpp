@@ -6,7 +6,7 @@
 
 #include "framework/pipeline/loop/train_step.h"
 #include "framework/pipeline/losses/loss_sums.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 

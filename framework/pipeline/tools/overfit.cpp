@@ -11,7 +11,7 @@
 #include "framework/pipeline/build/first_batch.h"
 #include "framework/pipeline/loop/train_step.h"
 #include "framework/pipeline/losses/loss_sums.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::pipeline {
 
@@ -48,7 +48,7 @@ bool is_constant(const at::Tensor& output) {
 }
 
 std::vector<std::string> find_constant_outputs(Training& training, const data::Batch& batch,
-                                               plugins::StepContext context) {
+                                               components::StepContext context) {
   const torch::NoGradGuard no_grad;
   context.training = false;
   BoundDataset& data = *training.train;
@@ -76,7 +76,7 @@ OverfitReport overfit(Training& training, int64_t steps, double threshold) {
         for (const LossSums& batch : metrics.losses) losses.add(batch);
       });
   OverfitReport report{false, 0, 0, 0, std::numeric_limits<double>::infinity(), 0, {}, {}};
-  plugins::StepContext context{true, 0, 1, 0, 1, training.plan->run.seed};
+  components::StepContext context{true, 0, 1, 0, 1, training.plan->run.seed};
   training.optimizer->start_epoch(1);
   while (report.steps < steps && !report.is_reached) {
     context.step = report.steps++;

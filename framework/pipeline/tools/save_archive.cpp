@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -19,7 +19,7 @@ namespace {
 namespace archived = torch::_export::archive_spec;
 using caffe2::serialize::PyTorchStreamReader;
 using caffe2::serialize::PyTorchStreamWriter;
-using plugins::NamedTensor;
+using components::NamedTensor;
 
 constexpr auto kArchiveError = support::ErrorKind::configuration;
 

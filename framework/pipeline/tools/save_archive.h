@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::pipeline {
 
@@ -17,7 +17,7 @@ namespace tenon::pipeline {
 // returns as `extra_files`. Returns the number of names. Throws Error(configuration) if a tensor is only in the archive
 // or only in the model, if sizes differ, or if a file cannot be read or written.
 size_t save_archive(const std::filesystem::path& source, const std::filesystem::path& file,
-                    const std::vector<plugins::NamedTensor>& tensors,
+                    const std::vector<components::NamedTensor>& tensors,
                     const std::map<std::string, std::string>& extra_files = {});
 
 }  // namespace tenon::pipeline

@@ -9,10 +9,10 @@
 
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/device/host_copies.h"
 #include "framework/pipeline/state/stored_tensors.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -20,14 +20,14 @@ namespace {
 
 constexpr auto kKind = support::ErrorKind::configuration;
 
-using plugins::NamedTensor;
+using components::NamedTensor;
 
 at::Tensor convert(const std::string& name, const at::Tensor& tensor, at::ScalarType dtype) {
   if (dtype == at::ScalarType::Undefined || !tensor.is_floating_point()) return tensor;
   at::Tensor converted = tensor.to(dtype);
   if (!converted.isfinite().equal(tensor.isfinite()))
     throw support::Error(kKind, name + " has numbers that are too large for " +
-                                    plugins::dtype_name(plugins::to_dtype(dtype)) +
+                                    components::dtype_name(components::to_dtype(dtype)) +
                                     " and would become infinite; expected a dtype with their range: bf16 or fp32");
   return converted;
 }

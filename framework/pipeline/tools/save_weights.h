@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "framework/components/kinds/model.h"
 #include "framework/config/values/class_names.h"
-#include "framework/plugins/components/model.h"
 
 namespace tenon::pipeline {
 
@@ -18,7 +18,7 @@ namespace tenon::pipeline {
 // artifacts::make_weights_metadata. `more`: further entries of the metadata, by name.
 // Throws Error(configuration) if the file cannot be written, and naming the tensor if a finite value would become
 // infinite in `dtype`.
-size_t save_weights(const std::filesystem::path& file, const std::vector<plugins::NamedTensor>& tensors,
+size_t save_weights(const std::filesystem::path& file, const std::vector<components::NamedTensor>& tensors,
                     at::ScalarType dtype, const config::ClassNames& class_names = {},
                     const std::map<std::string, std::string>& more = {});
 

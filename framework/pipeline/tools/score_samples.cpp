@@ -95,7 +95,7 @@ BatchTensors take_row(const BatchTensors& batch_tensors, int64_t row) {
 
 class Scoring {
  public:
-  Scoring(Evaluation& evaluation, BoundDataset& data, plugins::StepContext context, const ScoringLimits& limits)
+  Scoring(Evaluation& evaluation, BoundDataset& data, components::StepContext context, const ScoringLimits& limits)
       : evaluation_(evaluation), data_(data), context_(context), limits_(limits), sums_(evaluation.losses) {
     context_.training = false;
     scores_.data = data.name();
@@ -265,7 +265,7 @@ class Scoring {
 
   Evaluation& evaluation_;
   BoundDataset& data_;
-  plugins::StepContext context_;
+  components::StepContext context_;
   ScoringLimits limits_;
   LossSums sums_;
   std::optional<std::vector<Pair>> pairs_;  // known after the first batch
@@ -276,7 +276,7 @@ class Scoring {
 
 }  // namespace
 
-SampleScores score_samples(Evaluation& evaluation, BoundDataset& data, const plugins::StepContext& context,
+SampleScores score_samples(Evaluation& evaluation, BoundDataset& data, const components::StepContext& context,
                            const ScoringLimits& limits, const std::function<bool()>& should_continue) {
   const torch::NoGradGuard no_grad;
   return Scoring(evaluation, data, context, limits).run(should_continue);

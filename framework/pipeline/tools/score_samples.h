@@ -64,7 +64,7 @@ struct ScoringLimits {
 // Samples without a finite loss are in neither list. Targets that are not a class, such as ignored labels, are not
 // counted. `should_continue` is called after each batch and returns whether to continue.
 SampleScores score_samples(
-    Evaluation& evaluation, BoundDataset& data, const plugins::StepContext& context, const ScoringLimits& limits,
+    Evaluation& evaluation, BoundDataset& data, const components::StepContext& context, const ScoringLimits& limits,
     const std::function<bool()>& should_continue = [] { return true; });
 
 }  // namespace tenon::pipeline

@@ -7,15 +7,15 @@
 #include <sstream>
 #include <utility>
 
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
-using plugins::Model;
+using components::Model;
 using torch::jit::IValue;
 
 [[noreturn]] void refuse(const Model& model, const std::string& what) {
@@ -32,8 +32,8 @@ class ModuleTree {
 
   torch::jit::Module root() const { return modules_.at(""); }
 
-  void add(const plugins::NamedTensor& named) {
-    find(plugins::module_of(named.name))
+  void add(const components::NamedTensor& named) {
+    find(components::module_of(named.name))
         .register_parameter(last_part(named.name), named.tensor, /*is_buffer=*/!named.trainable);
   }
 
@@ -46,7 +46,7 @@ class ModuleTree {
 
   torch::jit::Module& find(const std::string& name) {
     if (const auto known = modules_.find(name); known != modules_.end()) return known->second;
-    torch::jit::Module& owner = find(plugins::module_of(name));
+    torch::jit::Module& owner = find(components::module_of(name));
     torch::jit::Module& module = modules_.emplace(name, make()).first->second;
     owner.register_module(last_part(name), module);
     return module;
@@ -66,7 +66,7 @@ std::vector<at::Tensor> to_tensors(const std::vector<IValue>& stack) {
 
 torch::jit::Module trace(const Model& model, const ModelInputs& inputs) {
   ModuleTree tree;
-  for (const plugins::NamedTensor& named : model.tensors()) tree.add(named);
+  for (const components::NamedTensor& named : model.tensors()) tree.add(named);
   torch::jit::Module module = tree.root();
   const auto forward = [&](const std::vector<IValue>& stack) -> std::vector<IValue> {
     const std::vector<at::Tensor> outputs = model.forward({}, to_tensors(stack));
@@ -74,7 +74,7 @@ torch::jit::Module trace(const Model& model, const ModelInputs& inputs) {
     return {c10::ivalue::Tuple::create(to_stack(outputs))};
   };
   std::vector<std::string> names;
-  for (const plugins::Port& port : model.inputs()) names.push_back(port.name);
+  for (const components::Port& port : model.inputs()) names.push_back(port.name);
   const auto name_of = [](const at::Tensor&) { return std::string(); };
   const auto traced = torch::jit::tracer::trace(to_stack(inputs), forward, name_of, /*strict=*/true,
                                                 /*force_outplace=*/false, &module, names);
@@ -94,7 +94,7 @@ ModelInputs resize(const ModelInputs& batch) {
 
 std::string describe(const ModelInputs& inputs) {
   std::string text;
-  for (const at::Tensor& input : inputs) text += (text.empty() ? "" : ", ") + plugins::describe(input);
+  for (const at::Tensor& input : inputs) text += (text.empty() ? "" : ", ") + components::describe(input);
   return text;
 }
 
@@ -114,8 +114,8 @@ std::string find_difference(const Model& model, torch::jit::Module& module, cons
   for (size_t i = 0; i < expected.size(); ++i) {
     const std::string& name = model.outputs()[i].name;
     if (found[i].sizes() != expected[i].sizes() || found[i].scalar_type() != expected[i].scalar_type())
-      return "gives " + name + " as " + plugins::describe(found[i]) + "; the model gives " +
-             plugins::describe(expected[i]);
+      return "gives " + name + " as " + components::describe(found[i]) + "; the model gives " +
+             components::describe(expected[i]);
     if (!at::allclose(found[i], expected[i], 1e-5, 1e-6, /*equal_nan=*/true))
       return "gives different values for " + name;
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 
 namespace tenon::pipeline {
 
@@ -20,7 +20,7 @@ using ModelInputs = std::vector<at::Tensor>;
 // back and compared with the model on every batch and on one with another number of samples. Throws Error(plugin)
 // naming the batch on which they differ by more than rounding. REQUIRES: at least one batch; tensors on the CPU.
 // `extra_files`: texts by name, which torch.jit.load returns in its argument _extra_files.
-std::string trace_model(const plugins::Model& model, const std::vector<ModelInputs>& batches,
+std::string trace_model(const components::Model& model, const std::vector<ModelInputs>& batches,
                         const std::map<std::string, std::string>& extra_files = {});
 
 }  // namespace tenon::pipeline

@@ -9,11 +9,10 @@
 #include <set>
 
 #include "framework/callbacks/progress.h"
-#include "framework/reporting/runs/print_spread.h"
+#include "framework/reporting/runs/format_spread.h"
 #include "framework/reporting/terminal/text_table.h"
-#include "framework/support/print_bytes.h"
-#include "framework/support/print_count.h"
-#include "framework/support/printable.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::reporting {
 
@@ -35,13 +34,13 @@ std::optional<double> find_metric(const MeasuredRun& run, const std::string& nam
   return std::nullopt;
 }
 
-std::string print_max_bytes(const std::vector<double>& values) {
-  return support::print_bytes(static_cast<uint64_t>(*std::ranges::max_element(values)));
+std::string format_max_bytes(const std::vector<double>& values) {
+  return support::format_bytes(static_cast<uint64_t>(*std::ranges::max_element(values)));
 }
 
-std::string print_seconds(const std::vector<double>& values) { return callbacks::format_elapsed(mean_of(values)); }
+std::string format_seconds(const std::vector<double>& values) { return callbacks::format_elapsed(mean_of(values)); }
 
-std::string print_rate(const std::vector<double>& values) {
+std::string format_rate(const std::vector<double>& values) {
   const double mean = mean_of(values);
   if (mean >= 100) return group_digits(static_cast<uint64_t>(std::llround(mean)));
   char text[32];
@@ -67,29 +66,29 @@ std::vector<std::string> list_metrics(const std::vector<ComparedVariant>& varian
 std::vector<Column> list_columns(const std::vector<ComparedVariant>& variants) {
   std::vector<Column> columns;
   for (const std::string& name : list_metrics(variants))
-    columns.push_back({name, [name](const MeasuredRun& run) { return find_metric(run, name); }, print_spread});
-  columns.push_back({"train/loss", [](const MeasuredRun& run) { return run.last_training_loss; }, print_spread});
-  columns.push_back({"time", [](const MeasuredRun& run) { return std::optional(run.seconds); }, print_seconds});
+    columns.push_back({name, [name](const MeasuredRun& run) { return find_metric(run, name); }, format_spread});
+  columns.push_back({"train/loss", [](const MeasuredRun& run) { return run.last_training_loss; }, format_spread});
+  columns.push_back({"time", [](const MeasuredRun& run) { return std::optional(run.seconds); }, format_seconds});
   columns.push_back(
       {"time/epoch",
        [](const MeasuredRun& run) { return run.epochs > 0 ? std::optional(run.seconds / run.epochs) : std::nullopt; },
-       print_seconds});
+       format_seconds});
   columns.push_back(
       {"samples/s",
        [](const MeasuredRun& run) { return run.seconds > 0 ? std::optional(run.samples / run.seconds) : std::nullopt; },
-       print_rate});
+       format_rate});
   columns.push_back({"memory",
                      [](const MeasuredRun& run) -> std::optional<double> {
                        if (run.peak_bytes == 0) return std::nullopt;
                        return static_cast<double>(run.peak_bytes);
                      },
-                     print_max_bytes});
+                     format_max_bytes});
   columns.push_back({"device memory",
                      [](const MeasuredRun& run) -> std::optional<double> {
                        if (!run.device_peak_mib) return std::nullopt;
                        return *run.device_peak_mib * 1024 * 1024;
                      },
-                     print_max_bytes});
+                     format_max_bytes});
   return columns;
 }
 
@@ -147,7 +146,7 @@ std::string list_failures(const std::vector<ComparedVariant>& variants, const st
   std::string text;
   for (const Failure& failure : failures)
     text += margin + failure.run +
-            (failure.others == 0 ? "" : " and " + support::print_count(failure.others, "more run", "more runs")) +
+            (failure.others == 0 ? "" : " and " + support::format_count(failure.others, "more run", "more runs")) +
             ": " + failure.reason + "\n";
   return text;
 }
@@ -186,13 +185,13 @@ Json to_json(const MeasuredRun& run) {
             {"train/loss", run.last_training_loss ? Json(*run.last_training_loss) : Json()},
             {"metrics", Json::object()}};
   for (const auto& [name, value] : run.metrics)
-    json["metrics"][name] = Json::parse(artifacts::print_json_number(value));
+    json["metrics"][name] = Json::parse(artifacts::format_json_number(value));
   return json;
 }
 
 }  // namespace
 
-std::string print_table(const std::vector<ComparedVariant>& variants, size_t width, bool has_colours) {
+std::string format_table(const std::vector<ComparedVariant>& variants, size_t width, bool has_colours) {
   const auto rows = list_rows(variants);
   std::vector<TextTable::Align> columns(rows[0].size(), TextTable::Align::right);
   columns.front() = TextTable::Align::left;
@@ -204,11 +203,11 @@ std::string print_table(const std::vector<ComparedVariant>& variants, size_t wid
   if (const auto time = std::ranges::find(rows[0], "time"); time - rows[0].begin() > 2)
     std::rotate(importance.begin() + 2, importance.begin() + (time - rows[0].begin()),
                 importance.begin() + (time - rows[0].begin()) + 1);
-  return table.print_within(width, importance, has_colours) + explain_spread(variants, "") +
+  return table.format_within(width, importance, has_colours) + explain_spread(variants, "") +
          support::escape_control_characters(list_failures(variants, ""));
 }
 
-std::string print_markdown(const std::vector<ComparedVariant>& variants) {
+std::string format_markdown(const std::vector<ComparedVariant>& variants) {
   const auto rows = list_rows(variants);
   std::string text;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -225,7 +224,7 @@ std::string print_markdown(const std::vector<ComparedVariant>& variants) {
   return text + spread + (failures.empty() ? "" : "\n" + failures);
 }
 
-std::string print_json(const std::vector<ComparedVariant>& variants) {
+std::string format_json(const std::vector<ComparedVariant>& variants) {
   Json json = Json::array();
   for (const ComparedVariant& compared : variants) {
     Json one{{"name", compared.variant.name},

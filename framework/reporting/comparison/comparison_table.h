@@ -15,11 +15,11 @@ struct ComparedVariant {
   std::vector<MeasuredRun> runs;  // one for each seed that has run
 };
 
-// Prints a table for the terminal. Columns that do not fit into `width` are left out, see TextTable::print_within().
-std::string print_table(const std::vector<ComparedVariant>& variants, size_t width = 0, bool has_colours = false);
+// Prints a table for the terminal. Columns that do not fit into `width` are left out, see TextTable::format_within().
+std::string format_table(const std::vector<ComparedVariant>& variants, size_t width = 0, bool has_colours = false);
 // Prints a Markdown table, followed by the failures.
-std::string print_markdown(const std::vector<ComparedVariant>& variants);
+std::string format_markdown(const std::vector<ComparedVariant>& variants);
 // Prints all measured values.
-std::string print_json(const std::vector<ComparedVariant>& variants);
+std::string format_json(const std::vector<ComparedVariant>& variants);
 
 }  // namespace tenon::reporting

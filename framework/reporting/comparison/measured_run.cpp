@@ -7,7 +7,7 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/reporting/runs/read_history.h"
-#include "framework/support/read_file.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::reporting {
 

@@ -8,9 +8,9 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/ports.h"
 #include "framework/reporting/predictions/print_element.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::reporting {
 
@@ -73,18 +73,18 @@ class JsonPredictions final : public PredictionFile {
   void require_real(const TensorView& tensor) const {
     if (tensor.dtype != TENON_COMPLEX64 && tensor.dtype != TENON_COMPLEX128) return;
     throw support::Error(support::ErrorKind::configuration,
-                         path_.string() + ": " + tensor.name + " is " + plugins::dtype_name(tensor.dtype) +
+                         path_.string() + ": " + tensor.name + " is " + components::dtype_name(tensor.dtype) +
                              "; expected real numbers in a JSON file: omit it with --outputs or --fields");
   }
 
   static void print_key(std::string& text, const std::string& name) {
     if (text.back() != '{') text += ", ";
-    text += artifacts::print_json_string(name) + ": ";
+    text += artifacts::format_json_string(name) + ": ";
   }
 
   static void print_text(std::string& text, const std::string& name, const std::string& value) {
     print_key(text, name);
-    text += artifacts::print_json_string(value);
+    text += artifacts::format_json_string(value);
   }
 
   void print_tensor(std::string& text, const TensorView& tensor, int64_t row) const {
@@ -111,7 +111,7 @@ class JsonPredictions final : public PredictionFile {
       if (i > row * count) text += ", ";
       text += "{\"class\": " + (names == names_.end()
                                     ? std::to_string(number)
-                                    : artifacts::print_json_string(config::name_class(names->second, number)));
+                                    : artifacts::format_json_string(config::name_class(names->second, number)));
       text += ", \"probability\": ";
       print_json_element(text, TENON_FLOAT32, top.probabilities.data + i * int64_t{sizeof(float)});
       text += '}';

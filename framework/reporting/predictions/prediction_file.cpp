@@ -12,10 +12,10 @@
 #include "framework/artifacts/checkpoint/safetensors_rows.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/quote_for_csv.h"
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/ports.h"
 #include "framework/reporting/predictions/json_predictions.h"
 #include "framework/reporting/predictions/print_element.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::reporting {
 
@@ -37,8 +37,8 @@ std::vector<int64_t> row_shape(const TensorView& tensor) { return {tensor.shape.
 // All rows must have the same shape. `before`: the row shape of the first batch.
 void require_same_rows(const fs::path& path, const TensorView& tensor, const std::vector<int64_t>& before) {
   if (row_shape(tensor) == before) return;
-  refuse(path, tensor.name + ": a sample has the shape " + to_string(plugins::exact_shape(row_shape(tensor))) +
-                   " here and had " + to_string(plugins::exact_shape(before)) +
+  refuse(path, tensor.name + ": a sample has the shape " + to_string(components::exact_shape(row_shape(tensor))) +
+                   " here and had " + to_string(components::exact_shape(before)) +
                    " before; expected one shape for all samples: omit it with --outputs or --fields, let the dataset "
                    "resize all samples, or reduce it to a fixed shape, for example with --apply argmax");
 }
@@ -71,7 +71,7 @@ class SafetensorsPredictions final : public PredictionFile {
     std::vector<artifacts::RowTensor> rows;
     for (const TensorView& tensor : tensors) {
       if (!artifacts::find_stored_type(tensor.dtype))
-        refuse(path_, tensor.name + " is " + std::string(plugins::dtype_name(tensor.dtype)) +
+        refuse(path_, tensor.name + " is " + std::string(components::dtype_name(tensor.dtype)) +
                           ", which safetensors does not support; expected real numbers: omit it");
       rows.push_back({tensor.name, tensor.dtype, row_shape(tensor)});
       row_shapes_.push_back(row_shape(tensor));
@@ -125,12 +125,12 @@ class CsvPredictions final : public PredictionFile {
       row_shapes_.push_back(row_shape(tensor));
       const std::vector<int64_t>& shape = row_shapes_.back();
       if (shape.size() > 1 || (shape.size() == 1 && shape[0] > kMaxColumns))
-        refuse(path_, tensor.name + " of a sample is " + to_string(plugins::exact_shape(shape)) +
+        refuse(path_, tensor.name + " of a sample is " + to_string(components::exact_shape(shape)) +
                           "; expected a number, or a vector of up to " + std::to_string(kMaxColumns) +
                           ", in a CSV file: write a .safetensors file, or choose others with --outputs and --fields");
       if (tensor.dtype == TENON_COMPLEX64 || tensor.dtype == TENON_COMPLEX128 || tensor.dtype == TENON_FLOAT16 ||
           tensor.dtype == TENON_BFLOAT16)
-        refuse(path_, tensor.name + " is " + std::string(plugins::dtype_name(tensor.dtype)) +
+        refuse(path_, tensor.name + " is " + std::string(components::dtype_name(tensor.dtype)) +
                           "; expected integers, booleans, float32 or float64 in a CSV file: omit it, or write a "
                           ".safetensors file");
       const std::vector<std::string>* const names = find_names(tensor);

@@ -9,7 +9,7 @@ namespace tenon::reporting {
 
 namespace {
 
-using artifacts::print_short_number;
+using artifacts::format_short_number;
 
 // Returns "3 of 10 epochs" or "1 epoch". `planned`: 0 if it is not known.
 std::string count_of(int64_t done, int64_t planned, const char* unit) {
@@ -36,7 +36,7 @@ std::string describe_length(const ReadRun& run) {
   return epochs > 0 ? count_of(run.epoch(), epochs, "epoch") : count_of(run.step(), run.planned("train.steps"), "step");
 }
 
-std::string print_local_time(const std::string& iso) {
+std::string format_local_time(const std::string& iso) {
   constexpr size_t kDate = 10, kTime = 8;
   const bool is_time = artifacts::parse_iso_8601(iso).has_value();
   return is_time ? iso.substr(0, kDate) + " " + iso.substr(kDate + 1, kTime) : iso;
@@ -54,21 +54,21 @@ std::string describe_device(const ReadRun& run) {
 std::string name_of(const ReadRun& run) { return run.name().substr(0, run.name().find('/')); }
 
 std::string describe_time(const ReadRun& run) {
-  const std::string start = print_local_time(run.text("start"));
+  const std::string start = format_local_time(run.text("start"));
   return start.empty() ? run.folder().root.filename().string() : start;
 }
 
 std::string describe_best(const ReadRun& run) {
   const auto best = run.best(run.monitor());
-  return best ? print_short_number(best->value) + " at step " + std::to_string(best->step) : "";
+  return best ? format_short_number(best->value) + " at step " + std::to_string(best->step) : "";
 }
 
 std::string describe_last(const ReadRun& run, const std::string& metric) {
   const auto last = run.last(metric);
-  return last ? print_short_number(last->value) : "";
+  return last ? format_short_number(last->value) : "";
 }
 
-std::string print_state(const ReadRun& run) {
+std::string format_state(const ReadRun& run) {
   return text_element("span", std::string("class=\"state ") + rating_of(run) + "\"", run.state());
 }
 

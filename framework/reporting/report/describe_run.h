@@ -14,10 +14,10 @@ std::string describe_length(const ReadRun& run);  // "3 of 10 epochs", or steps 
 std::string describe_device(const ReadRun& run);  // "cpu, 2 processes"; an accelerator is named
 std::string describe_best(const ReadRun& run);    // "0.0268 at step 184" for the monitored metric; empty: none
 std::string describe_last(const ReadRun& run, const std::string& metric);
-std::string print_state(const ReadRun& run);  // HTML
+std::string format_state(const ReadRun& run);  // HTML
 
 // Returns "2026-11-21 11:30:05" for "2026-11-21T11:30:05+01:00", a time of the machine that trained. Returns another
 // text unchanged.
-std::string print_local_time(const std::string& iso);
+std::string format_local_time(const std::string& iso);
 
 }  // namespace tenon::reporting

@@ -24,10 +24,10 @@ std::vector<double> read_numbers(const Json& step, const char* key) {
 
 }  // namespace
 
-artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const plugins::Dataset& data) {
+artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const components::Dataset& data) {
   artifacts::Normalisations found;
-  for (const plugins::SampleField& field : data.fields()) {
-    const Json steps = Json::parse(pipeline::print_field_steps(plan, data, field.name), nullptr, false);
+  for (const components::SampleField& field : data.fields()) {
+    const Json steps = Json::parse(pipeline::format_field_steps(plan, data, field.name), nullptr, false);
     if (!steps.is_array()) continue;
     size_t count = 0;
     artifacts::Normalisation last;

@@ -13,8 +13,8 @@ namespace tenon::reporting {
 
 namespace {
 
+using artifacts::format_short_number;
 using artifacts::HistoryLine;
-using artifacts::print_short_number;
 using Rating = Finding::Rating;
 using Series = std::vector<MetricAt>;
 
@@ -32,7 +32,7 @@ std::string percent(double share) {
 }
 
 std::string at_step(const MetricAt& metric) {
-  return print_short_number(metric.value) + " at step " + std::to_string(metric.step);
+  return format_short_number(metric.value) + " at step " + std::to_string(metric.step);
 }
 
 Series collect(const ReadRun& run, const std::string& metric, bool only_means) {
@@ -84,8 +84,8 @@ std::optional<Finding> assess_beginning(const ReadRun& run) {
   const auto zero_output = find_number(run, "zero_output_loss");
   if (!found || !zero_output) return std::nullopt;
   const pipeline::FirstLoss loss{*found, *zero_output};
-  const std::string numbers = "the initial loss was " + print_short_number(loss.found) + "; zero outputs would give " +
-                              print_short_number(loss.zero_output);
+  const std::string numbers = "the initial loss was " + format_short_number(loss.found) + "; zero outputs would give " +
+                              format_short_number(loss.zero_output);
   if (!loss.is_far_above()) return Finding{Rating::good, "Was the initial loss plausible?", "Yes: " + numbers + "."};
   return Finding{Rating::bad, "Was the initial loss plausible?",
                  "No: " + numbers +
@@ -135,8 +135,8 @@ Finding assess_overfitting(const ReadRun& run) {
   const double rise = (last.value - best->value) / std::fabs(best->value);
   const bool is_at_end = static_cast<double>(last.step - best->step) <= kNearEnd * static_cast<double>(last.step);
   const double train_then = value_at(training, best->step), train_now = training.back().value;
-  const std::string gap = " The final train/loss is " + print_short_number(train_now) + " and " + metric + " " +
-                          print_short_number(last.value) + ".";
+  const std::string gap = " The final train/loss is " + format_short_number(train_now) + " and " + metric + " " +
+                          format_short_number(last.value) + ".";
   if (is_at_end || rise <= kRisen)
     return {Rating::good, question,
             "No sign of it: the best " + metric + " was " + at_step(*best) + ", and " +
@@ -144,13 +144,14 @@ Finding assess_overfitting(const ReadRun& run) {
   if (train_now < train_then)
     return {Rating::bad, question,
             "Yes, from about step " + std::to_string(best->step) + ": since then " + metric + " has risen from " +
-                print_short_number(best->value) + " to " + print_short_number(last.value) + " (" + percent(rise) +
-                "), while train/loss continued to fall from " + print_short_number(train_then) + " to " +
-                print_short_number(train_now) + "."};
+                format_short_number(best->value) + " to " + format_short_number(last.value) + " (" + percent(rise) +
+                "), while train/loss continued to fall from " + format_short_number(train_then) + " to " +
+                format_short_number(train_now) + "."};
   return {Rating::bad, question,
-          "Not overfitting: " + metric + " has risen from " + at_step(*best) + " to " + print_short_number(last.value) +
-              ", but train/loss has not fallen since then (" + print_short_number(train_then) + ", now " +
-              print_short_number(train_now) + "). The learning rate may be too high."};
+          "Not overfitting: " + metric + " has risen from " + at_step(*best) + " to " +
+              format_short_number(last.value) + ", but train/loss has not fallen since then (" +
+              format_short_number(train_then) + ", now " + format_short_number(train_now) +
+              "). The learning rate may be too high."};
 }
 
 Finding assess_time(const ReadRun& run) {

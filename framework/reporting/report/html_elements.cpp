@@ -9,7 +9,7 @@ namespace {
 
 bool is_separator(char letter) { return letter == '.' || letter == '_' || letter == '/'; }
 
-std::string print_long_word(std::string_view word) {
+std::string format_long_word(std::string_view word) {
   std::string text;
   size_t begin = 0;
   for (size_t i = 1; i + 1 < word.size(); ++i) {
@@ -22,7 +22,7 @@ std::string print_long_word(std::string_view word) {
 
 }  // namespace
 
-std::string print_text(const std::string& text) {
+std::string format_text(const std::string& text) {
   constexpr size_t kLong = 20;  // a shorter word moves to the next line
   constexpr const char* kBlanks = " \n\t";
   std::string printed;
@@ -31,7 +31,7 @@ std::string print_text(const std::string& text) {
     const size_t end = std::min(text.find_first_of(kBlanks, word), text.size());
     const std::string_view found = std::string_view(text).substr(word, end - word);
     printed += text.substr(begin, word - begin);
-    printed += found.size() < kLong ? artifacts::escape_html(found) : print_long_word(found);
+    printed += found.size() < kLong ? artifacts::escape_html(found) : format_long_word(found);
     begin = end;
   }
   return printed;

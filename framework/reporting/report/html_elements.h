@@ -13,10 +13,10 @@ inline std::string element(const std::string& name, const std::string& attribute
 
 // Escapes text. A line may end within a long name, such as model.params.hidden_channels, after a dot, a slash or an
 // underscore. This does not change the text that a reader copies.
-std::string print_text(const std::string& text);
+std::string format_text(const std::string& text);
 
 inline std::string text_element(const std::string& name, const std::string& attributes, const std::string& text) {
-  return element(name, attributes, name == "title" ? artifacts::escape_html(text) : print_text(text));
+  return element(name, attributes, name == "title" ? artifacts::escape_html(text) : format_text(text));
 }
 
 inline std::string section(const std::string& heading, const std::string& content, const std::string& attributes = "") {

@@ -2,14 +2,14 @@
 
 #include <string>
 
-#include "framework/support/files.h"
-#include "framework/support/quote_for_shell.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::reporting {
 
 namespace {
 
-std::string print_command_line(const ReadRun& run) {
+std::string format_command_line(const ReadRun& run) {
   std::string text;
   const auto words = run.record().find("command_line");
   if (words == run.record().end() || !words->is_array()) return text;
@@ -45,7 +45,7 @@ std::string describe_run_again(const ReadRun& run) {
   const std::string checkpoint = run.monitor().empty() ? "latest" : "best";
   text += "\n# compute the metrics of the " + checkpoint + " weights\n" + host + " evaluate --config " + plan +
           " --checkpoint " + support::quote_for_shell(folder + "/checkpoints/" + checkpoint) + "\n";
-  if (const std::string typed = print_command_line(run); !typed.empty())
+  if (const std::string typed = format_command_line(run); !typed.empty())
     text +=
         "\n# the original command, in " + run.text("working_directory") + describe_commit(run) + "\n" + typed + "\n";
   return text;

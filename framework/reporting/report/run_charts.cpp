@@ -108,7 +108,7 @@ int find_rank(const Group& group) {
 // A logarithmic axis would show the last steps of a schedule, with rates near zero, and little else.
 Group make_group(const Role& role) {
   return {role.chart,
-          {.title = print_title(role.chart),
+          {.title = format_title(role.chart),
            .x_label = "step",
            .series = {},
            .scale = role.chart == "learning_rate" ? Chart::Scale::linear : Chart::Scale::automatic}};
@@ -129,7 +129,7 @@ size_t count_coloured(const Chart& chart) {
 
 // Training metrics have one colour, each validation and each member of a family has another one.
 void add_series(Chart& chart, const ReadRun& run, const std::string& metric, const Role& role, Points points) {
-  ChartSeries lines{.name = role.part.empty() ? print_title(metric) : role.part, .points = std::move(points.lines)};
+  ChartSeries lines{.name = role.part.empty() ? format_title(metric) : role.part, .points = std::move(points.lines)};
   ChartSeries epochs{.name = "train, epoch mean", .points = std::move(points.epochs), .has_marks = true};
   if (!role.member.empty()) lines.name = role.member;
   if (role.is_validation()) {
@@ -223,7 +223,7 @@ std::vector<Chart> sort_charts(std::vector<Group> groups) {
 
 }  // namespace
 
-std::string print_title(std::string metric) {
+std::string format_title(std::string metric) {
   std::ranges::replace(metric, '/', ' ');
   std::ranges::replace(metric, '_', ' ');
   return metric;

@@ -20,6 +20,6 @@ std::vector<artifacts::Chart> make_charts(const ReadRun& run);
 std::vector<artifacts::Chart> make_charts(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels);
 
 // Prints the name of a metric as a title: "validation loss" for validation/loss, "learning rate" for learning_rate.
-std::string print_title(std::string metric);
+std::string format_title(std::string metric);
 
 }  // namespace tenon::reporting

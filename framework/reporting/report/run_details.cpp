@@ -9,7 +9,7 @@
 #include "framework/callbacks/progress.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/run_again.h"
-#include "framework/support/print_bytes.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::reporting {
 
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string print_stages(const ReadRun& run) {
+std::string format_stages(const ReadRun& run) {
   const std::vector<pipeline::StageSeconds> stages = run.stages();
   double total = 0;
   for (const pipeline::StageSeconds& one : stages) total += one.seconds;
@@ -33,7 +33,7 @@ std::string print_stages(const ReadRun& run) {
     std::snprintf(percent, sizeof percent, "%.1f %%", 100 * shares.back());
     rows +=
         element("tr", "",
-                element("td", "", artifacts::draw_key(key) + print_text(one.name)) +
+                element("td", "", artifacts::draw_key(key) + format_text(one.name)) +
                     text_element("td", "class=\"number\"", seconds) + text_element("td", "class=\"number\"", percent)) +
         "\n";
   }
@@ -45,15 +45,15 @@ std::string print_stages(const ReadRun& run) {
           "\n");
 }
 
-std::string print_preformatted(const std::string& text, const char* attributes = "") {
+std::string format_preformatted(const std::string& text, const char* attributes = "") {
   return text_element("pre", attributes, text) + "\n";
 }
 
-std::string print_model(const ReadRun& run) {
+std::string format_model(const ReadRun& run) {
   std::string lines;
   if (const auto model = run.record().find("model"); model != run.record().end() && model->is_array())
     for (const Json& line : *model) lines += (line.is_string() ? line.get<std::string>() : line.dump()) + "\n";
-  return lines.empty() ? "" : section("Model", print_preformatted(lines, "class=\"table\""));
+  return lines.empty() ? "" : section("Model", format_preformatted(lines, "class=\"table\""));
 }
 
 // Lists every scalar of run.json with the names of its enclosing objects.
@@ -64,7 +64,7 @@ void flatten(const Json& value, const std::string& key, std::vector<std::pair<st
     const bool is_bytes = key.ends_with("_bytes") && value.is_number_unsigned();
     std::string name = is_bytes ? key.substr(0, key.size() - std::string("_bytes").size()) : key;
     std::ranges::replace(name, '_', ' ');
-    values.emplace_back(name == "peak" ? "peak memory" : name, is_bytes ? support::print_bytes(value.get<uint64_t>())
+    values.emplace_back(name == "peak" ? "peak memory" : name, is_bytes ? support::format_bytes(value.get<uint64_t>())
                                                                : value.is_boolean() ? (value.get<bool>() ? "yes" : "no")
                                                                : value.is_string()  ? value.get<std::string>()
                                                                                     : value.dump());
@@ -78,7 +78,7 @@ std::string text_in(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-std::string print_environment(const ReadRun& run) {
+std::string format_environment(const ReadRun& run) {
   Json shown = run.record();
   // These keys are shown elsewhere on the page or are not meant for readers.
   for (const char* const key : {"model", "directions", "monitor", "command_line", "plugins", "test", "stages",
@@ -99,15 +99,15 @@ std::string print_environment(const ReadRun& run) {
   return section("Environment", element("table", "class=\"environment\"", "\n" + rows) + "\n");
 }
 
-std::string print_run_again(const ReadRun& run) {
-  return section("Repeat the run", print_preformatted(describe_run_again(run)));
+std::string format_run_again(const ReadRun& run) {
+  return section("Repeat the run", format_preformatted(describe_run_again(run)));
 }
 
 }  // namespace
 
-std::string print_details(const ReadRun& run) {
-  return print_stages(run) + print_run_again(run) + section("Configuration", print_preformatted(run.plan())) +
-         print_model(run) + print_environment(run);
+std::string format_details(const ReadRun& run) {
+  return format_stages(run) + format_run_again(run) + section("Configuration", format_preformatted(run.plan())) +
+         format_model(run) + format_environment(run);
 }
 
 }  // namespace tenon::reporting

@@ -9,6 +9,6 @@
 namespace tenon::reporting {
 
 // Returns HTML.
-std::string print_details(const ReadRun& run);
+std::string format_details(const ReadRun& run);
 
 }  // namespace tenon::reporting

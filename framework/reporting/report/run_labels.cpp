@@ -5,7 +5,7 @@
 #include <set>
 
 #include "framework/artifacts/run_folder/hyperparameters.h"
-#include "framework/support/check.h"
+#include "framework/support/diagnostics/check.h"
 
 namespace tenon::reporting {
 
@@ -47,11 +47,11 @@ std::string shorten(const std::string& key, const std::vector<std::string>& keys
   return std::ranges::count(keys, last(key), last) > 1 ? key : last(key);
 }
 
-std::string print_values(const Hyperparameters& values, const std::vector<std::string>& keys) {
+std::string format_values(const Hyperparameters& values, const std::vector<std::string>& keys) {
   std::string text;
   for (const std::string& key : keys)
     if (const auto found = values.find(key); found != values.end())
-      text += (text.empty() ? "" : ", ") + shorten(key, keys) + "=" + artifacts::print_hyperparameter(found->second);
+      text += (text.empty() ? "" : ", ") + shorten(key, keys) + "=" + artifacts::format_hyperparameter(found->second);
   return text;
 }
 
@@ -88,7 +88,7 @@ std::vector<RunLabel> label_runs(const std::vector<ReadRun>& runs, const std::ve
   std::map<std::string, size_t> numbers;
   for (size_t i = 0; i < runs.size(); ++i) {
     const bool has_values = variants.empty() && !varied.empty() && varied.size() <= kMaxValues;
-    RunLabel label{has_values ? print_values(all[i], varied) : "", print_values(all[i], repeated), 0};
+    RunLabel label{has_values ? format_values(all[i], varied) : "", format_values(all[i], repeated), 0};
     if (!variants.empty()) label.variant = variants[i];
     if (label.variant.empty()) label.variant = name_of(runs[i], false);
     label.number = numbers.emplace(label.variant, numbers.size()).first->second;

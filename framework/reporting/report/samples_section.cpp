@@ -12,14 +12,14 @@
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/run_charts.h"
 #include "framework/reporting/terminal/text_table.h"
-#include "framework/support/print_count.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::reporting {
 
 namespace {
 
 using artifacts::Confusion;
-using artifacts::print_short_number;
+using artifacts::format_short_number;
 
 std::string group_digits_of(int64_t count) { return group_digits(static_cast<uint64_t>(count)); }
 
@@ -48,7 +48,7 @@ std::string describe_mismatches(const SavedConfusion& confusion) {
          (misclassified.empty() ? "" : "; most confused: " + misclassified);
 }
 
-std::string print_unions(const Confusion& counts) {
+std::string format_unions(const Confusion& counts) {
   const std::vector<int64_t> targets = counts.by_target();
   const std::vector<double> unions = counts.intersections_over_unions();
   const int64_t total = counts.total();
@@ -61,21 +61,21 @@ std::string print_unions(const Confusion& counts) {
     ++found;
     rows += "\n" + element("tr", "",
                            text_element("td", "", config::name_class(counts.names, static_cast<int64_t>(i))) +
-                               text_element("td", "class=\"number\"", print_short_number(unions[i])) +
+                               text_element("td", "class=\"number\"", format_short_number(unions[i])) +
                                text_element("td", "class=\"number\"", percent(targets[i], total)));
   }
   rows += "\n" + element("tr", "",
                          text_element("td", "", "mean") +
-                             text_element("td", "class=\"number\"", print_short_number(sum / found)) +
+                             text_element("td", "class=\"number\"", format_short_number(sum / found)) +
                              text_element("td", "", ""));
   return element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n";
 }
 
-std::string print_confusion(const SavedConfusion& one) {
+std::string format_confusion(const SavedConfusion& one) {
   if (one.counts.total() == 0) return "";
   const std::string heading = text_element("h3", "", one.target + " (predicted by " + one.output + ")") + "\n" +
                               text_element("p", "", describe_mismatches(one) + ".") + "\n";
-  if (!one.is_per_sample) return heading + print_unions(one.counts);
+  if (!one.is_per_sample) return heading + format_unions(one.counts);
   if (one.counts.classes <= artifacts::kMaxPlottedClasses)
     return heading + element("figure", "", draw_confusion(one.counts)) + "\n";
   return heading + text_element("p", "", "Most confused: " + list_misclassified(one.counts, 20) + ".") + "\n";
@@ -84,7 +84,7 @@ std::string print_confusion(const SavedConfusion& one) {
 // A chart of predictions against targets, with a dashed line where both are equal.
 artifacts::Chart make_scatter_chart(const SavedNumbers& numbers, size_t column) {
   using artifacts::ChartSeries;
-  std::string title = print_title(numbers.target);
+  std::string title = format_title(numbers.target);
   if (numbers.columns.size() > 1) title += " " + std::to_string(column + 1);
   ChartSeries dots{.name = "predicted", .line = ChartSeries::Line::none};
   double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -114,11 +114,11 @@ std::string describe_errors(const std::vector<std::pair<double, double>>& column
     ++count;
   }
   return count == 0 ? "No prediction is finite."
-                    : "Mean absolute error " + print_short_number(sum / static_cast<double>(count)) + ", largest " +
-                          print_short_number(largest) + ", of " + support::print_count(count, "sample") + ".";
+                    : "Mean absolute error " + format_short_number(sum / static_cast<double>(count)) + ", largest " +
+                          format_short_number(largest) + ", of " + support::format_count(count, "sample") + ".";
 }
 
-std::string print_numbers(const std::vector<SavedNumbers>& all) {
+std::string format_numbers(const std::vector<SavedNumbers>& all) {
   std::string charts;
   for (const SavedNumbers& numbers : all)
     for (size_t i = 0; i < numbers.columns.size(); ++i) {
@@ -139,29 +139,29 @@ std::string list_names(const std::vector<artifacts::RenderedPicture>& pictures) 
   return text;
 }
 
-std::string print_sample(const SavedSample& sample) {
+std::string format_sample(const SavedSample& sample) {
   std::string pictures, caption = "sample " + std::to_string(sample.index);
   for (const artifacts::RenderedPicture& picture : sample.drawn.pictures) pictures += artifacts::embed_picture(picture);
-  caption = print_text(caption) + "<br>" + print_text("loss " + print_short_number(sample.loss));
-  if (sample.drawn.pictures.size() > 1) caption += "<br>" + print_text(list_names(sample.drawn.pictures));
-  for (const auto& [name, values] : sample.drawn.values) caption += "<br>" + print_text(name + ": " + values);
+  caption = format_text(caption) + "<br>" + format_text("loss " + format_short_number(sample.loss));
+  if (sample.drawn.pictures.size() > 1) caption += "<br>" + format_text(list_names(sample.drawn.pictures));
+  for (const auto& [name, values] : sample.drawn.values) caption += "<br>" + format_text(name + ": " + values);
   // Values need more width than a small picture.
   return element("figure", pictures.empty() ? "class=\"values\"" : "", pictures + element("figcaption", "", caption)) +
          "\n";
 }
 
-std::string print_group(const std::string& heading, const std::vector<SavedSample>& samples) {
+std::string format_group(const std::string& heading, const std::vector<SavedSample>& samples) {
   if (samples.empty()) return "";
   std::string rendered;
-  for (const SavedSample& sample : samples) rendered += print_sample(sample);
+  for (const SavedSample& sample : samples) rendered += format_sample(sample);
   return text_element("h3", "", heading) + "\n" + element("div", "class=\"samples\"", "\n" + rendered) + "\n";
 }
 
-std::string print_ranges(const SavedSamples& samples) {
+std::string format_ranges(const SavedSamples& samples) {
   std::string text;
   for (const auto& [field, range] : samples.ranges)
-    text += " In " + field + ", black is " + print_short_number(range.smallest) + ", white " +
-            print_short_number(range.largest) + ".";
+    text += " In " + field + ", black is " + format_short_number(range.smallest) + ", white " +
+            format_short_number(range.largest) + ".";
   return text;
 }
 
@@ -175,12 +175,12 @@ std::optional<Finding> find_misclassified(const SavedSamples& samples) {
   return Finding{Finding::Rating::neutral, "Which classes are confused?", text + "."};
 }
 
-std::string print_samples_section(const SavedSamples& samples) {
+std::string format_samples_section(const SavedSamples& samples) {
   std::string text;
-  for (const SavedConfusion& one : samples.classes) text += print_confusion(one);
-  text += print_numbers(samples.numbers);
+  for (const SavedConfusion& one : samples.classes) text += format_confusion(one);
+  text += format_numbers(samples.numbers);
   text += draw_mask_legend(samples.mask_colours);
-  text += print_group("Worst samples", samples.worst) + print_group("Best samples", samples.best);
+  text += format_group("Worst samples", samples.worst) + format_group("Best samples", samples.best);
   const std::string which =
       samples.scored < samples.size ? "the first " + group_digits_of(samples.scored) + " of " : "all ";
   return section("Single samples",
@@ -189,7 +189,7 @@ std::string print_samples_section(const SavedSamples& samples) {
                                   "Selected from " + which + group_digits_of(samples.size) +
                                       (samples.size == 1 ? " sample of " : " samples of ") + samples.data +
                                       " by the loss of each sample, with the weights of step " +
-                                      std::to_string(samples.step) + "." + print_ranges(samples)) +
+                                      std::to_string(samples.step) + "." + format_ranges(samples)) +
                      "\n",
                  "id=\"samples\"");
 }

@@ -9,7 +9,7 @@
 
 namespace tenon::reporting {
 
-std::string print_samples_section(const SavedSamples& samples);
+std::string format_samples_section(const SavedSamples& samples);
 
 // Describes the confused classes, one sentence for each target. Returns nothing if no classes were counted.
 std::optional<Finding> find_misclassified(const SavedSamples& samples);

@@ -10,9 +10,9 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/reporting/report/file_name.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::reporting {
 

@@ -12,8 +12,8 @@
 #include "framework/reporting/report/findings.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/run_charts.h"
-#include "framework/reporting/runs/print_spread.h"
-#include "framework/support/print_count.h"
+#include "framework/reporting/runs/format_spread.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::reporting {
 
@@ -34,7 +34,7 @@ bool has_several_models(const std::vector<ReadRun>& runs) {
   return std::ranges::any_of(runs, [&](const ReadRun& run) { return run.model() != runs.front().model(); });
 }
 
-std::string print_runs_table(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+std::string format_runs_table(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
   const std::string monitor = find_common_monitor(runs);
   const bool has_model = has_several_models(runs);
   const auto number = [](const std::string& text) { return text_element("td", "class=\"number\"", text); };
@@ -42,7 +42,7 @@ std::string print_runs_table(const std::vector<ReadRun>& runs, const std::vector
       element("tr", "",
               "<th>run</th><th>state</th>" + std::string(has_model ? "<th>model</th>" : "") +
                   "<th>trained until</th><th class=\"number\">time</th>" +
-                  text_element("th", "", monitor.empty() ? "best" : "best " + print_title(monitor)) +
+                  text_element("th", "", monitor.empty() ? "best" : "best " + format_title(monitor)) +
                   "<th class=\"number\">train loss</th><th class=\"number\">validation loss</th><th>started</th>");
   for (size_t i = 0; i < runs.size(); ++i) {
     const ReadRun& run = runs[i];
@@ -52,11 +52,11 @@ std::string print_runs_table(const std::vector<ReadRun>& runs, const std::vector
     rows +=
         "\n" +
         element("tr", "",
-                element("td", "class=\"name\"", draw_key(key) + print_text(labels[i].text())) +
-                    element("td", "", print_state(run)) + (has_model ? text_element("td", "", run.model()) : "") +
+                element("td", "class=\"name\"", draw_key(key) + format_text(labels[i].text())) +
+                    element("td", "", format_state(run)) + (has_model ? text_element("td", "", run.model()) : "") +
                     text_element("td", "", describe_length(run)) + number(callbacks::format_elapsed(run.seconds())) +
                     text_element("td", "",
-                                 best.empty() || !monitor.empty() ? best : print_title(run.monitor()) + " " + best) +
+                                 best.empty() || !monitor.empty() ? best : format_title(run.monitor()) + " " + best) +
                     number(describe_last(run, "train/loss")) + number(describe_last(run, "validation/loss")) +
                     text_element("td", "", describe_time(run)));
   }
@@ -86,7 +86,7 @@ std::vector<MeanColumn> list_mean_columns(const std::vector<ReadRun>& runs) {
   const auto add = [&](const std::string& metric) {
     if (columns.size() < kMaxColumns && !metric.empty() && known.insert(metric).second)
       columns.push_back(
-          {print_title(metric), [metric](const ReadRun& run) { return find_best_value(run, metric); }, print_spread});
+          {format_title(metric), [metric](const ReadRun& run) { return find_best_value(run, metric); }, format_spread});
   };
   for (const ReadRun& run : runs) add(run.monitor());
   for (const ReadRun& run : runs)
@@ -108,7 +108,7 @@ std::vector<std::string> name_variants(const std::vector<RunLabel>& labels) {
 }
 
 // The mean and the deviation over the runs of each variant, if there are repeated ones.
-std::string print_means(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+std::string format_means(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
   const size_t variants = name_variants(labels).size();
   if (variants == runs.size()) return "";
   const std::vector<MeanColumn> columns = list_mean_columns(runs);
@@ -125,7 +125,7 @@ std::string print_means(const std::vector<ReadRun>& runs, const std::vector<RunL
       repeated.push_back(&runs[i]);
       name = labels[i].variant;
     }
-    std::string cells = element("td", "class=\"name\"", draw_key(key) + print_text(name)) +
+    std::string cells = element("td", "class=\"name\"", draw_key(key) + format_text(name)) +
                         text_element("td", "class=\"number\"", std::to_string(repeated.size()));
     for (const MeanColumn& column : columns) {
       std::vector<double> values;
@@ -163,7 +163,7 @@ bool are_repetitions(const std::vector<Hyperparameters>& all, const std::vector<
 }
 
 // Prints the values that differ between the plans. Repetitions share the column of their variant.
-std::string print_differences(const std::vector<ReadRun>& runs, std::vector<RunLabel> labels) {
+std::string format_differences(const std::vector<ReadRun>& runs, std::vector<RunLabel> labels) {
   std::vector<Hyperparameters> all;
   std::set<std::string> keys;
   for (const ReadRun& run : runs) {
@@ -179,7 +179,7 @@ std::string print_differences(const std::vector<ReadRun>& runs, std::vector<RunL
     std::vector<std::vector<std::string>> columns(names.size());
     for (size_t i = 0; i < all.size(); ++i) {
       const auto found = all[i].find(key);
-      const std::string value = found == all[i].end() ? "missing" : artifacts::print_hyperparameter(found->second);
+      const std::string value = found == all[i].end() ? "missing" : artifacts::format_hyperparameter(found->second);
       different.insert(value);
       std::vector<std::string>& column = columns[labels[i].number];
       if (std::ranges::find(column, value) == column.end()) column.push_back(value);
@@ -197,7 +197,7 @@ std::string print_differences(const std::vector<ReadRun>& runs, std::vector<RunL
       element("div", "class=\"wide\"", element("table", "", "\n" + element("tr", "", heads) + "\n" + rows)) + "\n");
 }
 
-std::string print_findings_of(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
+std::string format_findings_of(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
   std::string text;
   for (size_t i = 0; i < runs.size(); ++i) {
     std::string items;
@@ -214,14 +214,15 @@ std::string print_findings_of(const std::vector<ReadRun>& runs, const std::vecto
 
 std::string count_runs(const std::vector<RunLabel>& labels) {
   const auto variants = static_cast<int64_t>(name_variants(labels).size()), runs = static_cast<int64_t>(labels.size());
-  return (variants == runs ? "" : support::print_count(variants, "variant") + ", ") + support::print_count(runs, "run");
+  return (variants == runs ? "" : support::format_count(variants, "variant") + ", ") +
+         support::format_count(runs, "run");
 }
 
-std::string print_several_runs(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels,
-                               const std::string& charts) {
+std::string format_several_runs(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels,
+                                const std::string& charts) {
   return element("header", "class=\"several\"", "\n" + text_element("h1", "", count_runs(labels)) + "\n") + "\n" +
-         print_runs_table(runs, labels) + print_means(runs, labels) + print_differences(runs, labels) + charts +
-         print_findings_of(runs, labels);
+         format_runs_table(runs, labels) + format_means(runs, labels) + format_differences(runs, labels) + charts +
+         format_findings_of(runs, labels);
 }
 
 }  // namespace tenon::reporting

@@ -14,7 +14,7 @@ std::string count_runs(const std::vector<RunLabel>& labels);
 
 // Returns HTML: a table of the runs, means and deviations over repeated ones, the values of the plans that differ,
 // `charts`, and the findings of each run. REQUIRES: two runs or more, with one label for each.
-std::string print_several_runs(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels,
-                               const std::string& charts);
+std::string format_several_runs(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels,
+                                const std::string& charts);
 
 }  // namespace tenon::reporting

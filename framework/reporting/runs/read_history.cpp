@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "framework/support/error.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::reporting {
 

@@ -8,10 +8,10 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/reporting/runs/read_history.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
-#include "framework/support/nearest_path.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/nearest_path.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::reporting {
 

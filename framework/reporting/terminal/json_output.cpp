@@ -5,7 +5,7 @@
 
 #include "framework/artifacts/run_folder/machine.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/plugins/components/model.h"
+#include "framework/components/kinds/model.h"
 #include "framework/reporting/terminal/write_output.h"
 
 namespace tenon::reporting {
@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 Json to_json(const std::map<std::string, double>& metrics) {
   Json json = Json::object();
   // Uses the number format of the history: JSON has no NaN and no infinities.
-  for (const auto& [name, value] : metrics) json[name] = Json::parse(artifacts::print_json_number(value));
+  for (const auto& [name, value] : metrics) json[name] = Json::parse(artifacts::format_json_number(value));
   return json;
 }
 
@@ -33,7 +33,7 @@ Json describe_best(const pipeline::RunReport& report, const pipeline::Training& 
                    const artifacts::RunFolder& folder) {
   if (!report.best) return nullptr;
   return {{"metric", training.monitor->metric},
-          {"value", Json::parse(artifacts::print_json_number(report.best->value))},
+          {"value", Json::parse(artifacts::format_json_number(report.best->value))},
           {"step", report.best->step},
           {"checkpoint", (folder.checkpoints() / artifacts::kBest).string()}};
 }
@@ -65,7 +65,7 @@ class JsonOutput final : public RunOutput {
   void say(const std::string& sentence) override { print({{"event", "message"}, {"message", sentence}}); }
 
   void add(const artifacts::HistoryLine& line) override {
-    write_output_text(artifacts::print_history_line(line));
+    write_output_text(artifacts::format_history_line(line));
     std::fflush(stdout);
   }
 

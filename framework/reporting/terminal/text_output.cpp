@@ -15,12 +15,9 @@
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/reporting/runs/read_history.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/print_bytes.h"
-#include "framework/support/print_count.h"
-#include "framework/support/quote_for_shell.h"
-#include "framework/support/terminal/show_path.h"
-#include "framework/support/terminal/terminal.h"
-#include "framework/support/terminal/wrap_text.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/terminal.h"
+#include "framework/support/text/wrap_text.h"
 
 namespace tenon::reporting {
 
@@ -58,12 +55,14 @@ std::string show_checkpoint(const std::filesystem::path& folder) {
   return shown.size() + 2 <= width ? shown : support::show_path(folder.parent_path().parent_path());
 }
 
-std::string print_metric(const std::string& name, double value) { return name + " " + callbacks::format_metric(value); }
+std::string format_metric(const std::string& name, double value) {
+  return name + " " + callbacks::format_metric(value);
+}
 
 void print_data(const std::string& label, const pipeline::BoundDataset& data) {
   write_output("  %-12s %s: %s, %s of %lld\n", label.c_str(), data.feed.dataset().component().schema.id.c_str(),
-               support::print_count(data.feed.sampler().size(), "sample").c_str(),
-               support::print_count(data.feed.batches(), "batch", "batches").c_str(),
+               support::format_count(data.feed.sampler().size(), "sample").c_str(),
+               support::format_count(data.feed.batches(), "batch", "batches").c_str(),
                static_cast<long long>(data.feed.batch_size()));
 }
 
@@ -76,7 +75,7 @@ void print_change(const config::ScheduledDataset& later) {
 
 void print_opening(const pipeline::Training& training, const RecordedRun& recorded,
                    const artifacts::FoundCheckpoint* resumed_from) {
-  const plugins::Component& model = training.model.component();
+  const components::Component& model = training.model.component();
   write_output("model %s (%s %s)\n%s", model.schema.id.c_str(), model.plugin->id.c_str(), model.plugin->version.c_str(),
                pipeline::summarize_model(training.model, find_width()).c_str());
   write_output("data\n");
@@ -117,14 +116,14 @@ void print_costs(const pipeline::RunReport& report, const pipeline::Training& tr
   if (report.state.time_s >= kTooShortForAdvice)
     if (const std::string advice = pipeline::advise(report.stages, training.plan->data.workers); !advice.empty())
       write_output("%s\n", support::wrap_words(advice, find_width()).c_str());
-  std::string memory = "peak memory: " + support::print_bytes(static_cast<uint64_t>(artifacts::read_peak_memory()));
+  std::string memory = "peak memory: " + support::format_bytes(static_cast<uint64_t>(artifacts::read_peak_memory()));
   if (const auto device = pipeline::peak_memory(training.device)) {
     char text[128];
     std::snprintf(text, sizeof text, ", %.1f MiB on the device (%.1f MiB reserved)", device->allocated,
                   device->reserved);
     memory += text;
-    memory += "; training synchronised with the device " + support::print_count(report.state.host_waits, "time") +
-              " and replayed " + support::print_count(report.state.graph_replays, "batch", "batches") +
+    memory += "; training synchronised with the device " + support::format_count(report.state.host_waits, "time") +
+              " and replayed " + support::format_count(report.state.graph_replays, "batch", "batches") +
               " as a CUDA graph";
   }
   write_output("%s\n", support::wrap_words(memory, find_width()).c_str());
@@ -134,7 +133,7 @@ void print_test(const pipeline::TestResults& test) {
   write_output("test with the %s weights, of step %lld%s\n", test.monitor.empty() ? "last" : "best",
                static_cast<long long>(test.step), test.monitor.empty() ? "" : (", by " + test.monitor).c_str());
   std::vector<std::string> metrics;
-  for (const auto& [name, value] : test.metrics) metrics.push_back(print_metric(name, value));
+  for (const auto& [name, value] : test.metrics) metrics.push_back(format_metric(name, value));
   if (!metrics.empty()) metrics.front() = "  " + metrics.front();
   print_parts(metrics, "  ");
 }
@@ -154,17 +153,17 @@ void print_continuation(const std::filesystem::path& folder) {
 void print_closing(const pipeline::RunReport& report, const pipeline::Training& training, const RecordedRun& recorded) {
   const bool finished = report.end == pipeline::RunReport::End::finished;
   std::vector<std::string> parts{std::string(finished ? "finished" : "stopped") + " after " +
-                                 support::print_count(report.state.step, "step") + " in " +
+                                 support::format_count(report.state.step, "step") + " in " +
                                  callbacks::format_elapsed(report.state.time_s)};
   if (!finished) parts.front() += " (" + report.reason + ")";
   for (const auto& [name, value] : report.state.metrics)
     if (report.state.validated_step == report.state.step && name.starts_with("validation/"))
-      parts.push_back(print_metric(name, value));
+      parts.push_back(format_metric(name, value));
   print_parts(parts, "  ");
   print_costs(report, training);
   print_path("weights in", artifacts::find_model_file(recorded.last_checkpoint), recorded.folder);
   if (report.best)
-    print_path("best " + print_metric(training.monitor->metric, report.best->value) + ", after step " +
+    print_path("best " + format_metric(training.monitor->metric, report.best->value) + ", after step " +
                    std::to_string(report.best->step) + ", in",
                artifacts::find_model_file(artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest),
                recorded.folder);

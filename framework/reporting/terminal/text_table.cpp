@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "framework/support/check.h"
-#include "framework/support/printable.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::reporting {
 
@@ -82,7 +82,7 @@ std::string TextTable::list_hidden(const std::vector<bool>& is_shown, size_t wid
   }
 }
 
-std::string TextTable::print_within(size_t width, const std::vector<size_t>& importance, bool has_colours) const {
+std::string TextTable::format_within(size_t width, const std::vector<size_t>& importance, bool has_colours) const {
   TENON_CHECK(!rows_.empty() && importance.size() == columns_.size(), "a table has a row and the order of its columns");
   std::vector<size_t> widths = measure();
   std::vector<bool> is_shown(columns_.size(), width == 0);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/support/terminal/terminal.h"
+#include "framework/support/text/terminal.h"
 
 namespace tenon::reporting {
 
@@ -27,7 +27,7 @@ class TextTable {
   // `importance` is always shown: if it is too wide, its cells end with their last letters. The result is safe for a
   // terminal, see support::escape_control_characters(), and has escape sequences if `has_colours`.
   // REQUIRES: a row; each column once in `importance`.
-  std::string print_within(size_t width, const std::vector<size_t>& importance, bool has_colours) const;
+  std::string format_within(size_t width, const std::vector<size_t>& importance, bool has_colours) const;
 
  private:
   struct Row {

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "framework/support/printable.h"
-#include "framework/support/terminal/terminal.h"
-#include "framework/support/terminal/wrap_text.h"
+#include "framework/support/text/printable.h"
+#include "framework/support/text/terminal.h"
+#include "framework/support/text/wrap_text.h"
 
 namespace tenon::reporting {
 

@@ -13,7 +13,7 @@ namespace tenon::reporting {
 void write_output_text(std::string_view text);
 // Wraps each line that is wider than the terminal.
 void write_wrapped_output_text(const std::string& text);
-// For text that is already safe, such as that of TextTable::print_within(), which may have colours.
+// For text that is already safe, such as that of TextTable::format_within(), which may have colours.
 void write_safe_output_text(std::string_view text);
 [[gnu::format(printf, 1, 2)]] void write_output(const char* format, ...);
 void write_output_json(const nlohmann::ordered_json& json, int indent = 2);

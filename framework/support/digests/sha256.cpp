@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "framework/support/check.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::support {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "framework/support/check.h"
-#include "framework/support/read_file.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::support {
 

@@ -17,8 +17,8 @@
 #include <tenon/tokenizer.h>
 #include <tenon/usual_sources.h>
 
-#include "framework/plugins/components/parameter_roles.h"
-#include "framework/support/error.h"
+#include "framework/components/kinds/parameter_roles.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/validation/session/session.h"
 
 namespace tenon::validation {
@@ -118,7 +118,7 @@ void try_value(Session& session, const ParamSchema& param, const Value& value) {
       "create",
       [&] {
         status = table.create(&recording_host(), &params, &self);
-        reason = plugins::detail::failure;
+        reason = components::detail::failure;
         return TENON_OK;
       },
       what);
@@ -156,11 +156,11 @@ void check_table(Instance& instance, const char* id, const char* type, uint64_t 
     throw Failed("the table of " + std::string(id) + " lacks a function (null); expected all of " + type);
 }
 
-void check_roles(const plugins::Component& component) {
+void check_roles(const components::Component& component) {
   try {
-    plugins::list_metric_parameters(component);
-    plugins::list_size_parameters(component);
-    plugins::find_unlabelled_parameter(component);
+    components::list_metric_parameters(component);
+    components::list_size_parameters(component);
+    components::find_unlabelled_parameter(component);
   } catch (const support::Error& error) {
     throw Failed(error.what());
   }

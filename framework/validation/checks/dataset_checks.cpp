@@ -6,7 +6,7 @@
 #include <exception>
 #include <thread>
 
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/ports.h"
 #include "framework/validation/session/dataset_under_test.h"
 #include "framework/validation/session/use_component.h"
 
@@ -17,8 +17,8 @@ namespace {
 std::string describe_fields(const std::vector<DatasetField>& fields) {
   std::string text;
   for (const DatasetField& field : fields)
-    text += (text.empty() ? "" : "; ") + field.name + ": " + plugins::dtype_name(field.dtype) + " " +
-            plugins::to_string(plugins::exact_shape(field.shape));
+    text += (text.empty() ? "" : "; ") + field.name + ": " + components::dtype_name(field.dtype) + " " +
+            components::to_string(components::exact_shape(field.shape));
   return text;
 }
 
@@ -120,7 +120,7 @@ void check_fills_slot(Session& session) {
            i < std::min(one[field].size(), other[field].size()); ++i)
         if (one[field][i] == kFirst && other[field][i] == kSecond) {
           const size_t element = (i - dataset.fields()[field].shape.size() * sizeof(int64_t)) /
-                                 plugins::dtype_bytes(dataset.fields()[field].dtype);
+                                 components::dtype_bytes(dataset.fields()[field].dtype);
           throw Failed("get of " + sample_name(index) + " left element " + std::to_string(element) + " of " +
                        dataset.fields()[field].name + " unwritten; the host does not clear slots");
         }
@@ -153,7 +153,7 @@ void check_finite_samples(Session& session) {
     for (size_t field = 0; field < sample.size(); ++field) {
       const DatasetField& of = dataset.fields()[field];
       if ((TENON_DTYPE_BIT(of.dtype) & TENON_ANY_FLOAT) == 0) continue;
-      const size_t step = plugins::dtype_bytes(of.dtype);
+      const size_t step = components::dtype_bytes(of.dtype);
       for (size_t i = of.shape.size() * sizeof(int64_t); i < sample[field].size(); i += step)
         if (!is_finite(sample[field].data() + i, of.dtype)) {
           session.warn("get of " + sample_name(index) + " returns NaN or infinity in " + of.name);

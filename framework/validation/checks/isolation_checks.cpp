@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/validation/session/process_settings.h"
 #include "framework/validation/session/use_component.h"
 

@@ -4,11 +4,11 @@
 
 #include <tenon/tenon.h>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/catalogue.h"
-#include "framework/plugins/loading/check_plugin.h"
-#include "framework/plugins/loading/inspect_library.h"
-#include "framework/plugins/tensors/tensor_functions.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/catalogue.h"
+#include "framework/components/loading/check_plugin.h"
+#include "framework/components/loading/inspect_library.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/validation/session/open_plugin.h"
 #include "framework/validation/session/process_settings.h"
 
@@ -16,7 +16,7 @@ namespace tenon::validation {
 
 namespace {
 
-void check_library(Session& session) { plugins::inspect_library(session.file, TENON_ENTRY_SYMBOL); }
+void check_library(Session& session) { components::inspect_library(session.file, TENON_ENTRY_SYMBOL); }
 
 void check_entry(Session& session) { call_entry(session.file); }
 
@@ -90,13 +90,13 @@ void check_lists(Session& session) {
 }
 
 void check_descriptor(Session& session) {
-  plugins::check_plugin(session.file, call_entry(session.file).plugin, plugins::torch_build());
+  components::check_plugin(session.file, call_entry(session.file).plugin, components::torch_build());
 }
 
 void check_components(Session& session) {
   open_plugin(session, "");
   for (uint64_t i = 0; i < session.plugin->component_count; ++i)
-    plugins::check_component(*session.info, session.plugin->components[i]);
+    components::check_component(*session.info, session.plugin->components[i]);
 }
 
 void check_operators(Session& session) {
@@ -106,17 +106,17 @@ void check_operators(Session& session) {
   for (const std::string& name : session.info->operators) {
     const size_t dot = name.find('.');
     const tenon_op* found = nullptr;
-    plugins::detail::failure.clear();
+    components::detail::failure.clear();
     const tenon_status status =
-        plugins::host_table().op(plugins::to_tenon(name.substr(0, dot)),
-                                 plugins::to_tenon(dot == name.npos ? "" : name.substr(dot + 1)), &found);
-    if (status != TENON_OK) missing += (missing.empty() ? "" : "; ") + plugins::detail::failure;
+        components::host_table().op(components::to_tenon(name.substr(0, dot)),
+                                    components::to_tenon(dot == name.npos ? "" : name.substr(dot + 1)), &found);
+    if (status != TENON_OK) missing += (missing.empty() ? "" : "; ") + components::detail::failure;
   }
   if (!missing.empty()) throw Failed("declares operators that this host does not have: " + missing);
 }
 
 void check_accepted(Session& session) {
-  plugins::Catalogue::open({session.file}, recording_host(), plugins::torch_build());
+  components::Catalogue::open({session.file}, recording_host(), components::torch_build());
 }
 
 Check make_load_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/validation/checks/gradcheck.h"
 #include "framework/validation/session/autocast.h"
 #include "framework/validation/session/loss_under_test.h"
@@ -17,7 +17,7 @@ namespace {
 
 void check_loss_ports(Session& session) {
   LossUnderTest loss(session);
-  const std::string first = describe(plugins::PortList{loss.ports(), {}});
+  const std::string first = describe(components::PortList{loss.ports(), {}});
   const std::string second = describe(read_ports(loss.subject()));
   if (first != second) throw Failed("ports returns " + first + " then " + second + " expected the same each time");
 }
@@ -30,7 +30,7 @@ void check_parts(Session& session) {
   const LossUnderTest::Result result = loss.forward(loss.inputs(3));
   for (size_t i = 0; i < result.parts.size(); ++i)
     if (result.parts[i].defined() && result.parts[i].numel() != 1)
-      throw Failed("forward returns the part " + loss.parts()[i] + " as " + plugins::describe(result.parts[i]) +
+      throw Failed("forward returns the part " + loss.parts()[i] + " as " + components::describe(result.parts[i]) +
                    "; expected a scalar");
 }
 
@@ -43,7 +43,7 @@ void check_loss_forward(Session& session) {
 void require_scalar_loss(const LossUnderTest::Result& result, const std::string& when) {
   if (!result.loss.defined()) throw Failed(when + "forward returns no loss (null)");
   if (result.loss.numel() != 1 || !at::isFloatingType(result.loss.scalar_type()))
-    throw Failed(when + "forward returns the loss as " + plugins::describe(result.loss) +
+    throw Failed(when + "forward returns the loss as " + components::describe(result.loss) +
                  "; expected a floating-point scalar");
 }
 
@@ -75,7 +75,7 @@ void check_weight(Session& session) {
   for (const int64_t batch : {2, 3}) {
     const LossUnderTest::Result result = loss.forward(loss.inputs(batch));
     if (result.weight_tensor.defined() && result.weight_tensor.numel() != 1)
-      throw Failed("the weight is " + plugins::describe(result.weight_tensor) + "; expected a scalar");
+      throw Failed("the weight is " + components::describe(result.weight_tensor) + "; expected a scalar");
     const double weight = weight_of(result);
     if (!(weight >= 0) || std::isinf(weight))
       throw Failed("the weight is " + std::to_string(weight) + "; expected the number of items in the mean");

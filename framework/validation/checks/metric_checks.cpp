@@ -21,7 +21,7 @@ void check_metric_ports(Session& session) {
 std::string describe_states(MetricUnderTest& metric) {
   std::string text;
   for (const MetricState& state : metric.new_states())
-    text += state.name + " " + plugins::to_string(plugins::exact_shape(state.tensor.sizes().vec())) + "; ";
+    text += state.name + " " + components::to_string(components::exact_shape(state.tensor.sizes().vec())) + "; ";
   return text;
 }
 

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-#include "framework/plugins/tensors/graph_leaves.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/components/tensors/graph_leaves.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/validation/checks/gradcheck.h"
 #include "framework/validation/session/autocast.h"
 #include "framework/validation/session/model_under_test.h"
@@ -47,15 +47,15 @@ void check_model_forward(Session& session) {
 // Why the outputs do not fit the ports; empty: they fit.
 std::string find_wrong_output(const ModelUnderTest& model, const std::vector<at::Tensor>& inputs,
                               const std::vector<at::Tensor>& outputs) {
-  plugins::Extents extents;
-  for (size_t i = 0; i < inputs.size(); ++i) plugins::find_mismatch(inputs[i], model.ports().inputs[i], extents);
+  components::Extents extents;
+  for (size_t i = 0; i < inputs.size(); ++i) components::find_mismatch(inputs[i], model.ports().inputs[i], extents);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const plugins::Port& port = model.ports().outputs[i];
+    const components::Port& port = model.ports().outputs[i];
     if (!outputs[i].defined()) return "returns no " + port.name + " (null)";
     if (!outputs[i].device().is_cpu())
       return "returns " + port.name + " on " + outputs[i].device().str() + "; expected the CPU, where the inputs are";
-    if (const auto reason = plugins::find_mismatch(outputs[i], port, extents))
-      return "returns " + port.describe() + " as " + plugins::describe(outputs[i]) + ": " + *reason;
+    if (const auto reason = components::find_mismatch(outputs[i], port, extents))
+      return "returns " + port.describe() + " as " + components::describe(outputs[i]) + ": " + *reason;
   }
   return "";
 }
@@ -144,7 +144,7 @@ void check_model_gradients(Session& session) {
   if (sum.defined()) {
     std::vector<at::Tensor> declared;
     for (const DeclaredTensor& tensor : model.tensors()) declared.push_back(tensor.tensor);
-    if (const std::string unregistered = plugins::find_unregistered(sum, declared); !unregistered.empty())
+    if (const std::string unregistered = components::find_unregistered(sum, declared); !unregistered.empty())
       throw Failed(unregistered);
     record_call("backward through the outputs", "");
     sum.backward();

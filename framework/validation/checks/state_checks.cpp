@@ -40,8 +40,8 @@ tenon_status load(Subject<AnyTable>& subject, const std::string& bytes, std::str
   const tenon_saved_state& state = require_state(subject);
   tenon_status status = TENON_OK;
   subject.call("load", [&] {
-    status = state.load(subject.self(), plugins::to_tenon(bytes));
-    reason = plugins::detail::failure;
+    status = state.load(subject.self(), components::to_tenon(bytes));
+    reason = components::detail::failure;
     return TENON_OK;
   });
   return status;

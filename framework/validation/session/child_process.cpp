@@ -19,10 +19,10 @@
 #include <filesystem>
 #include <iterator>
 
-#include "framework/support/before_exit.h"
-#include "framework/support/check.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/process/before_exit.h"
 
 namespace tenon::validation {
 

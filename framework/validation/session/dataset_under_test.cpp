@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "framework/plugins/calls/ports.h"
-#include "framework/support/philox.h"
+#include "framework/components/calls/ports.h"
+#include "framework/support/compute/philox.h"
 #include "framework/validation/session/check.h"
 
 namespace tenon::validation {
@@ -21,8 +21,8 @@ DatasetField read_field(const tenon_field* field, const std::string& what) {
     throw Failed(what + " declares a size of " + std::to_string(field->size) + " bytes; expected sizeof(tenon_field)");
   constexpr uint64_t kMaxLength = 1000;
   if (field->name.size == 0 || field->name.size > kMaxLength || !field->name.data) throw Failed(what + " has no name");
-  DatasetField read{plugins::to_string(field->name), field->dtype, {}};
-  if (plugins::dtype_bytes(field->dtype) == 0)
+  DatasetField read{components::to_string(field->name), field->dtype, {}};
+  if (components::dtype_bytes(field->dtype) == 0)
     throw Failed(read.name + " has the dtype " + std::to_string(field->dtype) + ", which does not exist");
   constexpr uint32_t kMaxDimensions = 64;
   if (field->ndim > kMaxDimensions || (field->ndim > 0 && !field->shape))
@@ -30,7 +30,7 @@ DatasetField read_field(const tenon_field* field, const std::string& what) {
   if (field->ndim > 0) read.shape.assign(field->shape, field->shape + field->ndim);
   for (const int64_t extent : read.shape)
     if (extent != -1 && extent < 1)
-      throw Failed(read.name + " has the shape " + plugins::to_string(plugins::exact_shape(read.shape)) +
+      throw Failed(read.name + " has the shape " + components::to_string(components::exact_shape(read.shape)) +
                    "; expected extents of at least 1, or -1 where they vary");
   return read;
 }
@@ -104,7 +104,7 @@ void DatasetUnderTest::get(void* worker, int64_t index, SampleSlots& slots) {
 void DatasetUnderTest::get_on_worker_thread(void* worker, int64_t index, SampleSlots& slots) {
   const tenon_sample expected = sample(index);
   const tenon_sink sink = slots.sink();
-  plugins::call_plugin(
+  components::call_plugin(
       subject_.session().component, "get",
       [&] { return subject_.table().get(subject_.self(), worker, &expected, &sink); },
       [&] { return "sample " + std::to_string(index) + ", on a worker thread"; });

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/components/callback.h"
-#include "framework/support/philox.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/kinds/callback.h"
+#include "framework/support/compute/philox.h"
 #include "framework/validation/session/check.h"
 
 namespace tenon::validation {
@@ -18,12 +18,12 @@ constexpr int64_t kSamples = 8;  // per step
 bool has_metric(const std::string& name) { return name.starts_with("train/") || name.starts_with("validation/"); }
 
 tenon_status fail_without(const std::string& metric) {
-  return plugins::fail(TENON_NOT_FOUND, "there is no metric \"" + metric + "\" in this fake run");
+  return components::fail(TENON_NOT_FOUND, "there is no metric \"" + metric + "\" in this fake run");
 }
 
 // Lower is better for losses, higher is better for all other metrics.
 tenon_status read_direction(const tenon_run*, tenon_string name, int32_t* direction) {
-  const std::string text = plugins::to_string(name);
+  const std::string text = components::to_string(name);
   if (!has_metric(text)) return fail_without(text);
   *direction = text.ends_with("loss") ? -1 : 1;
   return TENON_OK;
@@ -31,7 +31,7 @@ tenon_status read_direction(const tenon_run*, tenon_string name, int32_t* direct
 
 // Every metric of the host has a value. It depends on the seed, the metric's name and the step.
 tenon_status read_metric(const tenon_run* run, tenon_string name, double* value) {
-  const std::string text = plugins::to_string(name);
+  const std::string text = components::to_string(name);
   if (!has_metric(text)) return fail_without(text);
   const uint64_t seed = static_cast<const Session*>(run->context)->seed + text.size();
   const uint64_t bits = support::derive_seed(seed, support::StreamPurpose::sample, 2, static_cast<uint64_t>(run->step));
@@ -40,9 +40,9 @@ tenon_status read_metric(const tenon_run* run, tenon_string name, double* value)
 }
 
 tenon_status ignore_scalar(const tenon_run*, tenon_string name, double) {
-  const std::string text = plugins::to_string(name);
+  const std::string text = components::to_string(name);
   if (text.empty() || text.starts_with("train/") || text.starts_with("validation/"))
-    return plugins::fail(TENON_INVALID_ARGUMENT, "log_scalar: the name \"" + text + "\" is reserved for the host");
+    return components::fail(TENON_INVALID_ARGUMENT, "log_scalar: the name \"" + text + "\" is reserved for the host");
   return TENON_OK;
 }
 
@@ -103,7 +103,7 @@ void CallbackUnderTest::read_subscription() {
 
 void CallbackUnderTest::dispatch(uint32_t event) {
   if ((events_ & TENON_EVENT_BIT(event)) == 0) return;
-  const std::string name = plugins::event_name(event);
+  const std::string name = components::event_name(event);
   const std::vector<tenon_run_value> values = list_values(event, run_.step);
   view_.values = values.data();
   view_.value_count = values.size();

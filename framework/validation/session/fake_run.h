@@ -9,13 +9,13 @@
 
 #include <memory>
 
-#include "framework/plugins/calls/run_view.h"
+#include "framework/components/calls/run_view.h"
 #include "framework/validation/session/session.h"
 
 namespace tenon::validation {
 
 // A weight and a bias. They have gradients only while a step has them.
-class FakeTensors : public plugins::TrainedTensors {
+class FakeTensors : public components::TrainedTensors {
  public:
   virtual void have_gradients(bool present) = 0;
   static std::unique_ptr<FakeTensors> make(uint64_t seed);
@@ -44,8 +44,8 @@ class CallbackUnderTest {
   Subject<tenon_callback> subject_;
   uint64_t events_ = 0;
   int32_t priority_ = 0;
-  const plugins::RunDescription description_{"fake", "", true, {{"optimizer.lr", "0.001"}, {"run.name", "fake"}}};
-  plugins::RunView view_;
+  const components::RunDescription description_{"fake", "", true, {{"optimizer.lr", "0.001"}, {"run.name", "fake"}}};
+  components::RunView view_;
   tenon_run& run_ = view_.base;
   std::unique_ptr<FakeTensors> tensors_;
 };

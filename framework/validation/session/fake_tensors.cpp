@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/components/tensors/tensor_handles.h"
 #include "framework/validation/session/fake_run.h"
 
 namespace tenon::validation {
@@ -26,9 +26,9 @@ class WeightAndBias final : public FakeTensors {
     static const std::string names[] = {"layer.weight", "layer.bias"};
     return names[index];
   }
-  tenon_tensor* value(size_t index) const override { return plugins::to_handle(values_[index]); }
+  tenon_tensor* value(size_t index) const override { return components::to_handle(values_[index]); }
   tenon_tensor* gradient(size_t index) const override {
-    return present_ ? plugins::to_handle(gradients_[index]) : nullptr;
+    return present_ ? components::to_handle(gradients_[index]) : nullptr;
   }
   void have_gradients(bool present) override { present_ = present; }
 

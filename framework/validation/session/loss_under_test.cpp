@@ -3,9 +3,9 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
-#include "framework/plugins/tensors/frame.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/components/tensors/frame.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/validation/session/check.h"
 #include "framework/validation/session/model_under_test.h"
 
@@ -29,7 +29,7 @@ std::vector<std::string> LossUnderTest::read_parts() {
   std::vector<std::string> read;
   for (uint64_t i = 0; i < count; ++i) {
     if (names[i].size == 0 || !names[i].data) throw Failed("part " + std::to_string(i) + " has no name");
-    read.push_back(plugins::to_string(names[i]));
+    read.push_back(components::to_string(names[i]));
   }
   return read;
 }
@@ -61,13 +61,13 @@ std::vector<at::Tensor> LossUnderTest::inputs(int64_t batch, int32_t preferred) 
 
 LossUnderTest::Result LossUnderTest::forward(const std::vector<at::Tensor>& inputs) {
   torch::manual_seed(subject_.session().seed);
-  plugins::StepContext context;
+  components::StepContext context;
   context.training = true;
   context.epoch = 1;
   context.seed = subject_.session().seed;
   const std::vector<tenon_tensor*> no_tensors;
-  const plugins::Frame frame(context, no_tensors);
-  const std::vector<tenon_tensor*> handles = plugins::to_handles(inputs);
+  const components::Frame frame(context, no_tensors);
+  const std::vector<tenon_tensor*> handles = components::to_handles(inputs);
   std::vector<tenon_tensor*> parts(parts_.size(), nullptr);
   tenon_loss_result result{};
   result.size = sizeof result;
@@ -76,8 +76,8 @@ LossUnderTest::Result LossUnderTest::forward(const std::vector<at::Tensor>& inpu
   subject_.call("forward", [&] {
     return subject_.table().forward(subject_.self(), frame.get(), handles.data(), handles.size(), &result);
   });
-  Result given{plugins::to_tensor(result.loss), plugins::to_tensor(result.weight_tensor), result.weight, {}};
-  for (const tenon_tensor* part : parts) given.parts.push_back(plugins::to_tensor(part));
+  Result given{components::to_tensor(result.loss), components::to_tensor(result.weight_tensor), result.weight, {}};
+  for (const tenon_tensor* part : parts) given.parts.push_back(components::to_tensor(part));
   return given;
 }
 

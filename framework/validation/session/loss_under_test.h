@@ -8,7 +8,7 @@
 
 #include <tenon/loss.h>
 
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/ports.h"
 #include "framework/validation/session/random_inputs.h"
 #include "framework/validation/session/session.h"
 
@@ -27,7 +27,7 @@ class LossUnderTest {
   explicit LossUnderTest(Session& session);
 
   Subject<tenon_loss>& subject() { return subject_; }
-  const std::vector<plugins::Port>& ports() const { return ports_.inputs; }
+  const std::vector<components::Port>& ports() const { return ports_.inputs; }
   const std::vector<std::string>& parts() const { return parts_; }
 
   // Searches for inputs that forward accepts and for which the loss is finite. Tries several shapes and distributions.
@@ -42,7 +42,7 @@ class LossUnderTest {
 
  private:
   Subject<tenon_loss> subject_;
-  plugins::PortList ports_;
+  components::PortList ports_;
   std::vector<std::string> parts_;
   std::optional<InputRecipe> recipe_;
 };

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/validation/session/check.h"
 #include "framework/validation/session/model_under_test.h"
 
@@ -14,8 +14,8 @@ namespace tenon::validation {
 
 namespace {
 
-plugins::StepContext context_of(const Session& session) {
-  plugins::StepContext context;
+components::StepContext context_of(const Session& session) {
+  components::StepContext context;
   context.epoch = 1;
   context.seed = session.seed;
   return context;
@@ -27,7 +27,7 @@ MetricState make_state(const tenon_state* state, const std::string& what) {
     throw Failed(what + " declares a size of " + std::to_string(state->size) + " bytes; expected sizeof(tenon_state)");
   if (state->reduction < TENON_REDUCE_SUM || state->reduction > TENON_REDUCE_CONCATENATE)
     throw Failed(what + " has the reduction " + std::to_string(state->reduction) + ", which does not exist");
-  if (plugins::dtype_bytes(state->dtype) == 0)
+  if (components::dtype_bytes(state->dtype) == 0)
     throw Failed(what + " has the dtype " + std::to_string(state->dtype) + ", which does not exist");
   if (state->ndim > 64 || (state->ndim > 0 && !state->shape))
     throw Failed(what + " has ndim " + std::to_string(state->ndim) + " and no valid shape");
@@ -37,8 +37,10 @@ MetricState make_state(const tenon_state* state, const std::string& what) {
   const bool concatenates = state->reduction == TENON_REDUCE_CONCATENATE;
   if (concatenates && (shape.empty() || shape[0] != 0))
     throw Failed(what + " is concatenated, but its shape does not begin with 0 for the number of rows");
-  MetricState made{
-      plugins::to_string(state->name), at::empty(shape, plugins::to_scalar_type(state->dtype)), state->reduction, {}};
+  MetricState made{components::to_string(state->name),
+                   at::empty(shape, components::to_scalar_type(state->dtype)),
+                   state->reduction,
+                   {}};
   made.tensor.fill_(state->initial);
   if (concatenates) made.rows.like = made.tensor;
   return made;
@@ -80,7 +82,7 @@ std::vector<std::string> MetricUnderTest::read_values() {
     if (values[i]->name.size == 0 || !values[i]->name.data) throw Failed(what + " has no name");
     if (values[i]->direction < -1 || values[i]->direction > 1)
       throw Failed(what + " has the direction " + std::to_string(values[i]->direction) + "; expected 1, -1 or 0");
-    names.push_back(plugins::to_string(values[i]->name));
+    names.push_back(components::to_string(values[i]->name));
   }
   return names;
 }
@@ -110,13 +112,13 @@ std::vector<at::Tensor> MetricUnderTest::inputs(int64_t batch, uint64_t number) 
 void MetricUnderTest::update(MetricStates& states, const std::vector<at::Tensor>& inputs) {
   const at::NoGradGuard no_grad;
   std::vector<tenon_tensor*> tensors;
-  std::vector<plugins::AppendedRows*> rows;
+  std::vector<components::AppendedRows*> rows;
   for (MetricState& state : states) {
-    tensors.push_back(plugins::to_handle(state.tensor));
+    tensors.push_back(components::to_handle(state.tensor));
     rows.push_back(state.reduction == TENON_REDUCE_CONCATENATE ? &state.rows : nullptr);
   }
-  const plugins::Frame frame(context_of(subject_.session()), tensors, rows);
-  const std::vector<tenon_tensor*> handles = plugins::to_handles(inputs);
+  const components::Frame frame(context_of(subject_.session()), tensors, rows);
+  const std::vector<tenon_tensor*> handles = components::to_handles(inputs);
   subject_.call("update",
                 [&] { return subject_.table().update(subject_.self(), frame.get(), handles.data(), handles.size()); });
 }
@@ -126,8 +128,8 @@ std::vector<double> MetricUnderTest::compute(const MetricStates& states) {
   std::vector<at::Tensor> tensors;
   for (const MetricState& state : states)
     tensors.push_back(state.rows.parts.empty() ? state.tensor : at::cat(state.rows.parts));
-  const std::vector<tenon_tensor*> handles = plugins::to_handles(tensors);
-  const plugins::Frame frame(context_of(subject_.session()), handles);
+  const std::vector<tenon_tensor*> handles = components::to_handles(tensors);
+  const components::Frame frame(context_of(subject_.session()), handles);
   std::vector<double> values(values_.size(), std::nan(""));
   subject_.call("compute",
                 [&] { return subject_.table().compute(subject_.self(), frame.get(), values.data(), values.size()); });

@@ -9,8 +9,8 @@
 
 #include <tenon/metric.h>
 
-#include "framework/plugins/calls/ports.h"
-#include "framework/plugins/tensors/frame.h"
+#include "framework/components/calls/ports.h"
+#include "framework/components/tensors/frame.h"
 #include "framework/validation/session/random_inputs.h"
 #include "framework/validation/session/session.h"
 
@@ -20,7 +20,7 @@ struct MetricState {
   std::string name;
   at::Tensor tensor;
   uint32_t reduction;
-  plugins::AppendedRows rows;  // for TENON_REDUCE_CONCATENATE
+  components::AppendedRows rows;  // for TENON_REDUCE_CONCATENATE
 };
 using MetricStates = std::vector<MetricState>;
 
@@ -30,7 +30,7 @@ class MetricUnderTest {
   explicit MetricUnderTest(Session& session);
 
   Subject<tenon_metric>& subject() { return subject_; }
-  const std::vector<plugins::Port>& ports() const { return ports_.inputs; }
+  const std::vector<components::Port>& ports() const { return ports_.inputs; }
   const std::vector<std::string>& values() const { return values_; }
 
   // Searches for inputs that update accepts. Tries several shapes. Throws Failed with the last error if there are none.
@@ -45,7 +45,7 @@ class MetricUnderTest {
 
  private:
   Subject<tenon_metric> subject_;
-  plugins::PortList ports_;
+  components::PortList ports_;
   std::vector<std::string> values_;
   std::optional<InputRecipe> recipe_;
 };

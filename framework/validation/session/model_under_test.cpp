@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/validation/session/check.h"
 
 namespace tenon::validation {
@@ -39,7 +39,7 @@ struct ModelUnderTest::Builder {
 
   tenon_status refuse(const std::string& what) {
     if (error.empty()) error = what;
-    return plugins::fail(TENON_INVALID_ARGUMENT, what);
+    return components::fail(TENON_INVALID_ARGUMENT, what);
   }
 
   tenon_status add(const std::string& name, at::Tensor tensor, uint32_t flags, uint64_t* index) {
@@ -49,7 +49,7 @@ struct ModelUnderTest::Builder {
       return refuse("declares " + name + " with the flags " + std::to_string(flags) + ", which include unknown ones");
     const bool trainable = (flags & TENON_TRAINABLE) != 0;
     if (trainable && !at::isFloatingType(tensor.scalar_type()))
-      return refuse("declares " + name + " trainable, but it is " + plugins::describe(tensor) +
+      return refuse("declares " + name + " trainable, but it is " + components::describe(tensor) +
                     "; expected a floating-point dtype");
     if (trainable) tensor.requires_grad_(true);
     if (index) *index = tensors.size();
@@ -60,7 +60,7 @@ struct ModelUnderTest::Builder {
   tenon_status declare(const tenon_declaration* declaration, uint64_t* index) {
     if (!declaration || declaration->size < TENON_SIZE_TO(tenon_declaration, b) || declaration->size > 1 << 16)
       return refuse("calls declare with a declaration that is null or has no size");
-    const std::string name = plugins::to_string(declaration->name);
+    const std::string name = components::to_string(declaration->name);
     if (declaration->init > TENON_INIT_XAVIER_NORMAL)
       return refuse("declares " + name + " with the initialiser " + std::to_string(declaration->init) +
                     ", which does not exist");
@@ -68,7 +68,7 @@ struct ModelUnderTest::Builder {
       return refuse("declares " + name + " with ndim " + std::to_string(declaration->ndim) + " and no valid shape");
     try {
       const at::IntArrayRef shape(declaration->shape, declaration->ndim);
-      at::Tensor tensor = at::empty(shape, plugins::to_scalar_type(declaration->dtype));
+      at::Tensor tensor = at::empty(shape, components::to_scalar_type(declaration->dtype));
       initialise(tensor, *declaration);
       return add(name, std::move(tensor), declaration->flags, index);
     } catch (const c10::Error& error) {
@@ -95,8 +95,8 @@ void ModelUnderTest::build() {
       },
       [](const tenon_builder* self, tenon_string name, tenon_tensor* tensor, uint32_t flags, uint64_t* index) {
         auto& to = *static_cast<Builder*>(self->context);
-        if (!tensor) return to.refuse("adopts " + plugins::to_string(name) + ", which is null");
-        return to.add(plugins::to_string(name), plugins::to_tensor(tensor), flags, index);
+        if (!tensor) return to.refuse("adopts " + components::to_string(name) + ", which is null");
+        return to.add(components::to_string(name), components::to_tensor(tensor), flags, index);
       }};
   try {
     subject_.call("build", [&] { return subject_.table().build(subject_.self(), &builder); });
@@ -134,27 +134,27 @@ std::vector<at::Tensor> ModelUnderTest::forward_with(const std::vector<at::Tenso
                                                      const std::vector<at::Tensor>& inputs) {
   // Operators that sample from ATen's generator get the same numbers each time.
   torch::manual_seed(subject_.session().seed);
-  plugins::StepContext context;
+  components::StepContext context;
   context.training = mode == Mode::training;
   context.epoch = 1;
   context.seed = subject_.session().seed;
-  const std::vector<tenon_tensor*> handles = plugins::to_handles(tensors);
-  const plugins::Frame frame(context, handles);
-  const std::vector<tenon_tensor*> input_handles = plugins::to_handles(inputs);
+  const std::vector<tenon_tensor*> handles = components::to_handles(tensors);
+  const components::Frame frame(context, handles);
+  const std::vector<tenon_tensor*> input_handles = components::to_handles(inputs);
   std::vector<tenon_tensor*> outputs(ports_.outputs.size(), nullptr);
   subject_.call("forward", [&] {
     return subject_.table().forward(subject_.self(), frame.get(), input_handles.data(), input_handles.size(),
                                     outputs.data(), outputs.size());
   });
   std::vector<at::Tensor> given;
-  for (const tenon_tensor* output : outputs) given.push_back(plugins::to_tensor(output));
+  for (const tenon_tensor* output : outputs) given.push_back(components::to_tensor(output));
   return given;
 }
 
-std::string describe(const plugins::PortList& ports) {
+std::string describe(const components::PortList& ports) {
   std::string text;
-  for (const plugins::Port& port : ports.inputs) text += "input " + port.describe() + "; ";
-  for (const plugins::Port& port : ports.outputs) text += "output " + port.describe() + "; ";
+  for (const components::Port& port : ports.inputs) text += "input " + port.describe() + "; ";
+  for (const components::Port& port : ports.outputs) text += "output " + port.describe() + "; ";
   return text;
 }
 

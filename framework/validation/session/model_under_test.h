@@ -9,8 +9,8 @@
 
 #include <tenon/model.h>
 
-#include "framework/plugins/calls/ports.h"
-#include "framework/plugins/tensors/frame.h"
+#include "framework/components/calls/ports.h"
+#include "framework/components/tensors/frame.h"
 #include "framework/validation/session/random_inputs.h"
 #include "framework/validation/session/session.h"
 
@@ -31,7 +31,7 @@ class ModelUnderTest {
   void build();
 
   Subject<tenon_model>& subject() { return subject_; }
-  const plugins::PortList& ports() const { return ports_; }
+  const components::PortList& ports() const { return ports_; }
   const std::vector<DeclaredTensor>& tensors() const { return tensors_; }
 
   // Searches for inputs that forward accepts. Tries several shapes. Throws Failed with the last error if none fits.
@@ -49,21 +49,21 @@ class ModelUnderTest {
   struct Builder;
 
   Subject<tenon_model> subject_;
-  plugins::PortList ports_;
+  components::PortList ports_;
   std::vector<DeclaredTensor> tensors_;
   std::optional<InputRecipe> recipe_;
 };
 
 // Reads a component's ports. Throws Failed or support::Error.
 template <class Table>
-plugins::PortList read_ports(Subject<Table>& subject) {
+components::PortList read_ports(Subject<Table>& subject) {
   const tenon_port* const* ports = nullptr;
   uint64_t count = 0;
   subject.call("ports", [&] { return subject.table().ports(subject.self(), &ports, &count); });
-  return plugins::read_ports(subject.session().component, ports, count);
+  return components::read_ports(subject.session().component, ports, count);
 }
 
-std::string describe(const plugins::PortList& ports);  // a text for comparing two lists
+std::string describe(const components::PortList& ports);  // a text for comparing two lists
 
 // The sum of all floating-point outputs, each weighted with random factors, as a scalar with the dtype of the first.
 // Undefined if no output requires grad.

@@ -1,13 +1,13 @@
 #include <tenon/plugin.h>
 
+#include "framework/components/calls/forked_process.h"
+#include "framework/components/calls/guard.h"
+#include "framework/components/loading/check_plugin.h"
+#include "framework/components/loading/shared_library.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/resolve/resolve_params.h"
-#include "framework/plugins/calls/forked_process.h"
-#include "framework/plugins/calls/guard.h"
-#include "framework/plugins/loading/check_plugin.h"
-#include "framework/plugins/loading/shared_library.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/support/error.h"
-#include "framework/support/files.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 #include "framework/validation/session/check.h"
 #include "framework/validation/session/open_plugin.h"
 #include "framework/validation/session/process_settings.h"
@@ -22,20 +22,20 @@ namespace tenon::validation {
 using support::Error;
 using support::ErrorKind;
 
-std::string name_of(const plugins::Component& component) {
+std::string name_of(const components::Component& component) {
   return std::string(config::to_string(component.schema.kind)) + "." + component.schema.id;
 }
 
 tenon_reply call_entry(const std::filesystem::path& file) {
-  const plugins::ResultScope scope(file.c_str());
+  const components::ResultScope scope(file.c_str());
   record_host_descriptors();
   record_call("the loader, or an initialiser of the library", "");
-  const auto entry = reinterpret_cast<tenon_plugin_open_function>(plugins::open_symbol(file, TENON_ENTRY_SYMBOL));
+  const auto entry = reinterpret_cast<tenon_plugin_open_function>(components::open_symbol(file, TENON_ENTRY_SYMBOL));
   tenon_offer offer{};
   offer.abi_min = TENON_ABI_OLDEST;
   offer.abi_max = TENON_ABI_CURRENT;
   offer.host = &recording_host();
-  offer.host_version = plugins::to_tenon(TENON_VERSION);
+  offer.host_version = components::to_tenon(TENON_VERSION);
   tenon_reply reply{};
   tenon_status status = TENON_OK;
   record_call(TENON_ENTRY_SYMBOL, "");
@@ -44,18 +44,18 @@ tenon_reply call_entry(const std::filesystem::path& file) {
   } catch (...) {
     throw Failed(TENON_ENTRY_SYMBOL " threw an exception; expected a status");
   }
-  plugins::detail::check_forks_of_opening(file);
+  components::detail::check_forks_of_opening(file);
   clear_call_record();
   // A plugin that rejects the host's version still reports its range of versions.
-  if (reply.abi_max != 0 || status == TENON_OK) plugins::negotiate_abi(file, reply);
+  if (reply.abi_max != 0 || status == TENON_OK) components::negotiate_abi(file, reply);
   if (status != TENON_OK)
-    throw Failed(TENON_ENTRY_SYMBOL " returned " + std::to_string(status) + ": " + plugins::detail::failure);
+    throw Failed(TENON_ENTRY_SYMBOL " returned " + std::to_string(status) + ": " + components::detail::failure);
   if (!reply.plugin)
     throw Failed(TENON_ENTRY_SYMBOL " returned no plugin (null); expected a plugin, or an error status");
   return reply;
 }
 
-config::ComponentPlan plan_of(const plugins::Component& component, const std::vector<GivenParams>& given) {
+config::ComponentPlan plan_of(const components::Component& component, const std::vector<GivenParams>& given) {
   const std::string name = name_of(component);
   const std::string option = "--params " + name;
   const config::Node::Table* table = nullptr;
@@ -86,11 +86,11 @@ config::ComponentPlan plan_of(const plugins::Component& component, const std::ve
 void open_plugin(Session& session, const std::string& component) {
   const tenon_reply reply = call_entry(session.file);
   session.plugin = reply.plugin;
-  session.info =
-      std::make_unique<plugins::PluginInfo>(plugins::check_plugin(session.file, reply.plugin, plugins::torch_build()));
+  session.info = std::make_unique<components::PluginInfo>(
+      components::check_plugin(session.file, reply.plugin, components::torch_build()));
   if (component.empty()) return;
   for (uint64_t i = 0; i < reply.plugin->component_count; ++i) {
-    plugins::Component each = plugins::check_component(*session.info, reply.plugin->components[i]);
+    components::Component each = components::check_component(*session.info, reply.plugin->components[i]);
     if (name_of(each) == component) session.component = std::move(each);
   }
   if (!session.component.table)

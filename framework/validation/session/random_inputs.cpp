@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <map>
 
-#include "framework/plugins/calls/escaped_exception.h"
-#include "framework/plugins/tensors/tensor_handles.h"
+#include "framework/components/calls/escaped_exception.h"
+#include "framework/components/tensors/tensor_handles.h"
 
 namespace tenon::validation {
 
 namespace {
 
-using plugins::Port;
-using plugins::ShapePattern;
+using components::Port;
+using components::ShapePattern;
 
 bool allows(const Port& port, int32_t dtype) {
   return port.dtypes == TENON_ANY_DTYPE || (port.dtypes & TENON_DTYPE_BIT(dtype)) != 0;
@@ -54,7 +54,7 @@ class ShapeMaker {
 };
 
 at::Tensor fill(const std::vector<int64_t>& shape, int32_t dtype, const InputRecipe& recipe) {
-  const at::ScalarType type = plugins::to_scalar_type(dtype);
+  const at::ScalarType type = components::to_scalar_type(dtype);
   if (at::isIntegralType(type, /*includeBool=*/true)) return at::randint(0, 2, shape, at::kLong).to(type);
   const at::Tensor numbers = recipe.numbers == InputRecipe::Numbers::unit ? at::rand(shape, at::kDouble) * 0.8 + 0.1
                                                                           : at::randn(shape, at::kDouble);
@@ -65,7 +65,7 @@ at::Tensor fill(const std::vector<int64_t>& shape, int32_t dtype, const InputRec
 
 std::string InputRecipe::describe() const {
   return "named dimensions of " + std::to_string(extent) + (distinct ? " and more" : "") +
-         (rest.empty() ? "" : ", `...` as " + plugins::to_string(plugins::exact_shape(rest)));
+         (rest.empty() ? "" : ", `...` as " + components::to_string(components::exact_shape(rest)));
 }
 
 std::vector<InputRecipe> input_recipes(const std::vector<Port>& ports) {
@@ -104,7 +104,7 @@ bool try_recipes(const std::vector<Port>& ports, const std::function<bool(const 
   for (const InputRecipe& recipe : input_recipes(ports)) {
     try {
       if (attempt(recipe)) return true;
-    } catch (const plugins::EscapedException&) {
+    } catch (const components::EscapedException&) {
       throw;
     } catch (const support::Error& error) {
       last_error = error.what();

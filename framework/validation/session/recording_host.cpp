@@ -6,9 +6,9 @@
 
 #include <tenon/native_torch.h>
 
-#include "framework/plugins/calls/guard.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/tensors/run_tensors.h"
+#include "framework/components/calls/guard.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/tensors/run_tensors.h"
 
 namespace tenon::validation {
 
@@ -29,7 +29,7 @@ HostRecorder& recorder() {
 }
 
 std::string where() {
-  const plugins::Breadcrumb& place = plugins::breadcrumb();
+  const components::Breadcrumb& place = components::breadcrumb();
   return place.component ? std::string(" in ") + place.function : " outside of any function that the host called";
 }
 
@@ -48,7 +48,7 @@ void note_owner(const void* tensor, int64_t change) {
 
 void retain(tenon_tensor* tensor) {
   note_owner(tensor, 1);
-  plugins::host_table().retain(tensor);
+  components::host_table().retain(tensor);
 }
 
 void release(tenon_tensor* tensor) {
@@ -62,16 +62,16 @@ void release(tenon_tensor* tensor) {
     }
     --found->second;
   }
-  plugins::host_table().release(tensor);
+  components::host_table().release(tensor);
 }
 
 tenon_status find_operator(tenon_string name, tenon_string overload, const tenon_op** out) {
   note_thread("op");
-  const tenon_status status = plugins::host_table().op(name, overload, out);
+  const tenon_status status = components::host_table().op(name, overload, out);
   if (status == TENON_OK) {
     const std::lock_guard lock(recorder().mutex);
     recorder().names[*out] =
-        plugins::to_string(name) + (overload.size > 0 ? "." + plugins::to_string(overload) : std::string());
+        components::to_string(name) + (overload.size > 0 ? "." + components::to_string(overload) : std::string());
   }
   return status;
 }
@@ -84,18 +84,18 @@ tenon_status call(const tenon_frame* frame, const tenon_op* op, const tenon_valu
     if (const auto found = recorder().names.find(op); found != recorder().names.end())
       recorder().use.operators.insert(found->second);
   }
-  return plugins::host_table().call(frame, op, args, arg_count, kwargs, kwarg_count, results, result_count);
+  return components::host_table().call(frame, op, args, arg_count, kwargs, kwarg_count, results, result_count);
 }
 
 tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t ndim,
                          const void* elements, tenon_tensor** out) {
   note_thread("make_tensor");
-  return plugins::host_table().make_tensor(frame, dtype, shape, ndim, elements, out);
+  return components::host_table().make_tensor(frame, dtype, shape, ndim, elements, out);
 }
 
 tenon_status append(const tenon_frame* frame, uint64_t state, tenon_tensor* rows) {
   note_thread("append");
-  return plugins::host_table().append(frame, state, rows);
+  return components::host_table().append(frame, state, rows);
 }
 
 tenon_tensor* wrap(const void* at_tensor) {
@@ -110,19 +110,19 @@ void add_to_frame(const tenon_frame* frame, tenon_tensor* tensor) {
 }
 
 tenon_status copy_run_tensor(const tenon_tensor* tensor, tenon_tensor** out) {
-  const tenon_status status = plugins::run_tensors_extension().copy(tensor, out);
+  const tenon_status status = components::run_tensors_extension().copy(tensor, out);
   if (status == TENON_OK) note_owner(*out, 1);
   return status;
 }
 
 const void* get_extension(tenon_string id) {
-  const void* const found = plugins::host_table().get_extension(id);
-  if (plugins::to_string(id) == TENON_RUN_TENSORS) {
-    static tenon_run_tensors recording_tensors = plugins::run_tensors_extension();
+  const void* const found = components::host_table().get_extension(id);
+  if (components::to_string(id) == TENON_RUN_TENSORS) {
+    static tenon_run_tensors recording_tensors = components::run_tensors_extension();
     recording_tensors.copy = copy_run_tensor;
     return &recording_tensors;
   }
-  if (plugins::to_string(id) != TENON_NATIVE_TORCH || !found) return found;
+  if (components::to_string(id) != TENON_NATIVE_TORCH || !found) return found;
   static tenon_native_torch recorded;
   recorder().native = *static_cast<const tenon_native_torch*>(found);
   recorded = recorder().native;
@@ -132,7 +132,7 @@ const void* get_extension(tenon_string id) {
 }
 
 tenon_host make_recording_host() {
-  tenon_host host = plugins::host_table();
+  tenon_host host = components::host_table();
   host.retain = retain;
   host.release = release;
   host.op = find_operator;

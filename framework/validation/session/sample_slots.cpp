@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/calls/ports.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/calls/ports.h"
 
 namespace tenon::validation {
 
@@ -21,7 +21,7 @@ bool is_untouched(const std::byte* guard, size_t size) {
 
 std::optional<size_t> DatasetField::bytes(const int64_t* extents, uint32_t ndim) const {
   if (ndim != shape.size() || (ndim > 0 && !extents)) return std::nullopt;
-  size_t total = plugins::dtype_bytes(dtype);
+  size_t total = components::dtype_bytes(dtype);
   for (uint32_t i = 0; i < ndim; ++i) {
     const bool fits = shape[i] == -1 ? extents[i] >= 0 : extents[i] == shape[i];
     if (!fits || __builtin_mul_overflow(total, static_cast<size_t>(extents[i]), &total)) return std::nullopt;
@@ -31,7 +31,7 @@ std::optional<size_t> DatasetField::bytes(const int64_t* extents, uint32_t ndim)
 
 tenon_status SampleSlots::refuse(const std::string& what) {
   if (error_.empty()) error_ = what;
-  return plugins::fail(TENON_INVALID_ARGUMENT, what);
+  return components::fail(TENON_INVALID_ARGUMENT, what);
 }
 
 tenon_status SampleSlots::give(const tenon_sink* sink, uint64_t index, const int64_t* shape, uint32_t ndim,
@@ -46,8 +46,8 @@ tenon_status SampleSlots::give(const tenon_sink* sink, uint64_t index, const int
     const std::vector<int64_t> found =
         shape ? std::vector<int64_t>(shape, shape + std::min(ndim, 64u)) : std::vector<int64_t>();
     return self.refuse("requested the slot of " + field.name + " with the shape " +
-                       plugins::to_string(plugins::exact_shape(found)) + "; fields() declares " +
-                       plugins::to_string(plugins::exact_shape(field.shape)));
+                       components::to_string(components::exact_shape(found)) + "; fields() declares " +
+                       components::to_string(components::exact_shape(field.shape)));
   }
   if (self.slots_.contains(index)) return self.refuse("requested the slot of " + field.name + " twice; expected once");
   Slot& slot = self.slots_[index];

@@ -10,10 +10,10 @@
 
 #include <tenon/prepare.h>
 
+#include "framework/components/calls/component.h"
+#include "framework/components/calls/guard.h"
+#include "framework/components/calls/parameters.h"
 #include "framework/config/plan/run_plan.h"
-#include "framework/plugins/calls/component.h"
-#include "framework/plugins/calls/guard.h"
-#include "framework/plugins/calls/parameters.h"
 #include "framework/validation/session/child_process.h"
 #include "framework/validation/session/floating_point.h"
 #include "framework/validation/session/recording_host.h"
@@ -32,10 +32,10 @@ class Session {
   uint64_t seed = 0;
   std::vector<GivenParams> given;
 
-  const tenon_plugin* plugin = nullptr;       // null until the plugin is opened
-  std::unique_ptr<plugins::PluginInfo> info;  // null until the plugin is opened
-  plugins::Component component{};             // null table: the check applies to the file
-  config::ComponentPlan plan;                 // its parameters
+  const tenon_plugin* plugin = nullptr;          // null until the plugin is opened
+  std::unique_ptr<components::PluginInfo> info;  // null until the plugin is opened
+  components::Component component{};             // null table: the check applies to the file
+  config::ComponentPlan plan;                    // its parameters
 
   // Called before and after each function of the plugin, with its name.
   std::function<void(const char*)> before_call;
@@ -51,7 +51,7 @@ class Session {
     record_call(function, detail);
     if (before_call) before_call(function);
     const FloatingPointModes modes;
-    plugins::call_plugin(component, function, body, [&] { return detail; });
+    components::call_plugin(component, function, body, [&] { return detail; });
     clear_call_record();
     if (after_call) after_call(function);
   }
@@ -114,7 +114,7 @@ class Subject {
     const void* found = nullptr;
     if (session_.component.get_extension)
       call("get_extension", [&] {
-        found = session_.component.get_extension(plugins::to_tenon(id));
+        found = session_.component.get_extension(components::to_tenon(id));
         return TENON_OK;
       });
     return static_cast<const Extension*>(found);

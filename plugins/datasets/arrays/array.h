@@ -25,6 +25,6 @@ struct Array {
 // Returns the tensors of a safetensors file (github.com/huggingface/safetensors), sorted by name.
 // Throws tenon::DataError naming the file and the tensor if the file violates the format: also if a name occurs twice,
 // or the tensors overlap or leave bytes between or after them.
-std::vector<Array> read_safetensors(const plugins::RegularFile& file);
+std::vector<Array> read_safetensors(const components::RegularFile& file);
 
 }  // namespace arrays

@@ -52,7 +52,7 @@ std::vector<std::string> list_files(const std::string& path) {
   return datasets::is_folder(path) ? list_npy_files(path) : std::vector<std::string>{path};
 }
 
-Array read_npy(const plugins::RegularFile& file, const std::vector<uint8_t>& start) {
+Array read_npy(const components::RegularFile& file, const std::vector<uint8_t>& start) {
   const std::string& path = file.path();
   const uint64_t offset = datasets::npy_data_offset(start, file.size(), path);
   datasets::NpyHeader header = datasets::read_npy_header(file.read(0, offset), file.size(), path);
@@ -60,7 +60,7 @@ Array read_npy(const plugins::RegularFile& file, const std::vector<uint8_t>& sta
 }
 
 // Reads the headers of one file: an array, or several of a safetensors file.
-std::vector<Array> read_arrays(const plugins::RegularFile& file) {
+std::vector<Array> read_arrays(const components::RegularFile& file) {
   file.check_size(UINT64_MAX);
   const std::vector<uint8_t> start = file.read(0, std::min(file.size(), datasets::kNpyStart));
   const fs::path extension = fs::path(file.path()).extension();
@@ -90,7 +90,7 @@ std::vector<Array> select(std::vector<Array> arrays, const std::vector<std::stri
   return selected;
 }
 
-std::string print_shape(const std::vector<int64_t>& shape) {
+std::string format_shape(const std::vector<int64_t>& shape) {
   std::string text;
   for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
   return '(' + text + ')';
@@ -109,7 +109,7 @@ void check_samples(const Array& array, const Array& first) {
                            " has; list the arrays that belong together in the parameter \"fields\"");
   }
   if (std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end()) {
-    throw tenon::DataError(array.place + ": has the shape " + print_shape(array.shape) +
+    throw tenon::DataError(array.place + ": has the shape " + format_shape(array.shape) +
                            ", so its rows hold no element; list the other arrays in the parameter \"fields\"");
   }
 }
@@ -165,7 +165,7 @@ void ArrayFiles::read_row(size_t array, int64_t row, uint8_t* bytes) const {
 }
 
 uint64_t ArrayFiles::hash() const {
-  plugins::ContentHash hash;
+  components::ContentHash hash;
   for (size_t i = 0; i < arrays_.size(); ++i) {
     if (elements_[i].empty())
       hash.add(files_[arrays_[i].file], arrays_[i].offset, arrays_[i].bytes);

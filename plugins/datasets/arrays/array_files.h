@@ -29,7 +29,7 @@ class ArrayFiles {
   uint64_t hash() const;
 
  private:
-  std::vector<plugins::RegularFile> files_;
+  std::vector<components::RegularFile> files_;
   std::vector<Array> arrays_;
   std::vector<std::vector<uint8_t>> elements_;  // of the arrays that stay in memory; empty for the others
 };

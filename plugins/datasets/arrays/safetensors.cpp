@@ -10,7 +10,7 @@
 
 namespace arrays {
 
-std::vector<Array> read_safetensors(const plugins::RegularFile& file) {
+std::vector<Array> read_safetensors(const components::RegularFile& file) {
   constexpr uint64_t kLength = 8;
   const std::string& path = file.path();
   uint64_t length = UINT64_MAX;

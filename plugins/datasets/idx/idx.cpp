@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kWhite = 255;
 
-std::string print_number(double number) {
+std::string format_number(double number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
@@ -41,8 +41,8 @@ class Idx final {
   explicit Idx(const tenon::Params& params)
       : images_(params.path("images"), 3, "images"),
         normalizes_(params.boolean("normalize")),
-        steps_(R"([{"name": "normalize", "divide_by": 255, "mean": )" + print_number(params.number("mean")) +
-               R"(, "std": )" + print_number(params.number("std")) + "}]"),
+        steps_(R"([{"name": "normalize", "divide_by": 255, "mean": )" + format_number(params.number("mean")) +
+               R"(, "std": )" + format_number(params.number("std")) + "}]"),
         factor_(static_cast<float>(1 / (kWhite * params.number("std")))),
         addend_(static_cast<float>(-params.number("mean") / params.number("std"))) {
     const std::string path = params.path("labels");

@@ -29,7 +29,7 @@ class IdxFile {
  private:
   uint64_t begin() const;  // offset of the elements
 
-  plugins::RegularFile file_;
+  components::RegularFile file_;
   std::vector<int64_t> shape_;
 };
 

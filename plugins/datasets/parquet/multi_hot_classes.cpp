@@ -16,7 +16,7 @@ constexpr const char* kForm = "parquet/1";
 
 }  // namespace
 
-std::string print_multi_hot(const MultiHotClasses& classes) {
+std::string format_multi_hot(const MultiHotClasses& classes) {
   return nlohmann::json{{"form", kForm}, {"multi_hot", classes}}.dump();
 }
 

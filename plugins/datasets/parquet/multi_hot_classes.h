@@ -12,9 +12,9 @@ namespace parquet_dataset {
 using MultiHotClasses = std::map<std::string, std::vector<std::string>>;  // by column
 
 // What the dataset saves with the weights, see tenon/draft/fitted_data.h.
-std::string print_multi_hot(const MultiHotClasses& classes);
+std::string format_multi_hot(const MultiHotClasses& classes);
 
-// Throws tenon::DataError for bytes that print_multi_hot() did not return.
+// Throws tenon::DataError for bytes that format_multi_hot() did not return.
 MultiHotClasses parse_multi_hot(std::string_view printed);
 
 // Returns for each of the `names` its place in `training`. Throws tenon::DataError prefixed by `place` with both lists

@@ -179,7 +179,7 @@ class Parquet {
     MultiHotClasses classes;
     for (const ChosenField& field : fields_)
       if (field.kind == Kind::marks) classes.emplace(field.name, field.classes);
-    return print_multi_hot(classes);
+    return format_multi_hot(classes);
   }
 
   int64_t size() const { return uses_part_ ? static_cast<int64_t>(selected_.size()) : index_.rows(); }
@@ -188,7 +188,7 @@ class Parquet {
 
   uint64_t fingerprint() const {
     const std::string_view rows(reinterpret_cast<const char*>(selected_.data()), selected_.size() * sizeof(int64_t));
-    return plugins::hash_text(rows, index_.hash());
+    return components::hash_text(rows, index_.hash());
   }
 
   tenon::TokenizerInfo tokenizer() const {

@@ -84,10 +84,10 @@ std::vector<std::string> RowIndex::list_texts(size_t column) const {
 }
 
 uint64_t RowIndex::hash() const {
-  plugins::ContentHash hash;
+  components::ContentHash hash;
   for (const auto& file : files_) {
     hash.add(file->footer_hash());
-    const plugins::RegularFile contents(file->path(), "a Parquet file");
+    const components::RegularFile contents(file->path(), "a Parquet file");
     hash.add(contents, 0, contents.size());
   }
   for (const Column& column : chosen_->columns()) hash.add(column.name + ',');

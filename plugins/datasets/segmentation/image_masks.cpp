@@ -103,14 +103,14 @@ std::vector<ImageMask> read_manifest(const fs::path& file, const std::string& im
 uint64_t hash_files(const std::vector<ImageMask>& pairs) {
   constexpr size_t kMostMasks = 1000;
   constexpr size_t kMostSizes = 100'000;  // a size may take a millisecond on a network file system
-  plugins::ContentHash hash;
+  components::ContentHash hash;
   std::error_code missing;
   for (size_t i = 0; i < pairs.size() && i < kMostSizes; ++i)
     for (const std::string& path : {pairs[i].image_path, pairs[i].mask_path})
       hash.add(static_cast<uint64_t>(fs::file_size(path, missing)));
   for (size_t k = 0; k < std::min(pairs.size(), kMostMasks); ++k) {
     try {
-      const plugins::RegularFile mask(pairs[datasets::spread_index(k, pairs.size())].mask_path, "a mask");
+      const components::RegularFile mask(pairs[datasets::spread_index(k, pairs.size())].mask_path, "a mask");
       hash.add(mask, 0, mask.size());
     } catch (const tenon::DataError&) {
     }

@@ -21,7 +21,7 @@ std::string list_numbers(const std::vector<int>& numbers, const std::string& con
 }
 
 // "values = [0, 128, 255]"
-std::string print_values(const std::vector<int>& numbers) {
+std::string format_values(const std::vector<int>& numbers) {
   std::string text;
   for (const int number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
   return "values = [" + text + ']';
@@ -131,7 +131,7 @@ void MaskClasses::warn_of_ignored(const std::array<size_t, 256>& found, const st
   const std::string number = std::to_string(ignore_index_);
   tenon::log_warning(place + ": the examined masks have " + std::to_string(ignored) + " pixels of " + number +
                      ", which is ignore_index, and " + std::to_string(found[1]) + " of class 1; is " + number +
-                     " class 1? then correct the pixels that are 1, and set " + print_values({0, ignore_index_}));
+                     " class 1? then correct the pixels that are 1, and set " + format_values({0, ignore_index_}));
 }
 
 std::vector<int> MaskClasses::list_missing(const std::array<size_t, 256>& found) const {
@@ -151,7 +151,7 @@ void MaskClasses::check_meaning(const std::vector<int>& numbers, const std::stri
   if (count_ == 2 && ignore_index_ >= count_ && numbers == std::vector<int>{0, ignore_index_}) {
     throw tenon::DataError(holds + ", and ignore_index is " + ignored +
                            ", so all that is not ignored is of class 0; is " + ignored + " class 1? then set " +
-                           print_values(numbers) + "; or, if it is no class, set " + print_values({0, 1}));
+                           format_values(numbers) + "; or, if it is no class, set " + format_values({0, 1}));
   }
   const auto is_wrong = [&](int number) { return classes_[static_cast<size_t>(number)] == kNone; };
   if (std::none_of(numbers.begin(), numbers.end(), is_wrong)) return;
@@ -161,7 +161,7 @@ void MaskClasses::check_meaning(const std::vector<int>& numbers, const std::stri
   if (static_cast<int64_t>(meant.size()) != count_) return;  // the first sample with a wrong number is refused
   throw tenon::DataError(holds + "; expected the classes 0 to " + std::to_string(count_ - 1) + ", or " + ignored +
                          " to ignore a pixel; if these numbers stand for the " + std::to_string(count_) +
-                         " classes in this order, set " + print_values(meant));
+                         " classes in this order, set " + format_values(meant));
 }
 
 }  // namespace segmentation

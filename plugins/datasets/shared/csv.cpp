@@ -110,7 +110,7 @@ constexpr const char* kWithoutIndex = "; write a table of pandas with to_csv(...
 }  // namespace
 
 Csv::Csv(const std::string& path, char separator, Header header)
-    : Csv(plugins::read_whole(path, "a CSV file with a header"), path, separator, header) {}
+    : Csv(components::read_whole(path, "a CSV file with a header"), path, separator, header) {}
 
 Csv::Csv(std::string_view text, const std::string& path, char separator, Header header) : path_(path) {
   Reader reader(text, path_, separator);

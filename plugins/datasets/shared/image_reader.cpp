@@ -36,7 +36,7 @@ images::Rendering read_rendering(const tenon::Params& params) {
 }
 
 // `, "max_value": 4095, "background": [255, 255, 255]`, without what has its default.
-std::string print_json(const images::Rendering& rendering) {
+std::string format_json(const images::Rendering& rendering) {
   std::string text;
   if (rendering.max_value != images::Rendering().max_value)
     text += R"(, "max_value": )" + std::to_string(rendering.max_value);
@@ -125,7 +125,7 @@ void ImageReader::expect_images(size_t count) {
 
 // This version of the file format fixes the definitions of the transforms.
 std::string ImageReader::recipe() const {
-  return chain_.fixed_part() + print_json(rendering_) +
+  return chain_.fixed_part() + format_json(rendering_) +
          (scaling_ == images::Scaling::dct ? "scaled, " : "full size, ") + images::describe_decoders() + '\n';
 }
 
@@ -140,8 +140,8 @@ ImageReader::Worker ImageReader::open_worker() const {
 }
 
 tenon::Preprocessing ImageReader::preprocessing(const std::string& name) const {
-  std::string steps = chain_.print_steps();
-  return {name, steps.insert(steps.find('}'), print_json(rendering_))};  // at the end of the first step, decode
+  std::string steps = chain_.format_steps();
+  return {name, steps.insert(steps.find('}'), format_json(rendering_))};  // at the end of the first step, decode
 }
 
 ImageReader::Examination ImageReader::examine(size_t count, const Open& open) const {

@@ -13,7 +13,7 @@ namespace datasets {
 // result depends only on the arguments: adding or removing samples moves no other sample between the parts.
 inline bool is_validation_name(std::string_view name, double fraction) {
   // Similar names may have similar hashes, so the generator mixes the hash.
-  return tenon::Random(plugins::hash_text(name)).uniform() < fraction;
+  return tenon::Random(components::hash_text(name)).uniform() < fraction;
 }
 
 }  // namespace datasets

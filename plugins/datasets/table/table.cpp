@@ -207,10 +207,10 @@ class Table {
     const auto bytes = [](const auto& numbers) {
       return std::string_view(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof numbers[0]);
     };
-    uint64_t hash =
-        plugins::hash_text(bytes(labels_), plugins::hash_text(bytes(targets_), plugins::hash_text(bytes(features_))));
-    if (!marks_.empty()) hash = plugins::hash_text(bytes(marks_), hash);
-    return groups_.empty() ? hash : plugins::hash_text(bytes(groups_), hash);
+    uint64_t hash = components::hash_text(
+        bytes(labels_), components::hash_text(bytes(targets_), components::hash_text(bytes(features_))));
+    if (!marks_.empty()) hash = components::hash_text(bytes(marks_), hash);
+    return groups_.empty() ? hash : components::hash_text(bytes(groups_), hash);
   }
 
  private:

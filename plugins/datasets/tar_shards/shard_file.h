@@ -11,18 +11,18 @@ namespace tar_shards {
 
 class ShardFile final : public ByteSource {
  public:
-  using Keep = plugins::RegularFile::Keep;
+  using Keep = components::RegularFile::Keep;
 
-  // Throws tenon::DataError like plugins::RegularFile.
+  // Throws tenon::DataError like components::RegularFile.
   ShardFile(std::string path, Keep keep) : file_(std::move(path), "a tar file", keep) {}
 
   const std::string& path() const override { return file_.path(); }
   uint64_t size() const override { return file_.size(); }
   void read(uint64_t offset, std::span<uint8_t> bytes) const override { file_.read(offset, bytes); }
-  const plugins::RegularFile& file() const { return file_; }
+  const components::RegularFile& file() const { return file_; }
 
  private:
-  plugins::RegularFile file_;
+  components::RegularFile file_;
 };
 
 // Returns how many shards may stay open: half of the process's file limit, because other datasets need files too.

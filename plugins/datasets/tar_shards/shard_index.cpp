@@ -239,7 +239,7 @@ std::string ShardIndex::describe_member(size_t sample, const ShardField& field, 
 }
 
 uint64_t ShardIndex::hash() const {
-  plugins::ContentHash hash;
+  components::ContentHash hash;
   hash.add(keys_);
   for (const Field& field : fields_) {
     for (size_t i = 0; i < size(); ++i) {

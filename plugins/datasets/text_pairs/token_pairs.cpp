@@ -59,7 +59,7 @@ uint64_t TokenPairs::hash() const {
   const auto bytes = [](const auto& numbers) {
     return std::string_view(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof numbers[0]);
   };
-  return plugins::hash_text(bytes(ends_), plugins::hash_text(bytes(tokens_)));
+  return components::hash_text(bytes(ends_), components::hash_text(bytes(tokens_)));
 }
 
 }  // namespace text_pairs

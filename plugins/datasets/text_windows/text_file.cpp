@@ -30,7 +30,7 @@ std::string read_text(const std::string& path) {
   std::string text;
   for (const std::string& file : list_files(path)) {
     if (!text.empty() && text.back() != '\n') text += '\n';
-    const std::string read = plugins::read_whole(file, "a text");
+    const std::string read = components::read_whole(file, "a text");
     if (const std::string found = formats::find_wide_encoding(read); !found.empty())
       throw tenon::DataError(file + ": " + found);
     text.append(read, read.starts_with(formats::kByteOrderMark) ? formats::kByteOrderMark.size() : 0);

@@ -121,8 +121,8 @@ class TextWindows {
   }
 
   uint64_t fingerprint() const {
-    return plugins::hash_text({reinterpret_cast<const char*>(ids_.data()), ids_.size() * sizeof ids_[0]},
-                              plugins::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
+    return components::hash_text({reinterpret_cast<const char*>(ids_.data()), ids_.size() * sizeof ids_[0]},
+                                 components::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
   }
 
  private:

@@ -8,7 +8,7 @@ namespace images {
 
 // OpenCV counts the bytes of an encoded image with an int.
 void read_file(const std::string& path, std::vector<uint8_t>& bytes) {
-  plugins::read_whole(path, "an image", bytes, INT_MAX);
+  components::read_whole(path, "an image", bytes, INT_MAX);
 }
 
 }  // namespace images

@@ -71,17 +71,17 @@ std::string join(const std::vector<std::string>& words, const std::string& last_
   return text;
 }
 
-std::string print_number(double number) {
+std::string format_number(double number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number).ptr};
 }
 
-std::string print_json_value(const WrittenValue& value) {
+std::string format_json_value(const WrittenValue& value) {
   if (value.word == "true" || value.word == "false") return value.word;
   if (!value.word.empty()) return '"' + value.word + '"';
-  if (value.numbers.size() == 1) return print_number(value.numbers.front());
+  if (value.numbers.size() == 1) return format_number(value.numbers.front());
   std::string text;
-  for (const double number : value.numbers) text += (text.empty() ? "[" : ", ") + print_number(number);
+  for (const double number : value.numbers) text += (text.empty() ? "[" : ", ") + format_number(number);
   return text + ']';
 }
 
@@ -144,10 +144,10 @@ const WrittenValue& Arguments::value(std::string_view name) const {
   return found->second;
 }
 
-std::string Arguments::print_json(const std::vector<Argument>& declared) const {
+std::string Arguments::format_json(const std::vector<Argument>& declared) const {
   std::string text;
   for (const Argument& argument : declared)
-    text += (text.empty() ? "\"" : ", \"") + argument.name + "\": " + print_json_value(value(argument.name));
+    text += (text.empty() ? "\"" : ", \"") + argument.name + "\": " + format_json_value(value(argument.name));
   return text;
 }
 

@@ -45,7 +45,7 @@ class Arguments {
   // Throws for example `scale is (1, 0.1); expected ...`.
   [[noreturn]] void refuse(std::string_view name, const std::string& expected) const;
   // Returns the members of a JSON object, in the order of the declaration: `"size": [224, 160], "antialias": true`.
-  std::string print_json(const std::vector<Argument>& declared) const;
+  std::string format_json(const std::vector<Argument>& declared) const;
   // Returns two numbers in ascending order. Throws if the second is smaller.
   std::pair<double, double> interval(std::string_view name) const;
 

@@ -79,7 +79,7 @@ void TransformChain::append(const std::string& entry) {
   // A number distinguishes the streams of transforms with the same name.
   const auto same = std::count_if(links_.begin(), links_.end(), [&](const Link& l) { return l.name == kind.name; });
   link.name = kind.name;
-  link.stream = plugins::hash_text(kind.name) + static_cast<uint64_t>(same);
+  link.stream = components::hash_text(kind.name) + static_cast<uint64_t>(same);
   if (const Normalization* normalization = link.transform->normalization()) scaling_.emplace(*normalization);
   if (fixed_ == links_.size() && link.transform->draws_nothing()) {
     ++fixed_;
@@ -87,7 +87,7 @@ void TransformChain::append(const std::string& entry) {
   }
   steps_text_ += ", {\"name\": \"" + kind.name + '"';
   if (link.transform->normalization()) steps_text_ += R"(, "divide_by": 255)";
-  if (!kind.arguments.empty()) steps_text_ += ", " + arguments.print_json(kind.arguments);
+  if (!kind.arguments.empty()) steps_text_ += ", " + arguments.format_json(kind.arguments);
   steps_text_ += '}';
   links_.push_back(std::move(link));
 }

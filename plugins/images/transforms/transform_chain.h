@@ -90,7 +90,7 @@ class TransformChain {
   bool normalizes() const { return scaling_.has_value(); }
   // Returns the transforms with all their arguments, as the text of tenon/preprocessing.h. The first step is the
   // decoding of the image's file.
-  std::string print_steps() const { return steps_text_ + ']'; }
+  std::string format_steps() const { return steps_text_ + ']'; }
   // Returns the names of the transforms that move pixels, such as "resize, horizontal_flip". `counts_scaling`: whether
   // the list has those that only scale the whole image.
   std::string list_moving(bool counts_scaling) const;

@@ -96,7 +96,7 @@ class ConfusionCounts {
 
   [[noreturn]] void throw_outside(const Tensor& targets) const {
     const int64_t least = read_integer(amin(targets, {0}));
-    throw plugins::outside_classes(least < 0 ? least : read_integer(amax(targets, {0})), classes_, ignore_index_);
+    throw components::outside_classes(least < 0 ? least : read_integer(amax(targets, {0})), classes_, ignore_index_);
   }
 
   int64_t classes_;

@@ -165,7 +165,7 @@ class ClassRanking final {
     for (int64_t i = 0; i < count; ++i) {
       if (targets[i] == ignore_index_) continue;
       if (targets[i] < 0 || targets[i] >= classes_) {
-        throw tenon::plugins::outside_classes(targets[i], classes_, ignore_index_);
+        throw tenon::components::outside_classes(targets[i], classes_, ignore_index_);
       }
       counted.push_back(i);
     }

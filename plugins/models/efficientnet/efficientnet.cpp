@@ -148,7 +148,7 @@ class Block {
     const Tensor projected = (*project_)(hidden);
     if (!is_residual_) return projected;
     // No graph node saves the output of batch normalisation, so it is modified in place.
-    tenon::plugins::drop_rows(projected, drop_);
+    tenon::components::drop_rows(projected, drop_);
     return projected += x;
   }
 
@@ -237,7 +237,7 @@ class EfficientNet final {
 
   // The names of timm's EfficientNet.
   std::vector<std::pair<std::string, std::string>> tied_weights() const {
-    using tenon::plugins::add_names;
+    using tenon::components::add_names;
     std::vector<std::pair<std::string, std::string>> names;
     const auto add_convolution = [&](const std::string& convolution, const std::string& norm, const std::string& name) {
       add_names(names, convolution, name + ".0.", {"weight"});

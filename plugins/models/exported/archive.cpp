@@ -22,7 +22,7 @@ constexpr uint64_t kMostExpanded = uint64_t{16} << 20;
 // it opens the file.
 constexpr uint64_t kMostExpandedTotal = uint64_t{64} << 20;
 
-void check_total(const plugins::RegularFile& file) {
+void check_total(const components::RegularFile& file) {
   const uint64_t total = count_record_bytes(file);
   if (total > std::max(file.size(), kMostExpandedTotal))
     throw std::invalid_argument("its records have " + std::to_string(total) +
@@ -32,7 +32,7 @@ void check_total(const plugins::RegularFile& file) {
 // Reads through one open descriptor, so that every record is of the same file.
 class FileBytes final : public caffe2::serialize::ReadAdapterInterface {
  public:
-  explicit FileBytes(plugins::RegularFile file) : file_(std::move(file)) {}
+  explicit FileBytes(components::RegularFile file) : file_(std::move(file)) {}
   size_t size() const override { return file_.size(); }
   size_t read(uint64_t position, void* target, size_t count, const char*) const override {
     if (position >= file_.size()) return 0;
@@ -42,13 +42,13 @@ class FileBytes final : public caffe2::serialize::ReadAdapterInterface {
   }
 
  private:
-  plugins::RegularFile file_;
+  components::RegularFile file_;
 };
 
 }  // namespace
 
 Archive::Archive(const std::string& path) : path_(path) {
-  plugins::RegularFile file(path, kExpected);
+  components::RegularFile file(path, kExpected);
   file.check_size(UINT64_MAX);
   bytes_ = file.size();
   std::vector<std::string> records;

@@ -20,7 +20,7 @@ constexpr uint32_t kIn64 = 0xffffffff;  // the number is elsewhere, with 64 bits
 // Bytes of the file, with little-endian numbers as on the host.
 class Bytes {
  public:
-  Bytes(const plugins::RegularFile& file, uint64_t offset, uint64_t count) {
+  Bytes(const components::RegularFile& file, uint64_t offset, uint64_t count) {
     if (offset > file.size() || file.size() - offset < count) refuse();
     bytes_ = file.read(offset, count);
   }
@@ -42,7 +42,7 @@ struct Directory {
 };
 
 // The last signature counts, as for LibTorch's reader.
-Directory find_directory(const plugins::RegularFile& file) {
+Directory find_directory(const components::RegularFile& file) {
   const uint64_t count = std::min(file.size(), kEndBytes + kMostComment);
   const Bytes tail(file, file.size() - count, count);
   for (uint64_t place = count < kEndBytes ? 0 : count - kEndBytes + 1; place-- > 0;) {
@@ -73,7 +73,7 @@ uint64_t read_record_bytes(const Bytes& directory, uint64_t entry) {
 
 }  // namespace
 
-uint64_t count_record_bytes(const plugins::RegularFile& file) {
+uint64_t count_record_bytes(const components::RegularFile& file) {
   const Directory found = find_directory(file);
   const Bytes directory(file, found.offset, found.bytes);
   uint64_t total = 0, entry = 0;

@@ -9,6 +9,6 @@ namespace exported {
 
 // The bytes of all records after decompression, as the directory states them. Throws std::invalid_argument if the file
 // has no directory or the directory is damaged.
-uint64_t count_record_bytes(const plugins::RegularFile& file);
+uint64_t count_record_bytes(const components::RegularFile& file);
 
 }  // namespace exported

@@ -104,7 +104,7 @@ class EncoderBlock {
  private:
   Tensor thin_out(const Tensor& branch) const {
     const Tensor thinned = dropout(branch, dropout_.values);
-    tenon::plugins::drop_rows(thinned, drop_);
+    tenon::components::drop_rows(thinned, drop_);
     return thinned;
   }
 
@@ -218,7 +218,7 @@ class VisionTransformer final {
     std::vector<std::pair<std::string, std::string>> names{{"cls_token", "class_token"},
                                                            {"pos_embed", "encoder.pos_embedding"}};
     const auto add = [&](const std::string& timm, const std::string& name) {
-      tenon::plugins::add_names(names, timm, name, {"weight", "bias"});
+      tenon::components::add_names(names, timm, name, {"weight", "bias"});
     };
     add("patch_embed.proj.", "conv_proj.");
     for (int64_t i = 0; i < variant_.depth; ++i) {

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/components/calls/host_table.h"
+#include "framework/components/loading/catalogue.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/resolve/built_in_schemas.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/plugins/loading/catalogue.h"
-#include "framework/plugins/tensors/tensor_functions.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/test_folder.h"
 
 namespace tenon::standin {
@@ -305,9 +305,9 @@ std::set<std::string> used_components() {
 
 std::set<std::string> bundled_components() {
   std::set<std::string> names;
-  plugins::install_libtorch();
+  components::install_libtorch();
   const auto catalogue =
-      plugins::Catalogue::look({build_folder() / "plugins"}, plugins::host_table(), plugins::torch_build());
+      components::Catalogue::look({build_folder() / "plugins"}, components::host_table(), components::torch_build());
   for (const auto& [kind, word] : {std::pair(config::ComponentKind::model, "model "),
                                    {config::ComponentKind::loss, "loss "},
                                    {config::ComponentKind::metric, "metric "}})

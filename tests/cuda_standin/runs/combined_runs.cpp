@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/cuda/find_device.h"
 #include "tests/cuda_standin/runs/combinations.h"
 
@@ -45,7 +45,7 @@ Trained train(pipeline::Setup setup, const support::ComputeDevice& device) {
   setup.device = device;
   pipeline::BuiltRun run(setup);
   Trained trained;
-  for (const plugins::NamedTensor& named : run.training->model.tensors()) {
+  for (const components::NamedTensor& named : run.training->model.tensors()) {
     if (named.trainable) trained.before[named.name] = named.tensor.detach().cpu().clone();
   }
   trained.replays = run.train().state.graph_replays;

@@ -6,7 +6,7 @@
 
 #include <new>
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 
 using tenon::host::describe_failure;
 using tenon::host::Failure;

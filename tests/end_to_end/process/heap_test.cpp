@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Tests which destructors run when the process ends.
 #include <doctest/doctest.h>
 
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
 #include "tests/end_to_end/hosted_run.h"
 
 using namespace tenon::end_to_end;

@@ -9,7 +9,7 @@
 #include <tenon/error.hpp>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "plugins/datasets/arrays/array_files.h"
 #include "plugins/datasets/shared/npy.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -4,10 +4,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "framework/plugins/loading/elf_image.h"
-#include "framework/plugins/loading/elf_note.h"
-#include "framework/plugins/loading/plugin_note.h"
-#include "framework/support/error.h"
+#include "framework/components/loading/elf_image.h"
+#include "framework/components/loading/elf_note.h"
+#include "framework/components/loading/plugin_note.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {
@@ -24,11 +24,11 @@ void expect_refusal_or(const Read& read) {
   }
 }
 
-void read_note(const tenon::plugins::ElfImage& image) {
-  const std::optional<std::string> note = tenon::plugins::read_note_section(image);
+void read_note(const tenon::components::ElfImage& image) {
+  const std::optional<std::string> note = tenon::components::read_note_section(image);
   if (!note) return;
-  fuzz::require(note->size() <= tenon::plugins::kLargestNote);
-  tenon::plugins::parse_note("plugin.so", *note);
+  fuzz::require(note->size() <= tenon::components::kLargestNote);
+  tenon::components::parse_note("plugin.so", *note);
 }
 
 }  // namespace
@@ -36,7 +36,7 @@ void read_note(const tenon::plugins::ElfImage& image) {
 TENON_FUZZ_TARGET(elf_image) {
   const fuzz::MemoryFile file(input);
   expect_refusal_or([&] {
-    const tenon::plugins::ElfImage image(file.descriptor(), input.size());
+    const tenon::components::ElfImage image(file.descriptor(), input.size());
     expect_refusal_or([&] { (void)image.needed(); });
     expect_refusal_or([&] { (void)image.exports_function("tenon_plugin_entry"); });
     expect_refusal_or([&] { read_note(image); });

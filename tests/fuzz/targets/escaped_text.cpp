@@ -6,9 +6,9 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/drawing/escape_html.h"
 #include "framework/artifacts/files/quote_for_csv.h"
-#include "framework/plugins/loading/plugin_texts.h"
-#include "framework/support/printable.h"
-#include "framework/support/quote_for_shell.h"
+#include "framework/components/loading/plugin_texts.h"
+#include "framework/support/text/format_values.h"
+#include "framework/support/text/printable.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {
@@ -27,7 +27,7 @@ bool hides_text(std::string_view text) {
 
 void check_safe(std::string_view text) {
   require(is_utf8(text));
-  require(!tenon::plugins::find_control_character(text));
+  require(!tenon::components::find_control_character(text));
   require(!hides_text(text));
 }
 
@@ -87,7 +87,7 @@ void check_message(std::string_view text) {
 }
 
 void check_json(std::string_view text) {
-  const auto read = nlohmann::json::parse(artifacts::print_json_string(text));
+  const auto read = nlohmann::json::parse(artifacts::format_json_string(text));
   require(read.is_string() && read.get<std::string>() == support::replace_invalid_utf8(text));
 }
 

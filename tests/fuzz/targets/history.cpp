@@ -11,10 +11,10 @@ namespace {
 using namespace tenon;
 
 void read_line(std::string_view text) {
-  const std::string printed = artifacts::print_history_line(artifacts::parse_history_line(text));
+  const std::string printed = artifacts::format_history_line(artifacts::parse_history_line(text));
   fuzz::require(printed.find('\n') == printed.size() - 1);
   const std::string_view line = std::string_view(printed).substr(0, printed.size() - 1);
-  fuzz::require(artifacts::print_history_line(artifacts::parse_history_line(line)) == printed);
+  fuzz::require(artifacts::format_history_line(artifacts::parse_history_line(line)) == printed);
 }
 
 }  // namespace

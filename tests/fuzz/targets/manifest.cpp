@@ -3,7 +3,7 @@
 #include <string>
 
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"
 
 TENON_FUZZ_TARGET(manifest) {
@@ -13,9 +13,9 @@ TENON_FUZZ_TARGET(manifest) {
     for (const artifacts::CheckpointFile& file : manifest.files)
       fuzz::require(!file.name.empty() && file.name.find('/') == std::string::npos && file.name != "." &&
                     file.name != "..");
-    const std::string printed = artifacts::print_checkpoint_manifest(manifest);
+    const std::string printed = artifacts::format_checkpoint_manifest(manifest);
     const auto again = artifacts::parse_checkpoint_manifest(printed, "manifest.json");
-    fuzz::require(artifacts::print_checkpoint_manifest(again) == printed);
+    fuzz::require(artifacts::format_checkpoint_manifest(again) == printed);
   } catch (const support::Error& error) {
     fuzz::require(error.kind() == support::ErrorKind::checkpoint);
   }

@@ -13,7 +13,7 @@
 #include "framework/config/resolve/resolve_params.h"
 #include "framework/config/toml/toml_tree.h"
 #include "framework/config/values/component_schema.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

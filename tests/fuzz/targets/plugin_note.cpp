@@ -3,19 +3,19 @@
 #include <optional>
 #include <string>
 
-#include "framework/plugins/loading/plugin_note.h"
-#include "framework/support/error.h"
+#include "framework/components/loading/plugin_note.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"
 
 TENON_FUZZ_TARGET(plugin_note) {
   using namespace tenon;
-  std::optional<tenon::plugins::PluginDescription> plugin;
+  std::optional<tenon::components::PluginDescription> plugin;
   try {
-    plugin = tenon::plugins::parse_note("plugin.so", std::string(fuzz::as_text(input)));
+    plugin = tenon::components::parse_note("plugin.so", std::string(fuzz::as_text(input)));
   } catch (const support::Error& error) {
     fuzz::require(error.kind() == support::ErrorKind::plugin);
   }
   if (!plugin) return;
-  const std::string note = tenon::plugins::make_note(*plugin);
-  fuzz::require(tenon::plugins::parse_note("plugin.so", note) == plugin);
+  const std::string note = tenon::components::make_note(*plugin);
+  fuzz::require(tenon::components::parse_note("plugin.so", note) == plugin);
 }

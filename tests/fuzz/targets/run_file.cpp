@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/file/print_run_plan.h"
+#include "framework/config/file/format_run_plan.h"
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/resolve_run_plan.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/config/stub_schemas.h"
 #include "tests/fuzz/fuzz_target.h"
 
@@ -14,9 +14,9 @@ namespace {
 
 using namespace tenon;
 
-std::string print_plan(const std::string& run_file, const std::vector<std::string>& overrides) {
+std::string format_plan(const std::string& run_file, const std::vector<std::string>& overrides) {
   static const config::StubSchemas schemas;
-  return config::print_run_plan(config::resolve_run_plan(config::read_run_config(run_file, overrides), schemas));
+  return config::format_run_plan(config::resolve_run_plan(config::read_run_config(run_file, overrides), schemas));
 }
 
 }  // namespace
@@ -28,10 +28,10 @@ TENON_FUZZ_TARGET(run_file) {
   while (!text.empty()) overrides.emplace_back(fuzz::take_until(text, "\n"));
   std::string plan;
   try {
-    plan = print_plan(run_file.path(), overrides);
+    plan = format_plan(run_file.path(), overrides);
   } catch (const support::Error& error) {
     fuzz::require(error.kind() == support::ErrorKind::configuration);
     return;
   }
-  fuzz::require(print_plan(fuzz::MemoryFile(plan).path(), {}) == plan);
+  fuzz::require(format_plan(fuzz::MemoryFile(plan).path(), {}) == plan);
 }

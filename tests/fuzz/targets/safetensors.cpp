@@ -6,7 +6,7 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/checkpoint/safetensors_layout.h"
 #include "framework/formats/safetensors_header.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

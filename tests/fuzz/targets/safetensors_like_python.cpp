@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/reference_program.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/artifacts/files/archive_sums.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "framework/artifacts/checkpoint/model_files.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"
 
 TENON_FUZZ_TARGET(weight_index) {
@@ -12,7 +12,7 @@ TENON_FUZZ_TARGET(weight_index) {
     const artifacts::WeightMap files = artifacts::read_model_index(fuzz::MemoryFile(input).path());
     for (const std::string& name : artifacts::list_names(files))
       fuzz::require(!name.empty() && (std::filesystem::path("/folder") / name).lexically_normal() == "/folder/" + name);
-    const std::string printed = artifacts::print_model_index(files, 0);
+    const std::string printed = artifacts::format_model_index(files, 0);
     fuzz::require(artifacts::read_model_index(fuzz::MemoryFile(printed).path()) == files);
   } catch (const support::Error& error) {
     fuzz::require(error.kind() == support::ErrorKind::checkpoint);

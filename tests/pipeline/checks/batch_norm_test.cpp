@@ -70,7 +70,7 @@ struct AfterStep2 final : Observer {
 };
 
 at::Tensor buffer_of(const BuiltRun& run, const std::string& end) {
-  for (const plugins::NamedTensor& named : run.training->model.tensors())
+  for (const components::NamedTensor& named : run.training->model.tensors())
     if (named.name.ends_with(end)) return named.tensor;
   FAIL("no buffer " << end);
   return {};

@@ -6,7 +6,7 @@
 
 #include "framework/pipeline/checks/check_class_counts.h"
 #include "framework/pipeline/tools/save_weights.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"

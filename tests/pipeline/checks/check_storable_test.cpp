@@ -1,6 +1,6 @@
 #include "framework/pipeline/build/check_storable.h"
 
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::pipeline;

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/plugins/tensors/tensor_handles.h"
-#include "framework/support/error.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"
@@ -19,7 +19,7 @@ Setup train_on(const at::Tensor& features, const std::vector<std::string>& more 
   const std::filesystem::path file = tenon::test_folder() / "data.safetensors";
   const at::Tensor labels = torch::arange(features.size(0)) % 2;
   const auto view = [](const std::string& name, const at::Tensor& tensor) {
-    return tenon::artifacts::TensorView{name, tenon::plugins::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
+    return tenon::artifacts::TensorView{name, tenon::components::to_dtype(tensor.scalar_type()), tensor.sizes().vec(),
                                         static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()};
   };
   const std::vector<tenon::artifacts::TensorView> views{view("features", features), view("label", labels)};

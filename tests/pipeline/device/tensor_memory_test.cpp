@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/support/sanitizers.h"
+#include "framework/support/diagnostics/sanitizers.h"
 #include "tests/allocated_memory.h"
 #include "tests/doctest_with_torch.h"
 

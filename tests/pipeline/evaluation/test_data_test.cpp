@@ -30,7 +30,7 @@ using Metrics = std::vector<std::pair<std::string, double>>;
 // The metrics of the test data with these weights, computed by another evaluation.
 Metrics evaluate_with(const Setup& setup, const std::vector<tenon::optimization::NamedTensor>& weights) {
   BuiltRun run(setup);
-  const tenon::plugins::Model& model = run.training->model;
+  const tenon::components::Model& model = run.training->model;
   REQUIRE(weights.size() == model.tensors().size());
   {
     const at::NoGradGuard no_grad;

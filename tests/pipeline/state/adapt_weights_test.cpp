@@ -14,7 +14,7 @@
 #include "framework/pipeline/state/stored_tensors.h"
 #include "framework/pipeline/state/timm_weights.h"
 #include "framework/pipeline/tools/save_weights.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"
@@ -23,7 +23,7 @@ namespace tenon::pipeline::adapt_weights_test {
 namespace {
 
 namespace fs = std::filesystem;
-using plugins::NamedTensor;
+using components::NamedTensor;
 using support::Error;
 
 const artifacts::SafetensorsFile& references() {

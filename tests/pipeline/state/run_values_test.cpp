@@ -8,9 +8,9 @@
 
 #include <tenon/run_values.h>
 
+#include "framework/components/calls/host_table.h"
 #include "framework/pipeline/state/stage_times.h"
-#include "framework/plugins/calls/host_table.h"
-#include "framework/support/error.h"
+#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"
@@ -65,8 +65,8 @@ std::vector<std::string> print_history(const MemoryRecorder& recorder) {
 }
 
 std::vector<std::string> list_files(const fs::path& folder) {
-  const auto* table =
-      static_cast<const tenon_run_values*>(tenon::plugins::host_table().get_extension(TENON_STRING(TENON_RUN_VALUES)));
+  const auto* table = static_cast<const tenon_run_values*>(
+      tenon::components::host_table().get_extension(TENON_STRING(TENON_RUN_VALUES)));
   REQUIRE(table);
   std::vector<std::string> found;
   const std::string text = folder.string();

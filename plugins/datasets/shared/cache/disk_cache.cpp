@@ -53,7 +53,7 @@ struct Descriptor {
 // Returns false if the file is missing or unreadable. The caller then prepares the image again.
 bool read_entry(const std::string& path, std::vector<uint8_t>& bytes) {
   try {
-    plugins::read_whole(path, "an entry of the cache", bytes);
+    components::read_whole(path, "an entry of the cache", bytes);
   } catch (const tenon::DataError&) {
     return false;
   }
@@ -121,7 +121,7 @@ DiskCache::DiskCache(std::string folder, std::string recipe) : folder_(std::move
 // Files are spread over 256 folders, because a million names in one folder are slow on some file systems.
 std::string DiskCache::path_of(const std::string& key) const {
   char name[24];
-  const uint64_t hash = plugins::hash_text(key);
+  const uint64_t hash = components::hash_text(key);
   std::snprintf(name, sizeof name, "%02x/%014llx", static_cast<unsigned int>(hash >> 56),
                 static_cast<unsigned long long>(hash & 0x00FFFFFFFFFFFFFFu));
   return folder_ + '/' + name;

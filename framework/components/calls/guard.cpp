@@ -1,0 +1,62 @@
+#include "framework/components/calls/guard.h"
+
+#include <utility>
+
+#include "framework/components/calls/escaped_exception.h"
+#include "framework/support/diagnostics/error.h"
+
+namespace tenon::components {
+
+using support::Error;
+using support::ErrorKind;
+
+namespace detail {
+
+constinit thread_local CallRecord current;
+thread_local std::string failure;
+
+namespace {
+
+std::string place(const Component& component, const char* function, std::string_view what) {
+  std::string text = component.describe() + ", " + function;
+  if (!what.empty()) text.append(" (").append(what).append(")");
+  return text + ": ";
+}
+
+}  // namespace
+
+void throw_failed(const Component& component, const char* function, tenon_status status, std::string_view what) {
+  std::string text = std::move(failure);
+  failure.clear();
+  if (text.empty()) text = "failed with status " + std::to_string(status) + " and no message";
+  throw Error(status == TENON_BAD_DATA ? ErrorKind::data : ErrorKind::plugin, place(component, function, what) + text);
+}
+
+void throw_escaped(const Component& component, const char* function, std::exception_ptr escaped,
+                   std::string_view what) {
+  std::string text = "an exception of unknown type";
+  try {
+    std::rethrow_exception(std::move(escaped));
+  } catch (const std::exception& exception) {
+    text = std::string("an exception: ") + exception.what();
+  } catch (...) {
+  }
+  throw EscapedException(place(component, function, what) + "threw " + text +
+                         "; a plugin must catch it and return a status (the C++ wrapper does)");
+}
+
+}  // namespace detail
+
+ResultScope::ResultScope(const Component& component, const char* what) : before_(detail::current.get()) {
+  detail::current.set({&component, what, {}, nullptr});
+}
+
+ResultScope::ResultScope(const char* file) : before_(detail::current.get()) {
+  detail::current.set({nullptr, nullptr, {}, file});
+}
+
+ResultScope::~ResultScope() { detail::current.set(before_); }
+
+Breadcrumb breadcrumb() noexcept { return detail::current.get(); }
+
+}  // namespace tenon::components

@@ -1,0 +1,52 @@
+// A loss of a plugin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <tenon/loss.h>
+
+#include "framework/components/calls/ports.h"
+#include "framework/components/kinds/instance.h"
+#include "framework/components/tensors/frame.h"
+
+namespace tenon::components {
+
+class Loss {
+ public:
+  // `loss` is a scalar, the mean over `weight` items.
+  struct Result {
+    at::Tensor loss;
+    // A scalar tensor if the count is known only on the device; else undefined, and `weight` holds the number.
+    at::Tensor weight_tensor;
+    double weight;
+    // Scalars, one for each of part_names(); undefined for a part that the loss did not return.
+    std::vector<at::Tensor> parts;
+  };
+
+  Loss(const Component& component, const config::LossPlan& plan);
+  const Component& component() const { return instance_.component(); }
+  const std::vector<Port>& inputs() const { return ports_.inputs; }
+  const std::string& name() const { return name_; }
+  double factor() const { return factor_; }  // the weight in the sum of losses
+  const std::vector<std::string>& part_names() const { return part_names_; }
+
+  // Whether a CUDA graph can replay forward and backward in training; false if the loss does not declare it.
+  bool is_capturable() const { return is_capturable_; }
+
+  Result forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
+
+ private:
+  void read_part_names();
+
+  std::string name_;
+  double factor_;
+  Instance<tenon_loss> instance_;
+  PortList ports_;
+  bool is_capturable_;
+  std::vector<std::string> part_names_;
+};
+
+}  // namespace tenon::components

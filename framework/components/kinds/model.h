@@ -1,0 +1,89 @@
+// A model of a plugin.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include <tenon/model.h>
+
+#include "framework/components/calls/ports.h"
+#include "framework/components/kinds/decoding.h"
+#include "framework/components/kinds/instance.h"
+#include "framework/components/tensors/frame.h"
+#include "framework/support/diagnostics/error.h"
+
+namespace tenon::components {
+
+// A parameter or buffer of a model.
+struct NamedTensor {
+  std::string name;
+  at::Tensor tensor;
+  bool trainable;
+  // Listed by the extension TENON_FROZEN_PARAMETERS. Other tensors that are not trainable are buffers.
+  bool is_frozen_parameter = false;
+};
+
+// Returns "layer1.0.conv1" for "layer1.0.conv1.weight", and "" for a name without a dot.
+std::string module_of(const std::string& tensor);
+
+class Model {
+ public:
+  // Creates the model and reads its ports; build() makes its tensors.
+  Model(const Component& component, const config::ComponentPlan& plan);
+
+  // Allocates and initialises the tensors with LibTorch's default generator, so seed it first. Throws Error(plugin).
+  // `after_declaration`: called for each tensor that the host has initialised, and may free its memory.
+  using AfterDeclaration = std::function<void(const std::string& name, const at::Tensor& tensor)>;
+  void build(const AfterDeclaration& after_declaration = {});
+  // As build(), but tensors that the host would initialise have neither memory nor values: their device is "meta".
+  void build_without_memory();
+
+  const Component& component() const { return instance_.component(); }
+  const std::vector<Port>& inputs() const { return ports_.inputs; }
+  const std::vector<Port>& outputs() const { return ports_.outputs; }
+  const std::vector<NamedTensor>& tensors() const { return tensors_; }  // in order of declaration
+  // The tensors under the further names of the extension TENON_TIED_WEIGHTS.
+  const std::vector<NamedTensor>& tied_tensors() const { return tied_tensors_; }
+
+  // Whether a CUDA graph can replay forward and backward in training; false if the model does not declare it.
+  bool is_capturable() const { return is_capturable_; }
+
+  // The extension TENON_DECODING; nothing if the model does not have it.
+  const std::optional<Decoding>& decoding() const { return decoding_; }
+
+  // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step, and with the
+  // operator that failed where the forward can be repeated.
+  std::vector<at::Tensor> forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
+
+  // Reads further tokens of sequences, see tenon/decoding.h. In the first call `cache` is empty; in later calls all
+  // inputs but the tokens are undefined. Throws Error(plugin). REQUIRES: decoding().
+  Decoded decode(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                 const std::vector<at::Tensor>& cache) const;
+
+ private:
+  struct Builder;
+  void build_with(Builder& state);
+  void read_decoding();
+  void read_tied_tensors();
+  void read_frozen_parameters();
+  std::vector<at::Tensor> call_forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
+  std::string find_failed_operator(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                                   const support::Error& error) const;
+  void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                     const std::vector<at::Tensor>& outputs) const;
+
+  Instance<tenon_model> instance_;
+  PortList ports_;
+  bool is_capturable_;
+  std::optional<Decoding> decoding_;
+  decltype(tenon_decoding::forward) decode_ = nullptr;
+  std::vector<NamedTensor> tensors_, tied_tensors_;
+  std::vector<tenon_tensor*> handles_;  // handles of tensors_
+  std::vector<at::Tensor> buffers_;     // the tensors of tensors_ that are not trained
+};
+
+}  // namespace tenon::components

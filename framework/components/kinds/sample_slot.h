@@ -1,0 +1,68 @@
+// The fields of a sample, and the memory that a dataset writes them to.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "framework/components/kinds/padding.h"
+#include "framework/support/compute/aligned_buffer.h"
+
+namespace tenon::components {
+
+struct SampleField {
+  std::string name;
+  int32_t dtype;               // TENON_FLOAT32 ... of tenon/abi.h
+  std::vector<int64_t> shape;  // of one sample; -1 for an extent that differs between samples
+  size_t element_bytes;
+  size_t sample_bytes;   // of one sample; 0 if the size varies
+  Element padding = {};  // used only if the size varies
+
+  bool is_varying() const { return std::find(shape.begin(), shape.end(), -1) != shape.end(); }
+};
+
+// More than any sample has.
+inline constexpr size_t kMaxSampleBytes = size_t{1} << 40;
+
+// The bytes of one sample; nothing if they exceed kMaxSampleBytes. An extent of -1 counts as 1. For the limit, so does
+// an extent of 0, which keeps the strides of an empty batch in range.
+inline std::optional<size_t> count_sample_bytes(std::span<const int64_t> shape, size_t element_bytes) {
+  size_t bytes = element_bytes;
+  for (const int64_t extent : shape)
+    if (__builtin_mul_overflow(bytes, static_cast<size_t>(std::max<int64_t>(extent, 1)), &bytes)) return std::nullopt;
+  if (bytes > kMaxSampleBytes) return std::nullopt;
+  return std::find(shape.begin(), shape.end(), 0) == shape.end() ? bytes : 0;
+}
+
+// A varying-size field of one sample, in separate memory until the batch is complete.
+class VaryingSample {
+ public:
+  // Returns memory for this shape and discards the previous contents. Throws std::bad_alloc.
+  std::byte* resize(std::span<const int64_t> shape, size_t bytes) {
+    std::byte* memory = buffer_.reserve(bytes);
+    shape_.assign(shape.begin(), shape.end());
+    bytes_ = bytes;
+    return memory;
+  }
+
+  std::span<const int64_t> shape() const { return shape_; }
+  std::byte* data() const { return buffer_.data(); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::vector<int64_t> shape_;
+  size_t bytes_ = 0;
+  support::AlignedBuffer buffer_;
+};
+
+// The destination of one field of one sample. Exactly one of the two is set.
+struct SampleSlot {
+  std::byte* fixed = nullptr;        // sample_bytes within the batch itself
+  VaryingSample* varying = nullptr;  // must be resized to the shape of this sample
+};
+
+}  // namespace tenon::components

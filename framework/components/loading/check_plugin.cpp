@@ -1,0 +1,237 @@
+#include "framework/components/loading/check_plugin.h"
+
+#include <cstring>
+#include <set>
+
+#include <tenon/tenon.h>
+
+#include "framework/components/loading/plugin_texts.h"
+#include "framework/support/diagnostics/error.h"
+
+namespace tenon::components {
+
+using config::ComponentKind;
+using support::Error;
+using support::ErrorKind;
+
+namespace {
+
+[[noreturn]] void refuse(const std::filesystem::path& file, const std::string& what) {
+  throw Error(ErrorKind::plugin, file.string() + ": " + what);
+}
+
+// Reads a text of a plugin. Invalid UTF-8 would garble every message and file that quotes it.
+std::string read_text(const std::filesystem::path& file, tenon_string text, const std::string& field) {
+  if (text.size > kMaxTextLength)
+    refuse(file, field + " has " + std::to_string(text.size) + " bytes; expected at most 65536");
+  if (text.size > 0 && !text.data) refuse(file, field + " has a length but no text");
+  const std::string bytes = to_string(text);
+  for (size_t i = 0; i < bytes.size();) {
+    const auto lead = static_cast<unsigned char>(bytes[i]);
+    const size_t length = lead < 0x80                   ? 1
+                          : lead >= 0xC2 && lead < 0xE0 ? 2
+                          : lead >= 0xE0 && lead < 0xF0 ? 3
+                          : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                        : 0;
+    bool valid = length != 0 && i + length <= bytes.size();
+    for (size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(bytes[i + k]) & 0xC0) == 0x80;
+    if (!valid) refuse(file, field + " is not UTF-8 at byte " + std::to_string(i));
+    i += length;
+  }
+  return bytes;
+}
+
+std::string read_id(const std::filesystem::path& file, tenon_string text, const std::string& field) {
+  const std::string id = read_text(file, text, field);
+  if (!is_id(id))
+    refuse(file, field + " is \"" + id + "\"; expected lower-case letters, digits, _ or -, beginning with a letter");
+  return id;
+}
+
+template <class Struct>
+void require_size(const std::filesystem::path& file, const Struct* pointer, uint64_t smallest,
+                  const std::string& what) {
+  if (!pointer) refuse(file, what + " is a null pointer");
+  if (pointer->size < smallest)
+    refuse(file, what + " is " + std::to_string(pointer->size) + " bytes long; expected at least " +
+                     std::to_string(smallest) + ": the table is cut short");
+}
+
+// The functions that every table of a kind must have, in the order of the header. The required size ends after the last
+// of them, not at the end of the current table: fields that are appended later are optional.
+struct TableShape {
+  uint64_t required_size;
+  std::vector<std::pair<const char*, size_t>> functions;
+};
+
+#define TENON_FUNCTION(table, name) \
+  { #name, offsetof(table, name) }
+
+const TableShape& table_shape(uint32_t kind) {
+  static const TableShape model{
+      TENON_SIZE_TO(tenon_model, forward),
+      {TENON_FUNCTION(tenon_model, create), TENON_FUNCTION(tenon_model, destroy), TENON_FUNCTION(tenon_model, ports),
+       TENON_FUNCTION(tenon_model, build), TENON_FUNCTION(tenon_model, forward)}};
+  static const TableShape dataset{TENON_SIZE_TO(tenon_dataset, get),
+                                  {TENON_FUNCTION(tenon_dataset, create), TENON_FUNCTION(tenon_dataset, destroy),
+                                   TENON_FUNCTION(tenon_dataset, length), TENON_FUNCTION(tenon_dataset, fields),
+                                   TENON_FUNCTION(tenon_dataset, get)}};
+  static const TableShape loss{TENON_SIZE_TO(tenon_loss, forward),
+                               {TENON_FUNCTION(tenon_loss, create), TENON_FUNCTION(tenon_loss, destroy),
+                                TENON_FUNCTION(tenon_loss, ports), TENON_FUNCTION(tenon_loss, forward)}};
+  static const TableShape metric{
+      TENON_SIZE_TO(tenon_metric, compute),
+      {TENON_FUNCTION(tenon_metric, create), TENON_FUNCTION(tenon_metric, destroy), TENON_FUNCTION(tenon_metric, ports),
+       TENON_FUNCTION(tenon_metric, states), TENON_FUNCTION(tenon_metric, values), TENON_FUNCTION(tenon_metric, update),
+       TENON_FUNCTION(tenon_metric, compute)}};
+  static const TableShape callback{
+      TENON_SIZE_TO(tenon_callback, on_event),
+      {TENON_FUNCTION(tenon_callback, create), TENON_FUNCTION(tenon_callback, destroy),
+       TENON_FUNCTION(tenon_callback, subscribe), TENON_FUNCTION(tenon_callback, on_event)}};
+  switch (kind) {
+    case TENON_MODEL: return model;
+    case TENON_DATASET: return dataset;
+    case TENON_LOSS: return loss;
+    case TENON_METRIC: return metric;
+    default: return callback;
+  }
+}
+#undef TENON_FUNCTION
+
+void check_table(const std::filesystem::path& file, const tenon_component& component, const std::string& what) {
+  const TableShape& shape = table_shape(component.kind);
+  struct Sized {
+    uint64_t size;
+  };
+  require_size(file, static_cast<const Sized*>(component.table), shape.required_size, "the table of " + what);
+  for (const auto& [name, offset] : shape.functions) {
+    void* function = nullptr;
+    std::memcpy(&function, static_cast<const char*>(component.table) + offset, sizeof function);
+    if (!function) refuse(file, "the table of " + what + " has no function " + name + " (it is null)");
+  }
+  if (component.kind == TENON_DATASET) {
+    const auto& dataset = *static_cast<const tenon_dataset*>(component.table);
+    if (!dataset.open_worker != !dataset.close_worker)
+      refuse(file, "the table of " + what + " has only one of open_worker and close_worker; expected both or neither");
+  }
+}
+
+ComponentKind to_kind(const std::filesystem::path& file, uint32_t kind, const std::string& what) {
+  switch (kind) {
+    case TENON_MODEL: return ComponentKind::model;
+    case TENON_DATASET: return ComponentKind::dataset;
+    case TENON_LOSS: return ComponentKind::loss;
+    case TENON_METRIC: return ComponentKind::metric;
+    case TENON_CALLBACK: return ComponentKind::callback;
+    default:
+      refuse(file, what + " has the kind " + std::to_string(kind) +
+                       ", which this host does not know; expected 1 (model) to 5 (callback)");
+  }
+}
+
+config::ParamType to_param_type(const std::filesystem::path& file, uint32_t type, const std::string& what) {
+  switch (type) {
+    case TENON_PARAM_BOOL: return config::ParamType::boolean;
+    case TENON_PARAM_INT: return config::ParamType::integer;
+    case TENON_PARAM_FLOAT: return config::ParamType::floating;
+    case TENON_PARAM_STRING: return config::ParamType::string;
+    case TENON_PARAM_PATH: return config::ParamType::path;
+    case TENON_PARAM_INTS: return config::ParamType::integers;
+    case TENON_PARAM_FLOATS: return config::ParamType::floats;
+    case TENON_PARAM_STRINGS: return config::ParamType::strings;
+    default: refuse(file, what + " has the type " + std::to_string(type) + ", which this host does not know");
+  }
+}
+
+config::ParamSchema check_param(const std::filesystem::path& file, const tenon_param* param, const std::string& owner) {
+  require_size(file, param, TENON_SIZE_TO(tenon_param, doc), "a parameter of " + owner);
+  const std::string name = read_id(file, param->name, "a parameter's name in " + owner);
+  const std::string what = "parameter " + name + " of " + owner;
+  std::vector<std::string> choices;
+  if (param->choice_count > 0 && !param->choices)
+    refuse(file, what + " has a count of " + std::to_string(param->choice_count) + " choices, but the list is NULL");
+  for (uint64_t i = 0; i < param->choice_count; ++i)
+    choices.push_back(read_text(file, param->choices[i], "a choice of " + what));
+  try {
+    return config::parse_param_schema(name, to_param_type(file, param->type, what),
+                                      read_text(file, param->default_value, "the default of " + what),
+                                      read_text(file, param->range, "the range of " + what), choices,
+                                      read_text(file, param->doc, "the doc of " + what));
+  } catch (const std::invalid_argument& error) {
+    refuse(file, "the schema of " + owner + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+std::string describe_abi(uint32_t version) {
+  return std::to_string(version >> 16) + "." + std::to_string(version & 0xFFFF);
+}
+
+std::string Component::describe() const {
+  return std::string(config::to_string(schema.kind)) + " \"" + schema.id + "\" of plugin " + plugin->id + " " +
+         plugin->version;
+}
+
+uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& reply) {
+  const uint32_t chosen = std::min<uint32_t>(reply.abi_max, TENON_ABI_CURRENT);
+  if (chosen < reply.abi_min || chosen < TENON_ABI_OLDEST)
+    refuse(file, "speaks the plugin ABI " + describe_abi(reply.abi_min) + " to " + describe_abi(reply.abi_max) +
+                     "; this host speaks " + describe_abi(TENON_ABI_OLDEST) + " to " + describe_abi(TENON_ABI_CURRENT) +
+                     ": rebuild the plugin, or use a host that speaks its version");
+  return chosen;
+}
+
+void require_torch_build(const std::filesystem::path& file, const std::string& said, const std::string& torch_build) {
+  if (!said.empty() && said != torch_build)
+    refuse(file, "was built with LibTorch " + said + "; this host has " + (torch_build.empty() ? "none" : torch_build) +
+                     ": a native plugin must match exactly; rebuild it against this host's LibTorch");
+}
+
+PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* plugin, const std::string& torch_build) {
+  require_size(file, plugin, TENON_SIZE_TO(tenon_plugin, torch_build), "the plugin's descriptor");
+  PluginInfo info;
+  info.file = file;
+  info.id = read_id(file, plugin->id, "the plugin's id");
+  info.version = read_text(file, plugin->version, "the plugin's version");
+  info.license = read_text(file, plugin->license, "the plugin's license");
+  info.doc = read_text(file, plugin->doc, "the plugin's doc");
+  info.torch_build = read_text(file, plugin->torch_build, "the plugin's torch_build");
+  require_torch_build(file, info.torch_build, torch_build);
+  if (plugin->component_count == 0) refuse(file, "has no component");
+  if (!plugin->components)
+    refuse(file, "has a count of " + std::to_string(plugin->component_count) +
+                     " components, but the list is NULL; expected a list of components");
+  if (TENON_HAS(plugin, tenon_plugin, operator_count)) {
+    if (plugin->operator_count > 0 && !plugin->operators)
+      refuse(file, "has a count of " + std::to_string(plugin->operator_count) + " operators, but the list is NULL");
+    for (uint64_t i = 0; i < plugin->operator_count; ++i)
+      info.operators.push_back(read_text(file, plugin->operators[i], "operator " + std::to_string(i)));
+  }
+  return info;
+}
+
+Component check_component(const PluginInfo& plugin, const tenon_component* component) {
+  require_size(plugin.file, component, TENON_SIZE_TO(tenon_component, table), "a component's descriptor");
+  Component checked;
+  checked.plugin = &plugin;
+  checked.schema.id = read_id(plugin.file, component->id, "a component's id");
+  checked.schema.kind = to_kind(plugin.file, component->kind, "component \"" + checked.schema.id + "\"");
+  const std::string what = std::string(config::to_string(checked.schema.kind)) + " \"" + checked.schema.id + "\"";
+  checked.schema.doc = read_text(plugin.file, component->doc, "the doc of " + what);
+  if (component->param_count > 0 && !component->params)
+    refuse(plugin.file,
+           what + " has a count of " + std::to_string(component->param_count) + " parameters, but the list is NULL");
+  std::set<std::string> names;
+  for (uint64_t i = 0; i < component->param_count; ++i) {
+    checked.schema.params.push_back(check_param(plugin.file, component->params[i], what));
+    if (!names.insert(checked.schema.params.back().name).second)
+      refuse(plugin.file, what + " declares the parameter " + checked.schema.params.back().name + " twice");
+  }
+  check_table(plugin.file, *component, what);
+  checked.table = component->table;
+  checked.get_extension = TENON_HAS(component, tenon_component, get_extension) ? component->get_extension : nullptr;
+  return checked;
+}
+
+}  // namespace tenon::components

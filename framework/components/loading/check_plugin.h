@@ -1,0 +1,28 @@
+// Checks of an opened plugin before the first call of one of its functions.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <tenon/plugin.h>
+
+#include "framework/components/calls/component.h"
+
+namespace tenon::components {
+
+// Returns the ABI version that both sides use. Throws Error(plugin) with both ranges if there is none.
+uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& reply);
+std::string describe_abi(uint32_t version);  // "1.0"
+
+// Throws Error(plugin) for a native plugin (one that names a LibTorch) that was built with a different LibTorch.
+void require_torch_build(const std::filesystem::path& file, const std::string& said, const std::string& torch_build);
+
+// Checks the descriptor (sizes, texts, licence, native build) and returns its contents. Throws Error(plugin) with the
+// file and the field.
+PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* plugin, const std::string& torch_build);
+
+// Checks one component (kind, id, schema, table's size and functions) and returns it. Throws Error(plugin).
+Component check_component(const PluginInfo& plugin, const tenon_component* component);
+
+}  // namespace tenon::components

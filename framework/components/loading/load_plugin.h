@@ -1,0 +1,28 @@
+// Loads a plugin from its file and checks its tables.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/components/calls/component.h"
+#include "framework/components/loading/plugin_files.h"
+
+namespace tenon::components {
+
+struct LoadedPlugin {
+  std::unique_ptr<PluginInfo> info;
+  std::vector<Component> components;  // kind and id are unique; each points to `info`
+};
+
+// Opens the file, calls its entry and checks the complete result. `torch_build`: the LibTorch of this host, which
+// native plugins must match exactly; see native_torch.h. Throws Error(plugin) with the file unless it is a valid
+// plugin. Ignores the file's note.
+LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const std::string& torch_build);
+
+// Checks a plugin's requirements on a host, from its tables or its note: ABI versions, LibTorch, operators. Returns the
+// ABI version that both sides use. Throws Error(plugin) with the file if this host does not satisfy them.
+uint32_t require_fitting(const PluginFile& file, const PluginDescription& plugin, const tenon_host& host,
+                         const std::string& torch_build);
+
+}  // namespace tenon::components

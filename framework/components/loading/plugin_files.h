@@ -1,0 +1,55 @@
+// Finds the files of plugins, before any of their code runs.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "framework/components/calls/plugin_description.h"
+#include "framework/config/plan/run_plan.h"
+
+namespace tenon::components {
+
+// In the order of precedence: --plugin-dir, the run file's [plugins] paths, $TENON_PLUGIN_PATH (colon-separated), the
+// user's library directory (~/.local/lib/tenon/plugins), the system's (<prefix>/lib/tenon/plugins next to the host's
+// bin) and the directory `plugins` next to the host's bin (a build tree). Canonical, without repetitions. Throws
+// Error(plugin) if a directory that the user named does not exist. The others are skipped if they do not exist.
+std::vector<std::filesystem::path> find_plugin_directories(const std::vector<std::filesystem::path>& from_command_line,
+                                                           const std::vector<std::filesystem::path>& from_run_file,
+                                                           const std::filesystem::path& host_executable);
+
+// Every *.so of the directories (and files named directly), each once, in byte order of their names.
+std::vector<std::filesystem::path> list_plugin_files(const std::vector<std::filesystem::path>& directories);
+
+// For messages about what was not found: "searched a, b".
+std::string describe_search(const std::vector<std::filesystem::path>& directories);
+
+// A file that may be opened.
+struct PluginFile {
+  std::filesystem::path file;
+  std::vector<std::string> libtorch;      // the libraries of LibTorch that it links
+  std::optional<PluginDescription> note;  // none also if its format is newer than this host reads
+};
+
+enum class Notes { read, passed_by };
+
+// Inspects the file (inspect_library.h), then its digest if a pin has its name, then its note. Throws Error(plugin) for
+// a file that must not be opened, a digest that differs from the pin, or a damaged note.
+PluginFile inspect_plugin_file(const std::filesystem::path& file, const std::vector<config::PluginPin>& pins = {},
+                               Notes notes = Notes::read);
+
+// Returns the digest of the file. Throws Error(plugin) if it cannot be read.
+std::string read_plugin_sha256(const std::filesystem::path& file);
+
+// A file that was refused, for listings.
+struct Refusal {
+  std::filesystem::path file;
+  std::string reason;  // names the file
+};
+
+// Throws Error(plugin): both files have a component of this kind and id.
+[[noreturn]] void throw_in_two_plugins(config::ComponentKind kind, const std::string& id,
+                                       const std::filesystem::path& first, const std::filesystem::path& second);
+
+}  // namespace tenon::components

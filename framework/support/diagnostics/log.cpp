@@ -1,0 +1,186 @@
+#include "framework/support/diagnostics/log.h"
+
+#include <spdlog/details/log_msg_buffer.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/printable.h"
+#include "framework/support/text/terminal.h"
+#include "framework/support/text/wrap_text.h"
+
+namespace tenon::support {
+namespace {
+
+// Buffers lines until the run folder exists, then writes them and all later lines to its log.txt.
+class RunLogSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  void open(const std::filesystem::path& file) {
+    auto opened = std::make_unique<spdlog::sinks::basic_file_sink_st>(file.string());
+    opened->set_pattern("%Y-%m-%d %H:%M:%S.%e %l: %v");
+    const std::lock_guard lock(mutex_);
+    for (const auto& line : kept_) opened->log(line);
+    kept_ = {};
+    file_ = std::move(opened);
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    if (file_) {
+      file_->log(line);
+    } else {
+      kept_.emplace_back(line);
+    }
+  }
+
+  void flush_() override {
+    if (file_) file_->flush();
+  }
+
+ private:
+  std::vector<spdlog::details::log_msg_buffer> kept_;
+  std::unique_ptr<spdlog::sinks::basic_file_sink_st> file_;
+};
+
+class WarningSink : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  std::vector<std::string> take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(warnings_, {});
+  }
+
+ protected:
+  void sink_it_(const spdlog::details::log_msg& line) override {
+    if (line.level == spdlog::level::warn) warnings_.emplace_back(line.payload.data(), line.payload.size());
+  }
+  void flush_() override {}
+
+ private:
+  std::vector<std::string> warnings_;
+};
+
+class JsonLines final : public spdlog::formatter {
+ public:
+  explicit JsonLines(std::string process) : process_(std::move(process)) {}
+  void format(const spdlog::details::log_msg& line, spdlog::memory_buf_t& written) override {
+    const auto level = spdlog::level::to_string_view(line.level);
+    nlohmann::ordered_json json{{"level", std::string(level.data(), level.size())},
+                                {"message", std::string(line.payload.data(), line.payload.size())}};
+    if (!process_.empty()) json["process"] = process_;
+    const std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    written.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonLines>(process_); }
+
+ private:
+  std::string process_;  // empty: only one process logs
+};
+
+// "warning: the message". On a terminal, a line replaces a progress bar, and long ones are wrapped at blanks. Errors
+// are not: they name commands, which a user copies.
+class TextLines final : public spdlog::formatter {
+ public:
+  explicit TextLines(std::string process) : process_(std::move(process)) {}
+  void format(const spdlog::details::log_msg& line, spdlog::memory_buf_t& written) override {
+    const size_t width = find_terminal_width(stderr);
+    const bool is_wrapped = width > 0 && line.level < spdlog::level::err;
+    const auto level = spdlog::level::to_string_view(line.level);
+    std::string text(level.data(), level.size());
+    text += ": " + (process_.empty() ? "" : process_ + ": ") + std::string(line.payload.data(), line.payload.size());
+    const std::string start = width > 0 ? "\r\033[K" : "";
+    line.color_range_start = start.size();
+    line.color_range_end = start.size() + level.size();
+    text = start + wrap_lines(text, is_wrapped ? width - 1 : 0) + "\n";
+    written.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<TextLines>(process_); }
+
+ private:
+  std::string process_;  // empty: only one process logs
+};
+
+struct RunLog {
+  std::shared_ptr<RunLogSink> file = std::make_shared<RunLogSink>();
+  std::shared_ptr<WarningSink> warnings = std::make_shared<WarningSink>();
+  spdlog::logger logger{"tenon"};
+  TerminalFormat format = TerminalFormat::text;
+
+  RunLog() {
+    const auto colours = has_colours(stderr) ? spdlog::color_mode::always : spdlog::color_mode::never;
+    auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
+    terminal->set_level(spdlog::level::warn);
+    terminal->set_formatter(std::make_unique<TextLines>(""));
+    warnings->set_level(spdlog::level::off);
+    logger.sinks() = {std::move(terminal), file, warnings};
+    logger.set_level(spdlog::level::debug);
+    logger.flush_on(spdlog::level::info);  // there are few lines, and users that follow the file need them immediately
+  }
+};
+
+// Never destroyed, because a worker thread may still log while the process exits.
+RunLog& run_log() {
+  static RunLog* const log = new RunLog;
+  return *log;
+}
+
+}  // namespace
+
+void log_debug(std::string_view message) { run_log().logger.debug(printable(message)); }
+void log_info(std::string_view message) { run_log().logger.info(printable(message)); }
+void log_warning(std::string_view message) { run_log().logger.warn(printable(message)); }
+void log_error(std::string_view message) { run_log().logger.error(printable(message)); }
+
+void set_terminal_log(TerminalLog log, TerminalFormat format) {
+  spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
+  terminal->set_level(log == TerminalLog::everything ? spdlog::level::debug : spdlog::level::warn);
+  run_log().format = format;
+  if (format == TerminalFormat::json) terminal->set_formatter(std::make_unique<JsonLines>(""));
+}
+
+void log_errors_only(std::string_view name) {
+  spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
+  terminal->set_level(spdlog::level::err);
+  if (run_log().format == TerminalFormat::json)
+    terminal->set_formatter(std::make_unique<JsonLines>(std::string(name)));
+  else
+    terminal->set_formatter(std::make_unique<TextLines>(std::string(name)));
+}
+
+void collect_warnings() {
+  run_log().logger.sinks().front()->set_level(spdlog::level::err);
+  run_log().warnings->set_level(spdlog::level::warn);
+}
+
+std::vector<std::string> take_warnings() { return run_log().warnings->take(); }
+
+// The logger applies the level of a sink, and catches its errors.
+void log_warning_of_any_rank(std::string_view message) try {
+  const std::string text = printable(message);
+  const spdlog::details::log_msg line(run_log().logger.name(), spdlog::level::warn, text);
+  for (const spdlog::sink_ptr& sink : run_log().logger.sinks()) sink->log(line);
+  flush_log();
+} catch (const spdlog::spdlog_ex&) {
+  // The log cannot be written, such as to a full disk. The run does not depend on it.
+}
+
+void open_log_file(const std::filesystem::path& file) try {
+  run_log().file->open(file);
+} catch (const spdlog::spdlog_ex& error) {
+  throw Error(ErrorKind::system, file.string() + ": the log cannot be opened: " + error.what());
+}
+
+void flush_log() noexcept try { run_log().logger.flush(); } catch (...) {
+  // The process is exiting, possibly because the log cannot be written.
+}
+
+}  // namespace tenon::support

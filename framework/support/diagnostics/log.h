@@ -1,0 +1,42 @@
+// The log of the run: one spdlog logger that writes warnings to the terminal and everything to log.txt in the run
+// folder.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tenon::support {
+
+// [any thread] Messages may contain text from plugins and files: printable() makes it safe. Lines before
+// open_log_file() are buffered and written to the file first.
+void log_debug(std::string_view message);
+void log_info(std::string_view message);
+void log_warning(std::string_view message);
+void log_error(std::string_view message);
+
+// Selects the lines that the terminal shows from now on, and their format.
+enum class TerminalLog { warnings, everything };
+enum class TerminalFormat { text, json };  // json: {"level": "warning", "message": "..."}, one per line
+void set_terminal_log(TerminalLog log, TerminalFormat format);
+
+// From now on, the terminal shows only errors, prefixed with `name`, because another process logs for all ranks.
+void log_errors_only(std::string_view name);
+
+// As log_warning, but the terminal shows it also after log_errors_only().
+void log_warning_of_any_rank(std::string_view message);
+
+// From now on, every line is also written to this file. Throws Error(system) with the path if it cannot be opened.
+void open_log_file(const std::filesystem::path& file);
+
+// Writes buffered lines. It must be called before the process exits in any way.
+void flush_log() noexcept;
+
+// From now on, the terminal shows only errors, and take_warnings() returns the warnings.
+void collect_warnings();
+
+// [any thread] Those since the last call, in order.
+std::vector<std::string> take_warnings();
+
+}  // namespace tenon::support
