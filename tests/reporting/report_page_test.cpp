@@ -101,10 +101,10 @@ TEST_CASE("the metrics of the test data are in a separate table") {
 }
 
 TEST_CASE("lines may end within long names after dots, slashes and underscores, and nowhere in short words") {
-  CHECK(print_text("model.params.hidden_channels = 8") == "model.<wbr>params.<wbr>hidden_<wbr>channels = 8");
-  CHECK(print_text("a <b> validation/loss 0.25") == "a &lt;b&gt; validation/loss 0.25");
-  CHECK(print_text("  ...plugins.build/.very_long/  ") == "  ...<wbr>plugins.<wbr>build/.<wbr>very_<wbr>long/  ");
-  CHECK(print_text("") == "");
+  CHECK(format_text("model.params.hidden_channels = 8") == "model.<wbr>params.<wbr>hidden_<wbr>channels = 8");
+  CHECK(format_text("a <b> validation/loss 0.25") == "a &lt;b&gt; validation/loss 0.25");
+  CHECK(format_text("  ...plugins.build/.very_long/  ") == "  ...<wbr>plugins.<wbr>build/.<wbr>very_<wbr>long/  ");
+  CHECK(format_text("") == "");
   const std::string name = "validation/precision_recall_of_the_class";
   const ReadRun run = write_run({.plan = "[run]\nseed = 0\n[model]\nuse = \"a_long_name_of_a_model\"\n",
                                  .record = "{\"monitor\": \"" + name + "\"}",

@@ -61,17 +61,15 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
     throw make_file_error(kOfHistory, to, "cannot be replaced", errno);
 }
 
-using Json = nlohmann::json;
-
 // The members of a line in their order. Adding a key to an object of ordered_json visits all its keys, which is slow
 // for thousands of metrics.
-class LineReader final : public nlohmann::json_sax<Json> {
+class LineReader final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  using Member = std::pair<std::string, Json>;
+  using Member = std::pair<std::string, nlohmann::json>;
 
   const std::vector<Member>& members() const { return members_; }
 
-  const Json& at(std::string_view key) const {
+  const nlohmann::json& at(std::string_view key) const {
     const auto found = std::ranges::find(members_, key, &Member::first);
     if (found == members_.end()) throw std::invalid_argument("has no " + std::string(key));
     return found->second;
@@ -99,12 +97,12 @@ class LineReader final : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  bool parse_error(size_t, const std::string&, const Json::exception& error) override {
+  bool parse_error(size_t, const std::string&, const nlohmann::json::exception& error) override {
     throw std::invalid_argument(error.what());
   }
 
  private:
-  bool add(Json value) {
+  bool add(nlohmann::json value) {
     if (!is_open_) refuse("a value");
     members_.back().second = std::move(value);
     return true;
@@ -121,10 +119,11 @@ class LineReader final : public nlohmann::json_sax<Json> {
 };
 
 int64_t read_count(const LineReader& line, const char* key) {
-  const Json& value = line.at(key);
+  const nlohmann::json& value = line.at(key);
   constexpr auto kLargest = static_cast<uint64_t>(INT64_MAX);
   if (!value.is_number_unsigned() || value.get<uint64_t>() > kLargest)
-    throw std::invalid_argument(std::string(key) + " is " + value.dump(-1, ' ', false, Json::error_handler_t::replace) +
+    throw std::invalid_argument(std::string(key) + " is " +
+                                value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
                                 "; expected a whole number from 0 to 2^63 - 1");
   return value.get<int64_t>();
 }
@@ -162,7 +161,7 @@ HistoryLine parse_history_line(std::string_view text) {
   HistoryLine line{};
   try {
     LineReader json;
-    Json::sax_parse(text.begin(), text.end(), &json);
+    nlohmann::json::sax_parse(text.begin(), text.end(), &json);
     const std::string event = json.at("event").get<std::string>();
     bool is_known = false;
     for (const HistoryEvent one : {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation,
@@ -180,7 +179,7 @@ HistoryLine parse_history_line(std::string_view text) {
       line.metrics.emplace_back(name,
                                 value.is_string() ? parse_not_finite(value.get<std::string>()) : value.get<double>());
     }
-  } catch (const Json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw std::invalid_argument(error.what());
   }
   return line;

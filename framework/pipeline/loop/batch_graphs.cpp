@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "framework/pipeline/device/device_error.h"
+#include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/loop/compare_repeats.h"
 #include "framework/support/compute/tensor_lists.h"
 #include "framework/support/diagnostics/error.h"
@@ -246,8 +247,7 @@ BatchGraphs::Computed BatchGraphs::compute_as_usual(BatchTensors batch_tensors, 
 void BatchGraphs::take_results(Computed& computed) const {
   const at::NoGradGuard no_grad;
   computed.packed = pack(computed.results);
-  computed.state = {support::copy_tensors(written_), gradients(),
-                    at::globalContext().defaultGenerator(training_.device).get_state()};
+  computed.state = {support::copy_tensors(written_), gradients(), get_rng_state(training_.device)};
   set_gradients(std::vector<at::Tensor>(parameters_.size()));
 }
 
@@ -305,8 +305,7 @@ std::vector<components::Loss::Result> BatchGraphs::replay(Recorded& recorded, Ba
 
 BatchGraphs::State BatchGraphs::save_state() const {
   const at::NoGradGuard no_grad;
-  return {support::copy_tensors(written_), copies_of(gradients()),
-          at::globalContext().defaultGenerator(training_.device).get_state()};
+  return {support::copy_tensors(written_), copies_of(gradients()), get_rng_state(training_.device)};
 }
 
 // The state may be used again: the parameters get copies of its gradients.
@@ -314,7 +313,7 @@ void BatchGraphs::restore(const State& state) const {
   const at::NoGradGuard no_grad;
   support::copy_values(written_, state.written);
   set_gradients(copies_of(state.gradients));
-  at::globalContext().defaultGenerator(training_.device).set_state(state.random);
+  set_rng_state(training_.device, state.random);
 }
 
 std::vector<at::Tensor> BatchGraphs::gradients() const {

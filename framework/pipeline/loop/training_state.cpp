@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/stored_tensors.h"
@@ -90,9 +91,8 @@ void save_training(const Training& training, const RankState& given, SavedState&
   }
   saved.numbers[kChannelsLast] = training.memory_format == config::MemoryFormat::channels_last;
   RankState states = given;
-  states[kRandom] = to_bytes(at::globalContext().defaultGenerator(c10::kCPU).get_state());
-  if (!training.device.is_cpu())
-    states[kRandomOfDevice] = to_bytes(at::globalContext().defaultGenerator(training.device).get_state());
+  states[kRandom] = to_bytes(get_rng_state(c10::kCPU));
+  if (!training.device.is_cpu()) states[kRandomOfDevice] = to_bytes(get_rng_state(training.device));
   saved.numbers["world_size"] = static_cast<double>(training.group ? training.group->size() : 1);
   for (const auto& [name, bytes] : states) {
     const std::vector<std::string> of_ranks =
@@ -135,9 +135,9 @@ RankState load_training(Training& training, const std::vector<optimization::Name
                                             support::StreamPurpose::training, 0,
                                             static_cast<uint64_t>(saved.count("step"))));
   else
-    at::globalContext().defaultGenerator(c10::kCPU).set_state(to_byte_tensor(states.at(kRandom)));
+    set_rng_state(c10::kCPU, to_byte_tensor(states.at(kRandom)));
   if (!training.device.is_cpu() && states.contains(kRandomOfDevice))
-    at::globalContext().defaultGenerator(training.device).set_state(to_byte_tensor(states.at(kRandomOfDevice)));
+    set_rng_state(training.device, to_byte_tensor(states.at(kRandomOfDevice)));
   return states;
 }
 
