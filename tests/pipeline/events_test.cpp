@@ -30,10 +30,10 @@ std::string events_of(std::vector<std::string> overrides, bool expect_failure = 
   return events;
 }
 
-constexpr const char* kStep =
+constexpr const char* kStepEvents =
     "batch_fetched step_start forward_end loss_end backward_end grads_ready optimizer_before optimizer_after step_end ";
-constexpr const char* kValidation = "validation_start validation_batch_end validation_end ";
-constexpr const char* kCheckpoint = "checkpoint_before checkpoint_after ";
+constexpr const char* kValidationEvents = "validation_start validation_batch_end validation_end ";
+constexpr const char* kCheckpointEvents = "checkpoint_before checkpoint_after ";
 
 // An observer that throws at the event.
 struct Throwing final : Observer {
@@ -67,12 +67,13 @@ struct Named final : Observer {
 }  // namespace
 
 TEST_CASE("the events of a run come in the documented order") {
-  const std::string step = kStep;
+  const std::string step = kStepEvents;
   // Each validation in this run is better than the previous one.
-  const std::string expected =
-      std::string("run_setup run_start ") + kValidation + kCheckpoint +                                          //
-      "epoch_start " + step + step + "log " + step + step + "log " + kValidation + kCheckpoint + "epoch_end " +  //
-      "epoch_start " + step + "epoch_end " + kValidation + kCheckpoint + "run_end run_teardown ";
+  const std::string expected = std::string("run_setup run_start ") + kValidationEvents + kCheckpointEvents +  //
+                               "epoch_start " + step + step + "log " + step + step + "log " + kValidationEvents +
+                               kCheckpointEvents + "epoch_end " +  //
+                               "epoch_start " + step + "epoch_end " + kValidationEvents + kCheckpointEvents +
+                               "run_end run_teardown ";
   CHECK(events_of({"train={steps=5}", "log.every=\"2 steps\"", "validation.at_start=true"}) == expected);
 }
 
