@@ -89,8 +89,7 @@ int evaluate_all(Evaluation& evaluation, bool wants_json) {
     if (!metrics) return 128 + stop_signal();
     sets.push_back({data.get(), std::move(*metrics)});
   }
-  const distributed::ProcessGroup* const group = evaluation.parts().group;
-  if (group && group->rank() > 0) return 0;
+  if (evaluation.parts().group->rank() > 0) return 0;
   if (wants_json)
     print_json(evaluation, sets);
   else

@@ -212,13 +212,13 @@ class Writers {
 };
 
 int write_predictions(Evaluation& evaluation, const Arguments& arguments) {
-  distributed::ProcessGroup* const group = evaluation.parts().group;
+  distributed::ProcessGroup& group = *evaluation.parts().group;
   pipeline::BoundDataset& data = *evaluation.parts().validation.front();
   const std::string output = arguments.text("output");
   Columns columns = choose_all(arguments, evaluation.parts().model, data,
                                output.empty() || reporting::PredictionFile::holds_text(output));
   std::optional<Writers> writers;
-  if (!group || group->rank() == 0) writers.emplace(arguments, data);
+  if (group.rank() == 0) writers.emplace(arguments, data);
   catch_stop_signals();
   const auto take = [&](const pipeline::Prediction& prediction) {
     const std::vector<PredictedRows> collected = collect_rows(make_rows(prediction, columns, data), group);

@@ -113,23 +113,23 @@ reporting::PredictionRows view_rows(const PredictedRows& rows) {
   return views;
 }
 
-std::vector<PredictedRows> collect_rows(PredictedRows rows, distributed::ProcessGroup* group) {
+std::vector<PredictedRows> collect_rows(PredictedRows rows, distributed::ProcessGroup& group) {
   std::vector<PredictedRows> all;
-  if (!group) {
+  if (group.is_single()) {
     all.push_back(std::move(rows));
     return all;
   }
   const at::Tensor message = pipeline::to_byte_tensor(pack_rows(rows));
-  const at::Tensor lengths = group->concatenate(at::tensor({message.size(0)}, at::kLong));
-  const at::Tensor messages = group->concatenate(message);
+  const at::Tensor lengths = group.concatenate(at::tensor({message.size(0)}, at::kLong));
+  const at::Tensor messages = group.concatenate(message);
   int64_t begin = 0;
   bool is_stopped = false;
-  for (int64_t rank = 0; rank < group->size(); ++rank) {
+  for (int64_t rank = 0; rank < group.size(); ++rank) {
     const int64_t length = lengths[rank].item<int64_t>();
     PredictedRows of_rank = unpack_rows(pipeline::to_bytes(messages.narrow(0, begin, length).contiguous()));
     begin += length;
     is_stopped = is_stopped || of_rank.is_stopped;
-    if (group->rank() == 0 || group->rank() == rank) all.push_back(std::move(of_rank));
+    if (group.rank() == 0 || group.rank() == rank) all.push_back(std::move(of_rank));
   }
   for (PredictedRows& of_rank : all) of_rank.is_stopped = is_stopped;
   return all;

@@ -43,7 +43,7 @@ TopColumns find_top_classes(const std::string& name, const at::Tensor& scores, i
 reporting::PredictionRows view_rows(const PredictedRows& rows);
 
 // Returns the rows of all processes on rank 0, in the order of the ranks, and only those of this process on the others.
-// is_stopped is true on all if it is on one. Called by all processes. `group`: null for a single process.
-std::vector<PredictedRows> collect_rows(PredictedRows rows, distributed::ProcessGroup* group);
+// is_stopped is true on all if it is on one. Called by all processes.
+std::vector<PredictedRows> collect_rows(PredictedRows rows, distributed::ProcessGroup& group);
 
 }  // namespace tenon::host

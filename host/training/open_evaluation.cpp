@@ -88,9 +88,9 @@ artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::
 }  // namespace
 
 Evaluation::Evaluation(const RunFile& file, const Choice& choice, Of of)
-    : Evaluation(open_run(file, Computes::yes), choice, of, /*group=*/nullptr) {}
+    : Evaluation(open_run(file, Computes::yes), choice, of, distributed::ProcessGroup::single()) {}
 
-Evaluation::Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup* group)
+Evaluation::Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup& group)
     : run_(choose(std::move(run), choice, of)),
       weights_(find_weights_for(choice.checkpoint, run_.plan, run_.catalogue)),
       parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device, group)) {
@@ -137,13 +137,12 @@ int evaluate_in_processes(const EvaluationOptions& options, const std::function<
   OpenedRun run = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, run);
   try {
-    Evaluation evaluation(std::move(run), options.choice, options.of, group.get());
+    Evaluation evaluation(std::move(run), options.choice, options.of, *group);
     const int exit_code = work(evaluation);
-    if (group) group->barrier();
+    group->barrier();
     return exit_code;
   } catch (const std::exception& error) {
-    if (group) end_rank(*group, error);
-    throw;
+    end_rank(*group, error);
   }
 }
 

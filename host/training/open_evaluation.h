@@ -33,9 +33,9 @@ class Evaluation {
   // Throws Error as open_run, find_weights and build_evaluation do, and Error(configuration) for inputs of a dataset
   // that reads no unlabelled data.
   Evaluation(const RunFile& file, const Choice& choice, Of of);
-  // `group`: the processes that share the data; null: a single process. It must outlive this object. REQUIRES: the run
+  // `group`: the processes that share the data. It must outlive this object. REQUIRES: the run
   // was opened with Computes::yes.
-  Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup* group);
+  Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup& group);
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 

@@ -50,7 +50,7 @@ distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
 }  // namespace
 
 std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened) {
-  if (world.size == 1) return nullptr;
+  if (world.size == 1) return std::make_unique<distributed::ProcessGroup>();
   if (!world.is_first()) support::log_errors_only("rank " + std::to_string(world.rank));
   report_calls_of_rank(world.rank);
   auto group = std::make_unique<distributed::ProcessGroup>(world, opened.plan.distributed, describe_running_call,
@@ -74,6 +74,7 @@ SilentRecorder::SilentRecorder(std::filesystem::path folder, const pipeline::Tra
 pipeline::BestCheckpoint SilentRecorder::read_best_checkpoint() { return host::read_best_checkpoint(folder_); }
 
 void end_rank(distributed::ProcessGroup& group, const std::exception& error) {
+  if (group.is_single()) throw;
   const Failure failure = describe_failure(error);
   // The processes of one machine share a terminal, which shows an error that all of them find once.
   if (group.report_failure(failure.message) || !group.world().is_one_machine()) support::log_error(failure.message);

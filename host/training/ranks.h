@@ -15,12 +15,12 @@
 
 namespace tenon::host {
 
-// Connects to the other ranks and verifies that all run the same plan with the same plugins. Returns null for a run
-// with one process. After this call, ranks other than 0 print only errors. Throws Error(configuration).
+// Connects to the other ranks and verifies that all run the same plan with the same plugins. Returns a group of one
+// for a run with one process. After this call, ranks other than 0 print only errors. Throws Error(configuration).
 std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened);
 
 // Reports the error to the other ranks and ends this rank with the exit code of the error. It does not wait for pending
-// operations with other ranks.
+// operations with other ranks. A single process rethrows the error. REQUIRES: `error` is being handled.
 [[noreturn]] void end_rank(distributed::ProcessGroup& group, const std::exception& error);
 
 // The recorder of all ranks except rank 0, which writes all files but the other ranks' parts of checkpoints.

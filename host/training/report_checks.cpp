@@ -48,7 +48,7 @@ std::optional<std::string> check_data(const Resumption& resumption, const artifa
 }  // namespace
 
 void report_checks(pipeline::Training& training, const Resumption* resumption, const TrainOptions& options) {
-  const bool is_first = !training.group || training.group->world().is_first();
+  const bool is_first = training.group->world().is_first();
   if (!resumption && is_first) {
     const std::filesystem::path& weights = training.plan->model.weights;
     compare_class_names(weights, training.train->feed.class_names());

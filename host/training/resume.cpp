@@ -93,23 +93,20 @@ void check_plugins(const artifacts::FoundCheckpoint& found, const components::Ca
 }  // namespace
 
 std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
-                                          int64_t processes, distributed::ProcessGroup* group) {
+                                          int64_t processes, distributed::ProcessGroup& group) {
   if (what.empty() && attempt == 0) return std::nullopt;
   CheckpointReader reader;
   const auto find = [&](const std::string& where) {
     return artifacts::find_checkpoint(where, opened.plan.run.output_dir, opened.plan.run.name, reader.reading());
   };
   std::optional<artifacts::FoundCheckpoint> found;
-  if (!group || group->rank() == 0) {
+  if (group.rank() == 0) {
     if (attempt > 0) found = find("auto");
     if (!found && !what.empty()) found = find(what);
   }
-  if (group) {
-    const std::string folder = group->broadcast_string("the checkpoint", found ? found->folder.string() : "");
-    if (!folder.empty() && !found) found = find(folder);
-    group->require_equal("the checkpoint",
-                         found ? artifacts::format_checkpoint_manifest(found->manifest) : std::string());
-  }
+  const std::string folder = group.broadcast_string("the checkpoint", found ? found->folder.string() : "");
+  if (!folder.empty() && !found) found = find(folder);
+  group.require_equal("the checkpoint", found ? artifacts::format_checkpoint_manifest(found->manifest) : std::string());
   if (!found) return std::nullopt;
   Resumption resumption{std::move(*found), {}, opened.plan};
   resumption.checkpoint = {reader.take_model(),

@@ -23,7 +23,7 @@ struct Resumption {
 // differences from the plan of the checkpoint. Throws Error(checkpoint) as find_checkpoint() does, and with the
 // differences if the run cannot resume with the plan.
 std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
-                                          int64_t processes, distributed::ProcessGroup* group);
+                                          int64_t processes, distributed::ProcessGroup& group);
 
 // Whether a checkpoint was written in the middle of an epoch.
 bool is_within_epoch(const pipeline::SavedState& state);

@@ -112,7 +112,7 @@ void finish_work(pipeline::Training& training, const pipeline::RunReport& report
     if (recorder) recorder->finish_checkpoint();
     if (recorder && !training.parameter_shards) add_samples(training, report, recorder);
   };
-  training.group ? training.group->rank0_first(work) : work();
+  training.group->rank0_first(work);
   if (training.parameter_shards) add_samples(training, report, recorder);
 }
 
@@ -189,9 +189,9 @@ std::string describe_no_work(const Resumption& resumption) {
 }
 
 int run_plan(const TrainOptions& options, reporting::RunOutput& output, const OpenedRun& opened, int64_t attempt,
-             distributed::ProcessGroup* group) {
+             distributed::ProcessGroup& group) {
   // --check is one process, whatever the number that the run would have.
-  const int64_t processes = group ? group->size() : options.is_check ? opened.plan.distributed.processes : 1;
+  const int64_t processes = options.is_check ? opened.plan.distributed.processes : group.size();
   std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, processes, group);
   config::RunPlan plan = resumption ? resumption->plan : opened.plan;
   if (resumption) {
@@ -217,7 +217,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
       throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));
     return 0;
   }
-  const bool is_first = !group || group->world().is_first();
+  const bool is_first = group.world().is_first();
   if (resumption && is_finished(*resumption, training)) {
     if (is_first) output.say(describe_no_work(*resumption));
     return 0;
@@ -234,7 +234,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
   RunRecorder recorder(recorded, training, opened.catalogue, opened.device.device, options.command_line,
                        resumption ? &resumption->from : nullptr);
   recorder.on_line = [&output](const artifacts::HistoryLine& written) { output.add(written); };
-  if (group) group->broadcast_string("run folder", recorder.folder().string());
+  group.broadcast_string("run folder", recorder.folder().string());
   return train_and_record(training, recorder, output, resumption, options, description.get());
 }
 
@@ -244,11 +244,11 @@ std::unique_ptr<reporting::RunOutput> make_output(const TrainOptions& options) {
 }
 
 int run_dry(const TrainOptions& options, reporting::RunOutput& output, OpenedRun& opened, int64_t attempt,
-            distributed::ProcessGroup* group) {
+            distributed::ProcessGroup& group) {
   const TemporaryFolder folder("tenon-dry-run-");
   shorten(opened.plan, folder.path());
   const int exit_code = run_plan(options, output, opened, attempt, group);
-  if (exit_code == 0 && (!group || group->world().is_first()))
+  if (exit_code == 0 && group.world().is_first())
     output.say("dry run: one step, its validation and a checkpoint succeeded; no files were kept");
   return exit_code;
 }
@@ -260,13 +260,12 @@ int run_with_output(const TrainOptions& options, const distributed::World& world
   TrainOptions observed = options;
   if (world.reports_checkpoints && world.is_first()) observed.observers.push_back(&reporter);
   try {
-    const int exit_code = options.is_dry_run ? run_dry(observed, output, opened, world.attempt, group.get())
-                                             : run_plan(observed, output, opened, world.attempt, group.get());
-    if (group) group->barrier();
+    const int exit_code = options.is_dry_run ? run_dry(observed, output, opened, world.attempt, *group)
+                                             : run_plan(observed, output, opened, world.attempt, *group);
+    group->barrier();
     return exit_code;
   } catch (const std::exception& error) {
-    if (group) end_rank(*group, error);
-    throw;
+    end_rank(*group, error);
   }
 }
 

@@ -97,7 +97,7 @@ std::vector<RecordedLine> MemoryRecorder::of_kind(LineKind kind) const {
   return found;
 }
 
-BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup* group) {
+BuiltRun::BuiltRun(const Setup& setup, distributed::ProcessGroup& group) {
   // The ranks of a run are processes of the same test.
   const fs::path folder = tenon::test_folder() / std::to_string(getpid());
   fs::create_directories(folder);

@@ -49,7 +49,7 @@ struct Setup {
 
 // A built run. The parts live as long as this object.
 struct BuiltRun {
-  explicit BuiltRun(const Setup& setup, distributed::ProcessGroup* group = nullptr);
+  explicit BuiltRun(const Setup& setup, distributed::ProcessGroup& group = distributed::ProcessGroup::single());
   RunReport train(const std::vector<Observer*>& observers = {}, int signal = 0, const Checkpoint* resumed = nullptr);
 
   std::unique_ptr<components::Catalogue> catalogue;

@@ -25,7 +25,7 @@ std::vector<std::string> train(const std::vector<std::string>& overrides, bool c
                  "validation.every=\"never\"", "train={steps=4}",
                  std::string("train.activation_checkpointing=") + (checkpointing ? "true" : "false")}};
     setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
-    BuiltRun run(setup, &group);
+    BuiltRun run(setup, group);
     run.train();
     std::ostringstream text;
     for (const auto& [name, tensor] : run.recorder.weights) {

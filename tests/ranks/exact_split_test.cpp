@@ -44,9 +44,8 @@ Weights train(int64_t size, const Combination& combination) {
                     ""};
   const auto texts = run_ranks(size, [&](const World& world) {
     at::set_num_threads(1);
-    std::unique_ptr<ProcessGroup> group;
-    if (size > 1) group = std::make_unique<ProcessGroup>(world, tenon::config::DistributedSection{}, nullptr);
-    BuiltRun run(setup, group.get());
+    ProcessGroup group(world, {}, nullptr);
+    BuiltRun run(setup, group);
     run.train();
     std::ostringstream text;
     text.precision(17);

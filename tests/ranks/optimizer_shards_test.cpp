@@ -66,7 +66,7 @@ std::vector<std::vector<Saved>> train(int64_t size, const std::vector<Overrides>
       Setup setup{kCommon, ""};
       setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
       setup.overrides.push_back("distributed.shard=\"" + shard + "\"");
-      BuiltRun run(setup, &group);
+      BuiltRun run(setup, group);
       run.train();
       all += describe(run.recorder.checkpoints.back()) + '\f';
     }

@@ -115,7 +115,7 @@ TEST_CASE("only its owner has the sum of a gradient, over all ranks and backward
           reduced.run_batch(batch);
           text += reduced.compare(batch + 1, 1e-6) + " ";
         }
-        reduced.reducer.finish_step(/*expects_all=*/true);
+        reduced.reducer.finish_step(/*keeps_separate=*/false);
       }
       return text;
     });
@@ -147,7 +147,7 @@ TEST_CASE("a rank without a batch adds zeros to the gradients of the owners") {
         reduced.run_batch(0);
       else
         reduced.reducer.reduce_without_backward();
-      reduced.reducer.finish_step(/*expects_all=*/true);
+      reduced.reducer.finish_step(/*keeps_separate=*/false);
       Network alone;
       alone.forward(input_of(0, 0)).backward();
       std::string text;
@@ -165,7 +165,7 @@ TEST_CASE("an unused parameter is named with divided gradients, unless find_unus
   const auto run = [](const DistributedSection& plan, bool expects_all) {
     return in_ranks(2, plan, [expects_all](Reduced& reduced) {
       reduced.run_batch(0, /*unused=*/2);
-      reduced.reducer.finish_step(expects_all);
+      reduced.reducer.finish_step(!expects_all);
       std::string text;
       for (const at::Tensor& weight : reduced.network.weights) text += weight.grad().defined() ? "1" : "0";
       return text;

@@ -128,7 +128,7 @@ std::vector<std::string> train(int64_t size, const std::vector<Overrides>& setup
       Setup setup{kCommon, ""};
       setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
       setup.overrides.push_back("distributed.shard=\"" + shard + "\"");
-      BuiltRun run(setup, &group);
+      BuiltRun run(setup, group);
       HeldWeights held(*run.training);
       run.train({&held});
       // The shares of a few layers are uneven.
@@ -229,7 +229,7 @@ TEST_CASE("messages with the weights of the next segment are sent while a segmen
       Setup setup{{"run.deterministic=true", "data.workers=0", "train={steps=3}", "checkpoint.every=\"never\"",
                    "distributed={shard=\"parameters\",backend=\"" + backend + "\"}", kSegmented},
                   ""};
-      BuiltRun run(setup, &group);
+      BuiltRun run(setup, group);
       OperatorLog log;
       run.train({&log});
       group.barrier();
@@ -264,7 +264,7 @@ TEST_CASE("a rank never has the initial weights of all ranks") {
     const BuiltRun run({{"model={use=\"vit\",params={image_size=8,patch_size=4,width=60,depth=6,heads=3}}",
                          "distributed.shard=\"parameters\"", "data.workers=0"},
                         ""},
-                       &group);
+                       group);
     int64_t total = 0;
     for (const auto& named : run.training->optimizer->parameters())
       total += static_cast<int64_t>(named.tensor.nbytes());
@@ -283,7 +283,7 @@ TEST_CASE("divided weights need a model with segments") {
       setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
       setup.overrides.push_back("distributed.shard=\"parameters\"");
       try {
-        BuiltRun run(setup, &group);
+        BuiltRun run(setup, group);
         run.train();
       } catch (const std::exception& error) {
         group.barrier();

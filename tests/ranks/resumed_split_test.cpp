@@ -113,7 +113,7 @@ struct EpochSamples final : Observer {
   std::map<int64_t, int64_t> samples;
 };
 
-std::string train_from(const Setup& setup, ProcessGroup* group, const Checkpoint* resumed) {
+std::string train_from(const Setup& setup, ProcessGroup& group, const Checkpoint* resumed) {
   BuiltRun run(setup, group);
   EpochSamples counting;
   const RunReport report = run.train({&counting}, 0, resumed);
@@ -127,7 +127,7 @@ std::string train_from(const Setup& setup, ProcessGroup* group, const Checkpoint
     put(text, static_cast<int64_t>(line.metrics.size()));
     for (const auto& [name, value] : line.metrics) put(text, name), put(text, value);
   }
-  const bool is_first = !group || group->rank() == 0;
+  const bool is_first = group.rank() == 0;
   put(text, static_cast<int64_t>(is_first ? run.recorder.checkpoints.size() : 0));
   for (size_t i = 0; is_first && i < run.recorder.checkpoints.size(); ++i)
     put(text, run.recorder.checkpoint_steps[i]), put(text, format_checkpoint(run.recorder.checkpoints[i]));
@@ -165,14 +165,13 @@ ResumedResult read_result(const std::string& text) {
 std::vector<ResumedResult> resume_in(int64_t size, const Setup& setup, const std::vector<const Checkpoint*>& from) {
   const auto texts = run_ranks(size, [&](const World& world) {
     at::set_num_threads(1);
-    std::unique_ptr<ProcessGroup> group;
-    if (size > 1) group = std::make_unique<ProcessGroup>(world, tenon::config::DistributedSection{}, nullptr);
+    ProcessGroup group(world, {}, nullptr);
     std::string all;
     try {
-      for (const Checkpoint* checkpoint : from) put(all, train_from(setup, group.get(), checkpoint));
-      if (group) group->barrier();
+      for (const Checkpoint* checkpoint : from) put(all, train_from(setup, group, checkpoint));
+      group.barrier();
     } catch (const std::exception& error) {
-      if (group) group->report_failure(error.what());
+      group.report_failure(error.what());
       throw;
     }
     return all;

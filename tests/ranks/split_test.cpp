@@ -30,7 +30,7 @@ const std::string kTrainMetrics =
     "metric=[{use=\"accuracy\",on=[\"train\",\"validation\"]},{use=\"roc_auc\",params={classes=10},on=[\"train\"]}]";
 
 // Returns all metrics of a run's history, one per line, with all digits.
-std::string train_once(const Setup& setup, ProcessGroup* group) {
+std::string train_once(const Setup& setup, ProcessGroup& group) {
   BuiltRun run(setup, group);
   run.train();
   std::ostringstream text;
@@ -46,14 +46,13 @@ std::string train_once(const Setup& setup, ProcessGroup* group) {
 std::vector<std::string> train_in(int64_t size, const std::vector<Setup>& setups) {
   const auto texts = run_ranks(size, [&](const World& world) {
     at::set_num_threads(1);
-    std::unique_ptr<ProcessGroup> group;
-    if (size > 1) group = std::make_unique<ProcessGroup>(world, tenon::config::DistributedSection{}, nullptr);
+    ProcessGroup group(world, {}, nullptr);
     std::string all;
     try {
-      for (const Setup& setup : setups) all += train_once(setup, group.get()) + '\f';
-      if (group) group->barrier();
+      for (const Setup& setup : setups) all += train_once(setup, group) + '\f';
+      group.barrier();
     } catch (const std::exception& error) {
-      if (group) group->report_failure(error.what());
+      group.report_failure(error.what());
       throw;
     }
     return all;

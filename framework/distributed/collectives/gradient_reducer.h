@@ -34,12 +34,15 @@ class GradientReducer final : public Reducer {
   GradientReducer(const GradientReducer&) = delete;
   GradientReducer& operator=(const GradientReducer&) = delete;
 
-  bool reduces_each_backward() const override { return false; }
+  Passes reduced_passes() const override { return Passes::last; }
   void prepare_forward() override;
   void expect_backward(const at::Tensor& total) override;
   void finish_backward(const std::exception* error) override;
   // Reduces the current gradients. A rank without a batch contributes zeros.
   void reduce_without_backward() override;
+  void finish_step(bool keeps_separate) override {
+    if (keeps_separate) reduce_without_backward();
+  }
   // With three or more ranks over sockets, the order of a sum, and so its last bit, depends on the position of the
   // elements in a bucket.
   Buckets buckets() override;

@@ -262,10 +262,10 @@ void OwnerReducer::send_remaining() {
   for (size_t i = 0; i < parameters_.size(); ++i) parameters_[i].mutable_grad() = std::exchange(earlier_[i], {});
 }
 
-void OwnerReducer::finish_step(bool expects_all) {
+void OwnerReducer::finish_step(bool keeps_separate) {
   if (finds_unused_) {
     release_unused();
-  } else if (expects_all && ran_backward_) {
+  } else if (!keeps_separate && ran_backward_) {
     std::string unused;
     for (size_t i = 0; i < parameters_.size(); ++i)
       if (!was_used_[i]) unused += (unused.empty() ? "" : ", ") + names_[i];

@@ -34,18 +34,16 @@ class OwnerReducer final : public Reducer {
   OwnerReducer(const OwnerReducer&) = delete;
   OwnerReducer& operator=(const OwnerReducer&) = delete;
 
-  bool reduces_each_backward() const override { return true; }
+  Passes reduced_passes() const override { return Passes::all; }
   void prepare_forward() override {}
   void expect_backward(const at::Tensor& total) override;
   void finish_backward(const std::exception* error) override;
   void reduce_without_backward() override;
-  // Always empty: the buckets depend only on the parameters.
+  // With find_unused_parameters, releases the gradients of parameters that no rank has used in the step. Without it,
+  // and unless `keeps_separate`, throws Error(configuration) with the names of the parameters that this rank has not
+  // used in the step.
+  void finish_step(bool keeps_separate) override;
   Buckets buckets() override { return {}; }
-
-  // A collective, between the last backward of a step and the update. With find_unused_parameters it releases the
-  // gradients of parameters that no rank has used in the step. Without it, and if `expects_all`, throws
-  // Error(configuration) with the names of the parameters that this rank has not used in the step.
-  void finish_step(bool expects_all);
 
  private:
   class Hook;

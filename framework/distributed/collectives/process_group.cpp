@@ -139,6 +139,7 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
                            std::function<std::string()> describe_activity, const MakeBackend& make_nccl,
                            FindOverdueCall find_overdue_call)
     : world_(world), timeout_s_(plan.timeout_s), parts_(std::make_unique<Parts>()) {
+  if (is_single()) return;
   if (!world.is_one_machine() && plan.interface.empty())
     throw Error(ErrorKind::configuration,
                 "distributed.interface: is not given, but the ranks are on several machines; expected the name of the "
@@ -165,7 +166,13 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
   if (parts_->nccl) parts_->monitor->monitor_errors([nccl = parts_->nccl] { return describe_error(*nccl); });
 }
 
+ProcessGroup& ProcessGroup::single() {
+  static ProcessGroup group;
+  return group;
+}
+
 ProcessGroup::~ProcessGroup() {
+  if (is_single()) return;
   // Gloo's destructor would wait for pending operations, which may never complete.
   if (has_failed_) {
     static_cast<void>(parts_->nccl.release());
@@ -227,6 +234,7 @@ void ProcessGroup::Pending::wait() {
 }
 
 ProcessGroup::Pending ProcessGroup::start_reduce(Reduction reduction, at::Tensor tensor) {
+  if (is_single()) return {};
   std::vector<at::Tensor> tensors{tensor};
   c10::intrusive_ptr<c10d::Work> work;
   wait_for_all([&] { work = parts_->group->allreduce(tensors, {to_c10d(reduction)}); });
@@ -244,7 +252,7 @@ ProcessGroup::Pending ProcessGroup::start_exchange(at::Tensor input, std::vector
 }
 
 ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor>& tensors, int64_t from) {
-  if (tensors.empty()) return {};
+  if (is_single() || tensors.empty()) return {};
   const at::NoGradGuard no_grad;
   // Packs the tensors as bytes, the widest elements first, so that each tensor is aligned for its dtype.
   std::vector<at::Tensor> ordered = tensors;
@@ -276,6 +284,7 @@ ProcessGroup::Pending ProcessGroup::start_broadcast(const std::vector<at::Tensor
 
 // Gloo and NCCL gather only equal shapes, so rows are padded to the largest number of any rank.
 at::Tensor ProcessGroup::concatenate(const at::Tensor& rows) {
+  if (is_single()) return rows;
   const at::Tensor counts = at::zeros({size()}, at::TensorOptions(rows.device()).dtype(at::kLong));
   counts.select(0, rank()).fill_(rows.size(0));
   reduce(Reduction::sum, counts);
@@ -300,6 +309,7 @@ at::Tensor ProcessGroup::concatenate(const at::Tensor& rows) {
 }
 
 std::string ProcessGroup::broadcast_string(const std::string& name, const std::string& text) {
+  if (is_single()) return text;
   // Each call has a separate key: a rank that is ahead of rank 0 must not read the text of an earlier call.
   const std::string key = "broadcast " + std::to_string(broadcasts_++) + " " + name;
   std::string given;
@@ -311,6 +321,7 @@ std::string ProcessGroup::broadcast_string(const std::string& name, const std::s
 }
 
 std::vector<std::string> ProcessGroup::gather(const std::string& name, const std::string& bytes) {
+  if (is_single()) return {bytes};
   const std::string key = "gather " + std::to_string(gathers_++) + " " + name + " of rank ";
   std::vector<std::string> texts;
   wait_for_all([&] {
@@ -328,6 +339,7 @@ std::vector<std::string> ProcessGroup::gather(const std::string& name, const std
 }
 
 void ProcessGroup::require_equal(const std::string& what, const std::string& text) {
+  if (is_single()) return;
   const std::string expected = broadcast_string("of rank 0: " + what, text);
   // Ranks with the same text also learn of the difference and end with the same message.
   at::Tensor differing = at::zeros({size()}, at::kLong);
@@ -353,7 +365,7 @@ void ProcessGroup::require_equal(const std::string& what, const std::string& tex
 }
 
 std::optional<size_t> ProcessGroup::find_unequal(const std::vector<at::Tensor>& tensors) {
-  if (tensors.empty()) return std::nullopt;
+  if (is_single() || tensors.empty()) return std::nullopt;
   std::vector<at::Tensor> sums;
   for (const at::Tensor& tensor : tensors) sums.push_back(checksum(tensor));
   const at::Tensor here = at::stack(sums);
@@ -390,15 +402,18 @@ void ProcessGroup::wait_until(const std::function<bool()>& is_done) {
 }
 
 void ProcessGroup::wait_for_device(const c10::Device& device) {
-  if (device.is_cpu()) return;
+  if (is_single() || device.is_cpu()) return;
   c10::Event event(device.type());
   event.record(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
   wait_until([&event] { return event.query(); });
 }
 
-void ProcessGroup::barrier() { reduce(Reduction::sum, at::zeros({1}, at::kLong)); }
+void ProcessGroup::barrier() {
+  if (!is_single()) reduce(Reduction::sum, at::zeros({1}, at::kLong));
+}
 
 void ProcessGroup::rank0_first(const std::function<void()>& work) {
+  if (is_single()) return work();
   const std::string turn = "turn " + std::to_string(turns_++);
   const std::string begins = turn + " begins", ends = turn + " ends";
   c10d::Store& store = *parts_->store;
@@ -417,6 +432,7 @@ void ProcessGroup::rank0_first(const std::function<void()>& work) {
 }
 
 void ProcessGroup::first_on_machine(const std::function<void()>& work) {
+  if (is_single()) return work();
   if (world_.local_rank == 0) {
     // A rank that waits is not lost, however long it takes.
     set_waiting(true);
@@ -427,6 +443,7 @@ void ProcessGroup::first_on_machine(const std::function<void()>& work) {
 }
 
 void ProcessGroup::barrier_without_limit() {
+  if (is_single()) return;
   const std::string turn = "turn " + std::to_string(turns_++);
   const std::string ends = turn + " ends";
   wait_for_all([&] {
@@ -438,6 +455,7 @@ void ProcessGroup::barrier_without_limit() {
 }
 
 bool ProcessGroup::report_failure(const std::string& message) noexcept {
+  if (is_single()) return true;
   has_failed_ = true;
   const auto describe = [&](int64_t rank) { return "rank " + std::to_string(rank) + " has failed: " + message; };
   parts_->monitor->report(describe(rank()));

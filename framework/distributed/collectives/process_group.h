@@ -27,9 +27,14 @@ namespace tenon::distributed {
 enum class Reduction { sum, maximum, minimum };
 
 // All ranks must call every collective in the same order. A collective that cannot be completed throws Error(rank_lost)
-// with the first cause: the message of the failed rank, or the activity of the missing rank.
+// with the first cause: the message of the failed rank, or the activity of the missing rank. In a group of one process
+// every collective returns immediately and leaves the tensors as they are.
 class ProcessGroup {
  public:
+  // A group of one process. single() is one that lives as long as the process.
+  ProcessGroup() = default;
+  static ProcessGroup& single();
+
   // Creates a process group for the rank's device: NCCL from the CUDA module.
   using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
       const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout)>;
@@ -54,6 +59,7 @@ class ProcessGroup {
   const World& world() const { return world_; }
   int64_t rank() const { return world_.rank; }
   int64_t size() const { return world_.size; }
+  bool is_single() const { return world_.size == 1; }
 
   // A pending collective. It completes even if it is destroyed without wait().
   class Pending {
@@ -99,7 +105,7 @@ class ProcessGroup {
   // pass, and what is_done() throws.
   void wait_until(const std::function<bool()>& is_done);
   // As wait_until(), for all work that was submitted to the device before the call. Call it before values that depend
-  // on a collective are read. Returns immediately for a CPU.
+  // on a collective are read. Returns immediately for a CPU and for a single process.
   void wait_for_device(const c10::Device& device);
 
   // Rank 0 runs `work` while the others wait for it without a time limit. Use it for work of the host that calls no
@@ -133,11 +139,11 @@ class ProcessGroup {
   void wait_for_all(Body&& body);
 
   World world_;
-  double timeout_s_;
-  int64_t turns_ = 0;       // calls of rank0_first()
-  int64_t gathers_ = 0;     // calls of gather()
-  int64_t broadcasts_ = 0;  // calls of broadcast_string()
-  std::unique_ptr<Parts> parts_;
+  double timeout_s_ = 0;
+  int64_t turns_ = 0;             // calls of rank0_first()
+  int64_t gathers_ = 0;           // calls of gather()
+  int64_t broadcasts_ = 0;        // calls of broadcast_string()
+  std::unique_ptr<Parts> parts_;  // unused by a single process
   bool has_failed_ = false;
   std::optional<support::Error> lost_;
 };

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <ATen/core/Tensor.h>
 
 #include "framework/config/plan/distributed_plan.h"
+#include "framework/distributed/collectives/process_group.h"
 
 namespace tenon::distributed {
 
@@ -21,8 +24,9 @@ class Reducer {
 
   virtual ~Reducer() = default;
 
-  // Whether every backward of a step must reduce, and not only the last one.
-  virtual bool reduces_each_backward() const = 0;
+  // The backward passes of a step that must reduce.
+  enum class Passes { none, last, all };
+  virtual Passes reduced_passes() const = 0;
 
   // Called before the forward of a backward that reduces.
   virtual void prepare_forward() = 0;
@@ -34,7 +38,12 @@ class Reducer {
   // Called instead of a backward, by a rank that has no gradients to add.
   virtual void reduce_without_backward() = 0;
 
-  // Returns the buckets that a resumed run must start with to get the same bits. Called by all ranks between two steps.
+  // A collective, between the last backward of a step and the update. `keeps_separate`: the losses had separate
+  // gradients until now, so the last backward reduced nothing. Throws Error(configuration) as finish_backward().
+  virtual void finish_step(bool keeps_separate) = 0;
+
+  // Returns the buckets that a resumed run must start with to get the same bits; empty: they depend only on the
+  // parameters. Called by all ranks between two steps.
   virtual Buckets buckets() = 0;
 
  protected:
@@ -43,5 +52,13 @@ class Reducer {
   // Throws Error(configuration). `names`: of the parameters that did not contribute to the losses.
   [[noreturn]] static void refuse_unused(const std::string& names);
 };
+
+// A collective. Returns the reducer for these trainable tensors, in the order of forward. For a single process, and
+// without tensors, it does nothing. `owners`: the rank of each tensor that gets its sum; empty: all ranks get all sums.
+// `buckets`: the result of buckets() for a resumed run; empty: they are determined in the first backward. `group` must
+// outlive the reducer, and no other object may set hooks that run after the accumulation of gradients.
+std::unique_ptr<Reducer> make_reducer(ProcessGroup& group, const config::DistributedSection& plan,
+                                      std::vector<std::string> names, std::vector<at::Tensor> parameters,
+                                      std::vector<int64_t> owners = {}, Reducer::Buckets buckets = {});
 
 }  // namespace tenon::distributed

@@ -10,7 +10,7 @@ namespace tenon::pipeline {
 
 // Builds the model, the losses and the metrics. `trains`: the training data is prepared too.
 Evaluation build_components(const config::RunPlan& plan, const components::Catalogue& catalogue,
-                            const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
+                            const support::ComputeDevice& compute_device, distributed::ProcessGroup& group,
                             bool trains);
 
 // Creates the model with its initial weights: from the seed, then model.weights, then the checkpoint of the plan. The

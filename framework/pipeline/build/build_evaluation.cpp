@@ -127,7 +127,7 @@ components::Model build_model(const config::RunPlan& plan, const components::Cat
 
 // Downloads, unpacks and indexes files where a dataset needs it. One process of each machine does it.
 void prepare_data(const config::DataSection& data, const components::Catalogue& catalogue,
-                  distributed::ProcessGroup* group, bool trains) {
+                  distributed::ProcessGroup& group, bool trains) {
   std::vector<const config::ComponentPlan*> prepared;
   const auto add = [&](const config::ComponentPlan& dataset) {
     if (components::has_preparation(catalogue.find(ComponentKind::dataset, dataset.use))) prepared.push_back(&dataset);
@@ -141,7 +141,7 @@ void prepare_data(const config::DataSection& data, const components::Catalogue& 
     for (const config::ComponentPlan* dataset : prepared)
       components::prepare_dataset(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
   };
-  group ? group->first_on_machine(prepare) : prepare();
+  group.first_on_machine(prepare);
 }
 
 void log_sizes(const std::vector<std::string>& sizes, const std::string& source) {
@@ -207,25 +207,24 @@ components::Model build_initial_model(const config::RunPlan& plan, const compone
 }
 
 Evaluation build_components(const config::RunPlan& given, const components::Catalogue& catalogue,
-                            const support::ComputeDevice& compute_device, distributed::ProcessGroup* group,
+                            const support::ComputeDevice& compute_device, distributed::ProcessGroup& group,
                             bool trains) {
-  prepare_libtorch(given.run, group ? group->world().local_size : 1);
+  prepare_libtorch(given.run, group.world().local_size);
   precision::require_supported(given.train.precision, compute_device, given.train.precision_place);
   if (compute_device.is_cuda()) prepare_cuda(given);
   const c10::Device device = to_device(compute_device);
   prepare_data(given.data, catalogue, group, trains);
   std::unique_ptr<components::Dataset> opened;
-  const auto completed = std::make_shared<const config::RunPlan>(
-      complete_sizes(given, catalogue, trains, !group || group->rank() == 0, opened));
+  const auto completed =
+      std::make_shared<const config::RunPlan>(complete_sizes(given, catalogue, trains, group.rank() == 0, opened));
   const config::RunPlan& plan = *completed;
   const bool divides = trains && plan.distributed.shard == config::Shard::parameters;
-  Evaluation evaluation{completed,
-                        build_model(plan, catalogue, device, group ? group->rank() : 0, divides ? group : nullptr)};
+  Evaluation evaluation{completed, build_model(plan, catalogue, device, group.rank(), divides ? &group : nullptr)};
   evaluation.opened = std::move(opened);
   evaluation.device = device;
   evaluation.precision = plan.train.precision;
   evaluation.memory_format = choose_memory_format(plan.train, evaluation.model.tensors(), device);
-  evaluation.group = group;
+  evaluation.group = &group;
   evaluation.numbering = {plan.data.class_names, plan.data.class_names_source};
   for (const config::LossPlan& loss : plan.losses)
     evaluation.losses.emplace_back(catalogue.find(ComponentKind::loss, loss.use), loss);
@@ -246,8 +245,7 @@ std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const component
   config::NamedDataset dataset = given;
   const auto fitted = evaluation.fitted_data.find(dataset.use);
   if (fitted != evaluation.fitted_data.end()) dataset.fitted = fitted->second;
-  const data::Share share =
-      evaluation.group ? data::Share{evaluation.group->rank(), evaluation.group->size()} : data::Share{};
+  const data::Share share{evaluation.group->rank(), evaluation.group->size()};
   components::Dataset opened = evaluation.opened
                                    ? std::move(*evaluation.opened)
                                    : components::Dataset(catalogue.find(ComponentKind::dataset, dataset.use), dataset);
@@ -295,7 +293,7 @@ BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool train
 }
 
 Evaluation build_evaluation(const config::RunPlan& plan, const components::Catalogue& catalogue,
-                            const support::ComputeDevice& device, distributed::ProcessGroup* group) {
+                            const support::ComputeDevice& device, distributed::ProcessGroup& group) {
   Evaluation evaluation = build_components(plan, catalogue, device, group, /*trains=*/false);
   build_validation_data(evaluation, catalogue);
   if (device.is_cuda() && !evaluation.validation.empty())
@@ -305,7 +303,7 @@ Evaluation build_evaluation(const config::RunPlan& plan, const components::Catal
 
 Readback make_readback(const Evaluation& evaluation) {
   Readback::WaitUntil wait_until;
-  if (evaluation.group)
+  if (!evaluation.group->is_single())
     wait_until = [group = evaluation.group](const std::function<bool()>& is_done) { group->wait_until(is_done); };
   return Readback(evaluation.device, evaluation.readback_lag, std::move(wait_until));
 }

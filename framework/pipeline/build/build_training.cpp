@@ -69,7 +69,7 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
                     "transforms");
   std::vector<int64_t> all = train.sampler().samples();
   const std::vector<int64_t>& others = validation.sampler().samples();
-  if (evaluation.group == nullptr || evaluation.group->rank() == 0)
+  if (evaluation.group->rank() == 0)
     support::log_info("fold " + std::to_string(folds->fold) + " of " + std::to_string(folds->count) + ": " +
                       support::format_count(std::ssize(all), "sample") + " to train on, " +
                       std::to_string(others.size()) + " to validate on");
@@ -162,10 +162,25 @@ void require_mode(const config::SchedulePlan& schedule, const std::string& metri
                            (is_max ? "min" : "max") + "\"");
 }
 
+// Divides the weights, the gradients or the optimizer's state over the ranks, as distributed.shard requests.
+void build_shards(Training& training) {
+  const config::RunPlan& plan = *training.plan;
+  distributed::ProcessGroup& group = *training.group;
+  check_divisible(plan);
+  if (plan.distributed.shard == config::Shard::none) return;
+  std::optional<DividedWeights> divided;
+  if (plan.distributed.shard == config::Shard::parameters) divided = assign_weights(training.model, plan, group.size());
+  training.shards =
+      std::make_unique<OptimizerShards>(group, plan.distributed, *training.optimizer, divided ? &*divided : nullptr);
+  if (divided)
+    training.parameter_shards =
+        std::make_unique<ParameterShards>(group, *training.shards, training.model, std::move(*divided));
+}
+
 }  // namespace
 
 Training build_training(const config::RunPlan& given, const components::Catalogue& catalogue,
-                        const support::ComputeDevice& device, distributed::ProcessGroup* group) {
+                        const support::ComputeDevice& device, distributed::ProcessGroup& group) {
   Evaluation evaluation = build_components(given, catalogue, device, group, /*trains=*/true);
   const config::RunPlan& plan = *evaluation.plan;
   auto optimizer = optimization::Optimizer::make(plan.optimizer, trainable_tensors(plan, evaluation.model));
@@ -190,10 +205,10 @@ Training build_training(const config::RunPlan& given, const components::Catalogu
   for (const config::NamedDataset& dataset : plan.data.test)
     test.push_back(build_data(evaluation, catalogue, dataset, test_metrics));
   if (device.is_cuda()) choose_cudnn_benchmark(plan, train->feed.dataset().fields());
-  if (group && plan.distributed.synchronize_batch_norm) check_synchronizable(plan);
   const int64_t accumulate = plan.train.accumulate;
   const int64_t steps_per_epoch = (train->feed.batches() + accumulate - 1) / accumulate;
   const int64_t total_steps = count_total_steps(plan.train, steps_per_epoch);
+  if (!group.is_single() && plan.distributed.synchronize_batch_norm) check_synchronizable(plan);
   Training training{std::move(evaluation),
                     std::move(callbacks),
                     std::move(train),
@@ -208,15 +223,7 @@ Training build_training(const config::RunPlan& given, const components::Catalogu
   training.test_metrics = std::move(test_metrics);
   training.test = std::move(test);
   training.frozen_statistics = FrozenStatistics::make(plan.optimizer, training.model, *training.optimizer);
-  if (group) check_divisible(plan);
-  if (group && plan.distributed.shard == config::Shard::parameters) {
-    DividedWeights divided = assign_weights(training.model, plan, group->size());
-    training.shards = std::make_unique<OptimizerShards>(*group, plan.distributed, *training.optimizer, &divided);
-    training.parameter_shards =
-        std::make_unique<ParameterShards>(*group, *training.shards, training.model, std::move(divided));
-  } else if (group && plan.distributed.shard != config::Shard::none) {
-    training.shards = std::make_unique<OptimizerShards>(*group, plan.distributed, *training.optimizer, nullptr);
-  }
+  if (!group.is_single()) build_shards(training);
   training.average = make_average(plan, training.model, *training.optimizer, training.shards.get());
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric()) {

@@ -48,7 +48,7 @@ bool has_size_of(const at::Tensor& output, const std::vector<int64_t>& images) {
 void warn_of_padding(const Evaluation& evaluation, BoundDataset& data, const BatchTensors& batch_tensors) {
   constexpr size_t kImageDimensions = 4;  // with that of the samples
   if (data.has_warned_of_padding || batch_tensors.host_fields.empty()) return;
-  if (evaluation.group && !evaluation.group->world().is_first()) return;
+  if (!evaluation.group->world().is_first()) return;
   const std::vector<data::Batch::Field>& fields = batch_tensors.batch->fields;
   for (const Source& source : data.model.front().sources()) {
     if (source.index >= fields.size() || !fields[source.index].is_padded) continue;

@@ -62,7 +62,7 @@ struct Evaluation {
   c10::Device device = c10::Device(c10::kCPU);
   config::Precision precision = config::Precision::fp32;                  // for computing batches: the plan's
   config::MemoryFormat memory_format = config::MemoryFormat::contiguous;  // of the weights and therefore of the inputs
-  distributed::ProcessGroup* group = nullptr;                             // null: single process
+  distributed::ProcessGroup* group = &distributed::ProcessGroup::single();  // never null
   TestTimeAugmentation test_time_augmentation = TestTimeAugmentation::none;
   size_t readback_lag = 0;  // for tests, see Readback
   std::unique_ptr<components::Dataset> opened =
@@ -74,9 +74,10 @@ struct Evaluation {
 // Creates and connects the components, in the order: model -> losses, metrics -> validation data. Sizes that the run
 // file leaves out are those of the weights, or else of the first validation data. The catalogue must outlive the
 // result. Sets LibTorch's seed, determinism and threads as in the plan. `device`: from cuda::open_device(). `group`:
-// the processes that share the data, which must outlive the result; null: a single process.
+// the processes that share the data, which must outlive the result.
 Evaluation build_evaluation(const config::RunPlan& plan, const components::Catalogue& catalogue,
-                            const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
+                            const support::ComputeDevice& device = {},
+                            distributed::ProcessGroup& group = distributed::ProcessGroup::single());
 
 // For the device of the evaluation. With several ranks, waits end if a rank is lost.
 Readback make_readback(const Evaluation& evaluation);

@@ -133,6 +133,7 @@ void MetricSet::update(const components::StepContext& context, std::vector<Wirin
 }
 
 void MetricSet::combine(distributed::ProcessGroup& group) {
+  if (group.is_single()) return;
   for (components::Metric& metric : metrics_) combine_states(metric, group);
 }
 

@@ -71,14 +71,21 @@ struct Training : Evaluation {
     return parameter_shards ? parameter_shards->select_stored(model.tensors()) : model.tensors();
   }
 
+  // Whether the statistics of batch norms are those of all ranks.
+  bool synchronizes_batch_norm() const { return !group->is_single() && plan->distributed.synchronize_batch_norm; }
+
+  // The stage of the time in which this rank waits for others. A single process never waits.
+  Stage waiting_stage() const { return group->is_single() ? times.current() : Stage::processes; }
+
   // Whether steps with non-finite values are skipped.
   bool may_skip_steps() const { return scaler || plan->train.non_finite == config::NonFinite::skip; }
 };
 
 // Creates and connects all components, in the order: model -> losses, metrics -> optimizer, callbacks -> data. As
-// build_evaluation(). `group`: the processes of the run, which must outlive the result; null: a single process.
+// build_evaluation(). `group`: the processes of the run, which must outlive the result.
 Training build_training(const config::RunPlan& plan, const components::Catalogue& catalogue,
-                        const support::ComputeDevice& device = {}, distributed::ProcessGroup* group = nullptr);
+                        const support::ComputeDevice& device = {},
+                        distributed::ProcessGroup& group = distributed::ProcessGroup::single());
 
 // Writes the source of each input of the model, the losses and the metrics to a copy of the plan. Those of the training
 // data, if the connections differ.

@@ -44,7 +44,7 @@ class KeepBuffers {
 // The samples of the smallest batch that a rank has in an epoch. A limited run may not reach the last batch.
 int64_t find_smallest_batch(const Training& training) {
   const int64_t batch_size = training.train->feed.batch_size();
-  const int64_t ranks = training.group ? training.group->size() : 1;
+  const int64_t ranks = training.group->size();
   const int64_t rest = training.train->feed.sampler().size() % (batch_size * ranks);
   if (rest == 0 || training.total_steps < training.steps_per_epoch) return batch_size;
   return std::max<int64_t>(1, rest / ranks);
@@ -72,15 +72,16 @@ std::string describe_batch(const Training& training) {
   const int64_t samples = training.train->feed.sampler().size();
   const std::string size = "data.batch_size is " + std::to_string(plan.batch_size);
   if (plan.batch_size == 1) return size;
-  return size + (training.group ? " in each of " + std::to_string(training.group->size()) + " processes" : "") +
+  const bool is_single = training.group->is_single();
+  return size + (is_single ? "" : " in each of " + std::to_string(training.group->size()) + " processes") +
          " and train has " + support::format_count(samples, "sample") + ", so the last batch of an epoch has 1 sample" +
-         (training.group ? " in some of them" : "");
+         (is_single ? "" : " in some of them");
 }
 
 // How to get larger batches.
 std::string advise(const Training& training) {
   const config::DataSection& plan = training.plan->data;
-  const int64_t ranks = training.group ? training.group->size() : 1;
+  const int64_t ranks = training.group->size();
   if (plan.batch_size == 1) return "data.batch_size of at least 2";
   if (training.train->feed.sampler().size() < plan.batch_size * ranks) return "more samples";
   return "data.drop_last = true, which leaves out the smaller last batch, or another data.batch_size";
@@ -89,7 +90,7 @@ std::string advise(const Training& training) {
 }  // namespace
 
 void check_batch_norm(Training& training) {
-  const bool is_synchronized = training.group && training.plan->distributed.synchronize_batch_norm;
+  const bool is_synchronized = training.synchronizes_batch_norm();
   // With divided weights, the ranks would have to compute together.
   if (find_smallest_batch(training) > 1 || is_synchronized || training.parameter_shards) return;
   std::optional<BatchTensors> sample = make_sample(training);

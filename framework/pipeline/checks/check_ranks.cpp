@@ -7,7 +7,6 @@
 namespace tenon::pipeline {
 
 void check_ranks(const Training& training) {
-  if (!training.group) return;
   std::vector<components::NamedTensor> tensors = training.model.tensors();
   // Divided weights have been compared before.
   if (training.parameter_shards)

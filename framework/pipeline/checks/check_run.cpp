@@ -78,7 +78,7 @@ std::optional<std::string> find_trained_samples(const NamedDataset& train, const
 
 std::optional<std::string> find_large_batch(const Training& training) {
   const config::RunPlan& plan = *training.plan;
-  const int64_t processes = training.group ? training.group->size() : 1;
+  const int64_t processes = training.group->size();
   const components::Dataset& dataset = training.train->feed.dataset();
   const data::Sampler& sampler = training.train->feed.sampler();
   if (sampler.size() >= plan.data.batch_size * processes) return std::nullopt;

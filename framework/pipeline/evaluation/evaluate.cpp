@@ -32,6 +32,7 @@ void evaluate_batch(Evaluation& evaluation, MetricSet& metrics, BoundDataset& da
 
 // Combines the ranks' separate results. Returns false if any rank was interrupted.
 bool combine(const Evaluation& evaluation, MetricSet& metrics, bool is_whole, LossSums& sums, int64_t& skipped) {
+  if (evaluation.group->is_single()) return is_whole;
   const at::Tensor counts = at::tensor({int64_t{is_whole}, skipped}, at::kLong);
   evaluation.group->reduce(distributed::Reduction::sum, counts);
   if (counts[0].item<int64_t>() < evaluation.group->size()) return false;
@@ -85,8 +86,7 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics,
   }
   readback.drain();
   int64_t skipped = data.feed.skipped();
-  if (evaluation.group) is_whole = combine(evaluation, metrics, is_whole, sums, skipped);
-  if (!is_whole) return std::nullopt;
+  if (!combine(evaluation, metrics, is_whole, sums, skipped)) return std::nullopt;
 
   const std::string prefix = data.name() + "/";
   NamedMetrics metric_values{{prefix + "loss", sums.total()}};

@@ -31,8 +31,8 @@ bool predict(Evaluation& evaluation, BoundDataset& data, components::StepContext
   context.training = false;
   const std::vector<int64_t> all = data.feed.sampler().common_order(0);
   const auto batch_size = static_cast<size_t>(data.feed.batch_size());
-  const size_t world = evaluation.group ? static_cast<size_t>(evaluation.group->size()) : 1;
-  const size_t rank = evaluation.group ? static_cast<size_t>(evaluation.group->rank()) : 0;
+  const auto world = static_cast<size_t>(evaluation.group->size());
+  const auto rank = static_cast<size_t>(evaluation.group->rank());
   const std::vector<int64_t> order = choose_batches(all, batch_size, rank, world);
   size_t first = 0;
   data.feed.start_with(order);
@@ -48,7 +48,7 @@ bool predict(Evaluation& evaluation, BoundDataset& data, components::StepContext
         continue;
       }
     }
-    if (evaluation.group && !take({{}, {}})) return false;
+    if (!evaluation.group->is_single() && !take({{}, {}})) return false;
   }
   data.feed.next();  // throws if no sample could be read
   return true;

@@ -108,7 +108,7 @@ struct BatchGraphs::Computed {
 std::string BatchGraphs::find_obstacle(const Training& training) {
   const config::TrainSection& plan = training.plan->train;
   if (training.device.is_cpu() || !training.make_graph) return "the run is not on a CUDA device";
-  if (training.group) return "the run has several processes";
+  if (!training.group->is_single()) return "the run has several processes";
   if (plan.activation_checkpointing) return "train.activation_checkpointing is true";
   if (plan.accumulate > 1 && training.losses.size() > 1) return "train.accumulate combines several losses";
   for (const components::SampleField& field : training.train->feed.dataset().fields())

@@ -35,10 +35,8 @@ LoopState::LoopState(const Training& of)
       validation_due(of.plan->validation.every),
       checkpoints(of) {
   if (of.plan->train.average) average_due = Due(of.plan->train.average->every);
-  if (of.group) {
-    run.rank = static_cast<uint32_t>(of.group->rank());
-    run.world_size = static_cast<uint32_t>(of.group->size());
-  }
+  run.rank = static_cast<uint32_t>(of.group->rank());
+  run.world_size = static_cast<uint32_t>(of.group->size());
   count_steps();
   run.learning_rate = of.schedule.rates(0).learning_rate;
   run.directions = find_directions(of);

@@ -38,19 +38,22 @@ void Requests::put_local(Set requests) {
   for (size_t i = 0; i < kRequests; ++i) callbacks_.*kFlags[i] = requests[i];
 }
 
-void Requests::start_sync(double time_s, int64_t samples) {
+void Requests::start_sync(int64_t samples) {
+  samples_ = samples;
+  if (group_.is_single()) return;
   packed_ = at::zeros({Place::count}, at::kDouble);
   double* packed = packed_.mutable_data_ptr<double>();
   const Set requests = local();
   for (size_t i = 0; i < kRequests; ++i) packed[i] = requests[i];
-  packed[Place::time] = group_->rank() == 0 ? time_s : 0;
+  packed[Place::time] = group_.rank() == 0 ? clock_() : 0;
   packed[Place::samples] = static_cast<double>(samples);
   for (size_t i = 0; i < kSignals.size(); ++i) packed[Place::signals + i] = local_signal() == kSignals[i];
-  pending_ = group_->start_reduce(distributed::Reduction::sum, packed_);
+  pending_ = group_.start_reduce(distributed::Reduction::sum, packed_);
   put_local({});
 }
 
 int64_t Requests::finish_sync() {
+  if (group_.is_single()) return samples_;
   pending_.wait();
   const double* packed = packed_.const_data_ptr<double>();
   for (size_t i = 0; i < kRequests; ++i) combined_[i] = packed[i] > 0;
@@ -61,10 +64,11 @@ int64_t Requests::finish_sync() {
   return static_cast<int64_t>(packed[Place::samples]);
 }
 
-void Requests::sync_now(double time_s) {
+void Requests::sync_now() {
+  if (group_.is_single()) return;
   const Set before = combined_;
   const int signal_before = signal_;
-  start_sync(time_s, 0);
+  start_sync(0);
   finish_sync();
   combined_ |= before;
   if (signal_ == 0) signal_ = signal_before;
@@ -72,7 +76,7 @@ void Requests::sync_now(double time_s) {
 
 int64_t Requests::add_up(int64_t count) {
   const at::Tensor sum = at::full({1}, count, at::kLong);
-  group_->reduce(distributed::Reduction::sum, sum);
+  group_.reduce(distributed::Reduction::sum, sum);
   return sum.item<int64_t>();
 }
 
@@ -104,10 +108,10 @@ void Requests::load(const SavedState& saved, double time_s, bool is_first_rank) 
   time_s_ = time_s;
   Set requests;
   for (size_t i = 0; i < kRequests; ++i) requests[i] = saved.count(kKeys[i]) != 0;
-  if (group_)
-    combined_ = requests;
-  else
+  if (group_.is_single())
     put_local(requests);
+  else
+    combined_ = requests;
   if (!is_first_rank) return;
   for (const auto& [name, value] : saved.numbers)
     if (name.starts_with(kScalar)) callbacks_.scalars[name.substr(kScalar.size())] = value;

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <bitset>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <ATen/core/Tensor.h>
 
@@ -32,28 +34,28 @@ struct StopRequest {
 // made after start_sync() belong to the next step. A single process reads its requests when it acts on them.
 class Requests {
  public:
-  // Both must outlive this object. `group`: null for a single process.
-  Requests(distributed::ProcessGroup* group, const SignalRequests& signals) : group_(group), signals_(signals) {}
+  // All must outlive this object. `clock`: the seconds since run_start on this rank.
+  Requests(distributed::ProcessGroup& group, const SignalRequests& signals, std::function<double()> clock)
+      : group_(group), signals_(signals), clock_(std::move(clock)) {}
 
   // The requests of this rank's callbacks that have not been sent.
   CallbackRequests& of_callbacks() { return callbacks_; }
 
-  // Sends this rank's requests, the time since run_start and the number of its samples in the step.
-  // REQUIRES: there are several ranks. The same holds for the next four functions.
-  void start_sync(double time_s, int64_t samples);
+  // Sends this rank's requests, its time and the number of its samples in the step.
+  void start_sync(int64_t samples);
   // Waits for the other ranks and replaces the combined requests. Returns the samples of all ranks.
   int64_t finish_sync();
   // Sends and waits, and keeps the combined requests that were not taken. Use it at points where all ranks synchronise
   // anyway.
-  void sync_now(double time_s);
-  // Rank 0's time when the ranks last synchronised.
-  double time_s() const { return time_s_; }
+  void sync_now();
+  // The seconds since run_start. With several ranks, of rank 0 when they last synchronised.
+  double time_s() const { return group_.is_single() ? clock_() : time_s_; }
   // The sum of `count` over all ranks.
   int64_t add_up(int64_t count);
 
   // The requests to act on.
-  bool has(Request request) const { return (group_ ? combined_ : local())[static_cast<size_t>(request)]; }
-  int signal() const { return group_ ? signal_ : local_signal(); }  // the signal that requested a stop; 0: none
+  bool has(Request request) const { return (group_.is_single() ? local() : combined_)[static_cast<size_t>(request)]; }
+  int signal() const { return group_.is_single() ? local_signal() : signal_; }  // that requested a stop; 0: none
   std::optional<StopRequest> stop() const;
 
   // Removes a request. Call it when the action begins.
@@ -78,12 +80,14 @@ class Requests {
   int local_signal() const { return signals_.stop.load(std::memory_order_relaxed); }
   void put_local(Set requests);
 
-  distributed::ProcessGroup* group_;
+  distributed::ProcessGroup& group_;
   const SignalRequests& signals_;
+  std::function<double()> clock_;
   CallbackRequests callbacks_;
   Set combined_;
   int signal_ = 0;
   double time_s_ = 0;
+  int64_t samples_ = 0;  // of this rank, while they are sent
   at::Tensor packed_;
   distributed::ProcessGroup::Pending pending_;
 };

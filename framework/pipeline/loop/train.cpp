@@ -64,7 +64,7 @@ class Loop {
         is_resumed_(resumed.has_value()),
         resumed_(std::move(resumed)),
         loop_(training),
-        requests_(training.group, signals),
+        requests_(*training.group, signals, [this] { return elapsed_s(); }),
         step_(
             training,
             [this](Event event) {
@@ -145,7 +145,7 @@ class Loop {
   void resume() {
     record(LineKind::checkpoint, {});
     dispatch(Event::checkpoint_after);
-    loop_.checkpoints.restart(now());
+    loop_.checkpoints.restart(requests_.time_s());
     take_stop();
     if (state_.epoch == 0 || loop_.has_epoch_ended) return;
     use_what_epoch_has();
@@ -201,10 +201,10 @@ class Loop {
       const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
       const int64_t samples = batch ? batch->size : 0;
       step_samples_ += samples;
-      if (is_last && training_.group) start_sync();
+      if (is_last) requests_.start_sync(step_samples_);
       if (samples > 0)
         add_to_step(*batch, is_last);
-      else if (training_.group && (is_last || step_.joins_every_batch()))
+      else if (step_.joins_batch(is_last))
         join_step_without_batch(is_last);
       if (!is_last) continue;
       has_started_step_ = false;
@@ -224,7 +224,6 @@ class Loop {
     dispatch(Event::batch_fetched);
     start_step();
     step_.add(batch, context(), is_last);
-    if (!training_.group) state_.samples_in_epoch += batch.size;
   }
 
   void join_step_without_batch(bool is_last) {
@@ -241,16 +240,10 @@ class Loop {
   }
 
   // With several ranks, requests are sent with the step's metrics, and all ranks handle them after the same step.
-  void start_sync() {
-    update_time();
-    requests_.start_sync(state_.time_s, step_samples_);
-  }
-
   // Returns whether the step has samples. It has none if they could not be read.
   bool finish_sync() {
     step_samples_ = 0;
-    if (!training_.group) return step_.has_batches();
-    const InStage stage(training_.times, Stage::processes);
+    const InStage stage(training_.times, training_.waiting_stage());
     const int64_t samples = requests_.finish_sync();
     state_.samples_in_epoch += samples;
     if (samples == 0) step_.drop();
@@ -259,15 +252,13 @@ class Loop {
 
   // Adds the latest requests, at points where all ranks synchronise anyway.
   void sync_now() {
-    if (!training_.group) return;
-    const InStage stage(training_.times, Stage::processes);
-    update_time();
-    requests_.sync_now(state_.time_s);
+    const InStage stage(training_.times, training_.waiting_stage());
+    requests_.sync_now();
   }
 
   void finish_step() {
-    const bool with_norm =
-        loop_.log_due.is_due_next(state_, now()) || state_.is_epoch_complete || requests_.has(Request::log);
+    const bool with_norm = loop_.log_due.is_due_next(state_, requests_.time_s()) || state_.is_epoch_complete ||
+                           requests_.has(Request::log);
     step_.finish(rates_, with_norm);
     phase_ = Phase::computing;
     take_first_loss();
@@ -298,14 +289,14 @@ class Loop {
     const double passed =
         static_cast<double>(start.unit == config::Period::Unit::epochs ? state_.epoch - 1 : state_.step - 1);
     const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
-    if (!loop_.average_due->advance(state_, now()) || !has_begun) return;
+    if (!loop_.average_due->advance(state_, requests_.time_s()) || !has_begun) return;
     const InStage stage(training_.times, Stage::optimizer);
     training_.average->update();
   }
 
   // Runs the actions that are due. Observers called by one action may request a later one.
   void after_step() {
-    const bool logs = loop_.log_due.advance(state_, now());
+    const bool logs = loop_.log_due.advance(state_, requests_.time_s());
     if (logs || requests_.has(Request::log)) log();
     if (state_.is_epoch_complete) {
       drain();
@@ -314,8 +305,8 @@ class Loop {
       remember(metrics);
       update_schedule(metrics);
     }
-    validate_if(loop_.validation_due.advance(state_, now()));
-    const bool saves = loop_.checkpoints.advance(state_, now());
+    validate_if(loop_.validation_due.advance(state_, requests_.time_s()));
+    const bool saves = loop_.checkpoints.advance(state_, requests_.time_s());
     if (saves || requests_.has(Request::save) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
     take_stop();
     // Save before leaving the epoch, because the resumed run continues in it.
@@ -351,7 +342,7 @@ class Loop {
     dispatch(Event::log, &metrics);
     take_scalars(metrics);
     record(LineKind::step, metrics);
-    loop_.log_due.restart(now());
+    loop_.log_due.restart(requests_.time_s());
     step_times_.restart(state_.step);
   }
 
@@ -399,7 +390,7 @@ class Loop {
     }
     averaged.restore();
     sync_now();
-    loop_.validation_due.restart(now());
+    loop_.validation_due.restart(requests_.time_s());
   }
 
   // After the first validation.
@@ -455,21 +446,21 @@ class Loop {
       const SavedState saved = save_state();
       AveragedWeights averaged(training_.average.get());
       recorder_.save_checkpoint(state_, training_.stored_tensors(), saved);
-      if (training_.group) training_.group->barrier_without_limit();  // disks may be slow
+      training_.group->barrier_without_limit();  // disks may be slow
       averaged.restore();
     }
     loop_.checkpoints.set_saved(state_.step);
     record(LineKind::checkpoint, {});
     dispatch(Event::checkpoint_after);
     sync_now();  // all ranks continue once the checkpoint is written
-    loop_.checkpoints.restart(now());
+    loop_.checkpoints.restart(requests_.time_s());
   }
 
   // Every rank has a recorder; only rank 0 writes files.
   template <class Work>
   void first_then_others(const Work& work) {
-    if (training_.group) training_.group->rank0_first(work);
-    if (state_.rank > 0 || !training_.group) work();
+    training_.group->rank0_first(work);
+    if (state_.rank > 0) work();
   }
 
   // The last metrics and checkpoint of a run must belong to its last weights.
@@ -551,7 +542,7 @@ class Loop {
     try {
       const bool is_between_steps = phase_ == Phase::reading_between_steps;
       if (is_between_steps) drain();
-      const SavedState saved = is_between_steps && !training_.group ? save_state() : SavedState();
+      const SavedState saved = is_between_steps && training_.group->is_single() ? save_state() : SavedState();
       if (training_.average && training_.average->needs_all_processes()) return;
       const AveragedWeights averaged(training_.average.get());
       if (find_non_finite(list_checked_tensors())) return;
@@ -572,18 +563,15 @@ class Loop {
     NamedMetrics metrics = loop_.metrics(loop_.epoch_losses);
     for (const auto& value : training_metrics()) metrics.push_back(value);
     const data::Feed& feed = training_.train->feed;
-    const bool is_of_all = !training_.group || !feed.may_skip();
-    training_.train->add_skipped(metrics, is_of_all ? feed.skipped() : requests_.add_up(feed.skipped()));
+    training_.train->add_skipped(metrics, feed.may_skip() ? requests_.add_up(feed.skipped()) : 0);
     return metrics;
   }
 
   // Combining the states of all ranks changes them, so it is done once.
   const NamedMetrics& training_metrics() {
     if (loop_.epoch_metrics) return *loop_.epoch_metrics;
-    if (training_.group) {
-      training_.train_metrics.combine(*training_.group);
-      training_.group->wait_for_device(training_.device);
-    }
+    training_.train_metrics.combine(*training_.group);
+    training_.group->wait_for_device(training_.device);
     loop_.epoch_metrics = training_.train_metrics.compute("train/", context());
     return *loop_.epoch_metrics;
   }
@@ -643,16 +631,11 @@ class Loop {
     dispatch(event);
   }
 
-  void update_time() {
-    state_.time_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-    state_.data_wait_s = training_.times.seconds(Stage::data);
-  }
+  double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
 
-  // With several ranks, rank 0's clock.
-  double now() {
-    if (training_.group) return requests_.time_s();
-    update_time();
-    return state_.time_s;
+  void update_time() {
+    state_.time_s = elapsed_s();
+    state_.data_wait_s = training_.times.seconds(Stage::data);
   }
 
   // Used at the end of a run. A failing observer must not hide the run's result or skip the other observers.
@@ -727,7 +710,7 @@ RunReport train(Training& training, const std::vector<Observer*>& observers, Rec
   try {
     return Loop(training, observers, recorder, signals, std::move(resumed)).run();
   } catch (...) {
-    if (training.group && training.group->lost()) throw support::Error(*training.group->lost());
+    if (training.group->lost()) throw support::Error(*training.group->lost());
     throw;
   }
 }

@@ -11,7 +11,6 @@
 
 #include "framework/components/calls/guard.h"
 #include "framework/components/calls/host_table.h"
-#include "framework/distributed/collectives/gradient_reducer.h"
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_registered.h"
@@ -77,15 +76,16 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
       dispatch_(std::move(dispatch)),
       deliver_(std::move(deliver)),
       readback_(make_readback(training)),
-      gradients_(training.optimizer->parameters(),
-                 training.shards && training.shards->divides_gradients() ? training.group : nullptr),
+      divides_gradients_(training.shards && training.shards->divides_gradients()),
+      gradients_(training.optimizer->parameters(), divides_gradients_ ? training.group : nullptr),
       groups_(training.losses, gradients_, training.optimizer->parameters().size(), training.plan->train.accumulate,
-              training.group ? training.group->size() : 1, training.train->feed.batch_size(), readback_.is_immediate()),
+              training.group->size(), training.train->feed.batch_size(), readback_.is_immediate()),
+      reducer_(distributed::make_reducer(*training.group, training.plan->distributed, {}, {})),
       non_finite_(training.device),
-      may_skip_(training.may_skip_steps()) {
+      may_skip_(training.may_skip_steps()),
+      losses_(training.losses, *training.group, training.device) {
   graphs_ = make_graphs(training, non_finite_);
-  if (!training.group) return;
-  if (training.plan->distributed.synchronize_batch_norm)
+  if (training.synchronizes_batch_norm())
     batch_norm_ = std::make_unique<distributed::SynchronizedBatchNorm>(*training.group);
   for (const components::NamedTensor& named : training.model.tensors())
     if (!named.trainable && !named.is_frozen_parameter) buffers_.push_back(named.tensor);
@@ -94,7 +94,6 @@ TrainStep::TrainStep(Training& training, std::function<void(Event)> dispatch,
 void TrainStep::start_epoch() {
   if (graphs_) graphs_->start_epoch();
   if (training_.plan->train.non_finite == config::NonFinite::skip) finite_buffers_.emplace(training_.model);
-  if (!training_.group) return;
   std::vector<std::string> names;
   std::vector<at::Tensor> tensors;
   std::vector<int64_t> owners;
@@ -103,34 +102,24 @@ void TrainStep::start_epoch() {
     if (!parameters[i].tensor.requires_grad()) continue;
     names.push_back(parameters[i].name);
     tensors.push_back(parameters[i].tensor);
-    if (training_.shards) owners.push_back(training_.shards->owners()[i]);
+    if (divides_gradients_) owners.push_back(training_.shards->owners()[i]);
   }
   if (names == reduced_) return;
   reduced_ = names;
   reducer_.reset();  // remove its hooks first
-  owner_reducer_ = nullptr;
-  distributed::ProcessGroup& group = *training_.group;
-  const config::DistributedSection& plan = training_.plan->distributed;
   distributed::Reducer::Buckets buckets;
   if (saved_reduction_ && saved_reduction_->names == names) buckets = std::move(saved_reduction_->buckets);
   saved_reduction_.reset();
-  if (names.empty()) return;
-  if (training_.shards && training_.shards->divides_gradients()) {
-    auto reducer = std::make_unique<distributed::OwnerReducer>(group, plan, std::move(names), std::move(tensors),
-                                                               std::move(owners));
-    owner_reducer_ = reducer.get();
-    reducer_ = std::move(reducer);
-  } else {
-    reducer_ = std::make_unique<distributed::GradientReducer>(group, plan, std::move(names), std::move(tensors),
-                                                              std::move(buckets));
-  }
+  reducer_ = distributed::make_reducer(*training_.group, training_.plan->distributed, std::move(names),
+                                       std::move(tensors), std::move(owners), std::move(buckets));
 }
 
 void TrainStep::save(SavedState& saved) {
   saved.numbers[kSkippedInARow] = static_cast<double>(skipped_in_a_row_);
-  if (!reducer_) return;
+  const distributed::Reducer::Buckets reduced = reducer_->buckets();
+  if (reduced.empty()) return;
   std::string text;
-  for (const std::vector<size_t>& bucket : reducer_->buckets()) {
+  for (const std::vector<size_t>& bucket : reduced) {
     for (const size_t member : bucket) text += reduced_[member] + "\n";
     text += "\n";
   }
@@ -143,7 +132,7 @@ void TrainStep::save(SavedState& saved) {
 
 void TrainStep::load(const SavedState& saved) {
   skipped_in_a_row_ = saved.count(kSkippedInARow);
-  if (!training_.group || !saved.tensors.contains(kReduction)) return;
+  if (!saved.tensors.contains(kReduction)) return;
   SavedReduction reduction;
   std::map<std::string, size_t> indices;
   std::istringstream names(saved.bytes(kReduced)), buckets(saved.bytes(kReduction));
@@ -162,10 +151,10 @@ void TrainStep::load(const SavedState& saved) {
 }
 
 void TrainStep::add(const data::Batch& batch, components::StepContext context, bool is_last) {
-  if (!has_batches()) context_ = context;
-  context.part = static_cast<uint32_t>(results_.size());
+  if (losses_.batches() == 0) context_ = context;
+  context.part = static_cast<uint32_t>(losses_.batches());
   BoundDataset& data = *training_.train;
-  if (reducer_ && (is_last || joins_every_batch())) reducer_->prepare_forward();
+  if (is_last || reduces_every_batch()) reducer_->prepare_forward();
   InStage stage(training_.times, Stage::transfer);
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/true);
   stage.next(Stage::forward);
@@ -174,21 +163,15 @@ void TrainStep::add(const data::Batch& batch, components::StepContext context, b
   dispatch_(Event::forward_end);
   stage.next(Stage::losses);
   const std::vector<components::Loss::Result> results = compute_losses(training_, data, batch_tensors, context);
-  results_.push_back(detach(results));
-  if (training_.device.is_cpu() && !training_.group && !non_finite_source_)
+  losses_.add(results, context_);
+  if (training_.device.is_cpu() && training_.group->is_single() && !non_finite_source_)
     non_finite_source_ = find_source(data, batch_tensors, results);
   inspect(data, batch_tensors, results);
   training_.train_metrics.update(context, data.metrics, batch_tensors);
   dispatch_(Event::loss_end);
   stage.next(Stage::backward);
-  if (training_.group) {
-    add_to_sums(results);
-    if (is_last) {
-      pending_buffers_ = training_.group->start_broadcast(buffers_);
-      start_sums();
-    }
-    reduces_ = reduces_batch(is_last);
-  }
+  if (is_last) start_sums();
+  reduces_ = reduces_batch(is_last);
   groups_.add(
       results, batch.size,
       [&](const at::Tensor& total, bool keep_graph) { backward(with_whole_graph(total, batch_tensors), keep_graph); },
@@ -206,9 +189,9 @@ void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const
     if (const at::Tensor total = groups_.total(results); total.defined()) backward(total, /*keep_graph=*/false);
     return results;
   };
-  const std::vector<components::Loss::Result> results = graphs_->run(batch_tensors, !has_batches(), compute);
+  const std::vector<components::Loss::Result> results = graphs_->run(batch_tensors, losses_.batches() == 0, compute);
   groups_.count(results, samples);
-  results_.push_back(detach(results));
+  losses_.add(results, context_);
   inspect(data, batch_tensors, results);
   training_.train_metrics.update(context, data.metrics, batch_tensors);
   for (const Event event : {Event::forward_end, Event::loss_end, Event::backward_end}) dispatch_(event);
@@ -221,7 +204,11 @@ void TrainStep::inspect(BoundDataset& data, const BatchTensors& batch_tensors,
 
 // Gradients that are kept separate are reduced after the last batch, unless every backward reduces.
 bool TrainStep::reduces_batch(bool is_last) const {
-  return joins_every_batch() || (reducer_ && is_last && !groups_.keeps_separate());
+  switch (reducer_->reduced_passes()) {
+    case distributed::Reducer::Passes::none: return false;
+    case distributed::Reducer::Passes::last: return is_last && !groups_.keeps_separate();
+    default: return true;
+  }
 }
 
 // Replaces a backward for which the batch has no items.
@@ -243,9 +230,9 @@ at::Tensor TrainStep::with_whole_graph(const at::Tensor& total, const BatchTenso
 // The backward of the other ranks waits for this rank's gradients. With synchronized batch norm, their layers also wait
 // for this rank's layers.
 void TrainStep::join_without_batch(const components::StepContext& context, bool is_last) {
-  if (!has_batches()) context_ = context;
+  if (losses_.batches() == 0) context_ = context;
   reduces_ = reduces_batch(is_last);
-  if (reducer_ && (is_last || joins_every_batch())) reducer_->prepare_forward();
+  if (is_last || reduces_every_batch()) reducer_->prepare_forward();
   BatchTensors batch_tensors;
   if (joins_layers()) {
     BoundDataset& data = *training_.train;
@@ -254,10 +241,7 @@ void TrainStep::join_without_batch(const components::StepContext& context, bool 
     batch_tensors = data.to_batch_tensors(*batch, /*training=*/true);
     run_model(training_, data, batch_tensors, context);
   }
-  if (is_last) {
-    pending_buffers_ = training_.group->start_broadcast(buffers_);
-    start_sums();
-  }
+  if (is_last) start_sums();
   groups_.join([&] { join_backward(batch_tensors.outputs); });
   if (batch_norm_) batch_norm_->set_borrowed(false);
   if (training_.parameter_shards) training_.parameter_shards->end_backward_pass();
@@ -266,29 +250,22 @@ void TrainStep::join_without_batch(const components::StepContext& context, bool 
 void TrainStep::drop() {
   take_sums();
   pending_buffers_.wait();
-  results_.clear();
+  losses_.reset();
   non_finite_source_.reset();
   groups_.reset();
   training_.optimizer->zero_grad();
 }
 
-void TrainStep::add_to_sums(const std::vector<components::Loss::Result>& results) {
-  const at::Tensor elements = sum_elements(training_.losses, results, context_, training_.device);
-  sums_ = sums_.defined() ? sums_ + elements : elements;
-}
-
+// Before the last backward of the step, so that they overlap with it.
 void TrainStep::start_sums() {
-  const auto count = static_cast<int64_t>(place_of_weight(training_.losses, training_.losses.size()));
-  all_sums_ = sums_.defined() ? std::exchange(sums_, at::Tensor())
-                              : at::zeros({count}, at::TensorOptions(training_.device).dtype(at::kDouble));
-  pending_sums_ = training_.group->start_reduce(distributed::Reduction::sum, all_sums_);
+  pending_buffers_ = training_.group->start_broadcast(buffers_);
+  losses_.start_sum();
   if (groups_.needs_totals_first()) take_sums();
 }
 
 void TrainStep::take_sums() {
-  const InStage stage(training_.times, Stage::processes);
-  pending_sums_.wait();
-  groups_.set_totals(all_sums_);
+  const InStage stage(training_.times, training_.waiting_stage());
+  if (const at::Tensor& sums = losses_.finish_sum(); sums.defined()) groups_.set_totals(sums);
 }
 
 void TrainStep::backward(const at::Tensor& total, bool keep_graph) {
@@ -318,12 +295,9 @@ void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
 
 // Waits for everything that all ranks must share before the update.
 void TrainStep::synchronize() {
-  if (!training_.group) return;
-  const InStage stage(training_.times, Stage::processes);
   take_sums();
-  // If one rank's loss is not finite, no rank may change its weights. Their parts do not matter.
-  for (size_t i = 0; i < training_.losses.size(); ++i)
-    non_finite_.note(all_sums_.narrow(0, static_cast<int64_t>(place_of_weight(training_.losses, i)), 2));
+  losses_.note_non_finite(non_finite_);
+  const InStage stage(training_.times, training_.waiting_stage());
   pending_buffers_.wait();
 }
 
@@ -331,7 +305,8 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
   const config::TrainSection& plan = training_.plan->train;
   const InStage stage(training_.times, Stage::optimizer);
   synchronize();
-  if (context_.step == 0 && !training_.group && groups_.has_gradient()) warn_without_gradient(training_);
+  // With several ranks, the reducer refuses parameters without a gradient.
+  if (context_.step == 0 && training_.group->is_single() && groups_.has_gradient()) warn_without_gradient(training_);
   at::Tensor norm = check_gradients(with_norm || plan.clip_norm > 0);
   dispatch_(Event::grads_ready);
 
@@ -349,10 +324,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
 // Unscales, divides by the weights and checks for NaN and infinity, in one pass over the gradients.
 at::Tensor TrainStep::check_gradients(bool with_norm) {
   at::Tensor factor = groups_.combine();
-  if (owner_reducer_)
-    owner_reducer_->finish_step(/*expects_all=*/!groups_.keeps_separate());
-  else if (reducer_ && groups_.keeps_separate())
-    reducer_->reduce_without_backward();
+  reducer_->finish_step(groups_.keeps_separate());
   gradients_.gather();
   if (training_.scaler) {
     const at::Tensor inverse = training_.scaler->inverse();
@@ -366,33 +338,23 @@ void TrainStep::post(const at::Tensor& norm) {
   std::vector<at::Tensor> scalars{non_finite_.tensor()};
   if (norm.defined()) scalars.push_back(norm);
   if (training_.scaler) scalars.push_back(training_.scaler->factor());
-  if (training_.group)
-    scalars.push_back(all_sums_);
-  else
-    for (const std::vector<components::Loss::Result>& batch : results_) append_scalars(batch, scalars);
+  StepLosses::Posted losses = losses_.post(scalars, context_);
   // When the results of this step arrive, the gradients belong to a later step.
   std::optional<Gradients::Magnitudes> magnitudes;
   if (!readback_.is_immediate()) magnitudes = gradients_.magnitudes();
 
-  readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), results = std::move(results_),
-                           source = std::exchange(non_finite_source_, std::nullopt),
-                           context = context_](const std::vector<double>& given) {
+  readback_.post(scalars, [this, magnitudes, has_norm = norm.defined(), losses = std::move(losses),
+                           source = std::exchange(non_finite_source_, std::nullopt)](const std::vector<double>& given) {
     std::span<const double> values(given);
     StepMetrics metrics{{}, std::numeric_limits<double>::quiet_NaN(), 1, take_value(values) != 0};
     if (has_norm) metrics.gradient_norm = take_value(values);
     if (training_.scaler) metrics.loss_scale = take_value(values);
-    if (training_.group) {
-      metrics.losses.emplace_back(training_.losses).set(values);
-    } else {
-      for (const std::vector<components::Loss::Result>& batch : results)
-        metrics.losses.emplace_back(training_.losses).add(batch, values, context);
-    }
-    metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, source, context.step + 1);
+    metrics.losses = losses.read(values);
+    metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, source, losses.context.step + 1);
     was_skipped_ = metrics.was_skipped;
     skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
     deliver_(metrics);
   });
-  results_.clear();
 }
 
 // Throws if the run must end.
@@ -415,7 +377,7 @@ bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitude
   }
   const std::string name = gradients_.name_first_bad(magnitudes ? *magnitudes : gradients_.magnitudes());
   // The rank that has the gradient reports it, and this collective throws its message.
-  if (name.empty() && owner_reducer_) training_.group->barrier();
+  if (name.empty() && divides_gradients_) training_.group->barrier();
   refuse_gradient(training_, name, step, after);
 }
 

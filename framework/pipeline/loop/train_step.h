@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "framework/distributed/collectives/owner_reducer.h"
 #include "framework/distributed/collectives/reducer.h"
 #include "framework/distributed/collectives/synchronized_batch_norm.h"
 #include "framework/pipeline/build/training.h"
@@ -19,6 +18,7 @@
 #include "framework/pipeline/loop/batch_graphs.h"
 #include "framework/pipeline/losses/loss_groups.h"
 #include "framework/pipeline/losses/loss_sums.h"
+#include "framework/pipeline/losses/step_losses.h"
 #include "framework/pipeline/state/events.h"
 #include "framework/pipeline/state/saved_state.h"
 
@@ -58,10 +58,8 @@ class TrainStep {
   // Error(rank_lost).
   void add(const data::Batch& batch, components::StepContext context, bool is_last = true);
   void join_without_batch(const components::StepContext& context, bool is_last = true);
-  // Whether a rank without a share must also join batches that are not the last of the step.
-  bool joins_every_batch() const { return reducer_ && reducer_->reduces_each_backward(); }
-
-  bool has_batches() const { return !results_.empty(); }
+  // Whether a rank without a share must join the batch.
+  bool joins_batch(bool is_last) const { return !training_.group->is_single() && (is_last || reduces_every_batch()); }
 
   // For resuming, between two steps. All ranks call save(); load() is called before start_epoch().
   void save(SavedState& saved);
@@ -88,11 +86,11 @@ class TrainStep {
   void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const components::StepContext& context);
   void inspect(BoundDataset& data, const BatchTensors& batch_tensors,
                const std::vector<components::Loss::Result>& losses);
-  void add_to_sums(const std::vector<components::Loss::Result>& results);
   void start_sums();
   void take_sums();
   void backward(const at::Tensor& total, bool keep_graph);
   void run_backward(const at::Tensor& total, bool keep_graph);
+  bool reduces_every_batch() const { return reducer_->reduced_passes() == distributed::Reducer::Passes::all; }
   bool reduces_batch(bool is_last) const;
   // Whether other ranks wait for this one in the layers of the model.
   bool joins_layers() const { return batch_norm_ || training_.parameter_shards; }
@@ -110,10 +108,10 @@ class TrainStep {
   std::function<void(Event)> dispatch_;
   std::function<void(const StepMetrics&)> deliver_;
   Readback readback_;
+  const bool divides_gradients_;  // over the ranks
   Gradients gradients_;
   LossGroups groups_;
-  std::unique_ptr<distributed::Reducer> reducer_;                   // null: single process
-  distributed::OwnerReducer* owner_reducer_ = nullptr;              // the reducer, if it divides the gradients
+  std::unique_ptr<distributed::Reducer> reducer_;                   // of the parameters that require grad
   std::vector<std::string> reduced_;                                // the names of the parameters in the reducer
   std::optional<SavedReduction> saved_reduction_;                   // from a resumed run, for the first reducer
   std::vector<at::Tensor> buffers_;                                 // of the model, kept equal on all ranks
@@ -127,11 +125,8 @@ class TrainStep {
 
   // State of the current step.
   components::StepContext context_;
-  std::vector<std::vector<components::Loss::Result>> results_;  // one per batch, detached
-  std::optional<NonFiniteSource> non_finite_source_;            // of the losses of the step; only on the CPU
-  at::Tensor sums_;      // over this rank's batches, see sum_elements(); undefined: no batch yet
-  at::Tensor all_sums_;  // over batches and ranks
-  distributed::ProcessGroup::Pending pending_sums_;
+  StepLosses losses_;
+  std::optional<NonFiniteSource> non_finite_source_;  // of the losses of the step; only on the CPU
   distributed::ProcessGroup::Pending pending_buffers_;
   bool reduces_ = false;      // the current backward also sums the gradients over the ranks
   bool was_skipped_ = false;  // the last step that the host knows of

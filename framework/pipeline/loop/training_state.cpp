@@ -93,10 +93,9 @@ void save_training(const Training& training, const RankState& given, SavedState&
   RankState states = given;
   states[kRandom] = to_bytes(get_rng_state(c10::kCPU));
   if (!training.device.is_cpu()) states[kRandomOfDevice] = to_bytes(get_rng_state(training.device));
-  saved.numbers["world_size"] = static_cast<double>(training.group ? training.group->size() : 1);
+  saved.numbers["world_size"] = static_cast<double>(training.group->size());
   for (const auto& [name, bytes] : states) {
-    const std::vector<std::string> of_ranks =
-        training.group ? training.group->gather(name, bytes) : std::vector<std::string>{bytes};
+    const std::vector<std::string> of_ranks = training.group->gather(name, bytes);
     for (size_t rank = 0; rank < of_ranks.size(); ++rank)
       saved.put_bytes(name_of_rank(static_cast<int64_t>(rank)) + name, of_ranks[rank]);
   }
@@ -128,7 +127,7 @@ RankState load_training(Training& training, const std::vector<optimization::Name
     for (const auto& [name, tensor] : training.scaler->state())
       at::Tensor(tensor).copy_(saved.tensor("loss_scaler." + name));
   }
-  const int64_t rank = training.group ? training.group->rank() : 0;
+  const int64_t rank = training.group->rank();
   const RankState states = read_rank_state(saved, rank);
   if (!states.contains(kRandom))  // other numbers than at the start of the run
     torch::manual_seed(support::derive_seed(training.plan->run.seed + static_cast<uint64_t>(rank),

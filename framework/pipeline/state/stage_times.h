@@ -58,6 +58,7 @@ class StageTimes {
     return std::exchange(current_, stage);
   }
 
+  Stage current() const { return current_; }
   double seconds(Stage stage) const;  // as of the last enter()
   double total();                     // seconds of all stages
 
