@@ -55,7 +55,7 @@ Weights train(int64_t size, const Combination& combination) {
       for (int64_t i = 0; i < one.tensor.numel(); ++i) text << " " << one.tensor.const_data_ptr<double>()[i];
       text << "\n";
     }
-    if (group) group->barrier();
+    group.barrier();
     return text.str();
   });
   Weights weights;

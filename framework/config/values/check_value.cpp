@@ -1,12 +1,11 @@
 #include "framework/config/values/check_value.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "framework/config/values/suggest_value.h"
 #include "framework/config/values/transform_presets.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 namespace {

@@ -166,6 +166,8 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
   if (parts_->nccl) parts_->monitor->monitor_errors([nccl = parts_->nccl] { return describe_error(*nccl); });
 }
 
+ProcessGroup::ProcessGroup() = default;
+
 ProcessGroup& ProcessGroup::single() {
   static ProcessGroup group;
   return group;

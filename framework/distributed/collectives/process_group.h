@@ -32,7 +32,7 @@ enum class Reduction { sum, maximum, minimum };
 class ProcessGroup {
  public:
   // A group of one process. single() is one that lives as long as the process.
-  ProcessGroup() = default;
+  ProcessGroup();
   static ProcessGroup& single();
 
   // Creates a process group for the rank's device: NCCL from the CUDA module.

@@ -50,6 +50,14 @@ void LoopState::count_steps() {
   run.total_epochs = epochs > 0 ? epochs : steps.epochs_after(training.total_steps);
 }
 
+bool LoopState::advance_average(double time_s) {
+  if (!average_due) return true;  // the optimizer averages in each step
+  const config::Period& start = training.plan->train.average->start;
+  const auto passed = static_cast<double>(start.unit == config::Period::Unit::epochs ? run.epoch - 1 : run.step - 1);
+  const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
+  return average_due->advance(run, time_s) && has_begun;
+}
+
 int64_t LoopState::schedule_step() const {
   return training.plan->train.epochs > 0 ? steps.position(run.step) : run.step;
 }

@@ -28,6 +28,9 @@ struct LoopState {
   // The training metrics, with one of the sums of losses.
   NamedMetrics metrics(const LossSums& losses) const;
 
+  // Call it after each step. Returns whether the average takes the weights of this step.
+  bool advance_average(double time_s);
+
   // The step of the schedule for the next step.
   int64_t schedule_step() const;
 

@@ -54,6 +54,7 @@ void Requests::start_sync(int64_t samples) {
 
 int64_t Requests::finish_sync() {
   if (group_.is_single()) return samples_;
+  const InStage stage(training_.times, Stage::processes);
   pending_.wait();
   const double* packed = packed_.const_data_ptr<double>();
   for (size_t i = 0; i < kRequests; ++i) combined_[i] = packed[i] > 0;
@@ -66,6 +67,7 @@ int64_t Requests::finish_sync() {
 
 void Requests::sync_now() {
   if (group_.is_single()) return;
+  const InStage stage(training_.times, Stage::processes);
   const Set before = combined_;
   const int signal_before = signal_;
   start_sync(0);

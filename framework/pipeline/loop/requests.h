@@ -12,6 +12,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "framework/distributed/collectives/process_group.h"
+#include "framework/pipeline/build/training.h"
 #include "framework/pipeline/state/events.h"
 #include "framework/pipeline/state/saved_state.h"
 
@@ -34,9 +35,9 @@ struct StopRequest {
 // made after start_sync() belong to the next step. A single process reads its requests when it acts on them.
 class Requests {
  public:
-  // All must outlive this object. `clock`: the seconds since run_start on this rank.
-  Requests(distributed::ProcessGroup& group, const SignalRequests& signals, std::function<double()> clock)
-      : group_(group), signals_(signals), clock_(std::move(clock)) {}
+  // Both must outlive this object. `clock`: the seconds since run_start on this rank.
+  Requests(Training& training, const SignalRequests& signals, std::function<double()> clock)
+      : training_(training), group_(*training.group), signals_(signals), clock_(std::move(clock)) {}
 
   // The requests of this rank's callbacks that have not been sent.
   CallbackRequests& of_callbacks() { return callbacks_; }
@@ -80,6 +81,7 @@ class Requests {
   int local_signal() const { return signals_.stop.load(std::memory_order_relaxed); }
   void put_local(Set requests);
 
+  Training& training_;
   distributed::ProcessGroup& group_;
   const SignalRequests& signals_;
   std::function<double()> clock_;

@@ -8,20 +8,13 @@
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/pipeline/loop/requests.h"
+#include "framework/pipeline/loop/run_evaluations.h"
 #include "framework/pipeline/state/events.h"
 #include "framework/pipeline/state/recorder.h"
 #include "framework/pipeline/state/saved_state.h"
 #include "framework/pipeline/state/stage_times.h"
 
 namespace tenon::pipeline {
-
-// The metrics of the test data, and the weights that have them.
-struct TestResults {
-  NamedMetrics metrics;  // of all test data: `test/loss`, `test/accuracy`
-  int64_t epoch;         // of the weights, as is the step
-  int64_t step;
-  std::string monitor;  // the metric by which these weights are the best; empty: they are the last ones
-};
 
 struct RunReport {
   enum class End { finished, stopped } end = End::finished;

@@ -1,0 +1,123 @@
+#include "framework/pipeline/loop/run_evaluations.h"
+
+#include <utility>
+#include <vector>
+
+#include "framework/pipeline/build/monitored_metrics.h"
+#include "framework/pipeline/evaluation/evaluate.h"
+#include "framework/pipeline/loop/kept_weights.h"
+
+namespace tenon::pipeline {
+
+namespace {
+
+NamedMetrics join(const std::vector<NamedMetrics>& lines) {
+  NamedMetrics all;
+  for (const NamedMetrics& line : lines) all.insert(all.end(), line.begin(), line.end());
+  return all;
+}
+
+// After the first validation.
+void check_awaited_metrics(Training& training, const RunState& state) {
+  if (training.awaited_metrics.empty()) return;
+  std::vector<std::string> names;
+  for (const auto& [name, value] : state.metrics) names.push_back(name);
+  require_awaited_metrics(std::exchange(training.awaited_metrics, {}), names);
+}
+
+// Returns the metrics of each set; fewer if a signal interrupted it.
+std::vector<NamedMetrics> evaluate_validation_data(const CheckpointedRun& run, const components::StepContext& context,
+                                                   RunReporter& reporter) {
+  RunState& state = run.loop.run;
+  std::vector<NamedMetrics> lines;
+  for (const auto& data : run.training.validation) {
+    state.validation_name = data->name();
+    state.validation_batch = 0;
+    state.validation_batches = data->feed.batches();
+    reporter.dispatch(Event::validation_start);
+    const auto metrics = evaluate(run.training, *data, context, [&](int64_t done) {
+      state.validation_batch = done;
+      reporter.dispatch(Event::validation_batch_end);
+      return !run.requests.has_local_signal();
+    });
+    if (!metrics) break;
+    reporter.remember(*metrics);
+    lines.push_back(*metrics);
+  }
+  state.validation_name.clear();
+  state.validation_batch = state.validation_batches = 0;
+  return lines;
+}
+
+}  // namespace
+
+void update_schedule(Training& training, const NamedMetrics& metrics) {
+  const std::string* const monitored = training.schedule.monitored_metric();
+  for (const auto& [name, value] : metrics)
+    if (monitored && name == *monitored) training.schedule.observe(value);
+}
+
+void validate(const CheckpointedRun& run, const components::StepContext& context, RunReporter& reporter) {
+  Training& training = run.training;
+  RunState& state = run.loop.run;
+  optimization::EvaluationWeights::InPlace averaged(training.average.get());
+  std::vector<NamedMetrics> lines = evaluate_validation_data(run, context, reporter);
+  if (lines.size() < training.validation.size() || lines.empty()) {
+    averaged.restore();
+    run.requests.sync_now();  // share the signal that one of the ranks received
+    return;
+  }
+  state.validated_step = state.step;
+  // Only now: the resumed run repeats an interrupted validation.
+  for (const NamedMetrics& line : lines) update_schedule(training, line);
+  const NamedMetrics all = join(lines);
+  reporter.dispatch(Event::validation_end, &all);
+  reporter.take_scalars(lines.back());
+  check_awaited_metrics(training, state);
+  for (const NamedMetrics& line : lines) {
+    reporter.record(LineKind::validation, line);
+    // All ranks have the same metrics and get the same result.
+    run.loop.checkpoints.observe(line, state.step);
+  }
+  averaged.restore();
+  run.requests.sync_now();
+  run.loop.validation_due.restart(run.requests.time_s());
+}
+
+std::optional<TestResults> evaluate_test_data(const CheckpointedRun& run, components::StepContext context,
+                                              CheckpointSaver& checkpoints, RunReporter& reporter) {
+  Training& training = run.training;
+  const InStage stage(training.times, Stage::test);
+  run.requests.sync_now();  // all ranks see the same signal
+  TestResults results{{}, run.loop.run.epoch, run.loop.run.step, ""};
+  const bool has_best = run.loop.checkpoints.best().has_value();
+  std::optional<KeptWeights> before;
+  if (has_best) {
+    before.emplace(training.model);
+    const BestCheckpoint best = checkpoints.load_best_weights();
+    results.epoch = best.epoch;
+    results.step = best.step;
+    results.monitor = training.monitor->metric;
+  }
+  optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.average.get());
+  context.epoch = results.epoch;
+  context.step = results.step;
+  std::vector<NamedMetrics> lines;
+  for (const auto& data : training.test) {
+    if (run.requests.signal() != 0) break;
+    auto metrics = evaluate(training, training.test_metrics, *data, context,
+                            [&run](int64_t) { return !run.requests.has_local_signal(); });
+    if (!metrics) break;
+    results.metrics.insert(results.metrics.end(), metrics->begin(), metrics->end());
+    lines.push_back(std::move(*metrics));
+  }
+  averaged.restore();
+  if (before) before->restore();
+  run.requests.sync_now();  // share the signal that one of the ranks received
+  if (lines.size() < training.test.size()) return std::nullopt;
+  reporter.update_time();
+  for (const NamedMetrics& line : lines) reporter.record(LineKind::test, line);
+  return results;
+}
+
+}  // namespace tenon::pipeline
