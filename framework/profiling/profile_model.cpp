@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "framework/pipeline/build/compute_losses.h"
-#include "framework/pipeline/build/first_batch.h"
 #include "framework/pipeline/loop/train_step.h"
 #include "framework/profiling/memory_monitor.h"
 

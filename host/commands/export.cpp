@@ -16,7 +16,6 @@
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/export_metadata.h"
-#include "framework/pipeline/tools/save_archive.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/pipeline/tools/trace_model.h"
 #include "framework/reporting/terminal/text_table.h"

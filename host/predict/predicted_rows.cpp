@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
 
 namespace tenon::host {

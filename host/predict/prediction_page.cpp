@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
 
 namespace tenon::host {

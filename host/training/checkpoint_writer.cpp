@@ -5,7 +5,7 @@
 #include <chrono>
 #include <utility>
 
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/timeline.h"
 
 namespace tenon::host {

@@ -7,8 +7,8 @@
 
 #include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/checkpoint/model_files.h"
-#include "framework/pipeline/loop/training_state.h"
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/loop/checkpointed_run.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/timeline.h"
 #include "framework/support/files/files.h"

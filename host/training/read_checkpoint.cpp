@@ -10,7 +10,7 @@
 #include "framework/artifacts/checkpoint/checkpoint_digest.h"
 #include "framework/artifacts/checkpoint/checkpoint_parts.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
 
 namespace tenon::host {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "framework/data/describe_data.h"
-#include "framework/pipeline/checks/check_batch_norm.h"
+#include "framework/pipeline/checks/check_model.h"
 #include "framework/pipeline/checks/check_lengths.h"
 #include "framework/pipeline/checks/check_run.h"
 #include "framework/support/diagnostics/error.h"

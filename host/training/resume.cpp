@@ -13,7 +13,7 @@
 #include "framework/config/plan/flatten_plan.h"
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/infer_sizes.h"
-#include "framework/pipeline/loop/training_state.h"
+#include "framework/pipeline/loop/checkpointed_run.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/read_file.h"

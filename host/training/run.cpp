@@ -12,7 +12,7 @@
 #include "framework/config/file/format_run_plan.h"
 #include "framework/distributed/launch/launch_ranks.h"
 #include "framework/pipeline/build/infer_sizes.h"
-#include "framework/pipeline/build/model_tensors.h"
+#include "framework/pipeline/build/model_summary.h"
 #include "framework/pipeline/checks/advise_device.h"
 #include "framework/pipeline/checks/self_check.h"
 #include "framework/pipeline/loop/train.h"

@@ -4,7 +4,7 @@
 #include <torch/types.h>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::bundled {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/support/digests/sha256.h"
 #include "tests/bundled/rounding.h"
 #include "tests/bundled/scattered_numbers.h"

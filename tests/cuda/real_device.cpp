@@ -1,7 +1,7 @@
 // The first CUDA device of the machine, through libtenon_cuda.so.
 #include "framework/cuda/nccl_maker.h"
 #include "framework/cuda/open_device.h"
-#include "framework/pipeline/device/count_waits.h"
+#include "framework/pipeline/device/device_memory.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/test_folder.h"

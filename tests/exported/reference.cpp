@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::exported {

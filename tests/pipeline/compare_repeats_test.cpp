@@ -1,4 +1,4 @@
-#include "framework/pipeline/loop/compare_repeats.h"
+#include "framework/pipeline/loop/batch_graphs.h"
 
 #include <torch/types.h>
 

@@ -3,7 +3,7 @@
 #include <ATen/Context.h>
 #include <torch/types.h>
 
-#include "framework/pipeline/loop/training_state.h"
+#include "framework/pipeline/loop/checkpointed_run.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

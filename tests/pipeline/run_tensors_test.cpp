@@ -8,7 +8,7 @@
 #include "framework/components/calls/host_table.h"
 #include "framework/components/calls/run_view.h"
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/pipeline/build/model_tensors.h"
+#include "framework/pipeline/build/model_summary.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 

@@ -1,4 +1,4 @@
-#include "framework/pipeline/build/total_steps.h"
+#include "framework/pipeline/state/step_count.h"
 
 #include <limits>
 #include <string>

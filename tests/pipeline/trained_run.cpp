@@ -11,7 +11,7 @@
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/resolve/resolve_run_plan.h"
-#include "framework/pipeline/build/model_tensors.h"
+#include "framework/pipeline/build/model_summary.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/test_folder.h"
 

@@ -19,7 +19,6 @@
 #include "framework/pipeline/build/memory_format.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
-#include "framework/pipeline/threads/require_threads.h"
 #include "framework/pipeline/threads/spin_limiter.h"
 #include "framework/precision/supported.h"
 #include "framework/support/compute/philox.h"

@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/data/batch.h"
 #include "framework/pipeline/build/evaluation.h"
+#include "framework/pipeline/build/training.h"
 #include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
@@ -28,5 +30,12 @@ void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_t
 std::vector<components::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,
                                                      const BatchTensors& batch_tensors,
                                                      const components::StepContext& context);
+
+// The first batch of the first epoch of the training data: the same in each call, with the same augmentations. Valid
+// until the feed returns another batch. Null if none of its samples can be read.
+const data::Batch* find_first_batch(Training& training);
+
+// The same, but throws Error(data) instead of returning null.
+const data::Batch& read_first_batch(Training& training);
 
 }  // namespace tenon::pipeline

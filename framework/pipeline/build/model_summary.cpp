@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/pipeline/state/divided_weights.h"
+
 namespace tenon::pipeline {
 
 namespace {
@@ -98,6 +101,14 @@ std::string summarize_model(const components::Model& model, size_t max_width, si
       (buffers == 0 ? "" : with_separators(buffers) + (buffers == 1 ? " value in buffers, " : " values in buffers, ")) +
       describe_bytes(bytes) + "\n";
   return text;
+}
+
+ModelTensors::ModelTensors(const components::Model& model) : tensors_(list_tensors(model, /*only_trainable=*/true)) {}
+
+tenon_tensor* ModelTensors::value(size_t index) const { return components::to_handle(tensors_[index].tensor); }
+
+tenon_tensor* ModelTensors::gradient(size_t index) const {
+  return components::to_handle(tensors_[index].tensor.grad());
 }
 
 }  // namespace tenon::pipeline

@@ -14,4 +14,8 @@ namespace tenon::pipeline {
 // dtypes.
 std::vector<std::string> advise_device(const Training& training, const support::ComputeDevice& device);
 
+// Whether the processor multiplies bfloat16 matrices with instructions for that dtype. Without them, LibTorch converts
+// each element to float32 and back.
+bool cpu_has_bf16();
+
 }  // namespace tenon::pipeline

@@ -6,8 +6,7 @@
 #include <string_view>
 
 #include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/pipeline/checks/check_class_counts.h"
-#include "framework/pipeline/checks/check_vocabularies.h"
+#include "framework/pipeline/checks/check_data.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {

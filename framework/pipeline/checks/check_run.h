@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "framework/pipeline/build/training.h"
-#include "framework/pipeline/checks/cpu_bf16.h"
+#include "framework/pipeline/checks/advise_device.h"
 
 namespace tenon::pipeline {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "framework/pipeline/build/training.h"
-#include "framework/pipeline/state/first_loss.h"
+#include "framework/pipeline/state/run_state.h"
 
 namespace tenon::pipeline {
 

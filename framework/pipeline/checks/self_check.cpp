@@ -8,7 +8,6 @@
 #include <sstream>
 
 #include "framework/pipeline/build/compute_losses.h"
-#include "framework/pipeline/build/first_batch.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/losses/loss_sums.h"

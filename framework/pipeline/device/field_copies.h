@@ -8,7 +8,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Stream.h>
 
-#include "framework/pipeline/device/pinned_memory.h"
+#include "framework/pipeline/device/host_copies.h"
 
 namespace tenon::pipeline {
 

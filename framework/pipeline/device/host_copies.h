@@ -1,11 +1,14 @@
-// Copies many tensors to host memory with one wait for the device.
+// Copies of tensors in host memory: many with one wait for the device, and the pinned memory for them.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
 #include <c10/core/Event.h>
 
 namespace tenon::pipeline {
@@ -45,5 +48,30 @@ class HostCopies final {
   c10::Device device_ = c10::Device(c10::kCPU);
   std::unique_ptr<c10::Event> arrival_;
 };
+
+// Keeps pinned memory for the next copy. LibTorch frees pinned memory that a copy has used with calls of the device. If
+// the device has failed, these throw where nothing can catch it, so memory is never freed while the device works.
+class PinnedMemory final {
+ public:
+  explicit PinnedMemory(const c10::Device& device) : device_(device) {}
+  // Waits for the device and frees the memory. If the device has failed, the memory stays allocated until the process
+  // ends.
+  ~PinnedMemory();
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+
+  // Returns [n] uint8 with n >= bytes.
+  at::Tensor take(int64_t bytes);
+
+  // REQUIRES: no copy that has been submitted still uses the memory, unless this object is destroyed next.
+  void give(at::Tensor memory);
+
+ private:
+  c10::Device device_;
+  std::vector<at::Tensor> free_;
+};
+
+// Returns the begin of [n] uint8 as a contiguous tensor. REQUIRES: it is large enough.
+at::Tensor view_as(const at::Tensor& memory, at::IntArrayRef sizes, at::ScalarType dtype);
 
 }  // namespace tenon::pipeline

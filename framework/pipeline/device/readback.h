@@ -12,7 +12,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/Event.h>
 
-#include "framework/pipeline/device/pinned_memory.h"
+#include "framework/pipeline/device/host_copies.h"
 
 namespace tenon::pipeline {
 

@@ -1,5 +1,5 @@
-// Frees the memory of tensors that stay alive, and allocates it again. Views and tensors that autograd has saved see
-// the new memory.
+// The memory of tensors. That of a tensor that stays alive can be freed and allocated again: views, and tensors that
+// autograd has saved, see the new memory.
 #pragma once
 
 #include <cstddef>
@@ -33,5 +33,11 @@ class StoragePool {
  private:
   std::unordered_map<size_t, std::vector<c10::DataPtr>> kept_;  // by bytes
 };
+
+// Lets each thread keep the small blocks of tensors that it frees, and reuse them for tensors of about the same size.
+// Requests huge pages of the kernel where large tensors lie in the heap. Replaces LibTorch's allocator of CPU tensors
+// until the process ends. Tensors that exist already are unaffected. Call it before other threads allocate tensors. A
+// second call has no effect.
+void reuse_tensor_memory();
 
 }  // namespace tenon::pipeline

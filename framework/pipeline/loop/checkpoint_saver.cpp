@@ -1,7 +1,7 @@
 #include "framework/pipeline/loop/checkpoint_saver.h"
 
-#include "framework/pipeline/checks/check_ranks.h"
-#include "framework/pipeline/loop/training_state.h"
+#include "framework/pipeline/checks/check_model.h"
+#include "framework/pipeline/loop/checkpointed_run.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
 

@@ -1,15 +1,40 @@
 #include "framework/pipeline/loop/run_evaluations.h"
 
+#include <torch/types.h>
+
 #include <utility>
 #include <vector>
 
-#include "framework/pipeline/build/monitored_metrics.h"
+#include "framework/pipeline/build/metric_directions.h"
+#include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/evaluation/evaluate.h"
-#include "framework/pipeline/loop/kept_weights.h"
 
 namespace tenon::pipeline {
 
 namespace {
+
+// Keeps the weights of a model while it has other ones.
+class KeptWeights {
+ public:
+  // Copies the tensors to the memory of the host: the device may have no room for a second model.
+  explicit KeptWeights(const components::Model& model) {
+    for (const components::NamedTensor& named : model.tensors()) {
+      if (!has_storage(named.tensor)) continue;  // only other ranks have it
+      const at::Tensor copy =
+          named.tensor.detach().to(at::kCPU, named.tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true);
+      tensors_.emplace_back(named.tensor, copy);
+    }
+  }
+
+  // Puts the values back, bit for bit.
+  void restore() const {
+    const at::NoGradGuard no_grad;
+    for (const auto& [tensor, copy] : tensors_) at::Tensor(tensor).copy_(copy);
+  }
+
+ private:
+  std::vector<std::pair<at::Tensor, at::Tensor>> tensors_;  // of the model, and its copy
+};
 
 NamedMetrics join(const std::vector<NamedMetrics>& lines) {
   NamedMetrics all;

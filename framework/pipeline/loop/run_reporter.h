@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "framework/pipeline/build/training.h"
-#include "framework/pipeline/device/count_waits.h"
+#include "framework/pipeline/device/device_memory.h"
 #include "framework/pipeline/loop/loop_state.h"
 #include "framework/pipeline/loop/requests.h"
 #include "framework/pipeline/loop/train_step.h"

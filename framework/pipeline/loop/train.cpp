@@ -4,10 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/pipeline/checks/check_class_counts.h"
+#include "framework/pipeline/checks/check_data.h"
 #include "framework/pipeline/checks/check_finite.h"
-#include "framework/pipeline/checks/check_ranks.h"
-#include "framework/pipeline/checks/check_targets.h"
+#include "framework/pipeline/checks/check_model.h"
 #include "framework/pipeline/checks/first_loss_check.h"
 #include "framework/pipeline/checks/self_check.h"
 #include "framework/pipeline/device/device_error.h"

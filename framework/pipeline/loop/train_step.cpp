@@ -13,7 +13,7 @@
 #include "framework/components/calls/host_table.h"
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/checks/check_finite.h"
-#include "framework/pipeline/checks/check_registered.h"
+#include "framework/pipeline/checks/check_model.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/text/format_values.h"

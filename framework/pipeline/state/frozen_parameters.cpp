@@ -10,7 +10,7 @@
 #include "framework/components/calls/component.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/device/tensor_storage.h"
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/digests/xxh128.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "framework/config/plan/run_plan.h"
 #include "framework/pipeline/state/saved_state.h"
 
 namespace tenon::pipeline {
@@ -40,5 +41,9 @@ class StepCount {
   int64_t epoch_ = 0;  // ends after step_, and position epoch_ * first_
   int64_t step_ = 0;
 };
+
+// REQUIRES: steps_per_epoch >= 1. Throws Error(configuration) with the location if there are more than 1e15 steps.
+// Schedules and periods compute in double precision, which cannot count more steps exactly.
+int64_t count_total_steps(const config::TrainSection& train, int64_t steps_per_epoch);
 
 }  // namespace tenon::pipeline

@@ -9,19 +9,22 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "framework/pipeline/threads/require_threads.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
 #include "framework/support/process/signals_blocked.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -118,6 +121,12 @@ void adapt_spinning(int64_t threads, const std::stop_token& stop) {
   }
 }
 
+// Allocates nothing: the first allocation of a thread reserves address space for all later ones.
+void* wait_for_end(void* end) {
+  static_cast<std::latch*>(end)->wait();
+  return nullptr;
+}
+
 }  // namespace
 
 bool SpinDecision::update(double waiting) {
@@ -172,6 +181,26 @@ SpinLimiter::SpinLimiter(int64_t threads)
 void limit_spinning(int64_t threads) {
   if (threads < 2 || is_users_choice() || !uses_libgomp()) return;
   static SpinLimiter limiter(threads);  // until the process ends
+}
+
+void require_threads(int64_t count) {
+  std::latch end(1);
+  std::vector<pthread_t> threads;
+  threads.reserve(static_cast<size_t>(count));
+  int error = 0;
+  while (error == 0 && static_cast<int64_t>(threads.size()) < count) {
+    pthread_t thread{};
+    error = pthread_create(&thread, nullptr, wait_for_end, &end);
+    if (error == 0) threads.push_back(thread);
+  }
+  end.count_down();
+  for (const pthread_t thread : threads) pthread_join(thread, nullptr);
+  if (error == 0) return;
+  throw support::Error(support::ErrorKind::system,
+                       "LibTorch needs " + support::format_count(count, "thread") + ", but the system allowed only " +
+                           std::to_string(threads.size()) + " to start (" + std::strerror(error) +
+                           "); set a smaller run.threads, or raise the limits of processes (ulimit -u) and of memory "
+                           "(ulimit -v)");
 }
 
 }  // namespace tenon::pipeline

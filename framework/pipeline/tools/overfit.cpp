@@ -8,7 +8,6 @@
 #include <set>
 
 #include "framework/pipeline/build/compute_losses.h"
-#include "framework/pipeline/build/first_batch.h"
 #include "framework/pipeline/loop/train_step.h"
 #include "framework/pipeline/losses/loss_sums.h"
 #include "framework/support/diagnostics/check.h"

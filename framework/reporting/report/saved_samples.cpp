@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/pipeline/state/stored_tensors.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/reporting/report/file_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "framework/pipeline/build/compute_losses.h"
-#include "framework/pipeline/checks/check_batch_norm.h"
+#include "framework/pipeline/checks/check_model.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"

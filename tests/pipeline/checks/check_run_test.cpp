@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framework/pipeline/checks/check_class_counts.h"
+#include "framework/pipeline/checks/check_data.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"

@@ -1,5 +1,5 @@
 // Tests that all texts of a run have the vocabulary of the training data.
-#include "framework/pipeline/checks/check_vocabularies.h"
+#include "framework/pipeline/checks/check_data.h"
 
 #include <filesystem>
 #include <fstream>

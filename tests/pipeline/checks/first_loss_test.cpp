@@ -1,5 +1,5 @@
 // Tests the comparison of the first batch's loss with the zero-output baseline.
-#include "framework/pipeline/state/first_loss.h"
+#include "framework/pipeline/state/run_state.h"
 
 #include <torch/types.h>
 #include <torch/utils.h>

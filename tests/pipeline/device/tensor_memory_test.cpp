@@ -1,4 +1,4 @@
-#include "framework/pipeline/device/tensor_memory.h"
+#include "framework/pipeline/device/tensor_storage.h"
 
 #include <malloc.h>
 #include <unistd.h>

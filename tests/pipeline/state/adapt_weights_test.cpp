@@ -11,8 +11,7 @@
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/pipeline/build/load_weights.h"
-#include "framework/pipeline/state/stored_tensors.h"
-#include "framework/pipeline/state/timm_weights.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"

@@ -1,4 +1,4 @@
-#include "framework/pipeline/checks/check_batch_norm.h"
+#include "framework/pipeline/checks/check_model.h"
 
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -10,10 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "framework/components/tensors/graph_leaves.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/device/tensor_storage.h"
+#include "framework/pipeline/state/divided_weights.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/text/format_values.h"
@@ -88,6 +90,38 @@ std::string advise(const Training& training) {
 }
 
 }  // namespace
+
+void check_registered(const Training& training, const at::Tensor& total) {
+  std::vector<at::Tensor> known;
+  for (const components::NamedTensor& named : training.model.tensors()) known.push_back(named.tensor);
+  if (const std::string unregistered = components::find_unregistered(total, known); !unregistered.empty())
+    throw support::Error(support::ErrorKind::plugin, training.plan->model.place + ": " +
+                                                         training.model.component().describe() + ": " + unregistered);
+}
+
+void warn_without_gradient(const Training& training) {
+  constexpr int64_t kNamed = 3;
+  std::string names;
+  int64_t count = 0;
+  for (const components::NamedTensor& named : training.model.tensors()) {
+    if (!named.trainable || !named.tensor.requires_grad() || named.tensor.grad().defined()) continue;
+    if (count++ < kNamed) names += (names.empty() ? "" : ", ") + named.name;
+  }
+  if (count == 0) return;
+  support::log_warning(training.plan->model.place + ": " + training.model.component().describe() +
+                       ": no loss depends on " + support::format_count(count, "parameter") + " (" + names +
+                       (count > kNamed ? ", ..." : "") +
+                       ") in step 1, so they are not trained; look for detach() or an unused layer in forward, or "
+                       "freeze them: [[optimizer.group]] with frozen = true");
+}
+
+void check_ranks(const Training& training) {
+  std::vector<components::NamedTensor> tensors = training.model.tensors();
+  // Divided weights have been compared before.
+  if (training.parameter_shards)
+    std::erase_if(tensors, [](const auto& named) { return named.trainable || named.is_frozen_parameter; });
+  require_equal_weights(tensors, training.model, training.plan->model, *training.group);
+}
 
 void check_batch_norm(Training& training) {
   const bool is_synchronized = training.synchronizes_batch_norm();

@@ -1,9 +1,12 @@
-#include "framework/pipeline/checks/check_class_counts.h"
+#include "framework/pipeline/checks/check_data.h"
+
+#include <torch/types.h>
 
 #include <algorithm>
 #include <optional>
 
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -138,6 +141,50 @@ std::optional<std::string> check_mix(const Training& training, const config::Bat
   return found + kNeverRight + expected;
 }
 
+std::optional<std::string> find_single_class(const std::string& name, const at::Tensor& field, int64_t ignored,
+                                             const std::string& loss) {
+  constexpr int64_t kPerPixel = 3;  // [N, H, W]; padded sequences of tokens may well hold one token
+  if (field.dim() < kPerPixel) return std::nullopt;
+  const at::Tensor kept = field.masked_select(field != ignored);
+  if (kept.numel() == 0 || kept.numel() == field.numel()) return std::nullopt;
+  const auto single = kept.min().item<int64_t>();
+  if (kept.max().item<int64_t>() != single) return std::nullopt;
+  const std::string number = std::to_string(ignored);
+  return name + " holds only " + std::to_string(single) + " and " + number + " in the first batch, and " + loss +
+         " ignores " + number + ", so there is one class to learn; is " + number +
+         " a class? then give it the number of that class in the data, and remove ignore_index; expected at least two "
+         "classes";
+}
+
+using components::Tokenizer;
+
+// A vocabulary may have millions of tokens.
+constexpr int64_t kMostCompared = 1 << 16;
+
+std::string quote(const std::string& text) { return text.empty() ? "none" : config::to_toml(text); }
+
+std::optional<std::string> find_difference(const Tokenizer& trained, const Tokenizer& other) {
+  if (other.vocabulary_size() != trained.vocabulary_size())
+    return "has a vocabulary of " + support::format_count(other.vocabulary_size(), "token") + ", and train of " +
+           std::to_string(trained.vocabulary_size());
+  for (int64_t token = 0; token < std::min(trained.vocabulary_size(), kMostCompared); ++token) {
+    const std::string a = trained.decode({&token, 1}), b = other.decode({&token, 1});
+    if (a != b)
+      return "has the text " + quote(b) + " for the token " + std::to_string(token) + ", and train " + quote(a);
+  }
+  return std::nullopt;
+}
+
+void compare(const BoundDataset& train, const BoundDataset& other, const std::string& place) {
+  const auto &trained = train.feed.dataset().tokenizer(), &found = other.feed.dataset().tokenizer();
+  if (!trained || !found) return;
+  const auto difference = find_difference(*trained, *found);
+  if (!difference) return;
+  throw support::Error(support::ErrorKind::configuration,
+                       place + ": " + other.name() + " " + *difference +
+                           "; expected the same tokens: set the tokenizer of both to the same file");
+}
+
 }  // namespace
 
 std::vector<std::string> check_class_counts(const Training& training, const std::vector<at::Tensor>* outputs) {
@@ -159,6 +206,34 @@ std::vector<std::string> check_class_counts(const Training& training, const std:
           require_outputs(training, *data, target);
   }
   return warnings;
+}
+
+std::vector<std::string> check_targets(const Training& training, const BatchTensors& batch_tensors) {
+  std::vector<std::string> warnings;
+  const BoundDataset& data = *training.train;
+  for (size_t loss = 0; loss < training.losses.size(); ++loss) {
+    const std::vector<Source>& sources = data.losses[loss].sources();
+    const std::vector<components::Port>& ports = training.losses[loss].inputs();
+    for (size_t i = 0; i < ports.size(); ++i) {
+      if (!ports[i].indices || !ports[i].indices->ignore_index || sources[i].kind != Source::Kind::field) continue;
+      if (sources[i].index >= batch_tensors.host_fields.size()) continue;  // made by a batch transform
+      const at::Tensor& field = batch_tensors.host_fields[sources[i].index];
+      if (!at::isIntegralType(field.scalar_type(), /*includeBool=*/false)) continue;
+      if (auto found = find_single_class(data.name() + ": " + sources[i].name, field, *ports[i].indices->ignore_index,
+                                         training.losses[loss].component().describe()))
+        warnings.push_back(std::move(*found));
+    }
+  }
+  return warnings;
+}
+
+void check_vocabularies(const Training& training) {
+  const config::DataSection& plan = training.plan->data;
+  for (size_t i = 0; i < training.validation.size(); ++i)
+    compare(*training.train, *training.validation[i], plan.validation[i].place);
+  for (size_t i = 0; i < training.test.size(); ++i) compare(*training.train, *training.test[i], plan.test[i].place);
+  for (size_t i = 0; i < training.scheduled_train.size(); ++i)
+    compare(*training.train, *training.scheduled_train[i].dataset, plan.scheduled_train[i].place);
 }
 
 }  // namespace tenon::pipeline
