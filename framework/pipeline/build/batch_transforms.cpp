@@ -12,6 +12,7 @@
 #include "framework/components/calls/ports.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -24,14 +25,14 @@ namespace {
 using Fields = std::vector<SampleField>;
 
 [[noreturn]] void refuse(const std::string& place, const std::string& what) {
-  throw Error(ErrorKind::configuration, place + ": the batch transform " + what);
+  throw Error(ErrorKind::configuration, "{}: the batch transform {}", place, what);
 }
 
 std::string describe(const SampleField& field) {
   std::string shape;
   for (const int64_t extent : field.shape)
     shape += (shape.empty() ? "" : ", ") + (extent == -1 ? "?" : std::to_string(extent));
-  return field.name + ", which is " + components::dtype_name(field.dtype) + " [" + shape + "]";
+  return fmt::format("{}, which is {} [{}]", field.name, components::dtype_name(field.dtype), shape);
 }
 
 size_t find_field(const Fields& fields, const std::string& name, const std::string& place) {
@@ -61,8 +62,8 @@ class Normalize final : public BatchTransform {
     const int64_t channels = field.shape[2];
     for (const auto* list : {&plan.mean, &plan.std})
       if (list->size() != 1 && static_cast<int64_t>(list->size()) != channels)
-        refuse(place, "normalize has " + std::to_string(list->size()) + " numbers for the field " + describe(field) +
-                          "; expected one, or one for each channel");
+        refuse(place, fmt::format("normalize has {} numbers for the field {}; expected one, or one for each channel",
+                                  TENON_INT(list->size()), describe(field)));
     field.dtype = TENON_FLOAT32;
     field.shape = {channels, field.shape[0], field.shape[1]};
     field.element_bytes = sizeof(float);
@@ -119,7 +120,7 @@ class Mix final : public BatchTransform {
       refuse(place, "mix has as its image the field " + describe(fields[image_]) +
                         "; expected floats [..., height, width]: use normalize first");
     if (fields[label_].dtype != TENON_INT64 || !fields[label_].shape.empty())
-      refuse(place, "mix has as its label the field " + describe(fields[label_]) + "; expected int64 []");
+      refuse(place, fmt::format("mix has as its label the field {}; expected int64 []", describe(fields[label_])));
     for (const SampleField& field : fields)
       if (field.name == plan.target)
         refuse(place, "mix adds the field \"" + plan.target + "\", which exists already; choose another target");

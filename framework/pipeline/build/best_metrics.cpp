@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -13,7 +14,7 @@ const std::string kBest = "best.";
 
 // "best.min.validation/loss.0.": a run that resumes with another monitor starts with an empty list.
 std::string name_of_place(const Monitor& monitor, size_t place) {
-  return kBest + (monitor.is_larger_better ? "max." : "min.") + monitor.metric + "." + std::to_string(place) + ".";
+  return fmt::format("{}{}{}.{}.", kBest, monitor.is_larger_better ? "max." : "min.", monitor.metric, TENON_INT(place));
 }
 
 }  // namespace
@@ -23,7 +24,7 @@ std::optional<Monitor> find_monitor(const config::CheckpointSection& plan, const
   if (plan.monitor.empty()) return std::nullopt;
   const std::string key = plan.monitor_place + ": checkpoint.monitor";
   const auto refuse = [&](const std::string& what) {
-    throw support::Error(support::ErrorKind::configuration, key + " is \"" + plan.monitor + "\", " + what);
+    throw support::Error(support::ErrorKind::configuration, "{} is \"{}\", {}", key, plan.monitor, what);
   };
   require_metric(plan.monitor, known, key);
   if (!plan.monitor.starts_with("validation/"))

@@ -146,7 +146,7 @@ void prepare_data(const config::DataSection& data, const components::Catalogue& 
 void log_sizes(const std::vector<std::string>& sizes, const std::string& source) {
   std::string list;
   for (const std::string& size : sizes) list += (list.empty() ? "" : ", ") + size;
-  if (!list.empty()) support::log_info("from " + source + ": " + list);
+  if (!list.empty()) support::log_info("from {}: {}", source, list);
 }
 
 // The plan with the sizes that the run file leaves out. A training has those of its data, because weights may be from

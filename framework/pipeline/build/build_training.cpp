@@ -35,11 +35,11 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
 // Other samples would invalidate schedules, the remaining part of an epoch, and resuming.
 void require_same_size(const data::Feed& later, const data::Feed& first, const std::string& place) {
   if (later.dataset().size() == first.dataset().size()) return;
-  throw Error(ErrorKind::configuration, place + ": with these parameters " + later.dataset().component().describe() +
-                                            " has " + support::format_count(later.dataset().size(), "sample") +
-                                            ", and " + std::to_string(first.dataset().size()) +
-                                            " in the first epoch; expected the same number: change what the samples "
-                                            "look like, not which samples there are");
+  throw Error(ErrorKind::configuration,
+              "{}: with these parameters {} has {}, and {} in the first epoch; expected the same number: change what "
+              "the samples look like, not which samples there are",
+              place, later.dataset().component().describe(), support::format_count(later.dataset().size(), "sample"),
+              TENON_INT(first.dataset().size()));
 }
 
 std::vector<ScheduledData> build_scheduled_data(Evaluation& evaluation, const components::Catalogue& catalogue,
@@ -59,19 +59,18 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
   if (!folds || evaluation.validation.empty()) return;
   const data::Feed& validation = evaluation.validation.front()->feed;
   if (validation.dataset().size() != train.dataset().size())
-    throw Error(ErrorKind::configuration,
-                evaluation.plan->data.validation.front().place +
-                    ": data.folds divides the samples of [data.train] and [data.validation], but the first has " +
-                    support::format_count(train.dataset().size(), "sample") + " and the second " +
-                    std::to_string(validation.dataset().size()) +
-                    "; expected the same samples: set like = \"train\" in [data.validation], and only change "
-                    "transforms");
+    throw Error(
+        ErrorKind::configuration,
+        "{}: data.folds divides the samples of [data.train] and [data.validation], but the first has {} and the second "
+        "{}; expected the same samples: set like = \"train\" in [data.validation], and only change transforms",
+        evaluation.plan->data.validation.front().place, support::format_count(train.dataset().size(), "sample"),
+        TENON_INT(validation.dataset().size()));
   std::vector<int64_t> all = train.sampler().samples();
   const std::vector<int64_t>& others = validation.sampler().samples();
   if (evaluation.group->rank() == 0)
-    support::log_info("fold " + std::to_string(folds->fold) + " of " + std::to_string(folds->count) + ": " +
-                      support::format_count(std::ssize(all), "sample") + " to train on, " +
-                      std::to_string(others.size()) + " to validate on");
+    support::log_info("fold {} of {}: {} to train on, {} to validate on", TENON_INT(folds->fold),
+                      TENON_INT(folds->count), support::format_count(std::ssize(all), "sample"),
+                      TENON_INT(others.size()));
   all.insert(all.end(), others.begin(), others.end());
   std::ranges::sort(all);
   const data::SamplerOptions subset{.subset = evaluation.plan->data.train.subset,
@@ -102,8 +101,8 @@ void check_synchronizable(const config::RunPlan& plan) {
 void check_divisible(const config::RunPlan& plan) {
   const std::string shard = config::to_string(plan.distributed.shard);
   const auto refuse = [&](const std::string& what, const std::string& expected) {
-    throw Error(ErrorKind::configuration,
-                "distributed.shard: is \"" + shard + "\" together with " + what + "; expected " + expected);
+    throw Error(ErrorKind::configuration, "distributed.shard: is \"{}\" together with {}; expected {}", shard, what,
+                expected);
   };
   const bool divides_weights = plan.distributed.shard == config::Shard::parameters;
   if (plan.distributed.shard == config::Shard::none || plan.distributed.shard == config::Shard::optimizer) return;
@@ -156,9 +155,9 @@ void require_mode(const config::SchedulePlan& schedule, const std::string& metri
   const bool is_max = plateau->mode == config::PlateauSchedule::Mode::max;
   if (is_max == (direction > 0)) return;
   throw support::Error(support::ErrorKind::configuration,
-                       schedule.place + ": schedule.mode is \"" + (is_max ? "max" : "min") + "\", but " +
-                           (is_max ? "lower" : "higher") + " values of " + metric + " are better; expected mode = \"" +
-                           (is_max ? "min" : "max") + "\"");
+                       "{}: schedule.mode is \"{}\", but {} values of {} are better; expected mode = \"{}\"",
+                       schedule.place, is_max ? "max" : "min", is_max ? "lower" : "higher", metric,
+                       is_max ? "min" : "max");
 }
 
 // Divides the weights, the gradients or the optimizer's state over the ranks, as distributed.shard requests.

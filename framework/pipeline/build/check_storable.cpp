@@ -8,6 +8,7 @@
 #include "framework/components/calls/ports.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -30,8 +31,8 @@ std::string describe_stored_dtypes() {
 void check_storable(const std::vector<components::NamedTensor>& tensors, const std::string& owner) {
   for (const components::NamedTensor& named : tensors) {
     const auto refuse = [&](const std::string& what) {
-      throw support::Error(support::ErrorKind::plugin,
-                           owner + ": the tensor " + artifacts::quote_name(named.name) + ": " + what);
+      throw support::Error(support::ErrorKind::plugin, "{}: the tensor {}: {}", owner,
+                           artifacts::quote_name(named.name), what);
     };
     const std::string hint = "; convert it, or do not register it with the model";
     if (const auto error = artifacts::find_name_error(named.name))
@@ -42,8 +43,8 @@ void check_storable(const std::vector<components::NamedTensor>& tensors, const s
       refuse("its layout is " + layout.str() + ", which a checkpoint cannot hold; expected a dense tensor" + hint);
     }
     if (!artifacts::find_stored_type(components::to_dtype(named.tensor.scalar_type())))
-      refuse("its dtype is " + describe_dtype(named.tensor.scalar_type()) +
-             ", which a checkpoint cannot hold; expected " + describe_stored_dtypes() + hint);
+      refuse(fmt::format("its dtype is {}, which a checkpoint cannot hold; expected {}{}",
+                         describe_dtype(named.tensor.scalar_type()), describe_stored_dtypes(), hint));
   }
 }
 

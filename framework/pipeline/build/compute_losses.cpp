@@ -57,12 +57,12 @@ void warn_of_padding(const Evaluation& evaluation, BoundDataset& data, const Bat
     if (images.size() < kImageDimensions || std::ranges::any_of(batch_tensors.outputs, is_per_pixel)) continue;
     data.has_warned_of_padding = true;
     support::log_warning(
-        data.name() + ": the images in the field " + data.feed.dataset().fields()[source.index].name +
-        " of a batch differ in size and are padded to " + std::to_string(images.end()[-2]) + " x " +
-        std::to_string(images.end()[-1]) + ", and no output of " + evaluation.model.component().describe() +
-        " has that size, so the results depend on the batch size and on which images share a batch; expected images of "
-        "one size: end the transforms with \"center_crop(N)\", or resize to a height and a width with \"resize((H, "
-        "W))\"; or use batches of one image");
+        "{}: the images in the field {} of a batch differ in size and are padded to {} x {}, and no output of {} has "
+        "that size, so the results depend on the batch size and on which images share a batch; expected images of one "
+        "size: end the transforms with \"center_crop(N)\", or resize to a height and a width with \"resize((H, W))\"; "
+        "or use batches of one image",
+        data.name(), data.feed.dataset().fields()[source.index].name, TENON_INT(images.end()[-2]),
+        TENON_INT(images.end()[-1]), evaluation.model.component().describe());
   }
 }
 
@@ -70,9 +70,9 @@ void warn_of_padding(const Evaluation& evaluation, BoundDataset& data, const Bat
 
 OneValuePerChannel::OneValuePerChannel(const std::string& place, const std::string& found)
     : Error(support::ErrorKind::non_finite,
-            place + ": " + found +
-                "; the variance of one value is undefined: set data.drop_last = true if the last batch of an epoch has "
-                "1 sample, or use a larger data.batch_size or larger images"),
+            "{}: {}; the variance of one value is undefined: set data.drop_last = true if the last batch of an epoch "
+            "has 1 sample, or use a larger data.batch_size or larger images",
+            place, found),
       found_(found) {}
 
 void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,

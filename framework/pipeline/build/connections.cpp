@@ -14,6 +14,7 @@
 #include "framework/pipeline/build/training.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -108,16 +109,16 @@ class Connector {
       const uint64_t dtype = find_conversion(found, port, Conversion::any);
       sources.push_back(
           {found.kind, found.index, found.name, dtype == 0 ? std::nullopt : std::optional(scalar_type_of(dtype))});
-      text += (text.empty() ? "" : ", ") + port.name + " = " + found.name +
-              (dtype == 0 ? "" : " as " + components::describe_dtypes(dtype));
+      text += fmt::format("{}{} = {}{}", text.empty() ? "" : ", ", port.name, found.name,
+                          dtype == 0 ? "" : " as " + components::describe_dtypes(dtype));
     }
-    support::log_debug("inputs of " + owner_ + ": " + text);
+    support::log_debug("inputs of {}: {}", owner_, text);
     return sources;
   }
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw Error(ErrorKind::configuration, plan_.place + ": " + owner_ + ": " + what);
+    throw Error(ErrorKind::configuration, "{}: {}: {}", plan_.place, owner_, what);
   }
 
   std::vector<std::string> candidate_names() const {
@@ -132,8 +133,8 @@ class Connector {
     for (const Port& port : inputs_) known.push_back(port.name);
     for (const auto& [name, source] : plan_.inputs)
       if (std::find(known.begin(), known.end(), name) == known.end())
-        refuse("inputs names the port \"" + name + "\", which this component does not have" +
-               formats::suggest_name(name, known));
+        refuse(fmt::format("inputs names the port \"{}\", which this component does not have{}", name,
+                           formats::suggest_name(name, known)));
   }
 
   std::optional<std::string> mismatch(const Candidate& candidate, const Port& port, components::Extents& extents,
@@ -153,7 +154,7 @@ class Connector {
   std::string suggest_fix(const Candidate& candidate, const Port& port) const {
     const bool is_field = candidate.kind == Source::Kind::field;
     if (is_field && !holds_image_bytes(candidate) && find_conversion(candidate, port, Conversion::any) != 0)
-      return "; to convert it, write inputs = { " + port.name + " = \"" + candidate.name + "\" }";
+      return fmt::format("; to convert it, write inputs = {{ {} = \"{}\" }}", port.name, candidate.name);
     if (is_field && (candidate.dtypes & TENON_ANY_FLOAT) != 0 && port.dtypes == kInt64)
       return "; store whole numbers in the data, for example with NumPy's astype(\"int64\"), or change its source";
     return is_field && holds_image_bytes(candidate) && (port.dtypes & kBytes) == 0
@@ -166,8 +167,8 @@ class Connector {
   const Candidate& accept(const Candidate& candidate, const Port& port, Conversion allowed) {
     components::Extents extents = extents_;
     if (const auto reason = mismatch(candidate, port, extents, allowed))
-      refuse("the input " + port.describe() + " does not fit its source " + describe(candidate) + ": " + *reason +
-             suggest_fix(candidate, port));
+      refuse(fmt::format("the input {} does not fit its source {}: {}{}", port.describe(), describe(candidate), *reason,
+                         suggest_fix(candidate, port)));
     extents_ = std::move(extents);
     return candidate;
   }
@@ -177,8 +178,8 @@ class Connector {
       for (const auto& group : groups_)
         for (const Candidate& candidate : group)
           if (candidate.name == named->second) return accept(candidate, port, Conversion::any);
-      refuse("inputs." + port.name + " is \"" + named->second + "\", which does not exist" +
-             formats::suggest_name(named->second, candidate_names()));
+      refuse(fmt::format("inputs.{} is \"{}\", which does not exist{}", port.name, named->second,
+                         formats::suggest_name(named->second, candidate_names())));
     }
     for (const auto& group : groups_)
       for (const Candidate& candidate : group)
@@ -212,11 +213,11 @@ class Connector {
         const auto reason = mismatch(candidate, port, extents, allowed);
         // The target of a prediction is not the prediction itself, even if it fits.
         if (const auto taken = taken_.find(candidate.name); !reason && taken != taken_.end()) {
-          reasons += "\n    " + describe(candidate) + " is already connected to the input " + taken->second;
+          reasons += fmt::format("\n    {} is already connected to the input {}", describe(candidate), taken->second);
           continue;
         }
         if (!reason) fitting.push_back(&candidate);
-        reasons += "\n    " + describe(candidate) + (reason ? " does not fit: " + *reason : " fits");
+        reasons += fmt::format("\n    {}{}", describe(candidate), reason ? " does not fit: " + *reason : " fits");
       }
       if (fitting.size() == 1) return accept(*fitting.front(), port, allowed);
       fits_several = fitting.size() > 1;
@@ -303,10 +304,10 @@ void Wiring::refuse_padding(const BatchTensors& batch_tensors) const {
     const bool are_numbers = !ports_[i].indices && (ports_[i].dtypes & TENON_ANY_FLOAT) != 0;
     if (!are_integers || !are_numbers || !batch_tensors.batch->fields[sources_[i].index].is_padded) continue;
     throw Error(ErrorKind::data,
-                owner_ + ": its input " + ports_[i].name + " is " + sources_[i].name +
-                    ", lists of integers of different lengths, which were padded; expected as many numbers in each "
-                    "sample; if they are the classes of a sample, make them multi-hot, with the parameter "
-                    "\"multi_hot\" of parquet or \"label_separator\" of tables");
+                "{}: its input {} is {}, lists of integers of different lengths, which were padded; expected as many "
+                "numbers in each sample; if they are the classes of a sample, make them multi-hot, with the parameter "
+                "\"multi_hot\" of parquet or \"label_separator\" of tables",
+                owner_, ports_[i].name, sources_[i].name);
   }
 }
 
@@ -346,8 +347,8 @@ std::string Wiring::describe(const BatchTensors& batch_tensors) const {
     const at::Tensor& readable =
         is_host_field(batch_tensors, sources_[i]) ? batch_tensors.host_fields[sources_[i].index] : tensor;
     if (readable.is_cpu() && at::isIntegralType(readable.scalar_type(), /*includeBool=*/false) && readable.numel() > 0)
-      text += ", " + std::to_string(readable.min().item<int64_t>()) + " to " +
-              std::to_string(readable.max().item<int64_t>());
+      text += fmt::format(", {} to {}", TENON_INT(readable.min().item<int64_t>()),
+                          TENON_INT(readable.max().item<int64_t>()));
   }
   return text;
 }
@@ -363,14 +364,14 @@ void Wiring::check(const std::vector<at::Tensor>& inputs) const {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Port& port = ports_[i];
     if (const auto reason = components::find_mismatch(inputs[i], port, extents))
-      throw Error(ErrorKind::plugin, owner_ + ": the input " + port.describe() + " received " +
-                                         components::describe(inputs[i]) + ": " + *reason);
+      throw Error(ErrorKind::plugin, "{}: the input {} received {}: {}", owner_, port.describe(),
+                  components::describe(inputs[i]), *reason);
   }
 }
 
 Wiring connect_model(const components::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
                      const std::vector<SampleField>& fields) {
-  const std::string owner = model.component().describe() + " on the data of " + data_name;
+  const std::string owner = fmt::format("{} on the data of {}", model.component().describe(), data_name);
   return Wiring(Connector(model.inputs(), owner, plan, {field_candidates(fields)}).connect(), model.inputs(), owner,
                 has_varying_fields(fields));
 }

@@ -140,12 +140,12 @@ void warn_of_channels_last(const OpenSize& size, const std::vector<SampleField>&
     if (!is_chosen(size, field.name) || count_channels(field) != channels || channels <= kMost) continue;
     const int64_t last = field.shape.back();
     if (last != 1 && last != 3 && last != kMost) continue;
-    support::log_warning("data." + field.name + " has samples of " + std::to_string(field.shape[0]) + " x " +
-                         std::to_string(field.shape[1]) + " x " + std::to_string(last) +
-                         " values, which looks like height x width x channels, and " + size.key + " = " +
-                         std::to_string(channels) +
-                         " is inferred; expected channels first: move them with numpy.moveaxis(array, -1, 1), or set " +
-                         size.key + " if the first extent is meant");
+    support::log_warning(
+        "data.{} has samples of {} x {} x {} values, which looks like height x width x channels, and {} = {} is "
+        "inferred; expected channels first: move them with numpy.moveaxis(array, -1, 1), or set {} if the first extent "
+        "is meant",
+        field.name, TENON_INT(field.shape[0]), TENON_INT(field.shape[1]), TENON_INT(last), size.key,
+        TENON_INT(channels), size.key);
     return;
   }
 }
@@ -206,10 +206,10 @@ std::vector<std::string> use_sizes_of_data(config::RunPlan& plan, const componen
     if (!is_of_transform(size)) continue;
     add_set(size, find_classes(size, plan, dataset), set);
     if (*size.value == 0)
-      throw Error(ErrorKind::configuration, plan.file.string() + ": " + size.key + " is missing, and " +
-                                                dataset.component().describe() +
-                                                " does not declare the number of classes of " + size.fields.front() +
-                                                "; expected an integer of at least 1");
+      throw Error(
+          ErrorKind::configuration,
+          "{}: {} is missing, and {} does not declare the number of classes of {}; expected an integer of at least 1",
+          plan.file.string(), size.key, dataset.component().describe(), size.fields.front());
   }
   const BatchTransforms transforms(plan.data.batch_transforms, dataset.fields());
   for (const OpenSize& size : open) {

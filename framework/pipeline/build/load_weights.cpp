@@ -24,6 +24,7 @@
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/nearest_path.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
@@ -37,7 +38,7 @@ using artifacts::WeightStatus;
 using components::NamedTensor;
 
 std::string describe_stored(const TensorView& stored) {
-  return std::string(components::dtype_name(stored.dtype)) + " " + to_string(components::exact_shape(stored.shape));
+  return fmt::format("{} {}", components::dtype_name(stored.dtype), to_string(components::exact_shape(stored.shape)));
 }
 
 std::vector<artifacts::ExpectedTensor> list_expected(const std::vector<NamedTensor>& tensors) {
@@ -57,10 +58,10 @@ std::string describe_mismatches(const MatchedWeights& matched, const std::vector
   for (const WeightMatch& match : matched.matches) {
     const NamedTensor& named = tensors[match.expected];
     if (match.status == WeightStatus::missing)
-      text += "\n  " + named.name + " is missing; expected " + components::describe(named.tensor);
+      text += fmt::format("\n  {} is missing; expected {}", named.name, components::describe(named.tensor));
     else if (match.status == WeightStatus::other_shape || match.status == WeightStatus::other_dtype)
-      text += "\n  " + match.stored->name + " is " + describe_stored(*match.stored) + "; expected " +
-              components::describe(named.tensor);
+      text += fmt::format("\n  {} is {}; expected {}", match.stored->name, describe_stored(*match.stored),
+                          components::describe(named.tensor));
   }
   for (const TensorView* stored : matched.unexpected) text += "\n  " + stored->name + " is not a tensor of the model";
   return text;
@@ -96,17 +97,17 @@ std::string describe_matches(const MatchedWeights& matched, const std::vector<Na
   }
   std::string text;
   for (const auto& [status, name, what] : rows)
-    text += "\n  " + status + std::string(status_width - status.size() + 2, ' ') + name +
-            std::string(name_width - name.size() + 2, ' ') + what;
+    text += fmt::format("\n  {}{}{}{}{}", status, std::string(status_width - status.size() + 2, ' '), name,
+                        std::string(name_width - name.size() + 2, ' '), what);
   return text;
 }
 
 std::string describe_counts(const MatchedWeights& matched) {
   const auto loaded = matched.count(WeightStatus::loaded);
   const auto different = matched.count(WeightStatus::other_shape) + matched.count(WeightStatus::other_dtype);
-  return std::to_string(loaded) + " of " + std::to_string(matched.count()) + " tensors of the model loaded, " +
-         std::to_string(matched.count(WeightStatus::missing)) + " missing, " + std::to_string(different) +
-         " of another shape or dtype, " + std::to_string(matched.unexpected.size()) + " unexpected";
+  return fmt::format("{} of {} tensors of the model loaded, {} missing, {} of another shape or dtype, {} unexpected",
+                     TENON_INT(loaded), TENON_INT(matched.count()), TENON_INT(matched.count(WeightStatus::missing)),
+                     TENON_INT(different), TENON_INT(matched.unexpected.size()));
 }
 
 bool is_transposed(const WeightMatch& match, const NamedTensor& named) {
@@ -121,11 +122,10 @@ void reject_transposed(const MatchedWeights& matched, const std::vector<NamedTen
       matched.matches, [&](const WeightMatch& match) { return is_transposed(match, tensors[match.expected]); });
   if (found == matched.matches.end()) return;
   throw support::Error(support::ErrorKind::checkpoint,
-                       file + ": " + found->stored->name + " is transposed: " + describe_stored(*found->stored) +
-                           ", expected " + components::describe(tensors[found->expected].tensor) +
-                           ". Square matrices of this file may be transposed too, as in Hugging Face's GPT-2 (Conv1D): "
-                           "transpose them in a converted file:" +
-                           describe_mismatches(matched, tensors));
+                       "{}: {} is transposed: {}, expected {}. Square matrices of this file may be transposed too, as "
+                       "in Hugging Face's GPT-2 (Conv1D): transpose them in a converted file:{}",
+                       file, found->stored->name, describe_stored(*found->stored),
+                       components::describe(tensors[found->expected].tensor), describe_mismatches(matched, tensors));
 }
 
 // A partial match must not leave most of the model at random values.
@@ -136,10 +136,9 @@ void check_partial(const MatchedWeights& matched, const std::vector<NamedTensor>
     const NamedTensor& named = tensors[match.expected];
     if (match.status != WeightStatus::loaded && named.tensor.numel() == largest)
       throw support::Error(support::ErrorKind::checkpoint,
-                           file + ": " + named.name +
-                               " is not loaded, which is the largest tensor of the model; if it is "
-                               "meant to keep its initial values, name it in model.weights_exclude = [\"" +
-                               named.name + "\"]:" + describe_mismatches(matched, tensors));
+                           "{}: {} is not loaded, which is the largest tensor of the model; if it is meant to keep its "
+                           "initial values, name it in model.weights_exclude = [\"{}\"]:{}",
+                           file, named.name, named.name, describe_mismatches(matched, tensors));
   }
 }
 
@@ -184,8 +183,8 @@ void refuse_nan(const MatchedWeights& matched, const std::string& file) {
     if (match.status == WeightStatus::loaded && artifacts::is_floating_point(match.stored->dtype) &&
         at::isnan(copy_stored(*match.stored)).any().item<bool>())
       throw support::Error(support::ErrorKind::checkpoint,
-                           file + ": " + match.stored->name +
-                               " holds NaN; expected numbers: use weights from before the training diverged");
+                           "{}: {} holds NaN; expected numbers: use weights from before the training diverged", file,
+                           match.stored->name);
 }
 
 // The names of what a partial match leaves out, at most the first of them.
@@ -193,7 +192,7 @@ std::string list_names(const std::vector<std::string>& names) {
   constexpr size_t kShown = 20;
   std::string text;
   for (size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more, see log.txt";
+  if (names.size() > kShown) text += fmt::format(" and {} more, see log.txt", TENON_INT(names.size() - kShown));
   return text;
 }
 
@@ -218,8 +217,8 @@ void check_ties(const MatchedWeights& matched, const AdaptedWeights& adapted, co
         continue;
       if (!read_values(*one.stored, adapted).equal(read_values(*other.stored, adapted)))
         throw support::Error(support::ErrorKind::checkpoint,
-                             file + ": " + one.stored->name + " and " + other.stored->name +
-                                 " differ; expected equal values, because the model has one tensor for both");
+                             "{}: {} and {} differ; expected equal values, because the model has one tensor for both",
+                             file, one.stored->name, other.stored->name);
     }
 }
 
@@ -341,7 +340,7 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
   if (request.match == config::WeightsMatch::strict) {
     if (matched.is_complete()) return;
     reject_transposed(matched, tensors, file);
-    if (loaded == 0) refuse(": does not fit the model" + suggest_run_file(file) + ":");
+    if (loaded == 0) refuse(fmt::format(": does not fit the model{}:", suggest_run_file(file)));
     refuse(": does not fit the model: " + std::to_string(loaded) + " of its " + std::to_string(matched.count()) +
            " tensors fit" + (request.is_of_run ? suggest_run_file(file) : suggest_partial(matched)) + ":");
   }
@@ -357,9 +356,9 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
     const auto index = artifacts::find_index_instead(path);
     throw support::Error(
         support::ErrorKind::checkpoint,
-        path.string() + ": " + support::describe_path(path) +
-            "; expected the file of model.weights: safetensors, or a state_dict of torch.save" +
-            (index ? formats::did_you_mean(index->string()) : support::suggest_path(path, support::path_exists)));
+        "{}: {}; expected the file of model.weights: safetensors, or a state_dict of torch.save{}", path.string(),
+        support::describe_path(path),
+        (index ? formats::did_you_mean(index->string()) : support::suggest_path(path, support::path_exists)));
   }
   artifacts::verify_checkpoint_file(path);
   const WeightsFile file(path);
@@ -395,13 +394,13 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   for (const KeptTensor& one : kept)
     if (one.tensor.scalar_type() != one.dtype && has_storage(one.tensor)) one.tensor.copy_(one.tensor.to(one.dtype));
   if (!kept.empty())
-    support::log_info(path.string() + ": leaves out " + std::to_string(kept.size()) +
-                      " frozen parameters, which equal the initial weights of the model");
-  support::log_info(path.string() + ": " + describe_counts(matched) + describe_matches(matched, tensors));
+    support::log_info("{}: leaves out {} frozen parameters, which equal the initial weights of the model",
+                      path.string(), TENON_INT(kept.size()));
+  support::log_info("{}: {}{}", path.string(), describe_counts(matched), describe_matches(matched, tensors));
   if (!matched.is_complete())
-    support::log_warning(path.string() + ": " + describe_counts(matched) + describe_left_out(matched, tensors));
+    support::log_warning("{}: {}{}", path.string(), describe_counts(matched), describe_left_out(matched, tensors));
   if (!adapted.empty())
-    support::log_warning(path.string() + ": for the images of this model, as timm does: " + describe(adapted));
+    support::log_warning("{}: for the images of this model, as timm does: {}", path.string(), describe(adapted));
 }
 
 }  // namespace tenon::pipeline

@@ -7,6 +7,7 @@
 #include "framework/formats/nearest_name.h"
 #include "framework/pipeline/losses/loss_sums.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -63,18 +64,17 @@ void require_metric(const std::string& metric, const Directions& known, const st
   std::vector<std::string> names;
   for (const auto& [name, direction] : known) names.push_back(name);
   throw support::Error(support::ErrorKind::configuration,
-                       key + " is \"" + metric + "\", which this run does not log; expected a metric of its history" +
-                           formats::suggest_name(metric, names));
+                       "{} is \"{}\", which this run does not log; expected a metric of its history{}", key, metric,
+                       formats::suggest_name(metric, names));
 }
 
 void refuse_test_metric(const Training& training, const std::string& metric, const std::string& key) {
   const auto has_metric = [&](const auto& data) { return metric.starts_with(data->name() + "/"); };
   if (std::ranges::none_of(training.test, has_metric)) return;
   throw support::Error(support::ErrorKind::configuration,
-                       key + " is \"" + metric +
-                           "\", but the test data are evaluated once, after training; expected a metric of the "
-                           "training or validation data, such as \"validation/" +
-                           metric.substr(metric.rfind('/') + 1) + "\"");
+                       "{} is \"{}\", but the test data are evaluated once, after training; expected a metric of the "
+                       "training or validation data, such as \"validation/{}\"",
+                       key, metric, metric.substr(metric.rfind('/') + 1));
 }
 
 std::vector<AwaitedMetric> check_monitored_metrics(const Training& training, const Directions& known) {
@@ -82,7 +82,7 @@ std::vector<AwaitedMetric> check_monitored_metrics(const Training& training, con
   for (size_t i = 0; i < training.callbacks.size(); ++i) {
     const config::ComponentPlan& plan = training.plan->callbacks[i];
     for (const std::string& parameter : components::list_metric_parameters(training.callbacks[i].component())) {
-      const std::string key = plan.place + ": " + plan.use + ": params." + parameter;
+      const std::string key = fmt::format("{}: {}: params.{}", plan.place, plan.use, parameter);
       for (const std::string& name : list_names(plan.params.at(parameter))) {
         if (known.contains(name)) continue;
         refuse_test_metric(training, name, key);
@@ -98,10 +98,9 @@ void require_awaited_metrics(const std::vector<AwaitedMetric>& awaited, const st
   for (const AwaitedMetric& metric : awaited) {
     if (std::ranges::find(known, metric.name) != known.end()) continue;
     throw support::Error(support::ErrorKind::configuration,
-                         metric.key + " is \"" + metric.name +
-                             "\", which no callback has logged by the end of the first validation; expected a metric "
-                             "of the run's history" +
-                             formats::suggest_name(metric.name, known));
+                         "{} is \"{}\", which no callback has logged by the end of the first validation; expected a "
+                         "metric of the run's history{}",
+                         metric.key, metric.name, formats::suggest_name(metric.name, known));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <torch/utils.h>
 
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -46,7 +47,7 @@ bool is_on(MetricSet::Data data, const config::MetricPlan& metric) {
 }
 
 std::string name_state(const components::Metric& metric, size_t number) {
-  return "train_metric." + metric.name() + "." + std::to_string(number);
+  return fmt::format("train_metric.{}.{}", metric.name(), TENON_INT(number));
 }
 
 std::vector<std::string> read_states(const components::Metric& metric,
@@ -82,9 +83,9 @@ void MetricSet::name_values(const config::RunPlan& plan, const std::vector<compo
   if (plan.losses.size() > 1)
     for (const config::LossPlan& loss : plan.losses)
       if (!places.emplace(loss.name, "the loss at " + loss.place).second)
-        throw Error(ErrorKind::configuration, loss.place + ": the name " + loss.name + " is already used by " +
-                                                  places.at(loss.name) +
-                                                  "; give the loss another name: name = \"...\"");
+        throw Error(ErrorKind::configuration,
+                    "{}: the name {} is already used by {}; give the loss another name: name = \"...\"", loss.place,
+                    loss.name, places.at(loss.name));
   for (size_t i = 0; i < losses.size(); ++i)
     for (const std::string& part : losses[i].part_names())
       places.emplace(losses[i].name() + "." + part, "a part of the loss at " + plan.losses[i].place);

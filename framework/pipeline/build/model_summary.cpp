@@ -7,6 +7,7 @@
 
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/state/divided_weights.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -82,10 +83,10 @@ std::string summarize_model(const components::Model& model, size_t max_width, si
     module_width = std::max<size_t>(6, module_width - std::min(module_width, without_tensors - max_width));
   std::string text;
   const auto add_line = [&](const std::string& module, const std::string& tensors, const std::string& count) {
-    text += "  " + shorten(module, module_width) +
-            std::string(module_width - std::min(module_width, module.size()) + 2, ' ');
+    text += fmt::format("  {}{}", shorten(module, module_width),
+                        std::string(module_width - std::min(module_width, module.size()) + 2, ' '));
     if (shows_tensors) text += tensors + std::string(tensors_width - std::min(tensors_width, tensors.size()) + 2, ' ');
-    text += std::string(count.size() < kCountWidth ? kCountWidth - count.size() : 0, ' ') + count + "\n";
+    text += fmt::format("{}{}\n", std::string(count.size() < kCountWidth ? kCountWidth - count.size() : 0, ' '), count);
   };
   add_line("module", "", "parameters");
   int64_t parameters = 0;

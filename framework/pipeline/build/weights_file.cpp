@@ -19,6 +19,7 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -36,7 +37,7 @@ constexpr const char* kHowToConvert =
     "FILE)";
 
 [[noreturn]] void refuse(const fs::path& file, const std::string& what) {
-  throw Error(ErrorKind::checkpoint, file.string() + ": " + what);
+  throw Error(ErrorKind::checkpoint, "{}: {}", file.string(), what);
 }
 
 std::string read_start(const fs::path& file) {
@@ -59,8 +60,8 @@ bool is_pickle(const std::string& start, uint64_t file_bytes) {
 // The contents of a folder of Hugging Face.
 fs::path find_in_folder(const fs::path& folder) {
   if (const fs::path file = artifacts::find_model_file(folder); support::is_file(file)) return file;
-  refuse(folder, std::string("is a folder without ") + artifacts::kModelIndex + " and without " +
-                     artifacts::kModelFile + "; expected one of them, or a file of weights");
+  refuse(folder, fmt::format("is a folder without {} and without {}; expected one of them, or a file of weights",
+                             artifacts::kModelIndex, artifacts::kModelFile));
 }
 
 // Tensors that share a storage are copied. A pickle of a few megabytes could name a hundred thousand of them.
@@ -81,9 +82,9 @@ void check_total(const std::vector<PickledTensor>& tensors, const fs::path& file
 void check_booleans(const PickledTensor& tensor, const std::vector<std::byte>& elements, const fs::path& file) {
   const auto wrong = std::ranges::find_if(elements, [](std::byte value) { return value > std::byte{1}; });
   if (wrong == elements.end()) return;
-  refuse(file, "the element " + std::to_string(wrong - elements.begin()) + " of the tensor " +
-                   artifacts::quote_name(tensor.name) + " of type BOOL is " +
-                   std::to_string(std::to_integer<int>(*wrong)) + "; expected 0 or 1");
+  refuse(file, fmt::format("the element {} of the tensor {} of type BOOL is {}; expected 0 or 1",
+                           TENON_INT(wrong - elements.begin()), artifacts::quote_name(tensor.name),
+                           TENON_INT(std::to_integer<int>(*wrong))));
 }
 
 // The elements of one tensor in row-major order.
@@ -112,8 +113,8 @@ auto read_zip(const fs::path& file, const Read& read) {
   try {
     return read();
   } catch (const c10::Error& error) {
-    refuse(file, "cannot be read as an archive of torch.save: " + std::string(error.what_without_backtrace()) +
-                     kHowToConvert);
+    refuse(file, fmt::format("cannot be read as an archive of torch.save: {}{}", error.what_without_backtrace(),
+                             kHowToConvert));
   }
 }
 
@@ -153,7 +154,7 @@ class Records {
 // A file of a training often has the weights and their average.
 void report_key(const artifacts::PickledStateDict& parsed, const fs::path& file) {
   if (parsed.key.empty()) return;
-  const std::string used = file.string() + ": the weights are at [\"" + parsed.key + "\"]";
+  const std::string used = fmt::format("{}: the weights are at [\"{}\"]", file.string(), parsed.key);
   if (parsed.others.empty()) return support::log_info(used);
   std::string others;
   for (const std::string& other : parsed.others) others += (others.empty() ? "" : ", ") + other;
@@ -195,8 +196,8 @@ void WeightsFile::open_index(const fs::path& index) {
     for (const TensorView& tensor : files_.back()->tensors()) {
       const auto listed = map.find(tensor.name);
       if (listed == map.end() || listed->second != name)
-        refuse(index, "does not list the tensor " + artifacts::quote_name(tensor.name) + " of " + name +
-                          "; expected the files that belong to the index");
+        refuse(index, fmt::format("does not list the tensor {} of {}; expected the files that belong to the index",
+                                  artifacts::quote_name(tensor.name), name));
       found.insert(tensor.name);
       tensors_.push_back(tensor);
     }
@@ -228,15 +229,15 @@ void WeightsFile::open_archive(const fs::path& file) {
       if (storage == storages.end()) {
         const std::string record = "data/" + tensor.storage;
         if (!reader.has(record))
-          refuse(file, "lacks the record " + artifacts::quote_name(record) + " of the tensor " +
-                           artifacts::quote_name(tensor.name) + "; the file may be damaged");
+          refuse(file, fmt::format("lacks the record {} of the tensor {}; the file may be damaged",
+                                   artifacts::quote_name(record), artifacts::quote_name(tensor.name)));
         auto [data, bytes] = reader.read(record);
         storage = storages.emplace(tensor.storage, std::pair(std::move(data), bytes)).first;
       }
       if (storage->second.second / element < tensor.storage_elements)
-        refuse(file, "has " + std::to_string(storage->second.second) + " bytes for the storage of the tensor " +
-                         artifacts::quote_name(tensor.name) + "; expected " +
-                         std::to_string(tensor.storage_elements * element) + ": the file may be damaged");
+        refuse(file, fmt::format("has {} bytes for the storage of the tensor {}; expected {}: the file may be damaged",
+                                 TENON_INT(storage->second.second), artifacts::quote_name(tensor.name),
+                                 TENON_INT(tensor.storage_elements * element)));
       const uint64_t bytes = artifacts::count_bytes(tensor.shape, element).value_or(0);
       std::vector<std::byte>& copy = copies_.emplace_back(bytes);
       if (bytes > 0)

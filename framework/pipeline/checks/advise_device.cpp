@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "framework/pipeline/build/memory_format.h"
+#include "framework/support/text/format.h"
 
 #if defined(__x86_64__)
 #elif defined(__aarch64__)
@@ -28,8 +29,7 @@ std::optional<std::string> find_odd_matrix(const Training& training) {
     if (!named.trainable || named.tensor.dim() != 2) continue;
     for (int64_t i = 0; i < 2; ++i)
       if (const int64_t size = named.tensor.size(i); size >= kSmall && size % kMultiple != 0)
-        return std::string("the ") + (i == 0 ? "first" : "second") + " dimension of " + named.name + " is " +
-               std::to_string(size);
+        return fmt::format("the {} dimension of {} is {}", i == 0 ? "first" : "second", named.name, TENON_INT(size));
   }
   return std::nullopt;
 }

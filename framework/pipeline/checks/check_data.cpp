@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
@@ -92,14 +93,14 @@ std::string count_classes(int64_t count) { return std::to_string(count) + (count
 std::string suggest(const Training& training, const Target& target) {
   const std::string count = std::to_string(target.classes.count);
   if (const auto parameter = find_parameter(training.plan->model.params, target.outputs))
-    return "expected " + count + ": set model.params." + config::to_toml_key(*parameter) + " = " + count;
-  return "expected " + count + ": change the parameters of the model";
+    return fmt::format("expected {}: set model.params.{} = {}", count, config::to_toml_key(*parameter), count);
+  return fmt::format("expected {}: change the parameters of the model", count);
 }
 
 // "the output logits of model "mlp" has 3 classes, but the label of train has 10".
 std::string compare(const std::string& what, int64_t found, const BoundDataset& data, const Classes& classes) {
-  return what + " has " + count_classes(found) + ", but the " + classes.field + " of " + data.name() + " has " +
-         std::to_string(classes.count);
+  return fmt::format("{} has {}, but the {} of {} has {}", what, count_classes(found), classes.field, data.name(),
+                     TENON_INT(classes.count));
 }
 
 std::string describe(const Training& training, const BoundDataset& data, const Target& target) {
@@ -112,8 +113,8 @@ void require_outputs(const Training& training, const BoundDataset& data, const T
   int64_t needed = target.classes.count;
   if (target.ignored == needed - 1) --needed;
   if (target.outputs >= needed) return;
-  throw Error(ErrorKind::configuration,
-              describe(training, data, target) + ", so the loss fails on the others; " + suggest(training, target));
+  throw Error(ErrorKind::configuration, "{}, so the loss fails on the others; {}", describe(training, data, target),
+              suggest(training, target));
 }
 
 std::optional<std::string> find_fault(const Training& training, const Target& target) {
@@ -137,7 +138,7 @@ std::optional<std::string> check_mix(const Training& training, const config::Bat
   if (!classes || classes->count == mix->classes) return std::nullopt;
   const std::string found = compare(transform.place + ": mix", mix->classes, data, *classes);
   const std::string expected = "expected classes = " + std::to_string(classes->count);
-  if (mix->classes < classes->count) throw Error(ErrorKind::configuration, found + "; " + expected);
+  if (mix->classes < classes->count) throw Error(ErrorKind::configuration, "{}; {}", found, expected);
   return found + kNeverRight + expected;
 }
 
@@ -150,10 +151,10 @@ std::optional<std::string> find_single_class(const std::string& name, const at::
   const auto single = kept.min().item<int64_t>();
   if (kept.max().item<int64_t>() != single) return std::nullopt;
   const std::string number = std::to_string(ignored);
-  return name + " holds only " + std::to_string(single) + " and " + number + " in the first batch, and " + loss +
-         " ignores " + number + ", so there is one class to learn; is " + number +
-         " a class? then give it the number of that class in the data, and remove ignore_index; expected at least two "
-         "classes";
+  return fmt::format(
+      "{} holds only {} and {} in the first batch, and {} ignores {}, so there is one class to learn; is {} a class? "
+      "then give it the number of that class in the data, and remove ignore_index; expected at least two classes",
+      name, TENON_INT(single), number, loss, number, number);
 }
 
 using components::Tokenizer;
@@ -165,12 +166,12 @@ std::string quote(const std::string& text) { return text.empty() ? "none" : conf
 
 std::optional<std::string> find_difference(const Tokenizer& trained, const Tokenizer& other) {
   if (other.vocabulary_size() != trained.vocabulary_size())
-    return "has a vocabulary of " + support::format_count(other.vocabulary_size(), "token") + ", and train of " +
-           std::to_string(trained.vocabulary_size());
+    return fmt::format("has a vocabulary of {}, and train of {}",
+                       support::format_count(other.vocabulary_size(), "token"), TENON_INT(trained.vocabulary_size()));
   for (int64_t token = 0; token < std::min(trained.vocabulary_size(), kMostCompared); ++token) {
     const std::string a = trained.decode({&token, 1}), b = other.decode({&token, 1});
     if (a != b)
-      return "has the text " + quote(b) + " for the token " + std::to_string(token) + ", and train " + quote(a);
+      return fmt::format("has the text {} for the token {}, and train {}", quote(b), TENON_INT(token), quote(a));
   }
   return std::nullopt;
 }
@@ -181,8 +182,8 @@ void compare(const BoundDataset& train, const BoundDataset& other, const std::st
   const auto difference = find_difference(*trained, *found);
   if (!difference) return;
   throw support::Error(support::ErrorKind::configuration,
-                       place + ": " + other.name() + " " + *difference +
-                           "; expected the same tokens: set the tokenizer of both to the same file");
+                       "{}: {} {}; expected the same tokens: set the tokenizer of both to the same file", place,
+                       other.name(), *difference);
 }
 
 }  // namespace

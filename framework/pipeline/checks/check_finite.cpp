@@ -13,6 +13,7 @@
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -33,9 +34,9 @@ std::string describe_field(const std::string& name, const at::Tensor& finite_sam
   const std::vector<int64_t> samples =
       batch_tensors.batch ? data.feed.list_samples(*batch_tensors.batch) : std::vector<int64_t>();
   const bool is_known = row < static_cast<int64_t>(samples.size());
-  return name +
-         (is_known ? " of " + data.name() + " sample " + std::to_string(samples[static_cast<size_t>(row)]) : "") +
-         " is not finite";
+  return fmt::format(
+      "{}{} is not finite", name,
+      is_known ? " of " + data.name() + " sample " + std::to_string(samples[static_cast<size_t>(row)]) : "");
 }
 
 }  // namespace
@@ -72,12 +73,10 @@ void refuse_loss(const Training& training, size_t loss, double value, const std:
                  int64_t step, const std::string& after) {
   // No weight has been updated before step 1.
   const bool may_be_divergence = step > 1 && (!source || source->may_be_divergence);
-  throw Error(ErrorKind::non_finite,
-              training.plan->losses[loss].place + ": the loss " + training.losses[loss].name() + " is " +
-                  (std::isnan(value) ? "NaN" : "infinite") + " in step " + std::to_string(step) + after +
-                  (source ? " (" + source->what + ")" : "") +
-                  "; expected a finite number: " + (may_be_divergence ? "lower optimizer.lr, or " : "") +
-                  (source ? source->advice : "look for bad samples"));
+  throw Error(ErrorKind::non_finite, "{}: the loss {} is {} in step {}{}{}; expected a finite number: {}{}",
+              training.plan->losses[loss].place, training.losses[loss].name(), std::isnan(value) ? "NaN" : "infinite",
+              TENON_INT(step), after, source ? " (" + source->what + ")" : "",
+              may_be_divergence ? "lower optimizer.lr, or " : "", source ? source->advice : "look for bad samples");
 }
 
 void check_items(const Training& training, const LossSums& sums) {
@@ -99,10 +98,9 @@ void check_items(const Training& training, const LossSums& sums) {
 void refuse_gradient(const Training& training, const std::string& parameter, int64_t step, const std::string& after) {
   const std::string which = parameter.empty() ? "a parameter" : parameter;
   throw Error(ErrorKind::non_finite,
-              training.plan->model.place + ": the gradient of " + which + " is not finite in step " +
-                  std::to_string(step) + after +
-                  ", though the losses are; expected finite numbers: lower optimizer.lr, or look for a root or a "
-                  "logarithm near 0 in the model");
+              "{}: the gradient of {} is not finite in step {}{}, though the losses are; expected finite numbers: "
+              "lower optimizer.lr, or look for a root or a logarithm near 0 in the model",
+              training.plan->model.place, which, TENON_INT(step), after);
 }
 
 namespace {

@@ -18,6 +18,7 @@
 #include "framework/pipeline/state/divided_weights.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
@@ -75,9 +76,9 @@ std::string describe_batch(const Training& training) {
   const std::string size = "data.batch_size is " + std::to_string(plan.batch_size);
   if (plan.batch_size == 1) return size;
   const bool is_single = training.group->is_single();
-  return size + (is_single ? "" : " in each of " + std::to_string(training.group->size()) + " processes") +
-         " and train has " + support::format_count(samples, "sample") + ", so the last batch of an epoch has 1 sample" +
-         (is_single ? "" : " in some of them");
+  return fmt::format("{}{} and train has {}, so the last batch of an epoch has 1 sample{}", size,
+                     is_single ? "" : " in each of " + std::to_string(training.group->size()) + " processes",
+                     support::format_count(samples, "sample"), is_single ? "" : " in some of them");
 }
 
 // How to get larger batches.
@@ -95,8 +96,8 @@ void check_registered(const Training& training, const at::Tensor& total) {
   std::vector<at::Tensor> known;
   for (const components::NamedTensor& named : training.model.tensors()) known.push_back(named.tensor);
   if (const std::string unregistered = components::find_unregistered(total, known); !unregistered.empty())
-    throw support::Error(support::ErrorKind::plugin, training.plan->model.place + ": " +
-                                                         training.model.component().describe() + ": " + unregistered);
+    throw support::Error(support::ErrorKind::plugin, "{}: {}: {}", training.plan->model.place,
+                         training.model.component().describe(), unregistered);
 }
 
 void warn_without_gradient(const Training& training) {
@@ -108,11 +109,11 @@ void warn_without_gradient(const Training& training) {
     if (count++ < kNamed) names += (names.empty() ? "" : ", ") + named.name;
   }
   if (count == 0) return;
-  support::log_warning(training.plan->model.place + ": " + training.model.component().describe() +
-                       ": no loss depends on " + support::format_count(count, "parameter") + " (" + names +
-                       (count > kNamed ? ", ..." : "") +
-                       ") in step 1, so they are not trained; look for detach() or an unused layer in forward, or "
-                       "freeze them: [[optimizer.group]] with frozen = true");
+  support::log_warning(
+      "{}: {}: no loss depends on {} ({}{}) in step 1, so they are not trained; look for detach() or an unused layer "
+      "in forward, or freeze them: [[optimizer.group]] with frozen = true",
+      training.plan->model.place, training.model.component().describe(), support::format_count(count, "parameter"),
+      names, count > kNamed ? ", ..." : "");
 }
 
 void check_ranks(const Training& training) {
@@ -141,9 +142,8 @@ void check_batch_norm(Training& training) {
     run_model(training, *training.train, *sample, context);
   } catch (const OneValuePerChannel& error) {
     throw support::Error(support::ErrorKind::configuration,
-                         training.plan->data.train.place + ": " + describe_batch(training) +
-                             ", for which the model fails: " + error.found() +
-                             "; the variance of one value is undefined; expected " + advise(training));
+                         "{}: {}, for which the model fails: {}; the variance of one value is undefined; expected {}",
+                         training.plan->data.train.place, describe_batch(training), error.found(), advise(training));
   } catch (const std::exception& error) {
     // The fake sample may be wrong for other reasons.
     support::log_debug(std::string("a batch of 1 sample was not checked: ") + error.what());

@@ -7,6 +7,7 @@
 
 #include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/pipeline/checks/check_data.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
@@ -69,10 +70,10 @@ std::optional<std::string> find_trained_samples(const NamedDataset& train, const
   const bool is_same_split = !split || !other_split || *split == *other_split;
   // Subsets of one list of samples are exact; those of a whole and of its part are independent.
   if (is_same_split && !overlap(train.subset, other.subset)) return std::nullopt;
-  return other.place + ": " + other.name + " has samples of the training data (" + train.place +
-         "), so its metrics do not show how the model does on new data; expected other samples: " +
-         (split ? "set another split" : "set another path") +
-         " in the params of each, or subset = \"80%\" for training and \"80%-100%\" for " + kind;
+  return fmt::format(
+      "{}: {} has samples of the training data ({}), so its metrics do not show how the model does on new data; "
+      "expected other samples: {} in the params of each, or subset = \"80%\" for training and \"80%-100%\" for {}",
+      other.place, other.name, train.place, split ? "set another split" : "set another path", kind);
 }
 
 std::optional<std::string> find_large_batch(const Training& training) {

@@ -43,8 +43,8 @@ void compare(const Training& training, size_t i, double low, double full) {
        << full << " in fp32";
   if (std::isfinite(full) && !std::isfinite(low))
     throw support::Error(support::ErrorKind::non_finite,
-                         training.plan->train.precision_place + ": " + text.str() +
-                             "; expected a finite number: choose another train.precision, or scale the inputs");
+                         "{}: {}; expected a finite number: choose another train.precision, or scale the inputs",
+                         training.plan->train.precision_place, text.str());
   const bool differs = std::abs(low - full) > kTolerance * std::max(1e-3, std::abs(full));
   if (differs)
     support::log_warning(text.str() + ": train.precision may be too low for this model");

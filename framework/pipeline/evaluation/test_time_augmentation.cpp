@@ -7,15 +7,15 @@
 
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
 namespace {
 
 [[noreturn]] void refuse(const Evaluation& evaluation, const std::string& found, const std::string& expected) {
-  throw support::Error(support::ErrorKind::configuration, "command line: --tta flip is given, but " +
-                                                              evaluation.model.component().describe() + " " + found +
-                                                              "; expected " + expected);
+  throw support::Error(support::ErrorKind::configuration, "command line: --tta flip is given, but {} {}; expected {}",
+                       evaluation.model.component().describe(), found, expected);
 }
 
 // The fields that the model reads as images.
@@ -41,7 +41,7 @@ bool holds_pixels(const Evaluation& evaluation, size_t number, const BatchTensor
                   const std::vector<size_t>& images) {
   const at::Tensor& output = batch_tensors.outputs[number];
   const auto describe = [&] {
-    return "has the output " + evaluation.model.outputs()[number].name + ": " + components::describe(output);
+    return fmt::format("has the output {}: {}", evaluation.model.outputs()[number].name, components::describe(output));
   };
   if (!output.is_floating_point()) refuse(evaluation, describe(), "floating-point outputs, which have a mean");
   if (output.dim() <= 2) return false;

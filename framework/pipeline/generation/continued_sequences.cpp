@@ -10,6 +10,7 @@
 #include "framework/precision/autocast.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -49,7 +50,7 @@ std::string list_ports(const components::Model& model) {
 
 TokenPorts find_token_ports(const components::Model& model, const std::string& place) {
   const auto refuse = [&](const std::string& reason) {
-    throw Error(ErrorKind::configuration, place + ": " + model.component().describe() + " " + reason);
+    throw Error(ErrorKind::configuration, "{}: {} {}", place, model.component().describe(), reason);
   };
   std::optional<components::Decoding> decoding = model.decoding();
   if (!decoding) decoding = find_language_model(model);
@@ -61,8 +62,8 @@ TokenPorts find_token_ports(const components::Model& model, const std::string& p
   for (size_t i = 0; i < model.inputs().size(); ++i) {
     if (i == decoding->tokens) continue;
     if (ports.source || !holds_tokens(model.inputs()[i]))
-      refuse("has the input " + model.inputs()[i].describe() + "; expected at most one input of tokens besides " +
-             model.inputs()[decoding->tokens].name);
+      refuse(fmt::format("has the input {}; expected at most one input of tokens besides {}",
+                         model.inputs()[i].describe(), model.inputs()[decoding->tokens].name));
     ports.source = i;
   }
   return ports;
@@ -125,10 +126,9 @@ void ContinuedSequences::take(const at::Tensor& scores) {
     const double largest = *std::ranges::max_element(row);
     if (!has_nan && std::isfinite(largest)) continue;
     throw Error(ErrorKind::non_finite,
-                evaluation_.model.component().describe() + ": " +
-                    (has_nan ? "a score of the next token is NaN" : "the largest score of the next token is infinite") +
-                    "; expected finite numbers; check the weights, or use train.precision = "
-                    "\"fp32\"");
+                "{}: {}; expected finite numbers; check the weights, or use train.precision = \"fp32\"",
+                evaluation_.model.component().describe(),
+                has_nan ? "a score of the next token is NaN" : "the largest score of the next token is infinite");
   }
 }
 

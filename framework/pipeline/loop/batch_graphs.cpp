@@ -15,6 +15,7 @@
 #include "framework/support/compute/tensor_lists.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -145,7 +146,7 @@ std::string BatchGraphs::find_obstacle(const Training& training) {
   if (plan.activation_checkpointing) return "train.activation_checkpointing is true";
   if (plan.accumulate > 1 && training.losses.size() > 1) return "train.accumulate combines several losses";
   for (const components::SampleField& field : training.train->feed.dataset().fields())
-    if (field.is_varying()) return "the size of the field " + field.name + " varies between batches";
+    if (field.is_varying()) return fmt::format("the size of the field {} varies between batches", field.name);
   if (plan.cuda_graph == config::CudaGraph::on) return "";
   const auto refuse = [](const components::Component& component) {
     return component.describe() + " does not declare that it can be captured (tenon/capture.h)";
@@ -251,9 +252,8 @@ std::vector<components::Loss::Result> BatchGraphs::verify(Recorded& recorded, Ba
     recorded.is_verified = is_repeated(usual.numbers(), again, replayed.numbers());
     if (recorded.is_verified) {
       ++replays_;
-      support::log_info(std::string("forward, losses and backward of ") +
-                        (&recorded == first_.get() ? "a batch" : "a step's following batches") +
-                        " are replayed as a CUDA graph");
+      support::log_info("forward, losses and backward of {} are replayed as a CUDA graph",
+                        &recorded == first_.get() ? "a batch" : "a step's following batches");
       return replayed.results;
     }
     reason = "a replayed batch had other results than the batch itself";
@@ -368,8 +368,8 @@ void BatchGraphs::report(const std::string& reason) const {
   if (training_.plan->train.cuda_graph == config::CudaGraph::on)
     throw Error(ErrorKind::configuration, "train.cuda_graph: is \"on\", but a batch cannot be replayed: " + reason +
                                               "; expected \"auto\" or \"off\"");
-  support::log_warning("the run continues without CUDA graphs: " + reason +
-                       "; train.cuda_graph = \"off\" avoids the attempt");
+  support::log_warning("the run continues without CUDA graphs: {}; train.cuda_graph = \"off\" avoids the attempt",
+                       reason);
 }
 
 bool is_repeated(const std::vector<at::Tensor>& usual, const std::vector<at::Tensor>& again,

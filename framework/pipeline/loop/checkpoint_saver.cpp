@@ -34,9 +34,9 @@ void CheckpointSaver::require_finite() const {
   const CheckedTensor* const bad = find_non_finite(tensors);
   if (!bad) return;
   throw support::Error(support::ErrorKind::non_finite,
-                       fmt::format("{}: {} holds NaN or infinity after step {}; expected finite numbers: {}; no "
-                                   "checkpoint of this step is saved",
-                                   run_.training.plan->model.place, bad->name, run_.loop.run.step, bad->advice));
+                       "{}: {} holds NaN or infinity after step {}; expected finite numbers: {}; no "
+                       "checkpoint of this step is saved",
+                       run_.training.plan->model.place, bad->name, run_.loop.run.step, bad->advice);
 }
 
 // What a checkpoint would hold: the tensors of the model, their averages, and the states of the optimizer.

@@ -15,6 +15,7 @@
 #include "framework/pipeline/state/step_count.h"
 #include "framework/support/compute/philox.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -60,7 +61,7 @@ constexpr const char* kRandom = "random.cpu";
 constexpr const char* kRandomOfDevice = "random.device";
 constexpr const char* kChannelsLast = "channels_last";
 
-std::string name_of_rank(int64_t rank) { return "rank" + std::to_string(rank) + "."; }
+std::string name_of_rank(int64_t rank) { return fmt::format("rank{}.", TENON_INT(rank)); }
 
 // Copies `stored` into the tensors of the same names, except into those that only other ranks have. Throws if
 // the names differ: then it is another model.
@@ -71,7 +72,7 @@ void copy_into(const std::vector<optimization::NamedTensor>& tensors,
   for (const optimization::NamedTensor& one : stored) by_name[one.name] = one.tensor;
   const auto refuse = [](const std::string& name, const std::string& what) {
     throw support::Error(support::ErrorKind::checkpoint,
-                         "the checkpoint's tensor " + name + " " + what + "; expected a checkpoint of the same model");
+                         "the checkpoint's tensor {} {}; expected a checkpoint of the same model", name, what);
   };
   for (const optimization::NamedTensor& one : tensors) {
     const auto found = by_name.find(one.name);

@@ -55,8 +55,8 @@ std::unique_ptr<BatchGraphs> make_graphs(Training& training, NonFiniteFlag& non_
   const std::string obstacle = BatchGraphs::find_obstacle(training);
   if (obstacle.empty()) return std::make_unique<BatchGraphs>(training, std::vector<at::Tensor>{non_finite.tensor()});
   if (setting == config::CudaGraph::on)
-    throw Error(ErrorKind::configuration,
-                "train.cuda_graph: is \"on\", but " + obstacle + "; expected \"auto\" or \"off\"");
+    throw Error(ErrorKind::configuration, "train.cuda_graph: is \"on\", but {}; expected \"auto\" or \"off\"",
+                obstacle);
   if (!training.device.is_cpu()) support::log_info("the run uses no CUDA graphs: " + obstacle);
   return nullptr;
 }

@@ -174,11 +174,11 @@ void LossGroups::count_items(Group& group, const std::vector<components::Loss::R
     }
     const double weight = read_weight(result);
     if (group.losses.size() > 1 && weight != static_cast<double>(samples))
-      throw support::Error(support::ErrorKind::plugin,
-                           losses_[i].component().describe() + ", forward: the weight is " + std::to_string(weight) +
-                               " for a batch of " + support::format_count(samples, "sample") +
-                               ", but was the number of samples in the step's first batch; expected it to "
-                               "count the same items in all batches of a step, or to be a tensor");
+      throw support::Error(
+          support::ErrorKind::plugin,
+          "{}, forward: the weight is {} for a batch of {}, but was the number of samples in the step's first batch; "
+          "expected it to count the same items in all batches of a step, or to be a tensor",
+          losses_[i].component().describe(), TENON_INT(weight), support::format_count(samples, "sample"));
     if (is_first) group.weight += weight;
   }
 }

@@ -21,10 +21,10 @@ at::Tensor to_double(const at::Tensor& scalar) { return scalar.detach().reshape(
 
 void check_weight(double weight, const components::Loss& loss, const components::StepContext& context) {
   if (weight >= 0 && !std::isinf(weight)) return;
-  throw support::Error(support::ErrorKind::plugin,
-                       loss.component().describe() + ", forward (" + context.at()() + "): the weight is " +
-                           std::to_string(weight) +
-                           "; expected the number of items that the mean was taken over, 0 or more");
+  throw support::Error(
+      support::ErrorKind::plugin,
+      "{}, forward ({}): the weight is {}; expected the number of items that the mean was taken over, 0 or more",
+      loss.component().describe(), context.at()(), TENON_INT(weight));
 }
 
 // Does not read the values, which may still be computed.
@@ -145,12 +145,11 @@ void LossSums::save(const std::string& name, SavedState& saved) const {
 void LossSums::load(const std::string& name, const SavedState& saved) {
   const at::Tensor& tensor = saved.tensor("loss_sums." + name);
   if (tensor.scalar_type() != at::kDouble || tensor.numel() != static_cast<int64_t>(elements_.size()))
-    throw support::Error(support::ErrorKind::checkpoint, "the checkpoint's tensor loss_sums." + name + " has " +
-                                                             std::to_string(tensor.numel()) + " elements of " +
-                                                             c10::toString(tensor.scalar_type()) + "; expected " +
-                                                             std::to_string(elements_.size()) +
-                                                             " of Double: the losses have changed since it was "
-                                                             "written");
+    throw support::Error(support::ErrorKind::checkpoint,
+                         "the checkpoint's tensor loss_sums.{} has {} elements of {}; expected {} of Double: the "
+                         "losses have changed since it was written",
+                         name, TENON_INT(tensor.numel()), c10::toString(tensor.scalar_type()),
+                         TENON_INT(elements_.size()));
   std::span<const double> elements(tensor.const_data_ptr<double>(), elements_.size());
   set(elements);
 }

@@ -12,6 +12,7 @@
 
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -40,7 +41,7 @@ std::optional<int64_t> find_side(int64_t patches) {
   return side * side == patches ? std::optional<int64_t>(side) : std::nullopt;
 }
 
-std::string format_grid(int64_t side) { return std::to_string(side) + " x " + std::to_string(side); }
+std::string format_grid(int64_t side) { return fmt::format("{} x {}", TENON_INT(side), TENON_INT(side)); }
 
 std::optional<AdaptedWeight> resample_positions(const at::Tensor& stored, int64_t tokens) {
   // Tokens before those of the patches: a class token; none; one of distillation, too; four registers, too.
@@ -112,7 +113,7 @@ bool is_left_out(const config::ComponentPlan& model, const char* name) {
 }
 
 [[noreturn]] void refuse(const fs::path& weights, const std::string& message) {
-  throw support::Error(support::ErrorKind::checkpoint, weights.string() + ": " + message);
+  throw support::Error(support::ErrorKind::checkpoint, "{}: {}", weights.string(), message);
 }
 
 // What efficientnet needs for weights of timm.
@@ -120,7 +121,7 @@ struct Convention {
   std::string padding;
   double norm_eps;
   std::string print() const {
-    return "padding = \"" + padding + "\", norm_eps = " + (norm_eps == 1e-3 ? "1e-3" : "1e-5");
+    return fmt::format("padding = \"{}\", norm_eps = {}", padding, norm_eps == 1e-3 ? "1e-3" : "1e-5");
   }
 };
 const Convention kSame{"same", 1e-3}, kSymmetric{"symmetric", 1e-5};
@@ -144,7 +145,7 @@ std::string check_efficientnet(const config::ComponentPlan& model, const fs::pat
   if (is_known && !is_equal(found, expected)) {
     const std::string text = "the name says that these are weights of timm's " + name + ", which needs " +
                              expected.print() + " in model.params; the model has " + found.print();
-    if (is_chosen) return weights.string() + ": " + text;
+    if (is_chosen) return fmt::format("{}: {}", weights.string(), text);
     refuse(weights, text);
   }
   if (is_known || is_chosen) return "";
@@ -152,7 +153,7 @@ std::string check_efficientnet(const config::ComponentPlan& model, const fs::pat
   const std::string expected_text = "set in model.params " + kSymmetric.print() + " for efficientnet_b0 to b8, or " +
                                     kSame.print() + " for tf_efficientnet_b0 to b8";
   if (!is_equal(found, kSame) && !is_equal(found, kSymmetric)) refuse(weights, text + "expected to " + expected_text);
-  return weights.string() + ": " + text + "they run with " + found.print() + ": " + expected_text;
+  return fmt::format("{}: {}they run with {}: {}", weights.string(), text, found.print(), expected_text);
 }
 
 }  // namespace

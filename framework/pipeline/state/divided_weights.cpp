@@ -65,9 +65,9 @@ void require_equal_weights(const std::vector<components::NamedTensor>& tensors, 
   if (!unequal) return;
   throw support::Error(
       support::ErrorKind::plugin,
-      plan.place + ": " + model.component().describe() + ": " + tensors[*unequal].name +
-          " is not the same on all ranks; expected equal weights: initialise them with LibTorch's generator, which "
-          "has the same seed on all ranks, and update them only from the gradients");
+      "{}: {}: {} is not the same on all ranks; expected equal weights: initialise them with LibTorch's generator, "
+      "which has the same seed on all ranks, and update them only from the gradients",
+      plan.place, model.component().describe(), tensors[*unequal].name);
 }
 
 }  // namespace tenon::pipeline

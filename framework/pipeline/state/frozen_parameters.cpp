@@ -14,6 +14,7 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/digests/xxh128.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -32,7 +33,7 @@ ExcludedTensor describe_tensor(const std::string& name, const at::Tensor& tensor
 }
 
 std::string describe_type(int32_t dtype, const std::vector<int64_t>& shape) {
-  return std::string(components::dtype_name(dtype)) + " " + to_string(components::exact_shape(shape));
+  return fmt::format("{} {}", components::dtype_name(dtype), to_string(components::exact_shape(shape)));
 }
 
 }  // namespace
@@ -88,19 +89,19 @@ std::optional<std::string> find_difference(const at::Tensor& tensor, const Exclu
   const bool converts = at::isFloatingType(dtype) && tensor.is_floating_point();
   const ExcludedTensor found = describe_tensor(excluded.name, converts ? tensor.detach().to(dtype) : tensor);
   if (found.dtype != excluded.dtype || found.shape != excluded.shape)
-    return "is " + describe_type(found.dtype, found.shape) + "; expected " +
-           describe_type(excluded.dtype, excluded.shape);
+    return fmt::format("is {}; expected {}", describe_type(found.dtype, found.shape),
+                       describe_type(excluded.dtype, excluded.shape));
   if (found.xxh128 != excluded.xxh128) return "has the XXH128 " + found.xxh128 + "; expected " + excluded.xxh128;
   return std::nullopt;
 }
 
 std::string describe_initial_weights(const config::ModelSection& plan, const components::Component& component) {
-  if (!plan.weights.empty()) return "model.weights (" + plan.weights.string() + ")";
+  if (!plan.weights.empty()) return fmt::format("model.weights ({})", plan.weights.string());
   for (const config::ParamSchema& param : component.schema.params) {
     const auto value = plan.params.find(param.name);
     if (param.type == config::ParamType::path && value != plan.params.end())
       if (const auto* path = std::get_if<std::string>(&value->second); path && !path->empty())
-        return "model.params." + param.name + " (" + *path + ")";
+        return fmt::format("model.params.{} ({})", param.name, *path);
   }
   return "run.seed (model.weights is not set)";
 }

@@ -36,10 +36,10 @@ std::unique_ptr<FrozenStatistics> FrozenStatistics::make(const config::Optimizer
     if (const at::Tensor* mean = find_mean(model, name)) layers.push_back({name, *mean, rates.frozen_epochs});
   }
   if (layers.empty())
-    throw Error(ErrorKind::configuration, group->place + ": " + group->path +
-                                              ".eval_batch_norm is true, but the group has no weights of a batch norm "
-                                              "with running statistics; expected patterns that match some, or remove "
-                                              "eval_batch_norm");
+    throw Error(ErrorKind::configuration,
+                "{}: {}.eval_batch_norm is true, but the group has no weights of a batch norm with running statistics; "
+                "expected patterns that match some, or remove eval_batch_norm",
+                group->place, group->path);
   return std::unique_ptr<FrozenStatistics>(new FrozenStatistics(std::move(layers), group->place));
 }
 

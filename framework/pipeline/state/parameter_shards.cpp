@@ -240,18 +240,17 @@ void ParameterShards::learn(Layout& layout) {
   gather(layout.units[kOutside]);
   const auto print = [](int64_t bytes) { return support::format_bytes(static_cast<uint64_t>(bytes)); };
   const int64_t outside = std::exchange(bytes_of[kOutside], 0);
-  support::log_debug("rank " + std::to_string(group_.rank()) + " gathers " + print(total) + " of weights in " +
-                     std::to_string(layout.with_weights) + " segments, of at most " +
-                     print(*std::ranges::max_element(bytes_of)) + ", and " + print(outside) + " for the whole pass");
+  support::log_debug("rank {} gathers {} of weights in {} segments, of at most {}, and {} for the whole pass",
+                     TENON_INT(group_.rank()), print(total), TENON_INT(layout.with_weights),
+                     print(*std::ranges::max_element(bytes_of)), print(outside));
 }
 
 void ParameterShards::require_segments(const Layout& layout) const {
   if (layout.with_weights > 0) return;
-  throw Error(
-      ErrorKind::configuration,
-      "distributed.shard: is \"parameters\", but " + model_ +
-          (layout.numbers.empty() ? " declares no segments" : " uses no parameter in one segment only") +
-          "; expected a model that runs its layers as segments (tenon/checkpointing.h): set shard = \"gradients\"");
+  throw Error(ErrorKind::configuration,
+              "distributed.shard: is \"parameters\", but {}{}; expected a model that runs its layers as segments "
+              "(tenon/checkpointing.h): set shard = \"gradients\"",
+              model_, layout.numbers.empty() ? " declares no segments" : " uses no parameter in one segment only");
 }
 
 std::pair<std::vector<at::Tensor>, std::vector<int64_t>> ParameterShards::allocate(const Unit& unit) {

@@ -16,10 +16,10 @@ template <class Map>
 const typename Map::mapped_type& find(const Map& map, const std::string& name, const char* what) {
   const auto found = map.find(name);
   if (found != map.end()) return found->second;
-  throw support::Error(
-      support::ErrorKind::checkpoint,
-      "the checkpoint has no " + (what + (" " + name)) +
-          ", which is needed to resume; expected a checkpoint of this Tenon version and the same run file");
+  throw support::Error(support::ErrorKind::checkpoint,
+                       "the checkpoint has no {}, which is needed to resume; expected a checkpoint of this Tenon "
+                       "version and the same run file",
+                       what + (" " + name));
 }
 
 }  // namespace

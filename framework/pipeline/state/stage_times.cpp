@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "framework/support/text/format.h"
+
 namespace tenon::pipeline {
 
 namespace {
@@ -99,10 +101,10 @@ bool is_step_time(std::string_view metric) {
 
 std::string advise(const std::vector<StageSeconds>& stages, int64_t workers) {
   if (const double share = share_of(stages, "data"); share > kMuch)
-    return "training waited for data " + percent(share) + " of the time: raise data.workers (" +
-           std::to_string(workers) +
-           "), cache decoded samples if the dataset has a cache, or inspect it with "
-           "host data";
+    return fmt::format(
+        "training waited for data {} of the time: raise data.workers ({}), cache decoded samples if the dataset has a "
+        "cache, or inspect it with host data",
+        percent(share), TENON_INT(workers));
   if (const double share = share_of(stages, "processes"); share > kMuch)
     return "training waited for the other processes " + percent(share) +
            " of the time: raise data.batch_size or train.accumulate, or use fewer processes";
@@ -116,8 +118,8 @@ std::string advise(const std::vector<StageSeconds>& stages, int64_t workers) {
     return "writing metrics took " + percent(share) + " of the time: raise log.every, or write to a faster disk";
   for (const StageSeconds& stage : stages)
     if (const double share = share_of(stages, stage.name); share > kMuch && stage.name.starts_with(kCallback))
-      return "the " + stage.name + " took " + percent(share) +
-             " of the time: run it less often with `every`, or remove it";
+      return fmt::format("the {} took {} of the time: run it less often with `every`, or remove it", stage.name,
+                         percent(share));
   return "";
 }
 

@@ -60,10 +60,9 @@ int64_t count_total_steps(const config::TrainSection& train, int64_t steps_per_e
   if (train.steps > 0) return train.steps;
   if (train.epochs > kMaxSteps / steps_per_epoch)
     throw support::Error(support::ErrorKind::configuration,
-                         train.place + ": train.epochs is " + std::to_string(train.epochs) + " with " +
-                             support::format_count(steps_per_epoch, "step") +
-                             " in each; expected at most 1e15 steps in total; use fewer epochs or a larger "
-                             "data.batch_size");
+                         "{}: train.epochs is {} with {} in each; expected at most 1e15 steps in total; use fewer "
+                         "epochs or a larger data.batch_size",
+                         train.place, TENON_INT(train.epochs), support::format_count(steps_per_epoch, "step"));
   return train.epochs * steps_per_epoch;
 }
 

@@ -197,10 +197,9 @@ void require_threads(int64_t count) {
   for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   if (error == 0) return;
   throw support::Error(support::ErrorKind::system,
-                       "LibTorch needs " + support::format_count(count, "thread") + ", but the system allowed only " +
-                           std::to_string(threads.size()) + " to start (" + std::strerror(error) +
-                           "); set a smaller run.threads, or raise the limits of processes (ulimit -u) and of memory "
-                           "(ulimit -v)");
+                       "LibTorch needs {}, but the system allowed only {} to start ({}); set a smaller run.threads, or "
+                       "raise the limits of processes (ulimit -u) and of memory (ulimit -v)",
+                       support::format_count(count, "thread"), TENON_INT(threads.size()), std::strerror(error));
 }
 
 }  // namespace tenon::pipeline

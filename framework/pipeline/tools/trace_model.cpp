@@ -10,6 +10,7 @@
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -19,8 +20,8 @@ using components::Model;
 using torch::jit::IValue;
 
 [[noreturn]] void refuse(const Model& model, const std::string& what) {
-  throw support::Error(support::ErrorKind::plugin, model.component().describe() + ": " + what +
-                                                       "; export its weights as .safetensors instead of TorchScript");
+  throw support::Error(support::ErrorKind::plugin, "{}: {}; export its weights as .safetensors instead of TorchScript",
+                       model.component().describe(), what);
 }
 
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
@@ -114,8 +115,8 @@ std::string find_difference(const Model& model, torch::jit::Module& module, cons
   for (size_t i = 0; i < expected.size(); ++i) {
     const std::string& name = model.outputs()[i].name;
     if (found[i].sizes() != expected[i].sizes() || found[i].scalar_type() != expected[i].scalar_type())
-      return "gives " + name + " as " + components::describe(found[i]) + "; the model gives " +
-             components::describe(expected[i]);
+      return fmt::format("gives {} as {}; the model gives {}", name, components::describe(found[i]),
+                         components::describe(expected[i]));
     if (!at::allclose(found[i], expected[i], 1e-5, 1e-6, /*equal_nan=*/true))
       return "gives different values for " + name;
   }

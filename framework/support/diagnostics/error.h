@@ -3,6 +3,9 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
+
+#include "framework/support/text/format.h"
 
 namespace tenon::support {
 
@@ -28,6 +31,10 @@ inline ErrorKind kind_of_signal(int signal) { return static_cast<ErrorKind>(128 
 class Error : public std::runtime_error {
  public:
   Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  // The message is fmt::format(format, arguments...).
+  template <class Argument, class... More>
+  Error(ErrorKind kind, fmt::format_string<Argument, More...> format, Argument&& argument, More&&... more)
+      : Error(kind, fmt::format(format, std::forward<Argument>(argument), std::forward<More>(more)...)) {}
   ErrorKind kind() const noexcept { return kind_; }
   int exit_code() const noexcept { return static_cast<int>(kind_); }
 

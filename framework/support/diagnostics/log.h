@@ -5,7 +5,10 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "framework/support/text/format.h"
 
 namespace tenon::support {
 
@@ -15,6 +18,20 @@ void log_debug(std::string_view message);
 void log_info(std::string_view message);
 void log_warning(std::string_view message);
 void log_error(std::string_view message);
+
+// The message is fmt::format(format, arguments...).
+template <class Argument, class... More>
+void log_debug(fmt::format_string<Argument, More...> format, Argument&& argument, More&&... more) {
+  log_debug(fmt::format(format, std::forward<Argument>(argument), std::forward<More>(more)...));
+}
+template <class Argument, class... More>
+void log_info(fmt::format_string<Argument, More...> format, Argument&& argument, More&&... more) {
+  log_info(fmt::format(format, std::forward<Argument>(argument), std::forward<More>(more)...));
+}
+template <class Argument, class... More>
+void log_warning(fmt::format_string<Argument, More...> format, Argument&& argument, More&&... more) {
+  log_warning(fmt::format(format, std::forward<Argument>(argument), std::forward<More>(more)...));
+}
 
 // Selects the lines that the terminal shows from now on, and their format.
 enum class TerminalLog { warnings, everything };

@@ -1,7 +1,4 @@
-// fmt::format. LibTorch's headers have another version of fmt than the system, and no library of it.
+// fmt::format. LibTorch's headers may have another version of fmt than the system; cmake/torch_fmt.cpp compiles that one.
 #pragma once
 
-#ifndef FMT_HEADER_ONLY
-#define FMT_HEADER_ONLY
-#endif
 #include <fmt/format.h>
