@@ -38,7 +38,7 @@ class RunReporter {
   void remember(const NamedMetrics& metrics);
   // Moves the values that callbacks logged to the metrics of the run, and adds them to `metrics`.
   void take_scalars(NamedMetrics& metrics);
-  // Records them as a line of their own if there are any.
+  // Records them in a separate line, if there are any.
   void record_remaining_scalars();
   void update_time();
 
