@@ -70,7 +70,7 @@ void complete_plan(Resumption& resumption, const components::Catalogue& catalogu
 
 void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedState& state, int64_t size,
                  bool within_epoch) {
-  const int64_t before = state.count("world_size");
+  const int64_t before = state.count(pipeline::kWorldSize);
   if (before == size) return;
   const std::string what =
       "the run had " + std::to_string(before) + " processes and has " + std::to_string(size) + " now";

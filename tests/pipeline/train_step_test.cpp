@@ -33,13 +33,13 @@ std::vector<at::Tensor> gradient_of(const std::vector<int64_t>& sizes, const std
   for (const int64_t size : sizes) {
     batch.size = size;
     for (auto& field : batch.fields) field.shape[0] = size;
-    step.add(batch, {true, 0, 1, 0, 1, 0});
+    step.run_batch(batch, {true, 0, 1, 0, 1, 0});
     for (auto& field : batch.fields) {
       const bool is_label = field.shape.size() == 1;
       field.data += size * (is_label ? 8 : 64 * 4);
     }
   }
-  step.finish({1.0}, false);
+  step.update_weights({1.0}, false);
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < before.size(); ++i)
     gradients.push_back(before[i] - training.model.tensors()[i].tensor.detach());

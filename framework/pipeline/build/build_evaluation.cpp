@@ -219,7 +219,7 @@ Evaluation build_components(const config::RunPlan& given, const components::Cata
   const config::RunPlan& plan = *completed;
   const bool divides = trains && plan.distributed.shard == config::Shard::parameters;
   Evaluation evaluation{completed, build_model(plan, catalogue, device, group.rank(), divides ? &group : nullptr)};
-  evaluation.opened = std::move(opened);
+  evaluation.first_dataset = std::move(opened);
   evaluation.device = device;
   evaluation.precision = plan.train.precision;
   evaluation.memory_format = choose_memory_format(plan.train, evaluation.model.tensors(), device);
@@ -245,10 +245,10 @@ std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const component
   const auto fitted = evaluation.fitted_data.find(dataset.use);
   if (fitted != evaluation.fitted_data.end()) dataset.fitted = fitted->second;
   const data::Share share{evaluation.group->rank(), evaluation.group->size()};
-  components::Dataset opened = evaluation.opened
-                                   ? std::move(*evaluation.opened)
+  components::Dataset opened = evaluation.first_dataset
+                                   ? std::move(*evaluation.first_dataset)
                                    : components::Dataset(catalogue.find(ComponentKind::dataset, dataset.use), dataset);
-  evaluation.opened.reset();
+  evaluation.first_dataset.reset();
   auto bound =
       std::make_unique<BoundDataset>(std::move(opened), plan, dataset, share, evaluation.device, &evaluation.numbering);
   const auto& fields = bound->transforms.fields();

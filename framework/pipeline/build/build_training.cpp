@@ -235,6 +235,12 @@ Training build_training(const config::RunPlan& given, const components::Catalogu
   return training;
 }
 
+void Training::update_schedule(const NamedMetrics& metrics) {
+  const std::string* const monitored = schedule.monitored_metric();
+  for (const auto& [name, value] : metrics)
+    if (monitored && name == *monitored) schedule.observe(value);
+}
+
 void copy_connections(const Training& training, config::RunPlan& plan) {
   if (!training.validation.empty())
     training.metrics.copy_connections(training.validation.front()->metrics, *training.plan, plan);

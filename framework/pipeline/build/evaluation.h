@@ -65,7 +65,7 @@ struct Evaluation {
   distributed::ProcessGroup* group = &distributed::ProcessGroup::single();  // never null
   TestTimeAugmentation test_time_augmentation = TestTimeAugmentation::none;
   size_t readback_lag = 0;  // for tests, see Readback
-  std::unique_ptr<components::Dataset> opened =
+  std::unique_ptr<components::Dataset> first_dataset =
       {};                                  // the first dataset, if it was opened for its sizes, until it is built
   data::Numbering numbering = {};          // of classes, in every dataset: the plan's, and that of the training data
   artifacts::FittedData fitted_data = {};  // what the training data derived, for the other datasets

@@ -66,6 +66,9 @@ struct Training : Evaluation {
   // between two passes.
   void use_data_of_epoch(int64_t epoch);
 
+  // Passes the metrics of a validation or an epoch to the schedule.
+  void update_schedule(const NamedMetrics& metrics);
+
   // The tensors of the model that this rank writes to a checkpoint. All, if each rank has all weights.
   std::vector<components::NamedTensor> stored_tensors() const {
     return parameter_shards ? parameter_shards->select_stored(model.tensors()) : model.tensors();
@@ -74,7 +77,7 @@ struct Training : Evaluation {
   // Whether the statistics of batch norms are those of all ranks.
   bool synchronizes_batch_norm() const { return !group->is_single() && plan->distributed.synchronize_batch_norm; }
 
-  // The stage of the time in which this rank waits for others. A single process never waits.
+  // The stage for a wait for other ranks. A single process does not wait: it stays in the current stage.
   Stage waiting_stage() const { return group->is_single() ? times.current() : Stage::processes; }
 
   // Whether steps with non-finite values are skipped.

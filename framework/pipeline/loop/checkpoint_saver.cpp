@@ -9,10 +9,10 @@ namespace tenon::pipeline {
 
 void CheckpointSaver::save(bool is_stopping) {
   Training& training = run_.training;
-  const RunState& state = run_.loop.run;
+  const RunState& state = run_.loop.state;
   require_finite();
   check_ranks(training);
-  reporter_.dispatch(Event::checkpoint_before);
+  events_.dispatch(Event::checkpoint_before);
   run_.requests.sync_now();  // so that the checkpoint contains the latest requests
   {
     const SavedState saved = save_run(run_, is_stopping);
@@ -22,8 +22,8 @@ void CheckpointSaver::save(bool is_stopping) {
     averaged.restore();
   }
   run_.loop.checkpoints.set_saved(state.step);
-  reporter_.record(LineKind::checkpoint, {});
-  reporter_.dispatch(Event::checkpoint_after);
+  events_.record(LineKind::checkpoint, {});
+  events_.dispatch(Event::checkpoint_after);
   run_.requests.sync_now();  // all ranks continue once the checkpoint is written
   run_.loop.checkpoints.restart(run_.requests.time_s());
 }
@@ -36,7 +36,7 @@ void CheckpointSaver::require_finite() const {
   throw support::Error(support::ErrorKind::non_finite,
                        "{}: {} holds NaN or infinity after step {}; expected finite numbers: {}; no "
                        "checkpoint of this step is saved",
-                       run_.training.plan->model.place, bad->name, run_.loop.run.step, bad->advice);
+                       run_.training.plan->model.place, bad->name, run_.loop.state.step, bad->advice);
 }
 
 // What a checkpoint would hold: the tensors of the model, their averages, and the states of the optimizer.
@@ -62,8 +62,8 @@ void CheckpointSaver::save_after_failure(bool is_between_steps) {
   if (training.average && training.average->needs_all_processes()) return;
   const optimization::EvaluationWeights::InPlace averaged(training.average.get());
   if (find_non_finite(list_checked_tensors())) return;
-  recorder_.save_checkpoint(run_.loop.run, training.model.tensors(), saved);
-  reporter_.record(LineKind::checkpoint, {});
+  recorder_.save_checkpoint(run_.loop.state, training.model.tensors(), saved);
+  events_.record(LineKind::checkpoint, {});
 }
 
 BestCheckpoint CheckpointSaver::load_best_weights() {

@@ -7,7 +7,7 @@
 
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/loop/checkpointed_run.h"
-#include "framework/pipeline/loop/run_reporter.h"
+#include "framework/pipeline/loop/run_events.h"
 #include "framework/pipeline/state/recorder.h"
 
 namespace tenon::pipeline {
@@ -16,8 +16,8 @@ namespace tenon::pipeline {
 class CheckpointSaver {
  public:
   // All must outlive this object.
-  CheckpointSaver(const CheckpointedRun& run, RunReporter& reporter, Recorder& recorder)
-      : run_(run), reporter_(reporter), recorder_(recorder) {}
+  CheckpointSaver(const CheckpointedRun& run, RunEvents& events, Recorder& recorder)
+      : run_(run), events_(events), recorder_(recorder) {}
 
   // Call it before the first step: buffers that hold infinity now may hold it in checkpoints.
   void start() { infinite_buffers_ = list_infinite_buffers(run_.training.stored_tensors()); }
@@ -38,7 +38,7 @@ class CheckpointSaver {
   void require_finite() const;
 
   CheckpointedRun run_;
-  RunReporter& reporter_;
+  RunEvents& events_;
   Recorder& recorder_;
   std::set<std::string> infinite_buffers_;
 };

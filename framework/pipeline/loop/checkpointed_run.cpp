@@ -4,6 +4,7 @@
 #include <torch/utils.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -24,38 +25,8 @@ namespace {
 const std::string kReason = "reason";
 const std::string kSkipped = "skipped";
 
-// Visits the observers that have a state, with that state.
-template <class Visit>
-void visit_states(const std::vector<Observer*>& observers, Visit&& visit) {
-  size_t number = 0;
-  for (Observer* observer : observers) {
-    std::string bytes = observer->save_state();
-    if (!bytes.empty()) visit("callback." + std::to_string(number++), *observer, std::move(bytes));
-  }
-}
-
-// The schedule of a run that began with other batches keeps its lengths.
-void restore_schedule(Training& training, const StepCount& steps) {
-  const int64_t per_epoch = steps.first_per_epoch();
-  if (per_epoch == training.steps_per_epoch) return;
-  const config::RunPlan& plan = *training.plan;
-  const auto state = training.schedule.state();
-  training.schedule = optimization::Schedule::make(plan.schedule, plan.optimizer.lr,
-                                                   {count_total_steps(plan.train, per_epoch), per_epoch});
-  training.schedule.load_state(state);
-}
-
-// If the number of ranks has changed, the first one continues with what all of them have seen of the epoch.
-void merge_rank_states(const CheckpointedRun& run, const SavedState& saved, int64_t ranks) {
-  const bool has_metrics = !run.loop.epoch_metrics;
-  if (has_metrics) run.training.train_metrics.reset();
-  if (run.loop.run.rank > 0) return;
-  for (int64_t rank = 0; rank < ranks; ++rank) {
-    const RankState states = read_rank_state(saved, rank);
-    run.loop.skipped_in_epoch += std::stoll(states.at(kSkipped));
-    if (has_metrics) run.training.train_metrics.add(states);
-  }
-}
+// The state of a single rank, as bytes by name.
+using RankState = std::map<std::string, std::string>;
 
 constexpr const char* kRandom = "random.cpu";
 constexpr const char* kRandomOfDevice = "random.device";
@@ -102,53 +73,12 @@ std::vector<optimization::NamedTensor> tensors_of(const components::Model& model
   return tensors;
 }
 
-}  // namespace
-
-SavedState save_run(const CheckpointedRun& run, bool is_stopping) {
-  SavedState saved;
-  run.requests.save(saved, is_stopping);
-  run.loop.save(saved);
-  run.step.save(saved);
-  RankState states{{kReason, run.requests.reason()}, {kSkipped, std::to_string(run.training.train->feed.skipped())}};
-  if (!run.loop.epoch_metrics) states.merge(run.training.train_metrics.save());
-  visit_states(run.observers,
-               [&](const std::string& name, Observer&, std::string bytes) { states[name] = std::move(bytes); });
-  save_training(run.training, states, saved);
-  return saved;
-}
-
-void load_run(const CheckpointedRun& run, const std::vector<optimization::NamedTensor>& model,
-              const artifacts::ExcludedTensors& excluded, const SavedState& saved) {
-  const RankState states = load_training(run.training, model, excluded, saved);
-  run.loop.load(saved);
-  restore_schedule(run.training, run.loop.steps);
-  run.step.load(saved);
-  run.requests.load(saved, run.loop.run.time_s, run.loop.run.rank == 0);
-  const int64_t ranks = saved.count("world_size");
-  if (ranks != static_cast<int64_t>(run.loop.run.world_size)) {
-    merge_rank_states(run, saved, ranks);
-  } else {
-    if (!run.loop.epoch_metrics) run.training.train_metrics.load(states);
-    run.loop.skipped_in_epoch = std::stoll(states.at(kSkipped));
-  }
-  // A rank that the saved run did not have continues with the callbacks of the first one.
-  const RankState of_callbacks = states.empty() ? read_rank_state(saved, 0) : states;
-  run.requests.load_reason(of_callbacks.at(kReason));
-  visit_states(run.observers, [&](const std::string& name, Observer& observer, const std::string&) {
-    if (const auto found = of_callbacks.find(name); found != of_callbacks.end()) observer.load_state(found->second);
-  });
-}
-
-void put_weights(const components::Model& model, const config::ModelSection& plan,
-                 const std::vector<optimization::NamedTensor>& stored, const artifacts::ExcludedTensors& excluded) {
-  require_excluded(model, plan, excluded);
-  std::vector<optimization::NamedTensor> tensors = tensors_of(model);
-  std::erase_if(tensors, [&](const optimization::NamedTensor& named) {
-    return std::ranges::find(excluded.tensors, named.name, &artifacts::ExcludedTensor::name) != excluded.tensors.end();
-  });
-  copy_into(tensors, stored);
-}
-
+// Saves everything but the model's tensors. The tensors of `saved` are those of the training itself, not copies. With
+// several ranks all call it, each with its state under the same names, and rank 0 receives everything except the
+// optimizer's state and the weights of other ranks, see OptimizerShards and ParameterShards.
+//
+// If there is an average, the checkpoint's model contains the averaged weights, and the training weights are stored
+// here as `weights.<name>`.
 void save_training(const Training& training, const RankState& given, SavedState& saved) {
   for (const optimization::NamedTensor& entry : training.optimizer->state())
     saved.tensors[kOptimizerPrefix + entry.name] = entry.tensor;
@@ -168,7 +98,7 @@ void save_training(const Training& training, const RankState& given, SavedState&
   RankState states = given;
   states[kRandom] = to_bytes(get_rng_state(c10::kCPU));
   if (!training.device.is_cpu()) states[kRandomOfDevice] = to_bytes(get_rng_state(training.device));
-  saved.numbers["world_size"] = static_cast<double>(training.group->size());
+  saved.numbers[kWorldSize] = static_cast<double>(training.group->size());
   for (const auto& [name, bytes] : states) {
     const std::vector<std::string> of_ranks = training.group->gather(name, bytes);
     for (size_t rank = 0; rank < of_ranks.size(); ++rank)
@@ -176,10 +106,17 @@ void save_training(const Training& training, const RankState& given, SavedState&
   }
 }
 
-config::MemoryFormat saved_memory_format(const SavedState& saved) {
-  return saved.count(kChannelsLast) != 0 ? config::MemoryFormat::channels_last : config::MemoryFormat::contiguous;
+// The state of this rank of the run that wrote the checkpoint; empty if it had none.
+RankState read_rank_state(const SavedState& saved, int64_t rank) {
+  RankState states;
+  const std::string prefix = name_of_rank(rank);
+  for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
+    states[one.name] = saved.bytes(prefix + one.name);
+  return states;
 }
 
+// Restores the state and the tensors that were saved as the model. `excluded`: see put_weights(). Returns this rank's
+// state, which is empty for a rank that the saved run did not have; its random numbers are new ones.
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                         const artifacts::ExcludedTensors& excluded, const SavedState& saved) {
   {
@@ -215,12 +152,88 @@ RankState load_training(Training& training, const std::vector<optimization::Name
   return states;
 }
 
-RankState read_rank_state(const SavedState& saved, int64_t rank) {
-  RankState states;
-  const std::string prefix = name_of_rank(rank);
-  for (const optimization::NamedTensor& one : saved.tensors_under(prefix))
-    states[one.name] = saved.bytes(prefix + one.name);
-  return states;
+// Visits the observers that have a state, with that state.
+template <class Visit>
+void visit_states(const std::vector<Observer*>& observers, Visit&& visit) {
+  size_t number = 0;
+  for (Observer* observer : observers) {
+    std::string bytes = observer->save_state();
+    if (!bytes.empty()) visit("callback." + std::to_string(number++), *observer, std::move(bytes));
+  }
+}
+
+// The schedule of a run that began with other batches keeps its lengths.
+void restore_schedule(Training& training, const StepCount& steps) {
+  const int64_t per_epoch = steps.first_per_epoch();
+  if (per_epoch == training.steps_per_epoch) return;
+  const config::RunPlan& plan = *training.plan;
+  const auto state = training.schedule.state();
+  training.schedule = optimization::Schedule::make(plan.schedule, plan.optimizer.lr,
+                                                   {count_total_steps(plan.train, per_epoch), per_epoch});
+  training.schedule.load_state(state);
+}
+
+// If the number of ranks has changed, the first one continues with what all of them have seen of the epoch.
+void merge_rank_states(const CheckpointedRun& run, const SavedState& saved, int64_t ranks) {
+  const bool has_metrics = !run.loop.epoch_metrics;
+  if (has_metrics) run.training.train_metrics.reset();
+  if (run.loop.state.rank > 0) return;
+  for (int64_t rank = 0; rank < ranks; ++rank) {
+    const RankState states = read_rank_state(saved, rank);
+    run.loop.skipped_in_epoch += std::stoll(states.at(kSkipped));
+    if (has_metrics) run.training.train_metrics.add(states);
+  }
+}
+
+}  // namespace
+
+void put_weights(const components::Model& model, const config::ModelSection& plan,
+                 const std::vector<optimization::NamedTensor>& stored, const artifacts::ExcludedTensors& excluded) {
+  require_excluded(model, plan, excluded);
+  std::vector<optimization::NamedTensor> tensors = tensors_of(model);
+  std::erase_if(tensors, [&](const optimization::NamedTensor& named) {
+    return std::ranges::find(excluded.tensors, named.name, &artifacts::ExcludedTensor::name) != excluded.tensors.end();
+  });
+  copy_into(tensors, stored);
+}
+
+config::MemoryFormat saved_memory_format(const SavedState& saved) {
+  return saved.count(kChannelsLast) != 0 ? config::MemoryFormat::channels_last : config::MemoryFormat::contiguous;
+}
+
+SavedState save_run(const CheckpointedRun& run, bool is_stopping) {
+  SavedState saved;
+  run.requests.save(saved, is_stopping);
+  run.loop.save(saved);
+  run.step.save(saved);
+  RankState states{{kReason, run.requests.reason()}, {kSkipped, std::to_string(run.training.train->feed.skipped())}};
+  if (!run.loop.epoch_metrics) states.merge(run.training.train_metrics.save());
+  visit_states(run.observers,
+               [&](const std::string& name, Observer&, std::string bytes) { states[name] = std::move(bytes); });
+  save_training(run.training, states, saved);
+  return saved;
+}
+
+void load_run(const CheckpointedRun& run, const std::vector<optimization::NamedTensor>& model,
+              const artifacts::ExcludedTensors& excluded, const SavedState& saved) {
+  const RankState states = load_training(run.training, model, excluded, saved);
+  run.loop.load(saved);
+  restore_schedule(run.training, run.loop.steps);
+  run.step.load(saved);
+  run.requests.load(saved, run.loop.state.time_s, run.loop.state.rank == 0);
+  const int64_t ranks = saved.count(kWorldSize);
+  if (ranks != static_cast<int64_t>(run.loop.state.world_size)) {
+    merge_rank_states(run, saved, ranks);
+  } else {
+    if (!run.loop.epoch_metrics) run.training.train_metrics.load(states);
+    run.loop.skipped_in_epoch = std::stoll(states.at(kSkipped));
+  }
+  // A rank that the saved run did not have continues with the callbacks of the first one.
+  const RankState of_callbacks = states.empty() ? read_rank_state(saved, 0) : states;
+  run.requests.load_reason(of_callbacks.at(kReason));
+  visit_states(run.observers, [&](const std::string& name, Observer& observer, const std::string&) {
+    if (const auto found = of_callbacks.find(name); found != of_callbacks.end()) observer.load_state(found->second);
+  });
 }
 
 }  // namespace tenon::pipeline

@@ -1,7 +1,6 @@
 // The complete state of a run between two steps, as a checkpoint stores it, and that of its parts.
 #pragma once
 
-#include <map>
 #include <string>
 #include <vector>
 
@@ -36,26 +35,6 @@ void load_run(const CheckpointedRun& run, const std::vector<optimization::NamedT
 inline const std::string kOptimizerPrefix = "optimizer.";
 // The prefix of the names of the weights of training, if a checkpoint's model has averaged ones.
 inline const std::string kWeightsPrefix = "weights.";
-
-// The state of a single rank, as bytes by name.
-using RankState = std::map<std::string, std::string>;
-
-// Saves everything but the model's tensors. The tensors of `saved` are those of the training itself, not copies. With
-// several ranks all call it, each with its state under the same names, and rank 0 receives everything except the
-// optimizer's state and the weights of other ranks, see OptimizerShards and ParameterShards.
-//
-// If there is an average, the checkpoint's model contains the averaged weights, and the training weights are stored
-// here as `weights.<name>`.
-void save_training(const Training& training, const RankState& states, SavedState& saved);
-
-// The state of this rank of the run that wrote the checkpoint; empty if it had none.
-RankState read_rank_state(const SavedState& saved, int64_t rank);
-
-// Restores the state and the tensors that were saved as the model. `excluded`: see put_weights(). Returns this rank's
-// state, which is empty for a rank that the saved run did not have; its random numbers are new ones. Throws
-// Error(checkpoint) naming what does not match.
-RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
-                        const artifacts::ExcludedTensors& excluded, const SavedState& saved);
 
 // The memory format of the run that saved this state. Throws Error(checkpoint) if the state has none.
 config::MemoryFormat saved_memory_format(const SavedState& saved);

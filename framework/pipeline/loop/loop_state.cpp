@@ -12,7 +12,6 @@ namespace {
 const std::string kMetricPrefix = "metric.";
 constexpr const char* kMissesValidation = "validation.is_missed";  // only there if it is
 const std::string kEpochMetricPrefix = "epoch_metric.";
-constexpr const char* kWorldSize = "world_size";  // see save_training()
 constexpr const char* kBatchSize = "batch_size";
 constexpr const char* kAccumulate = "accumulate";
 // Only there for an epoch that other ranks began.
@@ -35,31 +34,32 @@ LoopState::LoopState(const Training& of)
       validation_due(of.plan->validation.every),
       checkpoints(of) {
   if (of.plan->train.average) average_due = Due(of.plan->train.average->every);
-  run.rank = static_cast<uint32_t>(of.group->rank());
-  run.world_size = static_cast<uint32_t>(of.group->size());
+  state.rank = static_cast<uint32_t>(of.group->rank());
+  state.world_size = static_cast<uint32_t>(of.group->size());
   count_steps();
-  run.learning_rate = of.schedule.rates(0).learning_rate;
-  run.directions = find_directions(of);
-  for (const auto& [name, direction] : of.train_metrics.directions("train/")) run.epoch_metrics.push_back(name);
+  state.learning_rate = of.schedule.rates(0).learning_rate;
+  state.directions = find_directions(of);
+  for (const auto& [name, direction] : of.train_metrics.directions("train/")) state.epoch_metrics.push_back(name);
 }
 
 void LoopState::count_steps() {
   const int64_t epochs = training.plan->train.epochs;
-  run.total_steps = epochs > 0 ? steps.after_epochs(epochs) : training.total_steps;
-  run.steps_per_epoch = steps.per_epoch();
-  run.total_epochs = epochs > 0 ? epochs : steps.epochs_after(training.total_steps);
+  state.total_steps = epochs > 0 ? steps.after_epochs(epochs) : training.total_steps;
+  state.steps_per_epoch = steps.per_epoch();
+  state.total_epochs = epochs > 0 ? epochs : steps.epochs_after(training.total_steps);
 }
 
 bool LoopState::advance_average(double time_s) {
   if (!average_due) return true;  // the optimizer averages in each step
   const config::Period& start = training.plan->train.average->start;
-  const auto passed = static_cast<double>(start.unit == config::Period::Unit::epochs ? run.epoch - 1 : run.step - 1);
+  const auto passed =
+      static_cast<double>(start.unit == config::Period::Unit::epochs ? state.epoch - 1 : state.step - 1);
   const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
-  return average_due->advance(run, time_s) && has_begun;
+  return average_due->advance(state, time_s) && has_begun;
 }
 
 int64_t LoopState::schedule_step() const {
-  return training.plan->train.epochs > 0 ? steps.position(run.step) : run.step;
+  return training.plan->train.epochs > 0 ? steps.position(state.step) : state.step;
 }
 
 void LoopState::take(const StepMetrics& metrics) {
@@ -73,13 +73,13 @@ void LoopState::take(const StepMetrics& metrics) {
     epoch_losses.add(batch);
     step_losses.add(batch);
   }
-  run.step_loss = step_losses.total();
+  state.step_loss = step_losses.total();
 }
 
 NamedMetrics LoopState::metrics(const LossSums& losses) const {
   NamedMetrics metrics{{"train/loss", losses.total()}};
   for (const auto& [name, value] : losses.parts()) metrics.emplace_back("train/" + name, value);
-  metrics.emplace_back("train/learning_rate", run.learning_rate);
+  metrics.emplace_back("train/learning_rate", state.learning_rate);
   if (!std::isnan(gradient_norm)) metrics.emplace_back("train/gradient_norm", gradient_norm);
   if (training.scaler) metrics.emplace_back("train/loss_scale", loss_scale);
   if (training.may_skip_steps()) metrics.emplace_back("train/skipped_steps", skipped_steps);
@@ -90,17 +90,17 @@ NamedMetrics LoopState::metrics(const LossSums& losses) const {
 // Saving and loading share this list, so that neither omits an entry.
 template <class Self, class Visit>
 void LoopState::visit_counters(Self& self, Visit&& visit) {
-  visit("epoch", self.run.epoch);
-  visit("step", self.run.step);
-  visit("step_in_epoch", self.run.step_in_epoch);
-  visit("samples_in_epoch", self.run.samples_in_epoch);
+  visit("epoch", self.state.epoch);
+  visit("step", self.state.step);
+  visit("step_in_epoch", self.state.step_in_epoch);
+  visit("samples_in_epoch", self.state.samples_in_epoch);
   visit("batches_in_epoch", self.batches_in_epoch);
-  visit("is_epoch_complete", self.run.is_epoch_complete);
+  visit("is_epoch_complete", self.state.is_epoch_complete);
   visit("has_epoch_ended", self.has_epoch_ended);
-  visit("validated_step", self.run.validated_step);
-  visit("time_s", self.run.time_s);
-  visit("learning_rate", self.run.learning_rate);
-  visit("step_loss", self.run.step_loss);
+  visit("validated_step", self.state.validated_step);
+  visit("time_s", self.state.time_s);
+  visit("learning_rate", self.state.learning_rate);
+  visit("step_loss", self.state.step_loss);
   visit("gradient_norm", self.gradient_norm);
   visit("loss_scale", self.loss_scale);
   visit("skipped_steps", self.skipped_steps);
@@ -124,18 +124,18 @@ void LoopState::load_epoch(const SavedState& saved) {
             saved.count(kRestBatchNumber)};
   const int64_t world = saved.count(kWorldSize), batch_size = saved.count(kBatchSize);
   const int64_t accumulate = training.plan->train.accumulate;
-  const bool has_same_batches = world == static_cast<int64_t>(run.world_size) &&
+  const bool has_same_batches = world == static_cast<int64_t>(state.world_size) &&
                                 batch_size == training.plan->data.batch_size && saved.count(kAccumulate) == accumulate;
   if (!has_same_batches) {
     rest = data::rest_after(rest, batches_in_epoch, batch_size, world);
     batches_in_epoch = 0;
   }
   if (!has_same_batches || steps.per_epoch() != training.steps_per_epoch) {
-    const bool is_within_epoch = run.epoch > 0 && !run.is_epoch_complete;
+    const bool is_within_epoch = state.epoch > 0 && !state.is_epoch_complete;
     const int64_t batches = is_within_epoch ? training.train->feed.batches(rest) - batches_in_epoch : 0;
     const int64_t left = divide_up(batches, accumulate);
-    steps.change(training.steps_per_epoch, run.epoch, run.step + left);
-    run.step_in_epoch = std::max<int64_t>(steps.per_epoch() - left, 0);
+    steps.change(training.steps_per_epoch, state.epoch, state.step + left);
+    state.step_in_epoch = std::max<int64_t>(steps.per_epoch() - left, 0);
   }
   count_steps();
 }
@@ -143,7 +143,7 @@ void LoopState::load_epoch(const SavedState& saved) {
 void LoopState::save(SavedState& saved) const {
   visit_counters(*this, [&](const char* name, auto value) { saved.numbers[name] = static_cast<double>(value); });
   save_epoch(saved);
-  for (const auto& [name, value] : run.metrics) saved.numbers[kMetricPrefix + name] = value;
+  for (const auto& [name, value] : state.metrics) saved.numbers[kMetricPrefix + name] = value;
   if (epoch_metrics)
     for (const auto& [name, value] : *epoch_metrics) saved.numbers[kEpochMetricPrefix + name] = value;
   log_due.save("log", saved);
@@ -159,7 +159,7 @@ void LoopState::load(const SavedState& saved) {
   visit_counters(*this, [&]<class T>(const char* name, T& value) { value = static_cast<T>(saved.number(name)); });
   load_epoch(saved);
   for (const auto& [name, value] : saved.numbers)
-    if (name.starts_with(kMetricPrefix)) run.metrics[name.substr(kMetricPrefix.size())] = value;
+    if (name.starts_with(kMetricPrefix)) state.metrics[name.substr(kMetricPrefix.size())] = value;
   for (const auto& [name, value] : saved.numbers) {
     if (!name.starts_with(kEpochMetricPrefix)) continue;
     if (!epoch_metrics) epoch_metrics.emplace();
@@ -171,7 +171,7 @@ void LoopState::load(const SavedState& saved) {
   if (average_due) average_due->load("average", saved);
   log_losses.load("log", saved);
   epoch_losses.load("epoch", saved);
-  checkpoints.load(saved, run.step);
+  checkpoints.load(saved, state.step);
 }
 
 }  // namespace tenon::pipeline

@@ -41,7 +41,7 @@ struct LoopState {
   void load(const SavedState& saved);
 
   const Training& training;
-  RunState run;
+  RunState state;
   StepCount steps;
   data::EpochRest rest;                       // the part of the epoch that these ranks read, if others began it
   int64_t batches_in_epoch = 0;               // batches of this part that were read from the feed

@@ -52,21 +52,21 @@ void check_awaited_metrics(Training& training, const RunState& state) {
 
 // Returns the metrics of each set; fewer if a signal interrupted it.
 std::vector<NamedMetrics> evaluate_validation_data(const CheckpointedRun& run, const components::StepContext& context,
-                                                   RunReporter& reporter) {
-  RunState& state = run.loop.run;
+                                                   RunEvents& events) {
+  RunState& state = run.loop.state;
   std::vector<NamedMetrics> lines;
   for (const auto& data : run.training.validation) {
     state.validation_name = data->name();
     state.validation_batch = 0;
     state.validation_batches = data->feed.batches();
-    reporter.dispatch(Event::validation_start);
+    events.dispatch(Event::validation_start);
     const auto metrics = evaluate(run.training, *data, context, [&](int64_t done) {
       state.validation_batch = done;
-      reporter.dispatch(Event::validation_batch_end);
+      events.dispatch(Event::validation_batch_end);
       return !run.requests.has_local_signal();
     });
     if (!metrics) break;
-    reporter.remember(*metrics);
+    events.remember(*metrics);
     lines.push_back(*metrics);
   }
   state.validation_name.clear();
@@ -76,17 +76,11 @@ std::vector<NamedMetrics> evaluate_validation_data(const CheckpointedRun& run, c
 
 }  // namespace
 
-void update_schedule(Training& training, const NamedMetrics& metrics) {
-  const std::string* const monitored = training.schedule.monitored_metric();
-  for (const auto& [name, value] : metrics)
-    if (monitored && name == *monitored) training.schedule.observe(value);
-}
-
-void validate(const CheckpointedRun& run, const components::StepContext& context, RunReporter& reporter) {
+void validate(const CheckpointedRun& run, const components::StepContext& context, RunEvents& events) {
   Training& training = run.training;
-  RunState& state = run.loop.run;
+  RunState& state = run.loop.state;
   optimization::EvaluationWeights::InPlace averaged(training.average.get());
-  std::vector<NamedMetrics> lines = evaluate_validation_data(run, context, reporter);
+  std::vector<NamedMetrics> lines = evaluate_validation_data(run, context, events);
   if (lines.size() < training.validation.size() || lines.empty()) {
     averaged.restore();
     run.requests.sync_now();  // share the signal that one of the ranks received
@@ -94,13 +88,13 @@ void validate(const CheckpointedRun& run, const components::StepContext& context
   }
   state.validated_step = state.step;
   // Only now: the resumed run repeats an interrupted validation.
-  for (const NamedMetrics& line : lines) update_schedule(training, line);
+  for (const NamedMetrics& line : lines) training.update_schedule(line);
   const NamedMetrics all = join(lines);
-  reporter.dispatch(Event::validation_end, &all);
-  reporter.take_scalars(lines.back());
+  events.dispatch(Event::validation_end, &all);
+  events.take_scalars(lines.back());
   check_awaited_metrics(training, state);
   for (const NamedMetrics& line : lines) {
-    reporter.record(LineKind::validation, line);
+    events.record(LineKind::validation, line);
     // All ranks have the same metrics and get the same result.
     run.loop.checkpoints.observe(line, state.step);
   }
@@ -110,11 +104,11 @@ void validate(const CheckpointedRun& run, const components::StepContext& context
 }
 
 std::optional<TestResults> evaluate_test_data(const CheckpointedRun& run, components::StepContext context,
-                                              CheckpointSaver& checkpoints, RunReporter& reporter) {
+                                              CheckpointSaver& checkpoints, RunEvents& events) {
   Training& training = run.training;
   const InStage stage(training.times, Stage::test);
   run.requests.sync_now();  // all ranks see the same signal
-  TestResults results{{}, run.loop.run.epoch, run.loop.run.step, ""};
+  TestResults results{{}, run.loop.state.epoch, run.loop.state.step, ""};
   const bool has_best = run.loop.checkpoints.best().has_value();
   std::optional<KeptWeights> before;
   if (has_best) {
@@ -140,8 +134,8 @@ std::optional<TestResults> evaluate_test_data(const CheckpointedRun& run, compon
   if (before) before->restore();
   run.requests.sync_now();  // share the signal that one of the ranks received
   if (lines.size() < training.test.size()) return std::nullopt;
-  reporter.update_time();
-  for (const NamedMetrics& line : lines) reporter.record(LineKind::test, line);
+  events.update_time();
+  for (const NamedMetrics& line : lines) events.record(LineKind::test, line);
   return results;
 }
 

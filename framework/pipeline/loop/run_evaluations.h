@@ -7,7 +7,7 @@
 
 #include "framework/pipeline/loop/checkpoint_saver.h"
 #include "framework/pipeline/loop/checkpointed_run.h"
-#include "framework/pipeline/loop/run_reporter.h"
+#include "framework/pipeline/loop/run_events.h"
 
 namespace tenon::pipeline {
 
@@ -19,17 +19,14 @@ struct TestResults {
   std::string monitor;  // the metric by which these weights are the best; empty: they are the last ones
 };
 
-// Passes the metrics of a validation or an epoch to the schedule.
-void update_schedule(Training& training, const NamedMetrics& metrics);
-
 // Evaluates all validation data and dispatches one validation_end at the end, so that its observers see the metrics of
 // all of them. A signal interrupts it without validation_end.
-void validate(const CheckpointedRun& run, const components::StepContext& context, RunReporter& reporter);
+void validate(const CheckpointedRun& run, const components::StepContext& context, RunEvents& events);
 
 // Evaluates the test data with the best weights, or with the last ones if there are no best ones, and records the
 // metrics. The model keeps its weights, and observers see no events: nothing that the test data show can affect the
 // run. Returns nothing if a signal stopped it; the resumed run evaluates the test data.
 std::optional<TestResults> evaluate_test_data(const CheckpointedRun& run, components::StepContext context,
-                                              CheckpointSaver& checkpoints, RunReporter& reporter);
+                                              CheckpointSaver& checkpoints, RunEvents& events);
 
 }  // namespace tenon::pipeline

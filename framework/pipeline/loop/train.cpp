@@ -16,7 +16,7 @@
 #include "framework/pipeline/loop/loop_state.h"
 #include "framework/pipeline/loop/requests.h"
 #include "framework/pipeline/loop/run_evaluations.h"
-#include "framework/pipeline/loop/run_reporter.h"
+#include "framework/pipeline/loop/run_events.h"
 #include "framework/pipeline/loop/train_step.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
@@ -35,17 +35,17 @@ class Loop {
         step_times_(training.times = StageTimes()),
         resumed_(std::move(resumed)),
         loop_(training),
-        requests_(training, signals, [this] { return reporter_.elapsed_s(); }),
-        reporter_(training, state_, step_, requests_, observers, recorder),
+        requests_(training, signals, [this] { return events_.elapsed_s(); }),
+        events_(training, state_, step_, requests_, observers, recorder),
         step_(
             training,
             [this](Event event) {
               if (event == Event::optimizer_before) phase_ = Phase::updating;
-              reporter_.dispatch(event);
+              events_.dispatch(event);
             },
             [this](const StepMetrics& metrics) { loop_.take(metrics); }),
-        parts_{training, loop_, step_, requests_, observers},
-        checkpoints_(parts_, reporter_, recorder),
+        run_{training, loop_, step_, requests_, observers},
+        saver_(run_, events_, recorder),
         first_loss_check_(training) {
     state_.folder = recorder.folder().string();
     state_.read_epoch_loss = [this] { return loop_.epoch_losses.total(); };
@@ -53,15 +53,15 @@ class Loop {
 
   RunReport run() {
     try {
-      reporter_.dispatch(Event::run_setup);
-      reporter_.start_clock();
+      events_.dispatch(Event::run_setup);
+      events_.start_clock();
       reset_peak_memory(training_.device);
-      reporter_.dispatch(Event::run_start);
+      events_.dispatch(Event::run_start);
       const bool is_resumed = resumed_.has_value();
       if (is_resumed) load_state(*std::exchange(resumed_, std::nullopt));
-      checkpoints_.start();
+      saver_.start();
       check_ranks(training_);
-      if (is_resumed || !training_.plan->model.weights.empty()) reporter_.dispatch(Event::checkpoint_loaded);
+      if (is_resumed || !training_.plan->model.weights.empty()) events_.dispatch(Event::checkpoint_loaded);
       if (is_resumed)
         resume();
       else
@@ -71,8 +71,8 @@ class Loop {
       if (training_.plan->checkpoint.load_best_at_end && report_.signal == 0) load_best();
       if (!training_.test.empty() && report_.signal == 0) test();
       const NamedMetrics tested = report_.test ? report_.test->metrics : NamedMetrics();
-      reporter_.dispatch(Event::run_end, &tested);
-      reporter_.record_remaining_scalars();
+      events_.dispatch(Event::run_end, &tested);
+      events_.record_remaining_scalars();
     } catch (const std::exception& error) {
       if (is_device_error(error)) {
         // Nothing can be read from the device any more, so nothing is saved.
@@ -84,7 +84,7 @@ class Loop {
       end_after_failure(error.what());
       throw;
     }
-    reporter_.dispatch_to_all(Event::run_teardown);
+    events_.dispatch_to_all(Event::run_teardown);
     report_.state = state_;
     report_.state.read_epoch_loss = nullptr;  // it refers to this loop
     report_.best = loop_.checkpoints.best();
@@ -112,17 +112,17 @@ class Loop {
     if (!training_.plan->validation.at_start) return;
     validate();
     if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
-    take_stop();
+    stop_if_requested();
   }
 
   // Continues after the checkpoint of load_state(): in its epoch, unless that epoch had ended.
   void resume() {
-    reporter_.record(LineKind::checkpoint, {});
-    reporter_.dispatch(Event::checkpoint_after);
+    events_.record(LineKind::checkpoint, {});
+    events_.dispatch(Event::checkpoint_after);
     loop_.checkpoints.restart(requests_.time_s());
-    take_stop();
+    stop_if_requested();
     if (state_.epoch == 0 || loop_.has_epoch_ended) return;
-    use_what_epoch_has();
+    prepare_epoch();
     data::Feed& feed = training_.train->feed;
     if (state_.is_epoch_complete) loop_.batches_in_epoch = feed.batches(loop_.rest);
     feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch, loop_.rest);
@@ -133,7 +133,7 @@ class Loop {
       validate_if(true);
       if (!loop_.misses_validation) loop_.checkpoints.set_outdated();
       if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
-      take_stop();
+      stop_if_requested();
     }
     if (has_no_rest) after_step();
     run_steps();
@@ -150,14 +150,14 @@ class Loop {
     loop_.epoch_losses.reset();
     loop_.epoch_metrics.reset();
     training_.train_metrics.reset();
-    use_what_epoch_has();
-    reporter_.dispatch(Event::epoch_start);
+    prepare_epoch();
+    events_.dispatch(Event::epoch_start);
     training_.train->feed.start(state_.epoch);
     run_steps();
   }
 
   // Switches to the data and the trainable parameters of the epoch.
-  void use_what_epoch_has() {
+  void prepare_epoch() {
     training_.use_data_of_epoch(state_.epoch);
     training_.optimizer->start_epoch(state_.epoch);
     if (training_.frozen_statistics) training_.frozen_statistics->start_epoch(state_.epoch);
@@ -175,18 +175,25 @@ class Loop {
       const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
       const int64_t samples = batch ? batch->size : 0;
       step_samples_ += samples;
+      // Requests are sent with the step's metrics, so that all ranks handle them after the same step.
       if (is_last) requests_.start_sync(step_samples_);
       if (samples > 0) {
-        reporter_.dispatch(Event::batch_fetched);
+        events_.dispatch(Event::batch_fetched);
         start_step();
-        step_.add(*batch, context(), is_last);
+        step_.run_batch(*batch, context(), is_last);
       } else if (step_.joins_batch(is_last)) {
         start_step();
         step_.join_without_batch(context(), is_last);
       }
       if (!is_last) continue;
       has_started_step_ = false;
-      if (finish_sync()) finish_step();
+      step_samples_ = 0;
+      const int64_t samples_of_all = requests_.finish_sync();
+      state_.samples_in_epoch += samples_of_all;
+      if (samples_of_all > 0)
+        finish_step();
+      else
+        step_.drop();  // no sample could be read
       if (training_.frozen_statistics) training_.frozen_statistics->check_once();
       after_step();
     }
@@ -203,29 +210,19 @@ class Loop {
     if (std::exchange(has_started_step_, true)) return;
     rates_ = training_.schedule.rates(loop_.schedule_step());
     state_.learning_rate = rates_.learning_rate;
-    reporter_.dispatch(Event::step_start);
-  }
-
-  // With several ranks, requests are sent with the step's metrics, and all ranks handle them after the same step.
-  // Returns whether the step has samples. It has none if they could not be read.
-  bool finish_sync() {
-    step_samples_ = 0;
-    const int64_t samples = requests_.finish_sync();
-    state_.samples_in_epoch += samples;
-    if (samples == 0) step_.drop();
-    return samples > 0;
+    events_.dispatch(Event::step_start);
   }
 
   void finish_step() {
     const bool with_norm = loop_.log_due.is_due_next(state_, requests_.time_s()) || state_.is_epoch_complete ||
                            requests_.has(Request::log);
-    step_.finish(rates_, with_norm);
+    step_.update_weights(rates_, with_norm);
     phase_ = Phase::computing;
     take_first_loss();
     ++state_.step;
     ++state_.step_in_epoch;
     update_average();
-    reporter_.dispatch(Event::step_end);
+    events_.dispatch(Event::step_end);
   }
 
   // Waits for the results of all steps.
@@ -256,13 +253,13 @@ class Loop {
       drain();
       refuse_empty_epoch();
       const NamedMetrics metrics = epoch_metrics();
-      reporter_.remember(metrics);
-      update_schedule(training_, metrics);
+      events_.remember(metrics);
+      training_.update_schedule(metrics);
     }
     validate_if(loop_.validation_due.advance(state_, requests_.time_s()));
     const bool saves = loop_.checkpoints.advance(state_, requests_.time_s());
     if (saves || requests_.has(Request::save) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
-    take_stop();
+    stop_if_requested();
     // Save before leaving the epoch, because the resumed run continues in it.
     const bool is_cut_short = is_stopping() && report_.signal != 0 && !has_whole_epoch();
     if (is_cut_short && !loop_.checkpoints.has_saved(state_.step)) save_checkpoint();
@@ -290,12 +287,12 @@ class Loop {
     drain();
     NamedMetrics metrics = loop_.metrics(loop_.log_losses);
     loop_.log_losses.reset();
-    reporter_.remember(metrics);
+    events_.remember(metrics);
     // Not remembered: checkpoints have no times of steps.
     for (const auto& time : step_times_.read(state_.step)) metrics.push_back(time);
-    reporter_.dispatch(Event::log, &metrics);
-    reporter_.take_scalars(metrics);
-    reporter_.record(LineKind::step, metrics);
+    events_.dispatch(Event::log, &metrics);
+    events_.take_scalars(metrics);
+    events_.record(LineKind::step, metrics);
     loop_.log_due.restart(requests_.time_s());
     step_times_.restart(state_.step);
   }
@@ -305,7 +302,7 @@ class Loop {
     const InStage stage(training_.times, Stage::validation);
     requests_.take(Request::evaluate);
     drain();
-    pipeline::validate(parts_, context(), reporter_);
+    pipeline::validate(run_, context(), events_);
   }
 
   void save_checkpoint() {
@@ -313,7 +310,7 @@ class Loop {
     const InStage stage(training_.times, Stage::checkpoint);
     requests_.take(Request::save);
     drain();
-    checkpoints_.save(is_stopping());
+    saver_.save(is_stopping());
   }
 
   // The last metrics and checkpoint of a run must belong to its last weights.
@@ -325,13 +322,13 @@ class Loop {
 
   // Loads the best weights of the run, which are used after its end.
   void load_best() {
-    const BestCheckpoint best = checkpoints_.load_best_weights();
+    const BestCheckpoint best = saver_.load_best_weights();
     for (const auto& [name, value] : best.metrics) state_.metrics[name] = value;
-    reporter_.dispatch(Event::checkpoint_loaded);
+    events_.dispatch(Event::checkpoint_loaded);
   }
 
   void test() {
-    report_.test = evaluate_test_data(parts_, context(), checkpoints_, reporter_);
+    report_.test = evaluate_test_data(run_, context(), saver_, events_);
     if (!report_.test) stop_before_test();
   }
 
@@ -349,7 +346,7 @@ class Loop {
     try {
       const bool is_between_steps = phase_ == Phase::reading_between_steps;
       if (is_between_steps) drain();
-      checkpoints_.save_after_failure(is_between_steps);
+      saver_.save_after_failure(is_between_steps);
     } catch (const std::exception& error) {
       support::log_warning(std::string("cannot save a checkpoint of the failed run: ") + error.what());
     }
@@ -357,8 +354,8 @@ class Loop {
 
   void end_after_failure(const std::string& error) {
     state_.error = error;
-    reporter_.dispatch_to_all(Event::run_exception);
-    reporter_.dispatch_to_all(Event::run_teardown);
+    events_.dispatch_to_all(Event::run_exception);
+    events_.dispatch_to_all(Event::run_teardown);
   }
 
   NamedMetrics epoch_metrics() {
@@ -380,26 +377,26 @@ class Loop {
     drain();
     if (state_.epoch == 1 && !is_stopping() && loop_.skipped_steps == 0) check_items(training_, loop_.epoch_losses);
     NamedMetrics metrics = epoch_metrics();
-    reporter_.remember(metrics);
+    events_.remember(metrics);
     const bool records = has_whole_epoch() || !is_stopping();
-    reporter_.dispatch(Event::epoch_end, records ? &metrics : nullptr);
+    events_.dispatch(Event::epoch_end, records ? &metrics : nullptr);
     if (records) {
-      reporter_.take_scalars(metrics);
-      reporter_.record(LineKind::epoch, metrics);
+      events_.take_scalars(metrics);
+      events_.record(LineKind::epoch, metrics);
     }
     requests_.sync_now();
-    take_stop();
+    stop_if_requested();
     loop_.has_epoch_ended = records && state_.is_epoch_complete;
   }
 
   // Handles the first request to stop by ending the loop. A request in the last step is ignored, unless its validation
   // has been skipped.
-  void take_stop() {
+  void stop_if_requested() {
     const bool is_ignored = is_stopping() || (is_over() && !loop_.misses_validation);
     const std::optional<StopRequest> requested = is_ignored ? std::nullopt : requests_.stop();
     if (!requested) return;
     stop(*requested);
-    reporter_.dispatch(Event::stop_requested);
+    events_.dispatch(Event::stop_requested);
   }
 
   void stop(const StopRequest& request) {
@@ -412,8 +409,8 @@ class Loop {
   bool is_stopping() const { return report_.end == RunReport::End::stopped; }
 
   void load_state(const Checkpoint& resumed) {
-    load_run(parts_, resumed.model, resumed.excluded, resumed.state);
-    reporter_.start_clock(state_.time_s);
+    load_run(run_, resumed.model, resumed.excluded, resumed.state);
+    events_.start_clock(state_.time_s);
     step_times_.restart(state_.step);
   }
 
@@ -436,12 +433,12 @@ class Loop {
   StepTimes step_times_;
   std::optional<Checkpoint> resumed_;  // until it is loaded
   LoopState loop_;
-  RunState& state_ = loop_.run;
+  RunState& state_ = loop_.state;
   Requests requests_;
-  RunReporter reporter_;
+  RunEvents events_;
   TrainStep step_;
-  CheckpointedRun parts_;
-  CheckpointSaver checkpoints_;
+  CheckpointedRun run_;
+  CheckpointSaver saver_;
   FirstLossCheck first_loss_check_;
   int64_t step_samples_ = 0;       // of this rank
   optimization::StepRates rates_;  // of the current step

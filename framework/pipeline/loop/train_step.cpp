@@ -150,7 +150,7 @@ void TrainStep::load(const SavedState& saved) {
   saved_reduction_ = std::move(reduction);
 }
 
-void TrainStep::add(const data::Batch& batch, components::StepContext context, bool is_last) {
+void TrainStep::run_batch(const data::Batch& batch, components::StepContext context, bool is_last) {
   if (losses_.batches() == 0) context_ = context;
   context.part = static_cast<uint32_t>(losses_.batches());
   BoundDataset& data = *training_.train;
@@ -170,9 +170,9 @@ void TrainStep::add(const data::Batch& batch, components::StepContext context, b
   training_.train_metrics.update(context, data.metrics, batch_tensors);
   dispatch_(Event::loss_end);
   stage.next(Stage::backward);
-  if (is_last) start_sums();
+  if (is_last) start_collectives();
   reduces_ = reduces_batch(is_last);
-  groups_.add(
+  groups_.run_backward(
       results, batch.size,
       [&](const at::Tensor& total, bool keep_graph) { backward(with_whole_graph(total, batch_tensors), keep_graph); },
       [&] { join_backward(batch_tensors.outputs); });
@@ -241,14 +241,14 @@ void TrainStep::join_without_batch(const components::StepContext& context, bool 
     batch_tensors = data.to_batch_tensors(*batch, /*training=*/true);
     run_model(training_, data, batch_tensors, context);
   }
-  if (is_last) start_sums();
-  groups_.join([&] { join_backward(batch_tensors.outputs); });
+  if (is_last) start_collectives();
+  groups_.join_backward([&] { join_backward(batch_tensors.outputs); });
   if (batch_norm_) batch_norm_->set_borrowed(false);
   if (training_.parameter_shards) training_.parameter_shards->end_backward_pass();
 }
 
 void TrainStep::drop() {
-  take_sums();
+  finish_sums();
   pending_buffers_.wait();
   losses_.reset();
   non_finite_source_.reset();
@@ -257,13 +257,13 @@ void TrainStep::drop() {
 }
 
 // Before the last backward of the step, so that they overlap with it.
-void TrainStep::start_sums() {
+void TrainStep::start_collectives() {
   pending_buffers_ = training_.group->start_broadcast(buffers_);
   losses_.start_sum();
-  if (groups_.needs_totals_first()) take_sums();
+  if (groups_.needs_totals_first()) finish_sums();
 }
 
-void TrainStep::take_sums() {
+void TrainStep::finish_sums() {
   const InStage stage(training_.times, training_.waiting_stage());
   if (const at::Tensor& sums = losses_.finish_sum(); sums.defined()) groups_.set_totals(sums);
 }
@@ -295,19 +295,19 @@ void TrainStep::run_backward(const at::Tensor& total, bool keep_graph) {
 
 // Waits for everything that all ranks must share before the update.
 void TrainStep::synchronize() {
-  take_sums();
+  finish_sums();
   losses_.note_non_finite(non_finite_);
   const InStage stage(training_.times, training_.waiting_stage());
   pending_buffers_.wait();
 }
 
-void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
+void TrainStep::update_weights(const optimization::StepRates& rates, bool with_norm) {
   const config::TrainSection& plan = training_.plan->train;
   const InStage stage(training_.times, Stage::optimizer);
   synchronize();
   // With several ranks, the reducer refuses parameters without a gradient.
   if (context_.step == 0 && training_.group->is_single() && groups_.has_gradient()) warn_without_gradient(training_);
-  at::Tensor norm = check_gradients(with_norm || plan.clip_norm > 0);
+  at::Tensor norm = prepare_gradients(with_norm || plan.clip_norm > 0);
   dispatch_(Event::grads_ready);
 
   post(norm);
@@ -322,7 +322,7 @@ void TrainStep::finish(const optimization::StepRates& rates, bool with_norm) {
 }
 
 // Unscales, divides by the weights and checks for NaN and infinity, in one pass over the gradients.
-at::Tensor TrainStep::check_gradients(bool with_norm) {
+at::Tensor TrainStep::prepare_gradients(bool with_norm) {
   at::Tensor factor = groups_.combine();
   reducer_->finish_step(groups_.keeps_separate());
   gradients_.gather();
@@ -350,7 +350,7 @@ void TrainStep::post(const at::Tensor& norm) {
     if (has_norm) metrics.gradient_norm = take_value(values);
     if (training_.scaler) metrics.loss_scale = take_value(values);
     metrics.losses = losses.read(values);
-    metrics.was_skipped = !is_finite(metrics, magnitudes ? &*magnitudes : nullptr, source, losses.context.step + 1);
+    metrics.was_skipped = !check_finite(metrics, magnitudes ? &*magnitudes : nullptr, source, losses.context.step + 1);
     was_skipped_ = metrics.was_skipped;
     skipped_in_a_row_ = was_skipped_ ? skipped_in_a_row_ + 1 : 0;
     deliver_(metrics);
@@ -358,8 +358,8 @@ void TrainStep::post(const at::Tensor& norm) {
 }
 
 // Throws if the run must end.
-bool TrainStep::is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes,
-                          const std::optional<NonFiniteSource>& source, int64_t step) const {
+bool TrainStep::check_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes,
+                             const std::optional<NonFiniteSource>& source, int64_t step) const {
   const auto bad =
       std::ranges::find_if(metrics.losses, [](const LossSums& batch) { return batch.find_non_finite().has_value(); });
   const bool is_loss = bad != metrics.losses.end();

@@ -56,7 +56,7 @@ class TrainStep {
 
   // Runs forward, losses and backward of the step's next batch. Throws Error(plugin) for errors of a component, and
   // Error(rank_lost).
-  void add(const data::Batch& batch, components::StepContext context, bool is_last = true);
+  void run_batch(const data::Batch& batch, components::StepContext context, bool is_last = true);
   void join_without_batch(const components::StepContext& context, bool is_last = true);
   // Whether a rank without a share must join the batch.
   bool joins_batch(bool is_last) const { return !training_.group->is_single() && (is_last || reduces_every_batch()); }
@@ -70,7 +70,7 @@ class TrainStep {
 
   // Updates the weights with the batches added since the last update. with_norm: the results include the gradient norm.
   // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
-  void finish(const optimization::StepRates& rates, bool with_norm);
+  void update_weights(const optimization::StepRates& rates, bool with_norm);
 
   const Readback& readback() const { return readback_; }
   int64_t graph_replays() const { return graphs_ ? graphs_->replays() : 0; }
@@ -86,8 +86,8 @@ class TrainStep {
   void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const components::StepContext& context);
   void inspect(BoundDataset& data, const BatchTensors& batch_tensors,
                const std::vector<components::Loss::Result>& losses);
-  void start_sums();
-  void take_sums();
+  void start_collectives();
+  void finish_sums();
   void backward(const at::Tensor& total, bool keep_graph);
   void run_backward(const at::Tensor& total, bool keep_graph);
   bool reduces_every_batch() const { return reducer_->reduced_passes() == distributed::Reducer::Passes::all; }
@@ -97,10 +97,10 @@ class TrainStep {
   at::Tensor with_whole_graph(const at::Tensor& total, const BatchTensors& batch_tensors) const;
   void join_backward(const std::vector<at::Tensor>& outputs);
   void synchronize();
-  at::Tensor check_gradients(bool with_norm);  // returns the norm if requested
+  at::Tensor prepare_gradients(bool with_norm);  // returns the norm if requested
   void post(const at::Tensor& norm);
-  bool is_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes,
-                 const std::optional<NonFiniteSource>& source, int64_t step) const;
+  bool check_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes,
+                    const std::optional<NonFiniteSource>& source, int64_t step) const;
   void gather_weights();
   void update(const optimization::StepRates& rates);
 

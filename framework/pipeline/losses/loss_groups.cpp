@@ -60,8 +60,8 @@ void LossGroups::set_totals(const at::Tensor& sums) {
   }
 }
 
-void LossGroups::add(const std::vector<components::Loss::Result>& results, int64_t samples, const Backward& backward,
-                     const std::function<void()>& join) {
+void LossGroups::run_backward(const std::vector<components::Loss::Result>& results, int64_t samples,
+                              const Backward& backward, const std::function<void()>& join) {
   if (mode_ != Mode::sums) {
     const at::Tensor total = mode_ == Mode::means ? add_up_means(results) : add_up_shares(results);
     if (!total.defined()) return join();
@@ -81,7 +81,7 @@ void LossGroups::add(const std::vector<components::Loss::Result>& results, int64
   }
 }
 
-void LossGroups::join(const std::function<void()>& join) {
+void LossGroups::join_backward(const std::function<void()>& join) {
   if (!keeps_separate()) return join();
   if (groups_.empty()) groups_ = make_groups({}, 0);
   for (Group& group : groups_) with_gradients_of(group, join);

@@ -27,12 +27,13 @@ class LossGroups {
   LossGroups(const std::vector<components::Loss>& losses, Gradients& gradients, size_t parameters, int64_t accumulate,
              int64_t ranks, int64_t batch_size, bool reads_weights);
 
-  // Whether set_totals() must be called before add(), because the shares are factors of the losses.
+  // Whether set_totals() must be called before run_backward(), because the shares are factors of the losses.
   bool needs_totals_first() const { return mode_ == Mode::shares; }
   // Whether the gradients of the losses are kept separate until combine().
   bool keeps_separate() const { return mode_ == Mode::sums && is_shared_ && losses_.size() > 1; }
 
-  // Whether a batch has one backward pass. Then add() equals count() and a backward of total(), if that is defined.
+  // Whether a batch has one backward pass. Then run_backward() equals count() and a backward of total(), if that is
+  // defined.
   bool has_one_backward() const { return mode_ != Mode::sums || losses_.size() == 1; }
   // Adds the items of a batch that had a backward pass.
   void count(const std::vector<components::Loss::Result>& results, int64_t samples);
@@ -46,10 +47,10 @@ class LossGroups {
   // Calls `backward` for those losses of the batch that have items, and `join` where a backward has none. So the number
   // of calls is the same on all ranks. Throws Error(plugin) if there are several losses
   // and one of them counted samples in the step's first batch and something else in a later one.
-  void add(const std::vector<components::Loss::Result>& results, int64_t samples, const Backward& backward,
-           const std::function<void()>& join);
-  // Calls `join` as add() would for a batch without items.
-  void join(const std::function<void()>& join);
+  void run_backward(const std::vector<components::Loss::Result>& results, int64_t samples, const Backward& backward,
+                    const std::function<void()>& join);
+  // Calls `join` as run_backward() would for a batch without items.
+  void join_backward(const std::function<void()>& join);
 
   // After the step's last batch: sets the parameters' gradients to the sum over all groups. Returns the factor that
   // they must still be multiplied by, [] float32; undefined: none.

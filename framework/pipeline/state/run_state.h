@@ -40,7 +40,7 @@ struct RunState {
   int64_t step = 0;   // optimizer steps done
   int64_t total_epochs = 0;
   int64_t total_steps = 0;
-  int64_t steps_per_epoch = 0;                                  // batches; each readable batch is a step
+  int64_t steps_per_epoch = 0;                                  // optimizer steps
   int64_t step_in_epoch = 0;                                    // done in this epoch
   int64_t samples_in_epoch = 0;                                 // seen in this epoch
   bool is_epoch_complete = false;                               // all its batches were seen

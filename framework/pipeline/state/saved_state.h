@@ -15,6 +15,9 @@
 
 namespace tenon::pipeline {
 
+// The name of the number of ranks among the numbers of a saved run.
+inline constexpr const char* kWorldSize = "world_size";
+
 // Names have dots: `optimizer.fc.weight.exp_avg`, `epoch`, `log.counted_from_s`.
 struct SavedState {
   std::map<std::string, double> numbers;

@@ -94,9 +94,9 @@ LearningRateSearch search_learning_rate(Training& training, double first, double
     try {
       for (int64_t k = 0; k < training.plan->train.accumulate; ++k) {
         const data::Batch& batch = batches.next();
-        step.add(batch, {true, i, batches.epoch(), 0, 1, training.plan->run.seed});
+        step.run_batch(batch, {true, i, batches.epoch(), 0, 1, training.plan->run.seed});
       }
-      step.finish({rate}, /*with_norm=*/false);
+      step.update_weights({rate}, /*with_norm=*/false);
       step.drain();
     } catch (const support::Error& error) {
       if (error.kind() != support::ErrorKind::non_finite) throw;

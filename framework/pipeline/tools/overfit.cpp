@@ -81,8 +81,8 @@ OverfitReport overfit(Training& training, int64_t steps, double threshold) {
     context.step = report.steps++;
     const data::Batch& batch = read_first_batch(training);
     report.samples = batch.size;
-    step.add(batch, context);
-    step.finish({training.plan->optimizer.lr}, /*with_norm=*/false);
+    step.run_batch(batch, context);
+    step.update_weights({training.plan->optimizer.lr}, /*with_norm=*/false);
     step.drain();
     report.last_loss = losses.total();
     if (report.steps == 1) report.first_loss = report.last_loss;

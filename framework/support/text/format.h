@@ -2,3 +2,10 @@
 #pragma once
 
 #include <fmt/format.h>
+
+#include <type_traits>
+template <class T>
+T TENON_INT(T number) {
+  static_assert(std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<T, char>);
+  return number;
+}

@@ -1,4 +1,4 @@
-#include "framework/pipeline/loop/run_reporter.h"
+#include "framework/pipeline/loop/run_events.h"
 
 #include "framework/support/diagnostics/log.h"
 
@@ -19,8 +19,8 @@ class EventValues {
 
 }  // namespace
 
-RunReporter::RunReporter(Training& training, RunState& state, const TrainStep& step, Requests& requests,
-                         const std::vector<Observer*>& observers, Recorder& recorder)
+RunEvents::RunEvents(Training& training, RunState& state, const TrainStep& step, Requests& requests,
+                     const std::vector<Observer*>& observers, Recorder& recorder)
     : training_(training),
       state_(state),
       step_(step),
@@ -28,51 +28,51 @@ RunReporter::RunReporter(Training& training, RunState& state, const TrainStep& s
       dispatcher_(observers, training.times),
       recorder_(recorder) {}
 
-void RunReporter::start_clock(double time_s) {
+void RunEvents::start_clock(double time_s) {
   start_ = std::chrono::steady_clock::now() -
            std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(time_s));
 }
 
-void RunReporter::dispatch(Event event) {
+void RunEvents::dispatch(Event event) {
   update_time();
   state_.host_waits = step_.readback().waits() + CountWaits::total() - first_wait_;
   state_.graph_replays = step_.graph_replays();
   dispatcher_.dispatch(event, state_, requests_.of_callbacks());
 }
 
-void RunReporter::dispatch(Event event, const NamedMetrics* values) {
+void RunEvents::dispatch(Event event, const NamedMetrics* values) {
   const EventValues shown(state_, values);
   dispatch(event);
 }
 
-void RunReporter::dispatch_to_all(Event event) {
+void RunEvents::dispatch_to_all(Event event) {
   dispatcher_.dispatch_to_all(event, state_, requests_.of_callbacks(),
                               [](const std::exception& error) { support::log_warning(error.what()); });
 }
 
-void RunReporter::record(LineKind kind, const NamedMetrics& metrics) {
+void RunEvents::record(LineKind kind, const NamedMetrics& metrics) {
   const InStage stage(training_.times, Stage::history);
   recorder_.record(kind, state_, metrics);
 }
 
-void RunReporter::remember(const NamedMetrics& metrics) {
+void RunEvents::remember(const NamedMetrics& metrics) {
   for (const auto& [name, value] : metrics) state_.metrics[name] = value;
 }
 
-void RunReporter::take_scalars(NamedMetrics& metrics) {
+void RunEvents::take_scalars(NamedMetrics& metrics) {
   for (const auto& [name, value] : requests_.take_scalars()) {
     state_.metrics[name] = value;
     metrics.emplace_back(name, value);
   }
 }
 
-void RunReporter::record_remaining_scalars() {
+void RunEvents::record_remaining_scalars() {
   NamedMetrics metrics;
   take_scalars(metrics);
   if (!metrics.empty()) record(LineKind::step, metrics);
 }
 
-void RunReporter::update_time() {
+void RunEvents::update_time() {
   state_.time_s = elapsed_s();
   state_.data_wait_s = training_.times.seconds(Stage::data);
 }

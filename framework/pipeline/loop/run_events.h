@@ -16,11 +16,11 @@
 
 namespace tenon::pipeline {
 
-class RunReporter {
+class RunEvents {
  public:
   // All must outlive this object. `state`: of the run, which this object completes before each event.
-  RunReporter(Training& training, RunState& state, const TrainStep& step, Requests& requests,
-              const std::vector<Observer*>& observers, Recorder& recorder);
+  RunEvents(Training& training, RunState& state, const TrainStep& step, Requests& requests,
+            const std::vector<Observer*>& observers, Recorder& recorder);
 
   // Starts the time of the run. `time_s`: the seconds that have passed.
   void start_clock(double time_s = 0);
