@@ -63,7 +63,7 @@ class Normalize final : public BatchTransform {
     for (const auto* list : {&plan.mean, &plan.std})
       if (list->size() != 1 && static_cast<int64_t>(list->size()) != channels)
         refuse(place, fmt::format("normalize has {} numbers for the field {}; expected one, or one for each channel",
-                                  TENON_INT(list->size()), describe(field)));
+                                  list->size(), describe(field)));
     field.dtype = TENON_FLOAT32;
     field.shape = {channels, field.shape[0], field.shape[1]};
     field.element_bytes = sizeof(float);

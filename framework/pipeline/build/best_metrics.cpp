@@ -14,7 +14,7 @@ const std::string kBest = "best.";
 
 // "best.min.validation/loss.0.": a run that resumes with another monitor starts with an empty list.
 std::string name_of_place(const Monitor& monitor, size_t place) {
-  return fmt::format("{}{}{}.{}.", kBest, monitor.is_larger_better ? "max." : "min.", monitor.metric, TENON_INT(place));
+  return fmt::format("{}{}{}.{}.", kBest, monitor.is_larger_better ? "max." : "min.", monitor.metric, place);
 }
 
 }  // namespace

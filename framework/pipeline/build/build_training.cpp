@@ -39,7 +39,7 @@ void require_same_size(const data::Feed& later, const data::Feed& first, const s
               "{}: with these parameters {} has {}, and {} in the first epoch; expected the same number: change what "
               "the samples look like, not which samples there are",
               place, later.dataset().component().describe(), support::format_count(later.dataset().size(), "sample"),
-              TENON_INT(first.dataset().size()));
+              first.dataset().size());
 }
 
 std::vector<ScheduledData> build_scheduled_data(Evaluation& evaluation, const components::Catalogue& catalogue,
@@ -64,13 +64,12 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
         "{}: data.folds divides the samples of [data.train] and [data.validation], but the first has {} and the second "
         "{}; expected the same samples: set like = \"train\" in [data.validation], and only change transforms",
         evaluation.plan->data.validation.front().place, support::format_count(train.dataset().size(), "sample"),
-        TENON_INT(validation.dataset().size()));
+        validation.dataset().size());
   std::vector<int64_t> all = train.sampler().samples();
   const std::vector<int64_t>& others = validation.sampler().samples();
   if (evaluation.group->rank() == 0)
-    support::log_info("fold {} of {}: {} to train on, {} to validate on", TENON_INT(folds->fold),
-                      TENON_INT(folds->count), support::format_count(std::ssize(all), "sample"),
-                      TENON_INT(others.size()));
+    support::log_info("fold {} of {}: {} to train on, {} to validate on", folds->fold, folds->count,
+                      support::format_count(std::ssize(all), "sample"), others.size());
   all.insert(all.end(), others.begin(), others.end());
   std::ranges::sort(all);
   const data::SamplerOptions subset{.subset = evaluation.plan->data.train.subset,

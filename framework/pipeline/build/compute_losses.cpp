@@ -61,8 +61,8 @@ void warn_of_padding(const Evaluation& evaluation, BoundDataset& data, const Bat
         "that size, so the results depend on the batch size and on which images share a batch; expected images of one "
         "size: end the transforms with \"center_crop(N)\", or resize to a height and a width with \"resize((H, W))\"; "
         "or use batches of one image",
-        data.name(), data.feed.dataset().fields()[source.index].name, TENON_INT(images.end()[-2]),
-        TENON_INT(images.end()[-1]), evaluation.model.component().describe());
+        data.name(), data.feed.dataset().fields()[source.index].name, images.end()[-2], images.end()[-1],
+        evaluation.model.component().describe());
   }
 }
 

@@ -347,8 +347,7 @@ std::string Wiring::describe(const BatchTensors& batch_tensors) const {
     const at::Tensor& readable =
         is_host_field(batch_tensors, sources_[i]) ? batch_tensors.host_fields[sources_[i].index] : tensor;
     if (readable.is_cpu() && at::isIntegralType(readable.scalar_type(), /*includeBool=*/false) && readable.numel() > 0)
-      text += fmt::format(", {} to {}", TENON_INT(readable.min().item<int64_t>()),
-                          TENON_INT(readable.max().item<int64_t>()));
+      text += fmt::format(", {} to {}", readable.min().item<int64_t>(), readable.max().item<int64_t>());
   }
   return text;
 }

@@ -144,8 +144,7 @@ void warn_of_channels_last(const OpenSize& size, const std::vector<SampleField>&
         "data.{} has samples of {} x {} x {} values, which looks like height x width x channels, and {} = {} is "
         "inferred; expected channels first: move them with numpy.moveaxis(array, -1, 1), or set {} if the first extent "
         "is meant",
-        field.name, TENON_INT(field.shape[0]), TENON_INT(field.shape[1]), TENON_INT(last), size.key,
-        TENON_INT(channels), size.key);
+        field.name, field.shape[0], field.shape[1], last, size.key, channels, size.key);
     return;
   }
 }

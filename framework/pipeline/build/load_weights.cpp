@@ -106,8 +106,8 @@ std::string describe_counts(const MatchedWeights& matched) {
   const auto loaded = matched.count(WeightStatus::loaded);
   const auto different = matched.count(WeightStatus::other_shape) + matched.count(WeightStatus::other_dtype);
   return fmt::format("{} of {} tensors of the model loaded, {} missing, {} of another shape or dtype, {} unexpected",
-                     TENON_INT(loaded), TENON_INT(matched.count()), TENON_INT(matched.count(WeightStatus::missing)),
-                     TENON_INT(different), TENON_INT(matched.unexpected.size()));
+                     loaded, matched.count(), matched.count(WeightStatus::missing), different,
+                     matched.unexpected.size());
 }
 
 bool is_transposed(const WeightMatch& match, const NamedTensor& named) {
@@ -192,7 +192,7 @@ std::string list_names(const std::vector<std::string>& names) {
   constexpr size_t kShown = 20;
   std::string text;
   for (size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kShown) text += fmt::format(" and {} more, see log.txt", TENON_INT(names.size() - kShown));
+  if (names.size() > kShown) text += fmt::format(" and {} more, see log.txt", names.size() - kShown);
   return text;
 }
 
@@ -395,7 +395,7 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
     if (one.tensor.scalar_type() != one.dtype && has_storage(one.tensor)) one.tensor.copy_(one.tensor.to(one.dtype));
   if (!kept.empty())
     support::log_info("{}: leaves out {} frozen parameters, which equal the initial weights of the model",
-                      path.string(), TENON_INT(kept.size()));
+                      path.string(), kept.size());
   support::log_info("{}: {}{}", path.string(), describe_counts(matched), describe_matches(matched, tensors));
   if (!matched.is_complete())
     support::log_warning("{}: {}{}", path.string(), describe_counts(matched), describe_left_out(matched, tensors));

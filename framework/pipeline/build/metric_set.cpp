@@ -47,7 +47,7 @@ bool is_on(MetricSet::Data data, const config::MetricPlan& metric) {
 }
 
 std::string name_state(const components::Metric& metric, size_t number) {
-  return fmt::format("train_metric.{}.{}", metric.name(), TENON_INT(number));
+  return fmt::format("train_metric.{}.{}", metric.name(), number);
 }
 
 std::vector<std::string> read_states(const components::Metric& metric,

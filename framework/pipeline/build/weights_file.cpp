@@ -83,8 +83,7 @@ void check_booleans(const PickledTensor& tensor, const std::vector<std::byte>& e
   const auto wrong = std::ranges::find_if(elements, [](std::byte value) { return value > std::byte{1}; });
   if (wrong == elements.end()) return;
   refuse(file, fmt::format("the element {} of the tensor {} of type BOOL is {}; expected 0 or 1",
-                           TENON_INT(wrong - elements.begin()), artifacts::quote_name(tensor.name),
-                           TENON_INT(std::to_integer<int>(*wrong))));
+                           wrong - elements.begin(), artifacts::quote_name(tensor.name), std::to_integer<int>(*wrong)));
 }
 
 // The elements of one tensor in row-major order.
@@ -236,8 +235,8 @@ void WeightsFile::open_archive(const fs::path& file) {
       }
       if (storage->second.second / element < tensor.storage_elements)
         refuse(file, fmt::format("has {} bytes for the storage of the tensor {}; expected {}: the file may be damaged",
-                                 TENON_INT(storage->second.second), artifacts::quote_name(tensor.name),
-                                 TENON_INT(tensor.storage_elements * element)));
+                                 storage->second.second, artifacts::quote_name(tensor.name),
+                                 tensor.storage_elements * element));
       const uint64_t bytes = artifacts::count_bytes(tensor.shape, element).value_or(0);
       std::vector<std::byte>& copy = copies_.emplace_back(bytes);
       if (bytes > 0)

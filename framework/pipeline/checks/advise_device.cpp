@@ -29,7 +29,7 @@ std::optional<std::string> find_odd_matrix(const Training& training) {
     if (!named.trainable || named.tensor.dim() != 2) continue;
     for (int64_t i = 0; i < 2; ++i)
       if (const int64_t size = named.tensor.size(i); size >= kSmall && size % kMultiple != 0)
-        return fmt::format("the {} dimension of {} is {}", i == 0 ? "first" : "second", named.name, TENON_INT(size));
+        return fmt::format("the {} dimension of {} is {}", i == 0 ? "first" : "second", named.name, size);
   }
   return std::nullopt;
 }

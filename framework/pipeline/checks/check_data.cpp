@@ -100,7 +100,7 @@ std::string suggest(const Training& training, const Target& target) {
 // "the output logits of model "mlp" has 3 classes, but the label of train has 10".
 std::string compare(const std::string& what, int64_t found, const BoundDataset& data, const Classes& classes) {
   return fmt::format("{} has {}, but the {} of {} has {}", what, count_classes(found), classes.field, data.name(),
-                     TENON_INT(classes.count));
+                     classes.count);
 }
 
 std::string describe(const Training& training, const BoundDataset& data, const Target& target) {
@@ -154,7 +154,7 @@ std::optional<std::string> find_single_class(const std::string& name, const at::
   return fmt::format(
       "{} holds only {} and {} in the first batch, and {} ignores {}, so there is one class to learn; is {} a class? "
       "then give it the number of that class in the data, and remove ignore_index; expected at least two classes",
-      name, TENON_INT(single), number, loss, number, number);
+      name, single, number, loss, number, number);
 }
 
 using components::Tokenizer;
@@ -167,11 +167,10 @@ std::string quote(const std::string& text) { return text.empty() ? "none" : conf
 std::optional<std::string> find_difference(const Tokenizer& trained, const Tokenizer& other) {
   if (other.vocabulary_size() != trained.vocabulary_size())
     return fmt::format("has a vocabulary of {}, and train of {}",
-                       support::format_count(other.vocabulary_size(), "token"), TENON_INT(trained.vocabulary_size()));
+                       support::format_count(other.vocabulary_size(), "token"), trained.vocabulary_size());
   for (int64_t token = 0; token < std::min(trained.vocabulary_size(), kMostCompared); ++token) {
     const std::string a = trained.decode({&token, 1}), b = other.decode({&token, 1});
-    if (a != b)
-      return fmt::format("has the text {} for the token {}, and train {}", quote(b), TENON_INT(token), quote(a));
+    if (a != b) return fmt::format("has the text {} for the token {}, and train {}", quote(b), token, quote(a));
   }
   return std::nullopt;
 }

@@ -75,8 +75,8 @@ void refuse_loss(const Training& training, size_t loss, double value, const std:
   const bool may_be_divergence = step > 1 && (!source || source->may_be_divergence);
   throw Error(ErrorKind::non_finite, "{}: the loss {} is {} in step {}{}{}; expected a finite number: {}{}",
               training.plan->losses[loss].place, training.losses[loss].name(), std::isnan(value) ? "NaN" : "infinite",
-              TENON_INT(step), after, source ? " (" + source->what + ")" : "",
-              may_be_divergence ? "lower optimizer.lr, or " : "", source ? source->advice : "look for bad samples");
+              step, after, source ? " (" + source->what + ")" : "", may_be_divergence ? "lower optimizer.lr, or " : "",
+              source ? source->advice : "look for bad samples");
 }
 
 void check_items(const Training& training, const LossSums& sums) {
@@ -100,7 +100,7 @@ void refuse_gradient(const Training& training, const std::string& parameter, int
   throw Error(ErrorKind::non_finite,
               "{}: the gradient of {} is not finite in step {}{}, though the losses are; expected finite numbers: "
               "lower optimizer.lr, or look for a root or a logarithm near 0 in the model",
-              training.plan->model.place, which, TENON_INT(step), after);
+              training.plan->model.place, which, step, after);
 }
 
 namespace {

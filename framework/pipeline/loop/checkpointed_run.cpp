@@ -32,7 +32,7 @@ constexpr const char* kRandom = "random.cpu";
 constexpr const char* kRandomOfDevice = "random.device";
 constexpr const char* kChannelsLast = "channels_last";
 
-std::string name_of_rank(int64_t rank) { return fmt::format("rank{}.", TENON_INT(rank)); }
+std::string name_of_rank(int64_t rank) { return fmt::format("rank{}.", rank); }
 
 // Copies `stored` into the tensors of the same names, except into those that only other ranks have. Throws if
 // the names differ: then it is another model.

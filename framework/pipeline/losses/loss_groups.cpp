@@ -178,7 +178,7 @@ void LossGroups::count_items(Group& group, const std::vector<components::Loss::R
           support::ErrorKind::plugin,
           "{}, forward: the weight is {} for a batch of {}, but was the number of samples in the step's first batch; "
           "expected it to count the same items in all batches of a step, or to be a tensor",
-          losses_[i].component().describe(), TENON_INT(weight), support::format_count(samples, "sample"));
+          losses_[i].component().describe(), std::to_string(weight), support::format_count(samples, "sample"));
     if (is_first) group.weight += weight;
   }
 }

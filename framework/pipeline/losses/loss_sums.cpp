@@ -24,7 +24,7 @@ void check_weight(double weight, const components::Loss& loss, const components:
   throw support::Error(
       support::ErrorKind::plugin,
       "{}, forward ({}): the weight is {}; expected the number of items that the mean was taken over, 0 or more",
-      loss.component().describe(), context.at()(), TENON_INT(weight));
+      loss.component().describe(), context.at()(), std::to_string(weight));
 }
 
 // Does not read the values, which may still be computed.
@@ -148,8 +148,7 @@ void LossSums::load(const std::string& name, const SavedState& saved) {
     throw support::Error(support::ErrorKind::checkpoint,
                          "the checkpoint's tensor loss_sums.{} has {} elements of {}; expected {} of Double: the "
                          "losses have changed since it was written",
-                         name, TENON_INT(tensor.numel()), c10::toString(tensor.scalar_type()),
-                         TENON_INT(elements_.size()));
+                         name, tensor.numel(), c10::toString(tensor.scalar_type()), elements_.size());
   std::span<const double> elements(tensor.const_data_ptr<double>(), elements_.size());
   set(elements);
 }

@@ -41,7 +41,7 @@ std::optional<int64_t> find_side(int64_t patches) {
   return side * side == patches ? std::optional<int64_t>(side) : std::nullopt;
 }
 
-std::string format_grid(int64_t side) { return fmt::format("{} x {}", TENON_INT(side), TENON_INT(side)); }
+std::string format_grid(int64_t side) { return fmt::format("{} x {}", side, side); }
 
 std::optional<AdaptedWeight> resample_positions(const at::Tensor& stored, int64_t tokens) {
   // Tokens before those of the patches: a class token; none; one of distillation, too; four registers, too.

@@ -36,8 +36,8 @@ OptimizerShards::OptimizerShards(distributed::ProcessGroup& group, const config:
     total += static_cast<int64_t>(optimizer.parameters()[i].tensor.nbytes());
   }
   optimizer.update_only(is_owned_);
-  support::log_debug("rank {} updates {} of {} parameters ({})", TENON_INT(group.rank()), TENON_INT(count),
-                     TENON_INT(owners_.size()), support::format_bytes(static_cast<uint64_t>(total)));
+  support::log_debug("rank {} updates {} of {} parameters ({})", group.rank(), count, owners_.size(),
+                     support::format_bytes(static_cast<uint64_t>(total)));
 }
 
 void OptimizerShards::gather_weights() {

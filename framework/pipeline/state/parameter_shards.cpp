@@ -241,8 +241,8 @@ void ParameterShards::learn(Layout& layout) {
   const auto print = [](int64_t bytes) { return support::format_bytes(static_cast<uint64_t>(bytes)); };
   const int64_t outside = std::exchange(bytes_of[kOutside], 0);
   support::log_debug("rank {} gathers {} of weights in {} segments, of at most {}, and {} for the whole pass",
-                     TENON_INT(group_.rank()), print(total), TENON_INT(layout.with_weights),
-                     print(*std::ranges::max_element(bytes_of)), print(outside));
+                     group_.rank(), print(total), layout.with_weights, print(*std::ranges::max_element(bytes_of)),
+                     print(outside));
 }
 
 void ParameterShards::require_segments(const Layout& layout) const {

@@ -104,7 +104,7 @@ std::string advise(const std::vector<StageSeconds>& stages, int64_t workers) {
     return fmt::format(
         "training waited for data {} of the time: raise data.workers ({}), cache decoded samples if the dataset has a "
         "cache, or inspect it with host data",
-        percent(share), TENON_INT(workers));
+        percent(share), workers);
   if (const double share = share_of(stages, "processes"); share > kMuch)
     return "training waited for the other processes " + percent(share) +
            " of the time: raise data.batch_size or train.accumulate, or use fewer processes";

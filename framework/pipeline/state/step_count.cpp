@@ -62,7 +62,7 @@ int64_t count_total_steps(const config::TrainSection& train, int64_t steps_per_e
     throw support::Error(support::ErrorKind::configuration,
                          "{}: train.epochs is {} with {} in each; expected at most 1e15 steps in total; use fewer "
                          "epochs or a larger data.batch_size",
-                         train.place, TENON_INT(train.epochs), support::format_count(steps_per_epoch, "step"));
+                         train.place, train.epochs, support::format_count(steps_per_epoch, "step"));
   return train.epochs * steps_per_epoch;
 }
 

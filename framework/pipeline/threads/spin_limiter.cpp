@@ -199,7 +199,7 @@ void require_threads(int64_t count) {
   throw support::Error(support::ErrorKind::system,
                        "LibTorch needs {}, but the system allowed only {} to start ({}); set a smaller run.threads, or "
                        "raise the limits of processes (ulimit -u) and of memory (ulimit -v)",
-                       support::format_count(count, "thread"), TENON_INT(threads.size()), std::strerror(error));
+                       support::format_count(count, "thread"), threads.size(), std::strerror(error));
 }
 
 }  // namespace tenon::pipeline
