@@ -5,7 +5,7 @@
 
 Trains a GPT of 7 M parameters over gloo's sockets in a separate network namespace. Its loopback device counts bytes. The
 bytes of a step are the difference between runs of 12 and of 4 steps, so those of the start are not included. Prints
-the bytes for each parameter, process and step next to the formula of docs/reference/scaling.md. Needs `unshare` and `ip`.
+the bytes for each parameter, process and step next to the formula of docs/reference/distributed.md. Needs `unshare` and `ip`.
 
 With --rate it prints the median time of a step with divided weights instead, while `tc` limits the loopback device to this
 rate, for four times as many tokens of context and samples.
