@@ -1,4 +1,4 @@
-#include "framework/config/values/device_choice.h"
+#include "framework/config/values/text_values.h"
 
 #include <doctest/doctest.h>
 

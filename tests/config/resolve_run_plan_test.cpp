@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include "framework/config/file/read_run_config.h"
-#include "framework/config/file/usable_cores.h"
-#include "framework/config/resolve/suggest_component.h"
+#include "framework/config/file/suggest_names.h"
+#include "framework/config/file/usable_resources.h"
 #include "tests/config/run_file.h"
 #include "tests/config/stub_schemas.h"
 #include "tests/test_folder.h"

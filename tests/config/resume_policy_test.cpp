@@ -1,4 +1,4 @@
-#include "framework/config/file/resume_policy.h"
+#include "framework/config/file/read_run_config.h"
 
 #include <doctest/doctest.h>
 

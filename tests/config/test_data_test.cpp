@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "framework/config/file/format_run_plan.h"
-#include "framework/config/file/resume_policy.h"
+#include "framework/config/file/read_run_config.h"
 #include "tests/config/run_file.h"
 
 namespace tenon::config {

@@ -1,4 +1,4 @@
-#include "framework/config/toml/toml_limits.h"
+#include "framework/config/toml/toml_tree.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "framework/config/file/usable_cores.h"
+#include "framework/config/file/usable_resources.h"
 #include "tests/config/run_file.h"
 
 namespace tenon::config {

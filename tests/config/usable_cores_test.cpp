@@ -1,4 +1,4 @@
-#include "framework/config/file/usable_cores.h"
+#include "framework/config/file/usable_resources.h"
 
 #include <doctest/doctest.h>
 #include <sched.h>

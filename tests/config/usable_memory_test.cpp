@@ -1,4 +1,4 @@
-#include "framework/config/file/usable_memory.h"
+#include "framework/config/file/usable_resources.h"
 
 #include <doctest/doctest.h>
 

@@ -51,7 +51,7 @@ TEST_CASE("paths are described by what they are") {
   CHECK(describe_path(test_folder() / "nowhere") == "does not exist");
   CHECK(describe_path("") == "does not exist");
   CHECK(describe_path("/dev/null") == "is neither a file nor a folder");
-  CHECK(print_path("") == "\"\"");
+  CHECK(format_path("") == "\"\"");
   CHECK(make_absolute("") == "");
 }
 

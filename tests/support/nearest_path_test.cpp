@@ -1,4 +1,4 @@
-#include "framework/support/files/nearest_path.h"
+#include "framework/support/files/files.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,6 @@
 #include <fstream>
 #include <string>
 
-#include "framework/support/files/files.h"
 #include "tests/test_folder.h"
 
 namespace tenon::support {

@@ -1,4 +1,4 @@
-#include "framework/support/text/wrap_text.h"
+#include "framework/support/text/terminal.h"
 
 #include <doctest/doctest.h>
 

@@ -1,24 +1,27 @@
 #include "framework/config/file/extended_file.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "framework/config/file/exclusive_keys.h"
-#include "framework/config/file/expand_variables.h"
-#include "framework/config/toml/toml_limits.h"
+#include "framework/config/toml/value.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
-#include "framework/support/files/nearest_path.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::config {
+namespace {
 
 namespace fs = std::filesystem;
 using support::Error;
 using support::ErrorKind;
 
-namespace {
+[[noreturn]] void refuse(const std::string& message) { throw Error(ErrorKind::configuration, message); }
 
 constexpr size_t kMostFiles = 16;
 const std::string kExtends = "extends";
@@ -59,6 +62,83 @@ void merge(Node::Table& base, Node::Table extending) {
   }
 }
 
+// Each: a table, and two of its keys that exclude each other.
+const std::array<std::array<std::string, 3>, 2> kExclusiveKeys = {
+    {{"train", "epochs", "steps"}, {"schedule", "warmup", "warmup_steps"}}};
+
+// Null if there is none.
+Node::Table* find_table(Node::Table* root, const std::string& name) {
+  if (!root) return nullptr;
+  const auto found = root->find(name);
+  return found == root->end() ? nullptr : found->second.as_table();
+}
+
+// Removes from `base` the keys that a key of `extending` excludes, such as train.epochs if that sets train.steps. Both
+// are root tables.
+void keep_exclusive_keys(Node::Table& base, Node::Table& extending) {
+  for (const auto& [table, first, second] : kExclusiveKeys) {
+    Node::Table* const before = find_table(&base, table);
+    const Node::Table* const after = find_table(&extending, table);
+    if (!before || !after) continue;
+    if (after->contains(first)) before->erase(second);
+    if (after->contains(second)) before->erase(first);
+  }
+}
+
+const std::string kBegin = "${";
+const std::string kDefault = ":-";
+constexpr const char* kForms = "${NAME} or ${NAME:-text}, or $${ for ${ itself";
+
+bool is_name(const std::string& text) {
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
+  return text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
+}
+
+// The value of "NAME" or "NAME:-text". `where`: the location, the key and its text.
+std::string read_variable(const std::string& inside, const std::string& where) {
+  const size_t at = inside.find(kDefault);
+  const std::string name = inside.substr(0, at);
+  if (!is_name(name))
+    refuse(where + ", and \"" + name + "\" is not the name of an environment variable; expected " + kForms);
+  const char* const value = std::getenv(name.c_str());
+  if (value && !support::is_utf8(value))
+    refuse(where + ", but the environment variable " + name + " is not UTF-8; expected UTF-8, as in a run file");
+  if (value && (*value != '\0' || at == inside.npos)) return value;
+  if (at != inside.npos) return inside.substr(at + kDefault.size());
+  refuse(fmt::format("{}, but the environment variable {} is not set; expected a value: set it, or write ${{{}:-text}}",
+                     where, name, name));
+}
+
+// Replaces `${NAME}` by the environment variable, `${NAME:-text}` by the text if the variable is not set or empty, and
+// `$${` by `${`. Other uses of `$` stay. `key`: for messages.
+std::string expand_variables(const std::string& text, const SourceLocation& place, const std::string& key) {
+  std::string expanded;
+  size_t done = 0;
+  for (size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, done)) {
+    if (at > done && text[at - 1] == '$') {
+      expanded += text.substr(done, at - done - 1) + kBegin;
+      done = at + kBegin.size();
+      continue;
+    }
+    const size_t end = text.find('}', at);
+    const std::string where = fmt::format("{}: {} is {}", to_string(place), key, to_toml(text));
+    if (end == text.npos) refuse(where + ", where ${ has no }; expected " + kForms);
+    const size_t inside = at + kBegin.size();
+    expanded += text.substr(done, at - done) + read_variable(text.substr(inside, end - inside), where);
+    done = end + 1;
+  }
+  return expanded + text.substr(done);
+}
+
+// Replaces them in all strings of the node.
+void expand_variables(Node& node, const std::string& key) {
+  if (auto* const text = std::get_if<std::string>(&node.value)) *text = expand_variables(*text, node.place, key);
+  if (Node::Array* const array = node.as_array())
+    for (Node& element : *array) expand_variables(element, key);
+  if (Node::Table* const table = node.as_table())
+    for (auto& [name, value] : *table) expand_variables(value, key.empty() ? name : key + "." + name);
+}
+
 class Reader {
  public:
   explicit Reader(ExtendedFile& read) : read_(read) {}
@@ -74,8 +154,8 @@ class Reader {
       table.erase(key);
       const std::string* const path = named.as_string();
       if (!path || path->empty())
-        throw Error(ErrorKind::configuration, to_string(named.place) + ": extends is " + describe(named) +
-                                                  "; expected the path of a run file, relative to this file");
+        refuse(fmt::format("{}: extends is {}; expected the path of a run file, relative to this file",
+                           to_string(named.place), describe(named)));
       Node base =
           read((file.parent_path() / expand_variables(*path, named.place, kExtends)).lexically_normal(), &named.place);
       keep_exclusive_keys(*base.as_table(), table);
@@ -94,11 +174,10 @@ class Reader {
     if (!is_open && open_.size() <= kMostFiles) return;
     std::string chain;
     for (const fs::path& one : open_) chain += (chain.empty() ? "" : " -> ") + one.filename().string();
-    throw Error(ErrorKind::configuration, to_string(*from) + ": extends leads " +
-                                              (is_open ? std::string("back to the same file")
-                                                       : "through more than " + std::to_string(kMostFiles) + " files") +
-                                              ": " + chain +
-                                              "; expected a file that ends the chain: remove extends from one of them");
+    refuse(fmt::format("{}: extends leads {}: {}; expected a file that ends the chain: remove extends from one of them",
+                       to_string(*from),
+                       is_open ? "back to the same file" : fmt::format("through more than {} files", kMostFiles),
+                       chain));
   }
 
   static Node parse(const fs::path& file, const SourceLocation* from) {
@@ -114,6 +193,66 @@ class Reader {
   std::vector<fs::path> open_;  // the files from the run file to the one that is being read
 };
 
+// Values that the table has stay.
+void add_missing(Node::Table& table, const Node::Table& from, const std::string& key) {
+  if (const auto found = from.find(key); found != from.end()) table.emplace(key, found->second);
+}
+
+// A dataset that `like` may name.
+struct Source {
+  std::string name;          // "train"
+  const Node::Table* table;  // null: the file has no such dataset
+};
+
+// `"train" or "validation", for the parameters of that dataset`.
+std::string list_sources(const std::vector<Source>& sources) {
+  std::string list;
+  for (const Source& source : sources) list += (list.empty() ? "\"" : " or \"") + source.name + "\"";
+  return list + ", for the parameters of " + (sources.size() == 1 ? "[data." + sources[0].name + "]" : "that dataset");
+}
+
+void complete(Node::Table& dataset, const std::vector<Source>& sources, const std::string& path,
+              Diagnostics& diagnostics) {
+  const auto like = dataset.find("like");
+  if (like == dataset.end()) return;
+  const std::string* const name = like->second.as_string();
+  const Node::Table* table = nullptr;
+  for (const Source& source : sources)
+    if (name && *name == source.name) table = source.table;
+  if (!table)
+    return diagnostics.add(like->second.place, fmt::format("{}.like is {}; expected {}", path, describe(like->second),
+                                                           list_sources(sources)));
+  const std::string from = *name;
+  const Node place = like->second;
+  dataset.erase(like);
+  add_missing(dataset, *table, "use");
+  const auto use = dataset.find("use");
+  const auto other = table->find("use");
+  const bool is_same = use_of(dataset) && use_of(*table) && *use_of(dataset) == *use_of(*table);
+  if (use != dataset.end() && other != table->end() && !is_same)
+    return diagnostics.add(
+        place.place, fmt::format("{0}.like is \"{1}\", but {0}.use is {2} and data.{1}.use is {3}; expected the same "
+                                 "component: remove like, or use",
+                                 path, from, describe(use->second), describe(other->second)));
+  const auto params = table->find("params");
+  if (params == table->end() || !params->second.as_table()) return;
+  const auto [given, is_new] = dataset.emplace("params", params->second);
+  Node::Table* const given_table = given->second.as_table();
+  if (is_new || !given_table) return;
+  for (const auto& [parameter, value] : *params->second.as_table()) given_table->emplace(parameter, value);
+}
+
+// Completes a single dataset or several named ones.
+void complete_all(Node::Table* data, const std::string& name, const std::vector<Source>& sources,
+                  Diagnostics& diagnostics) {
+  Node::Table* const datasets = find_table(data, name);
+  if (!datasets) return;
+  complete(*datasets, sources, "data." + name, diagnostics);
+  for (auto& [key, dataset] : *datasets)
+    if (Node::Table* const table = dataset.as_table(); table && key != "params")
+      complete(*table, sources, "data." + name + "." + key, diagnostics);
+}
+
 }  // namespace
 
 ExtendedFile read_extended_file(const fs::path& file) {
@@ -121,6 +260,36 @@ ExtendedFile read_extended_file(const fs::path& file) {
   read.document = Reader(read).read(file, nullptr);
   expand_variables(read.document, "");
   return read;
+}
+
+std::string escape_variables(const std::string& text) {
+  std::string escaped;
+  size_t done = 0;
+  for (size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, done)) {
+    escaped += text.substr(done, at - done) + "$" + kBegin;
+    done = at + kBegin.size();
+  }
+  return escaped + text.substr(done);
+}
+
+void drop_excluded_key(Node& document, const std::string& key) {
+  for (const auto& [table, first, second] : kExclusiveKeys) {
+    Node::Table* const keys = find_table(document.as_table(), table);
+    const std::string excluded = key == table + "." + first ? second : key == table + "." + second ? first : "";
+    const auto other = keys ? keys->find(excluded) : Node::Table::iterator();
+    const bool is_of_file = keys && other != keys->end() && other->second.place.line > 0;
+    if (!excluded.empty() && is_of_file) keys->erase(other);
+  }
+}
+
+void copy_training_data(Node& document, Diagnostics& diagnostics) {
+  Node::Table* const data = find_table(document.as_table(), "data");
+  const Source train{kTrain, find_table(data, kTrain)};
+  complete_all(data, kValidation, {train}, diagnostics);
+  // Several named validation datasets have no parameters in common.
+  const Node::Table* validation = find_table(data, kValidation);
+  if (validation && !validation->contains("use")) validation = nullptr;
+  complete_all(data, kTest, {train, {kValidation, validation}}, diagnostics);
 }
 
 }  // namespace tenon::config

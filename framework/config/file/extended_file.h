@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "framework/config/toml/diagnostics.h"
 #include "framework/config/toml/toml_tree.h"
 
 namespace tenon::config {
@@ -23,5 +24,21 @@ struct ExtendedFile {
 // Throws Error(configuration) if a file cannot be read or is not TOML, for files that extend each other and for
 // variables that are not set, with the location of the key.
 ExtendedFile read_extended_file(const std::filesystem::path& file);
+
+// Replaces `${` by `$${`, so that a run file has the text.
+std::string escape_variables(const std::string& text);
+
+// Removes the key of the run file that the override `key` excludes: train.epochs for train.steps. Keys of other
+// overrides stay.
+void drop_excluded_key(Node& document, const std::string& key);
+
+// The tables of [data].
+inline constexpr const char* kTrain = "train";
+inline constexpr const char* kValidation = "validation";
+inline constexpr const char* kTest = "test";
+
+// Completes validation and test data with `like` by the `use` and `params` of the dataset that it names, except those
+// that they set. Removes the key. Adds errors to `diagnostics`.
+void copy_training_data(Node& document, Diagnostics& diagnostics);
 
 }  // namespace tenon::config

@@ -1,20 +1,118 @@
 #include "framework/config/file/format_run_plan.h"
 
-#include <string_view>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "framework/config/file/batch_transform_keys.h"
+#include "framework/config/file/extended_file.h"
 #include "framework/config/file/optimizer_keys.h"
-#include "framework/config/file/plan_writer.h"
 #include "framework/config/file/run_file_keys.h"
 #include "framework/config/file/schedule_keys.h"
-#include "framework/config/file/write_keys.h"
 
 namespace tenon::config {
 namespace {
 
+// Writes tables and keys as text.
+class PlanWriter {
+ public:
+  void table(const std::string& name) { text_ += "\n[" + name + "]\n"; }
+  void list_table(const std::string& name) { text_ += "\n[[" + name + "]]\n"; }
+  void key(const std::string& name, const Value& value) { text_ += name + " = " + print(value) + "\n"; }
+
+  void list(const std::string& name, const std::vector<ScheduleLength>& lengths) {
+    std::string inside;
+    for (const ScheduleLength& length : lengths) inside += (inside.empty() ? "" : ", ") + to_toml(to_value(length));
+    text_ += name + " = [" + inside + "]\n";
+  }
+
+  // Writes `params = { width = 32 }`. Writes nothing if there are no entries.
+  template <class T>
+  void inline_table(const std::string& name, const std::map<std::string, T>& entries) {
+    std::string inside;
+    for (const auto& [entry, value] : entries) {
+      inside += (inside.empty() ? " " : ", ") + to_toml_key(entry) + " = " + print(value);
+    }
+    if (!inside.empty()) text_ += name + " = {" + inside + " }\n";
+  }
+
+  void component(const ComponentPlan& plan) {
+    key("use", plan.use);
+    inline_table("params", plan.params);
+    inline_table("inputs", plan.inputs);
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  // A plan that is read again must not replace variables a second time.
+  static std::string print(const Value& value) { return escape_variables(to_toml(value)); }
+
+  std::string text_ = "# The complete plan of a run, with all defaults written out. It can be run again unchanged.\n";
+};
+
+class WriteKeys : public Keys<WriteKeys> {
+ public:
+  explicit WriteKeys(PlanWriter& writer) : writer_(writer) {}
+
+  template <class T>
+  bool visit(const char* name, const T& value, const KeyRules& rules) {
+    if (rules.is_written) write(name, value);
+    return false;
+  }
+
+ private:
+  void write(const char* name, const Value& value) { writer_.key(name, value); }
+  void write(const char* name, const Period& value) { writer_.key(name, to_string(value)); }
+  void write(const char* name, const Subset& value) { writer_.key(name, to_string(value)); }
+  void write(const char* name, const DeviceChoice& value) { writer_.key(name, to_string(value)); }
+  void write(const char* name, const ScheduleLength& value) { writer_.key(name, to_value(value)); }
+  void write(const char* name, const std::vector<ScheduleLength>& value) { writer_.list(name, value); }
+  template <size_t N>
+  void write(const char* name, const std::array<double, N>& value) {
+    writer_.key(name, std::vector<double>(value.begin(), value.end()));
+  }
+  void write(const char* name, const NamedChoice& value) {
+    const std::string& text = value.names[value.index];
+    writer_.key(name, text == "true" || text == "false" ? Value(text == "true") : Value(text));
+  }
+
+  PlanWriter& writer_;
+};
+
+// Writes the keys of a section.
+template <class Section>
+void write_keys(PlanWriter& writer, Section section) {
+  WriteKeys keys(writer);
+  declare(keys, section);
+}
+
+template <class Section>
+void write_section(PlanWriter& writer, const char* table, const Section& section) {
+  writer.table(table);
+  write_keys(writer, section);
+}
+
+// Writes [optimizer] or [schedule].
+template <class Plan>
+void write_choice(PlanWriter& writer, const char* table, const Plan& plan) {
+  writer.table(table);
+  writer.key("use", use_of(plan));
+  write_keys(writer, plan);
+}
+
+// Writes an element of [[table]]. `keys`: those in addition to the component's.
+template <class Section>
+void write_component(PlanWriter& writer, const char* table, const ComponentPlan& plan, const Section& keys) {
+  writer.list_table(table);
+  writer.component(plan);
+  write_keys(writer, keys);
+}
+
 void write_run(PlanWriter& writer, const RunPlan& plan) {
-  writer.table("run");
-  write_keys(writer, plan.run);
+  write_section(writer, "run", plan.run);
   std::vector<std::string> paths;
   for (const auto& path : plan.plugin_paths) paths.push_back(path.string());
   writer.table("plugins");
@@ -45,12 +143,8 @@ void write_dataset(PlanWriter& writer, const NamedDataset& dataset) {
 }
 
 void write_data(PlanWriter& writer, const DataSection& data) {
-  writer.table("data");
-  write_keys(writer, data);
-  if (data.folds) {
-    writer.table("data.folds");
-    write_keys(writer, *data.folds);
-  }
+  write_section(writer, "data", data);
+  if (data.folds) write_section(writer, "data.folds", *data.folds);
   if (!data.class_names.empty()) writer.table("data.class_names");
   for (const auto& [field, names] : data.class_names) writer.key(to_toml_key(field), names);
   for (const BatchTransformPlan& transform : data.batch_transforms) {
@@ -69,15 +163,9 @@ void write_data(PlanWriter& writer, const DataSection& data) {
 }
 
 void write_components(PlanWriter& writer, const RunPlan& plan) {
-  for (const LossPlan& loss : plan.losses) {
-    writer.list_table("loss");
-    writer.component(loss);
-    write_keys(writer, loss);
-  }
+  for (const LossPlan& loss : plan.losses) write_component(writer, "loss", loss, loss);
   for (const MetricPlan& metric : plan.metrics) {
-    writer.list_table("metric");
-    writer.component(metric);
-    write_keys(writer, metric);
+    write_component(writer, "metric", metric, metric);
     std::vector<std::string> on;
     if (metric.on_train) on.emplace_back("train");
     if (metric.on_validation)
@@ -86,25 +174,7 @@ void write_components(PlanWriter& writer, const RunPlan& plan) {
       on.emplace_back("test");
     writer.key("on", on);
   }
-  for (const CallbackPlan& callback : plan.callbacks) {
-    writer.list_table("callback");
-    writer.component(callback);
-    write_keys(writer, callback.filter);
-  }
-}
-
-// Writes [optimizer] or [schedule].
-template <class Plan>
-void write_choice(PlanWriter& writer, const char* table, const Plan& plan) {
-  writer.table(table);
-  writer.key("use", use_of(plan));
-  write_keys(writer, plan);
-}
-
-template <class Section>
-void write_section(PlanWriter& writer, const char* table, const Section& section) {
-  writer.table(table);
-  write_keys(writer, section);
+  for (const CallbackPlan& callback : plan.callbacks) write_component(writer, "callback", callback, callback.filter);
 }
 
 void write_training(PlanWriter& writer, const RunPlan& plan) {

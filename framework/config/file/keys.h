@@ -11,11 +11,18 @@
 #include <type_traits>
 #include <vector>
 
-#include "framework/config/file/resume_policy.h"
 #include "framework/config/values/enum_names.h"
-#include "framework/config/values/period.h"
+#include "framework/config/values/text_values.h"
 
 namespace tenon::config {
+
+// What a run that resumes may change.
+enum class ResumePolicy {
+  reported,            // may change; the log reports it
+  ignored,             // may change; results do not depend on it
+  fixed_within_epoch,  // may change between epochs: it determines the remaining samples of an epoch
+  fixed                // may never change: it determines the layout of the saved state
+};
 
 struct KeyRules {
   const char* range = "";                                // of numbers, see parse_interval

@@ -3,11 +3,12 @@
 #include <charconv>
 #include <optional>
 
-#include "framework/config/file/exclusive_keys.h"
-#include "framework/config/toml/line_parts.h"
+#include "framework/config/file/extended_file.h"
 #include "framework/config/toml/repair_line.h"
-#include "framework/config/toml/toml_limits.h"
+#include "framework/config/toml/toml_tree.h"
 #include "framework/config/toml/value.h"
+#include "framework/support/text/format.h"
+#include "framework/support/text/format_values.h"
 #include "framework/support/text/printable.h"
 
 namespace tenon::config {
@@ -30,16 +31,13 @@ std::string without_blanks(const std::string& text) { return std::string(strip_b
 // None if a part is empty.
 std::optional<std::vector<std::string>> split_key(const std::string& key) {
   std::vector<std::string> parts(1);
-  for (const char letter : key) {
-    if (letter == '.') {
+  for (const char letter : key)
+    if (letter == '.')
       parts.emplace_back();
-    } else {
+    else
       parts.back() += letter;
-    }
-  }
-  for (const std::string& part : parts) {
+  for (const std::string& part : parts)
     if (part.empty() || part.find_first_of(" \t\n\"'[]{}") != part.npos) return std::nullopt;
-  }
   return parts;
 }
 
@@ -47,12 +45,7 @@ std::optional<Node> parse_value(const std::string& text, const SourceLocation& p
   if (auto node = parse_toml_value(text, place)) return node;
   const bool is_broken_toml = text.empty() || std::string("\"'[{").find(text[0]) != std::string::npos;
   if (is_broken_toml) return std::nullopt;
-  Node word;
-  word.value = text;
-  word.text = to_toml(text);
-  word.place = place;
-  word.key_place = place;
-  return word;
+  return Node{text, place, place, to_toml(text)};
 }
 
 std::optional<size_t> parse_index(const std::string& text) {
@@ -79,15 +72,10 @@ Node* enter(Node& node, const std::string& part, const SourceLocation& place) {
 void make_enterable(Node& node, const std::string& next, const SourceLocation& place) {
   if (!node.place.source.empty()) return;
   node.place = place;
-  if (parse_index(next)) {
+  if (parse_index(next))
     node.value = Node::Array();
-  } else {
+  else
     node.value = Node::Table();
-  }
-}
-
-std::string describe_count(const Node::Array& array) {
-  return std::to_string(array.size()) + (array.size() == 1 ? " element" : " elements");
 }
 
 // Returns "0.weight" for "weight", and "1.weight" for "cross_entropy.weight" if the second element has this id or name.
@@ -105,13 +93,13 @@ std::string add_index(const Node::Array& array, const std::string& rest) {
 std::string describe_dead_end(const Node& node, const std::string& path, const std::string& part,
                               const std::string& rest) {
   if (const Node::Array* array = node.as_array()) {
-    const std::string expected = "; expected an index from 0 to " + std::to_string(array->size());
+    const std::string count = support::format_count(std::ssize(*array), "element");
+    const std::string expected = fmt::format("expected an index from 0 to {}", array->size());
     if (!parse_index(part))
-      return path + " is a list with " + describe_count(*array) + expected + ": write " + path + "." +
-             add_index(*array, rest);
-    return path + " has " + describe_count(*array) + ", but the index is \"" + part + "\"" + expected;
+      return fmt::format("{0} is a list with {1}; {2}: write {0}.{3}", path, count, expected, add_index(*array, rest));
+    return fmt::format("{} has {}, but the index is \"{}\"; {}", path, count, part, expected);
   }
-  return path + " is " + describe(node) + ", which has no key \"" + part + "\"; expected a table";
+  return fmt::format("{} is {}, which has no key \"{}\"; expected a table", path, describe(node), part);
 }
 
 // What is wrong with a text that is no key and value.
@@ -132,7 +120,7 @@ std::string describe_no_value(const std::string& key, const std::string& text) {
   for (const Repair& repair : list_repairs(before + text, before.size())) {
     if (!repair.line.starts_with(before)) continue;
     const std::string value = repair.line.substr(before.size());
-    if (parse_toml_value(value, {})) return message + repair.found + ": write --set '" + key + "=" + value + "'";
+    if (parse_toml_value(value, {})) return fmt::format("{}{}: write --set '{}={}'", message, repair.found, key, value);
   }
   return message + kHowToWrite;
 }

@@ -1,14 +1,15 @@
 #include "framework/config/file/read_run_config.h"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
-#include "framework/config/file/copy_training_data.h"
 #include "framework/config/file/extended_file.h"
 #include "framework/config/file/overrides.h"
-#include "framework/config/file/read_keys.h"
 #include "framework/config/file/run_file_keys.h"
 #include "framework/config/file/table_reader.h"
-#include "framework/config/file/usable_cores.h"
+#include "framework/config/file/usable_resources.h"
 #include "framework/config/toml/diagnostics.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
@@ -16,6 +17,64 @@
 
 namespace tenon::config {
 namespace {
+
+class ReadKeys : public Keys<ReadKeys> {
+ public:
+  // Both must outlive this object. `found`: receives where the keys are, by path.
+  ReadKeys(TableReader& table, std::map<std::string, FoundKey>& found) : table_(table), found_(found) {}
+
+  void on_resume(ResumePolicy policy) { table_.on_resume(policy); }
+
+  bool visit(const char* name, bool& value, const KeyRules& rules) { return read(name, value, rules); }
+  bool visit(const char* name, int64_t& value, const KeyRules& rules) {
+    return rules.automatic
+               ? take(name, value, rules,
+                      [&](auto& setting) { return table_.read_or_auto(name, setting, rules.range, *rules.automatic); })
+               : read(name, value, rules, rules.range);
+  }
+  bool visit(const char* name, double& value, const KeyRules& rules) { return read(name, value, rules, rules.range); }
+  bool visit(const char* name, std::string& value, const KeyRules& rules) { return read(name, value, rules); }
+  bool visit(const char* name, std::vector<std::string>& value, const KeyRules& rules) {
+    return read(name, value, rules, rules.choices);
+  }
+  bool visit(const char* name, Period& value, const KeyRules& rules) {
+    return read(name, value, rules, rules.fractions);
+  }
+  bool visit(const char* name, Subset& value, const KeyRules& rules) { return read(name, value, rules); }
+  bool visit(const char* name, DeviceChoice& value, const KeyRules& rules) { return read(name, value, rules); }
+  bool visit(const char* name, NamedChoice& value, const KeyRules& rules) {
+    std::string text = value.names[value.index];
+    const bool is_flag = std::ranges::count(value.names, "true") > 0;
+    const auto is_word = [](const std::string& one) { return one != "true" && one != "false"; };
+    const bool is_read = take(name, text, rules, [&](auto& setting) {
+      return is_flag ? table_.read_flag_or(name, setting, *std::ranges::find_if(value.names, is_word))
+                     : table_.read(name, setting, value.names);
+    });
+    value.index = static_cast<size_t>(std::ranges::find(value.names, text) - value.names.begin());
+    return is_read;
+  }
+
+ private:
+  template <class T, class... More>
+  bool read(const char* name, T& value, const KeyRules& rules, const More&... more) {
+    return take(name, value, rules, [&](auto& setting) { return table_.read(name, setting, more...); });
+  }
+
+  template <class T, class Read>
+  bool take(const char* name, T& value, const KeyRules& rules, const Read& read_into) {
+    Setting<T> setting;
+    const KeyDeclaration key = read_into(setting);
+    if (rules.on_resume) key.on_resume(*rules.on_resume);
+    key.describe(rules.doc);
+    const bool is_set = setting.value.has_value();
+    found_[table_.path().empty() ? name : table_.path() + "." + name] = {is_set, setting.place};
+    if (is_set) value = std::move(*setting.value);
+    return is_set;
+  }
+
+  TableReader& table_;
+  std::map<std::string, FoundKey>& found_;
+};
 
 // Reads the keys of a section that are declared in run_file_keys.h.
 template <class Section, class... More>
@@ -212,6 +271,25 @@ void read_document(TableReader table, RunConfig& config) {
   table.reject_unknown_keys();
 }
 
+// Returns "loss[].weight" for "loss[0].weight".
+std::string without_indices(const std::string& key) {
+  std::string text;
+  bool is_index = false;
+  for (const char letter : key) {
+    if (letter == ']') is_index = false;
+    if (!is_index) text += letter;
+    if (letter == '[') is_index = true;
+  }
+  return text;
+}
+
+// Whether the entry declares the key itself, or all keys under the same table.
+bool covers(const RequestedKey& entry, std::string_view key) {
+  const std::string_view path = entry.path;
+  if (path.ends_with(".*")) return key.starts_with(path.substr(0, path.size() - 1));
+  return key == path || (key.starts_with(path) && key[path.size()] == '.');
+}
+
 // The plan of a run has the path, and is a run file.
 void require_utf8(const std::filesystem::path& path) {
   if (!support::is_utf8(path.string()))
@@ -251,6 +329,17 @@ std::vector<RequestedKey> list_run_file_keys() {
   RunConfig config;
   read_document(TableReader(requested, diagnostics), config);
   return requested;
+}
+
+ResumePolicy find_resume_policy(const std::string& key) {
+  static const std::vector<RequestedKey> entries = list_run_file_keys();
+  const std::string wanted = without_indices(key);
+  const RequestedKey* found = nullptr;
+  for (const RequestedKey& entry : entries)
+    if (entry.form != RequestedKey::Form::table && entry.form != RequestedKey::Form::tables && covers(entry, wanted) &&
+        (!found || entry.path.size() > found->path.size()))
+      found = &entry;
+  return found ? found->on_resume : ResumePolicy::reported;
 }
 
 }  // namespace tenon::config

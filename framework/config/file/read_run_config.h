@@ -22,4 +22,7 @@ RunConfig read_run_config(const std::filesystem::path& file, const std::vector<s
 // dataset.
 std::vector<RequestedKey> list_run_file_keys();
 
+// The policy of a key of a plan: "train.epochs", "loss[0].params.smoothing". A key that no run file has is reported.
+ResumePolicy find_resume_policy(const std::string& key);
+
 }  // namespace tenon::config

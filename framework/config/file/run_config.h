@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "framework/config/plan/run_plan.h"
-#include "framework/config/toml/source_location.h"
+#include "framework/config/toml/diagnostics.h"
 #include "framework/config/toml/toml_tree.h"
 
 namespace tenon::config {

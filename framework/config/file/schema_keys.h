@@ -12,7 +12,7 @@
 #include "framework/config/file/run_config.h"
 #include "framework/config/toml/diagnostics.h"
 #include "framework/config/values/component_schema.h"
-#include "framework/config/values/schedule_length.h"
+#include "framework/config/values/text_values.h"
 
 namespace tenon::config {
 

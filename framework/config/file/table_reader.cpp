@@ -2,11 +2,12 @@
 
 #include <algorithm>
 
-#include "framework/config/file/suggest_key.h"
+#include "framework/config/file/suggest_names.h"
+#include "framework/config/toml/repair_line.h"
 #include "framework/config/toml/value.h"
 #include "framework/config/values/check_value.h"
-#include "framework/config/values/suggest_value.h"
 #include "framework/support/diagnostics/check.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 namespace {
@@ -18,12 +19,6 @@ ParamSchema schema_of(ParamType type, const char* range = "") {
 bool is_sha256(const std::string& text) {
   constexpr const char* kDigits = "0123456789abcdefABCDEF";
   return text.size() == 64 && text.find_first_not_of(kDigits) == text.npos;
-}
-
-std::string to_lower(std::string text) {
-  for (char& letter : text)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  return text;
 }
 
 }  // namespace
@@ -39,15 +34,14 @@ TableReader::TableReader(const Node* table, const SourceLocation& place, std::st
     : table_(table),
       place_(place),
       path_(std::move(path)),
-      entries_(diagnostics),
+      diagnostics_(diagnostics),
       requested_(requested),
       on_resume_(on_resume) {
   TENON_CHECK(table == nullptr || table->as_table() != nullptr, path_ << " is not a table");
 }
 
-void TableReader::note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema,
-                       const std::string& word) {
-  if (requested_ != nullptr) requested_->push_back({path_of(key), form, schema, word, on_resume_});
+void TableReader::note(const std::string& key, RequestedKey::Form form) {
+  if (requested_ != nullptr) requested_->push_back({path_of(key), form, {}, "", on_resume_});
 }
 
 const Node::Table& TableReader::entries() const {
@@ -62,22 +56,28 @@ const Node* TableReader::find(const std::string& key) {
 }
 
 void TableReader::add_mismatch(const std::string& key, const Node& node, const std::string& expected) {
-  entries_.add(node.place, path_of(key) + " is " + describe(node) + "; expected " + expected);
+  diagnostics_.add(node.place, path_of(key) + " is " + describe(node) + "; expected " + expected);
+}
+
+template <class T, class Read>
+KeyDeclaration TableReader::read_with(const std::string& key, Setting<T>& setting, RequestedKey::Form form,
+                                      const Read& read_node, const ParamSchema& schema, const std::string& word) {
+  if (requested_ != nullptr) requested_->push_back({path_of(key), form, schema, word, on_resume_});
+  const Node* const node = find(key);
+  setting.place = node != nullptr ? node->place : place_;
+  if (node != nullptr) read_node(*node);
+  return KeyDeclaration(requested_ != nullptr ? &requested_->back() : nullptr);
 }
 
 template <class T>
 KeyDeclaration TableReader::read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema) {
-  note(key, RequestedKey::Form::value, schema);
-  setting.place = place_;
-  const Node* node = find(key);
-  if (node == nullptr) return last_key();
-  setting.place = node->place;
-  if (auto value = check_value(*node, schema)) {
-    setting.value = std::get<T>(std::move(*value));
-  } else {
-    entries_.add(node->place, path_of(key) + " is " + describe_mismatch(*node, schema));
-  }
-  return last_key();
+  const auto read_node = [&](const Node& node) {
+    if (auto value = check_value(node, schema))
+      setting.value = std::get<T>(std::move(*value));
+    else
+      diagnostics_.add(node.place, path_of(key) + " is " + describe_mismatch(node, schema));
+  };
+  return read_with(key, setting, RequestedKey::Form::value, read_node, schema);
 }
 
 KeyDeclaration TableReader::read(const std::string& key, Setting<bool>& setting) {
@@ -107,101 +107,78 @@ KeyDeclaration TableReader::read(const std::string& key, Setting<std::vector<std
 }
 
 KeyDeclaration TableReader::read(const std::string& key, Setting<Period>& setting, Fractions fractions) {
-  note(key, RequestedKey::Form::period);
-  setting.place = place_;
-  const Node* node = find(key);
-  if (node == nullptr) return last_key();
-  setting.place = node->place;
-  if (node->as_string() != nullptr) setting.value = parse_period(*node->as_string(), fractions);
-  if (!setting.value) {
+  return read_with(key, setting, RequestedKey::Form::period, [&](const Node& node) {
+    if (node.as_string() != nullptr) setting.value = parse_period(*node.as_string(), fractions);
     const std::string part = fractions == Fractions::yes ? "\"0.25 epochs\", " : "";
-    add_mismatch(key, *node,
-                 "a period such as \"1 epoch\", " + part + "\"500 steps\", \"10 minutes\" or \"never\"" +
-                     suggest_period(*node, fractions));
-  }
-  return last_key();
+    if (!setting.value)
+      add_mismatch(key, node,
+                   "a period such as \"1 epoch\", " + part + "\"500 steps\", \"10 minutes\" or \"never\"" +
+                       suggest_period(node, fractions));
+  });
 }
 
 KeyDeclaration TableReader::read(const std::string& key, Setting<Subset>& setting) {
-  note(key, RequestedKey::Form::subset);
-  setting.place = place_;
-  const Node* node = find(key);
-  if (node == nullptr) return last_key();
-  setting.place = node->place;
-  if (node->as_string() != nullptr) setting.value = parse_subset(*node->as_string());
-  if (!setting.value)
-    add_mismatch(key, *node, "a part of the samples such as \"80%\" or \"80%-100%\"" + suggest_subset(*node));
-  return last_key();
+  return read_with(key, setting, RequestedKey::Form::subset, [&](const Node& node) {
+    if (node.as_string() != nullptr) setting.value = parse_subset(*node.as_string());
+    if (!setting.value)
+      add_mismatch(key, node, "a part of the samples such as \"80%\" or \"80%-100%\"" + suggest_subset(node));
+  });
 }
 
 KeyDeclaration TableReader::read(const std::string& key, Setting<DeviceChoice>& setting) {
-  note(key, RequestedKey::Form::device);
-  setting.place = place_;
-  const Node* node = find(key);
-  if (node == nullptr) return last_key();
-  setting.place = node->place;
-  if (node->as_string() != nullptr) setting.value = parse_device_choice(*node->as_string());
-  if (!setting.value)
-    add_mismatch(key, *node,
-                 "\"auto\", \"cpu\", \"cuda\" or a device index such as \"cuda:1\"" + suggest_device(*node));
-  return last_key();
+  return read_with(key, setting, RequestedKey::Form::device, [&](const Node& node) {
+    if (node.as_string() != nullptr) setting.value = parse_device_choice(*node.as_string());
+    if (!setting.value)
+      add_mismatch(key, node,
+                   "\"auto\", \"cpu\", \"cuda\" or a device index such as \"cuda:1\"" + suggest_device(node));
+  });
 }
 
 KeyDeclaration TableReader::read_or_auto(const std::string& key, Setting<int64_t>& setting, const char* range,
                                          int64_t automatic) {
   const ParamSchema schema = schema_of(ParamType::integer, range);
-  note(key, RequestedKey::Form::value_or_word, schema, "auto");
-  setting.place = place_;
-  const Node* node = find(key);
-  if (node == nullptr) return last_key();
-  setting.place = node->place;
-  if (node->as_string() != nullptr && *node->as_string() == "auto") {
-    setting.value = automatic;
-  } else if (auto value = check_value(*node, schema)) {
-    setting.value = std::get<int64_t>(*value);
-  } else {
-    add_mismatch(key, *node, describe_expected(schema) + " or \"auto\"" + suggest_value(*node, schema));
-  }
-  return last_key();
+  const auto read_node = [&](const Node& node) {
+    if (node.as_string() != nullptr && *node.as_string() == "auto")
+      setting.value = automatic;
+    else if (const auto value = check_value(node, schema))
+      setting.value = std::get<int64_t>(*value);
+    else
+      add_mismatch(key, node, describe_expected(schema) + " or \"auto\"" + suggest_value(node, schema));
+  };
+  return read_with(key, setting, RequestedKey::Form::value_or_word, read_node, schema, "auto");
 }
 
 KeyDeclaration TableReader::read_flag_or(const std::string& key, Setting<std::string>& setting,
                                          const std::string& word) {
   const ParamSchema schema = schema_of(ParamType::boolean);
-  note(key, RequestedKey::Form::value_or_word, schema, word);
-  setting.place = place_;
-  const Node* node = find(key);
-  if (node == nullptr) return last_key();
-  setting.place = node->place;
-  if (node->as_string() != nullptr && *node->as_string() == word) {
-    setting.value = word;
-  } else if (const auto value = check_value(*node, schema)) {
-    setting.value = std::get<bool>(*value) ? "true" : "false";
-  } else {
-    add_mismatch(key, *node, "true, false or " + to_toml(word) + suggest_value(*node, schema));
-  }
-  return last_key();
+  const auto read_node = [&](const Node& node) {
+    if (node.as_string() != nullptr && *node.as_string() == word)
+      setting.value = word;
+    else if (const auto value = check_value(node, schema))
+      setting.value = std::get<bool>(*value) ? "true" : "false";
+    else
+      add_mismatch(key, node, "true, false or " + to_toml(word) + suggest_value(node, schema));
+  };
+  return read_with(key, setting, RequestedKey::Form::value_or_word, read_node, schema, word);
 }
 
 KeyDeclaration TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
-  note(key, RequestedKey::Form::digest);
-  setting.place = place_;
-  const Node* node = find(key);
-  if (node == nullptr) return last_key();
-  setting.place = node->place;
-  if (key.empty() || key.find('/') != key.npos) {
-    entries_.add(node->key_place, path_ + " has the key " + to_toml(key) +
-                                      "; expected a file name without folders, such as \"name.so\"");
-  } else if (node->as_table() != nullptr) {
-    // Without quotes, the dot in the file name splits it into two keys.
-    entries_.add(node->key_place, path_of(key) + " is a table; expected a file name in quotes and its SHA-256: " +
-                                      to_toml(key + ".so") + " = \"...\"");
-  } else if (node->as_string() == nullptr || !is_sha256(*node->as_string())) {
-    add_mismatch(key, *node, "a SHA-256 digest of 64 hexadecimal digits, as printed by sha256sum");
-  } else {
-    setting.value = to_lower(*node->as_string());
-  }
-  return last_key();
+  return read_with(key, setting, RequestedKey::Form::digest, [&](const Node& node) {
+    if (key.empty() || key.find('/') != key.npos)
+      diagnostics_.add(node.key_place,
+                       fmt::format("{} has the key {}; expected a file name without folders, such as \"name.so\"",
+                                   path_, to_toml(key)));
+    else if (node.as_table() != nullptr)
+      // Without quotes, the dot in the file name splits it into two keys.
+      diagnostics_.add(node.key_place,
+                       fmt::format("{} is a table; expected a file name in quotes and its SHA-256: {} = "
+                                   "\"...\"",
+                                   path_of(key), to_toml(key + ".so")));
+    else if (node.as_string() == nullptr || !is_sha256(*node.as_string()))
+      add_mismatch(key, node, "a SHA-256 digest of 64 hexadecimal digits, as printed by sha256sum");
+    else
+      setting.value = to_lower(*node.as_string());
+  });
 }
 
 TableReader TableReader::table(const std::string& key) {
@@ -210,18 +187,14 @@ TableReader TableReader::table(const std::string& key) {
   if (node != nullptr && node->as_table() == nullptr)
     add_mismatch(key, *node, "a table" + suggest_table(path_of(key), *node));
   const bool is_table = node != nullptr && node->as_table() != nullptr;
-  return {is_table ? node : nullptr,
-          node != nullptr ? node->place : place_,
-          path_of(key),
-          entries_,
-          requested_,
-          on_resume_};
+  const SourceLocation& place = node != nullptr ? node->place : place_;
+  return {is_table ? node : nullptr, place, path_of(key), diagnostics_, requested_, on_resume_};
 }
 
 std::vector<TableReader> TableReader::tables(const std::string& key) {
   note(key, RequestedKey::Form::tables);
   if (requested_ != nullptr)
-    return {TableReader(nullptr, place_, path_of(key + "[]"), entries_, requested_, on_resume_)};
+    return {TableReader(nullptr, place_, path_of(key + "[]"), diagnostics_, requested_, on_resume_)};
   const Node* node = find(key);
   if (node == nullptr) return {};
   std::vector<TableReader> readers;
@@ -232,11 +205,10 @@ std::vector<TableReader> TableReader::tables(const std::string& key) {
   }
   for (const Node& element : *node->as_array()) {
     const std::string indexed = key + "." + std::to_string(&element - node->as_array()->data());
-    if (element.as_table() != nullptr) {
-      readers.emplace_back(element, path_of(indexed), entries_);
-    } else {
+    if (element.as_table() != nullptr)
+      readers.emplace_back(element, path_of(indexed), diagnostics_);
+    else
       add_mismatch(indexed, element, expected);
-    }
   }
   return readers;
 }
@@ -255,7 +227,7 @@ void TableReader::reject_unknown_keys() const {
   for (const auto& [key, node] : entries()) {
     if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
     const std::string where = path_.empty() ? "the run file" : path_;
-    entries_.add(node.key_place, path_of(key) + " is not a key of " + where + suggest_key(path_, key, known_));
+    diagnostics_.add(node.key_place, path_of(key) + " is not a key of " + where + suggest_key(path_, key, known_));
   }
 }
 

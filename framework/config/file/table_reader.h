@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/file/resume_policy.h"
+#include "framework/config/file/keys.h"
 #include "framework/config/file/run_config.h"
 #include "framework/config/toml/diagnostics.h"
 #include "framework/config/toml/toml_tree.h"
@@ -106,20 +106,22 @@ class TableReader {
   TableReader(const Node* table, const SourceLocation& place, std::string path, Diagnostics& diagnostics,
               std::vector<RequestedKey>* requested = nullptr, ResumePolicy on_resume = ResumePolicy::reported);
 
-  void note(const std::string& key, RequestedKey::Form form, const ParamSchema& schema = {},
-            const std::string& word = "");
+  void note(const std::string& key, RequestedKey::Form form);
   const Node::Table& entries() const;
   const Node* find(const std::string& key);
   std::string path_of(const std::string& key) const { return path_.empty() ? key : path_ + "." + key; }
   void add_mismatch(const std::string& key, const Node& node, const std::string& expected);
-  KeyDeclaration last_key() const { return KeyDeclaration(requested_ != nullptr ? &requested_->back() : nullptr); }
+  // Sets the location. Calls read_node(node), which sets the value or adds an error, if the table has the key.
+  template <class T, class Read>
+  KeyDeclaration read_with(const std::string& key, Setting<T>& setting, RequestedKey::Form form, const Read& read_node,
+                           const ParamSchema& schema = {}, const std::string& word = "");
   template <class T>
   KeyDeclaration read_as(const std::string& key, Setting<T>& setting, const ParamSchema& schema);
 
   const Node* table_;  // null: empty table
   SourceLocation place_;
   std::string path_;
-  Diagnostics& entries_;
+  Diagnostics& diagnostics_;
   std::vector<RequestedKey>* requested_;  // null: no recording
   ResumePolicy on_resume_ = ResumePolicy::reported;
   std::vector<std::string> known_;

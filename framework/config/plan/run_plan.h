@@ -17,10 +17,8 @@
 #include "framework/config/plan/schedule_plan.h"
 #include "framework/config/toml/value.h"
 #include "framework/config/values/class_names.h"
-#include "framework/config/values/device_choice.h"
 #include "framework/config/values/enum_names.h"
-#include "framework/config/values/period.h"
-#include "framework/config/values/subset.h"
+#include "framework/config/values/text_values.h"
 
 namespace tenon::config {
 

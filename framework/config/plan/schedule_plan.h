@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/config/values/enum_names.h"
-#include "framework/config/values/schedule_length.h"
+#include "framework/config/values/text_values.h"
 
 namespace tenon::config {
 

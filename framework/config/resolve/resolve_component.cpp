@@ -1,7 +1,13 @@
 #include "framework/config/resolve/resolve_component.h"
 
-#include "framework/config/resolve/resolve_params.h"
-#include "framework/config/resolve/suggest_component.h"
+#include <algorithm>
+
+#include "framework/config/file/batch_transform_keys.h"
+#include "framework/config/file/optimizer_keys.h"
+#include "framework/config/file/schedule_keys.h"
+#include "framework/config/file/schema_keys.h"
+#include "framework/config/file/suggest_names.h"
+#include "framework/config/values/check_value.h"
 #include "framework/formats/nearest_name.h"
 
 namespace tenon::config {
@@ -59,6 +65,43 @@ std::map<std::string, std::string> resolve_inputs(const ComponentConfig& config,
   return inputs;
 }
 
+void reject_unknown(const ParamsRequest& request, Diagnostics& diagnostics) {
+  std::vector<std::string> names;
+  for (const ParamSchema& param : request.schema) names.push_back(param.name);
+  for (const auto& [name, node] : request.given) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::string found = request.path + "." + name + " is not a parameter of " + request.id;
+    const std::string other = formats::nearest_name(name, names) ? "" : find_key_of_other_table(request.path, name);
+    diagnostics.add(node.key_place, found + (!other.empty()  ? formats::did_you_mean_name(other)
+                                             : names.empty() ? ", which has none"
+                                                             : formats::suggest_name(name, names)));
+  }
+}
+
+Value make_absolute(Value value, const ParamSchema& param, const std::filesystem::path& folder) {
+  if (param.type != ParamType::path) return value;
+  return resolve_path(std::get<std::string>(value), folder).string();
+}
+
+// A required path names something. Where "" means none, it is the default.
+bool is_empty_path(const Value& value, const ParamSchema& param) {
+  return param.type == ParamType::path && !param.default_value && std::get<std::string>(value).empty();
+}
+
+template <class Choice>
+BuiltInSchema describe(const std::string& id, Choice defaults) {
+  SchemaKeys keys;
+  declare(keys, defaults);
+  return {id, keys.take()};
+}
+
+template <class Choices>
+std::vector<BuiltInSchema> describe_all(const Choices& choices) {
+  std::vector<BuiltInSchema> schemas;
+  for (const auto& choice : choices) schemas.push_back(describe(choice.use, choice.defaults));
+  return schemas;
+}
+
 }  // namespace
 
 ComponentPlan resolve_component(const ComponentConfig& config, ComponentKind kind, const Resolving& resolving) {
@@ -74,6 +117,78 @@ ComponentPlan resolve_component(const ComponentConfig& config, ComponentKind kin
       {schema->id, schema->params, config.params, config.path + ".params", config.place, resolving.config},
       resolving.diagnostics);
   return plan;
+}
+
+std::filesystem::path resolve_path(const std::string& path, const std::filesystem::path& folder) {
+  return path.empty() ? std::filesystem::path() : (folder / path).lexically_normal();
+}
+
+Values resolve_params(const ParamsRequest& request, Diagnostics& diagnostics) {
+  reject_unknown(request, diagnostics);
+  Values values;
+  for (const ParamSchema& param : request.schema) {
+    const std::string key = request.path + "." + param.name;
+    const auto given = request.given.find(param.name);
+    std::optional<Value> value = param.default_value;
+    if (given != request.given.end()) {
+      value = check_value(given->second, param);
+      if (!value)
+        diagnostics.add(given->second.place, key + " is " + describe_mismatch(given->second, param));
+      else if (is_empty_path(*value, param))
+        diagnostics.add(given->second.place, key + " is \"\"; expected a path that is not empty");
+    } else if (!value) {
+      diagnostics.add(request.place, key + " is missing; expected " + describe_expected(param));
+    }
+    const SourceLocation& place = given != request.given.end() ? given->second.place : request.place;
+    if (value) values[param.name] = make_absolute(std::move(*value), param, request.config.folder_of(place));
+  }
+  return values;
+}
+
+std::optional<Values> resolve_choice(const ComponentConfig& config, const std::string& what,
+                                     const std::vector<BuiltInSchema>& schemas, const std::string& id,
+                                     const Resolving& resolving) {
+  std::vector<std::string> ids;
+  for (const BuiltInSchema& schema : schemas) {
+    ids.push_back(schema.id);
+    if (schema.id != id) continue;
+    Values values = resolve_params({id, schema.params, config.params, config.path, config.place, resolving.config},
+                                   resolving.diagnostics);
+    const bool is_complete = values.size() == schema.params.size();
+    return is_complete ? std::optional(std::move(values)) : std::nullopt;
+  }
+  const std::string found = config.use.value ? to_toml(id) : "missing";
+  resolving.diagnostics.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + what +
+                                                  formats::suggest_name(id, ids));
+  return std::nullopt;
+}
+
+std::vector<ComponentName> used_components(const RunPlan& plan) {
+  std::vector<ComponentName> used{{ComponentKind::model, plan.model.use},
+                                  {ComponentKind::dataset, plan.data.train.use}};
+  for (const ScheduledDataset& later : plan.data.scheduled_train) used.push_back({ComponentKind::dataset, later.use});
+  for (const NamedDataset& dataset : plan.data.validation) used.push_back({ComponentKind::dataset, dataset.use});
+  for (const NamedDataset& dataset : plan.data.test) used.push_back({ComponentKind::dataset, dataset.use});
+  for (const LossPlan& loss : plan.losses) used.push_back({ComponentKind::loss, loss.use});
+  for (const MetricPlan& metric : plan.metrics) used.push_back({ComponentKind::metric, metric.use});
+  for (const CallbackPlan& callback : plan.callbacks) used.push_back({ComponentKind::callback, callback.use});
+  return used;
+}
+
+const std::vector<BuiltInSchema>& optimizer_schemas() {
+  static const std::vector<BuiltInSchema> schemas = describe_all(optimizer_choices());
+  return schemas;
+}
+
+const std::vector<BuiltInSchema>& schedule_schemas() {
+  static const std::vector<BuiltInSchema> schemas = describe_all(schedule_choices());
+  return schemas;
+}
+
+const std::vector<BuiltInSchema>& batch_transform_schemas() {
+  static const std::vector<BuiltInSchema> schemas = {describe("normalize", NormalizeBatch()),
+                                                     describe("mix", MixBatch())};
+  return schemas;
 }
 
 }  // namespace tenon::config

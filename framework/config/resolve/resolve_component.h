@@ -1,5 +1,11 @@
-// Resolves the table of a component in the run file to its id, all its parameters and the inputs that the user set.
+// Resolves a table with `use` to all parameters of the component or built-in that it names.
 #pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "framework/config/file/run_config.h"
 #include "framework/config/plan/run_plan.h"
@@ -13,8 +19,50 @@ struct Resolving {
   const RunConfig& config;
   const SchemaSource& schemas;
   Diagnostics& diagnostics;
+
+  // Adds the error "KEY WHAT" at the location of a key that run_file_keys.h declares.
+  void add(const std::string& key, const std::string& what) const {
+    diagnostics.add(config.place_of(key), key + " " + what);
+  }
 };
 
+// Returns the id of the component, all its parameters and the inputs that the user set.
 ComponentPlan resolve_component(const ComponentConfig& config, ComponentKind kind, const Resolving& resolving);
+
+// Returns an absolute path. A relative path starts from the folder. An empty path stays empty.
+std::filesystem::path resolve_path(const std::string& path, const std::filesystem::path& folder);
+
+struct ParamsRequest {
+  const std::string& id;                   // id of the component, for messages
+  const std::vector<ParamSchema>& schema;  // parameters of the component
+  const Node::Table& given;                // parameters in the run file
+  std::string path;                        // key path: "model.params", "optimizer"
+  SourceLocation place;                    // location of the table, for missing parameters
+  const RunConfig& config;                 // for relative paths
+};
+
+// Returns a value for every parameter of the schema. Unknown, missing and wrong parameters add errors; the values are
+// then incomplete.
+Values resolve_params(const ParamsRequest& request, Diagnostics& diagnostics);
+
+// Schemas of the built-in optimizers, schedules and batch transforms: the keys next to `use` in [optimizer],
+// [schedule] and [[data.batch_transform]].
+struct BuiltInSchema {
+  std::string id;  // the value of `use`
+  std::vector<ParamSchema> params;
+};
+
+const std::vector<BuiltInSchema>& optimizer_schemas();
+const std::vector<BuiltInSchema>& schedule_schemas();
+const std::vector<BuiltInSchema>& batch_transform_schemas();
+
+// Returns all values of the schema with this `id`, the value of `use`. If the id is unknown, or a value is missing or
+// wrong, adds an error and returns none. `what` is for messages, such as "optimizer".
+std::optional<Values> resolve_choice(const ComponentConfig& config, const std::string& what,
+                                     const std::vector<BuiltInSchema>& schemas, const std::string& id,
+                                     const Resolving& resolving);
+
+// The components in the order of the sections of the plan. A component that is used twice is listed twice.
+std::vector<ComponentName> used_components(const RunPlan& plan);
 
 }  // namespace tenon::config

@@ -6,14 +6,11 @@
 
 #include "framework/config/file/batch_transform_keys.h"
 #include "framework/config/file/schema_keys.h"
-#include "framework/config/file/usable_cores.h"
-#include "framework/config/resolve/resolve_choice.h"
+#include "framework/config/file/usable_resources.h"
 #include "framework/config/resolve/resolve_component.h"
-#include "framework/config/resolve/resolve_optimizer.h"
-#include "framework/config/resolve/resolve_params.h"
-#include "framework/config/resolve/resolve_schedule.h"
-#include "framework/config/resolve/resolve_train.h"
+#include "framework/config/resolve/resolve_training.h"
 #include "framework/config/toml/diagnostics.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 namespace {
@@ -41,12 +38,11 @@ void check_threads(const Resolving& resolving) {
   const int64_t threads = resolving.config.plan.run.threads;
   const int64_t cores = count_usable_cores();
   const int64_t most = std::max<int64_t>(4 * cores, 32);
-  if (threads <= most) return;
-  resolving.diagnostics.add(resolving.config.place_of("run.threads"),
-                            "run.threads is " + std::to_string(threads) + ", but this process can use " +
-                                std::to_string(cores) + (cores == 1 ? " core" : " cores") +
-                                "; expected an integer in [0, " + std::to_string(most) +
-                                "]; set it to 0 for one thread per core");
+  if (threads > most)
+    resolving.add("run.threads",
+                  fmt::format("is {}, but this process can use {} {}; expected an integer in [0, {}]; set "
+                              "it to 0 for one thread per core",
+                              threads, cores, cores == 1 ? "core" : "cores", most));
 }
 
 void resolve_run(RunSection& run, const Resolving& resolving) {
@@ -55,8 +51,7 @@ void resolve_run(RunSection& run, const Resolving& resolving) {
   run.output_dir = resolve_path(run.output_dir.string(), config.working_folder);
   check_threads(resolving);
   run.device_place = to_string(config.place_of("run.device"));
-  if (run.output_dir.empty())
-    resolving.diagnostics.add(config.place_of("run.output_dir"), "run.output_dir is \"\"; expected a folder");
+  if (run.output_dir.empty()) resolving.add("run.output_dir", "is \"\"; expected a folder");
 }
 
 void resolve_model(ModelSection& model, const Resolving& resolving) {
@@ -69,8 +64,9 @@ void resolve_model(ModelSection& model, const Resolving& resolving) {
     model.weights_rename[pattern] = *name.value;
     if (std::ranges::count(pattern, '*') > 1 ||
         std::ranges::count(pattern, '*') != std::ranges::count(*name.value, '*'))
-      diagnostics.add(name.place, "model.weights_rename." + to_toml_key(pattern) + " is " + to_toml(*name.value) +
-                                      "; expected one * in both names, or none: \"backbone.*\" = \"*\"");
+      diagnostics.add(name.place, fmt::format("model.weights_rename.{} is {}; expected one * in both names, or none: "
+                                              "\"backbone.*\" = \"*\"",
+                                              to_toml_key(pattern), to_toml(*name.value)));
     else if (model.weights.empty())
       diagnostics.add(name.place,
                       "model.weights_rename is set, but model.weights is missing; set model.weights to a file of "
@@ -78,9 +74,8 @@ void resolve_model(ModelSection& model, const Resolving& resolving) {
   }
   for (const std::string key : {"model.weights_exclude", "model.weights_match"})
     if (config.key(key).is_set && model.weights.empty())
-      diagnostics.add(
-          config.place_of(key),
-          key + " is set, but model.weights is missing; set model.weights to a safetensors file, or remove " + key);
+      resolving.add(key,
+                    "is set, but model.weights is missing; set model.weights to a safetensors file, or remove " + key);
 }
 
 void resolve_dataset(NamedDataset& dataset, const ComponentConfig& config, const Resolving& resolving) {
@@ -122,10 +117,10 @@ std::vector<ScheduledDataset> resolve_changes(const NamedDataset& first, const R
     const int64_t epoch_before = changes.empty() ? 1 : changes.back().at_epoch;
     changes.push_back(resolve_change(config, before, resolving));
     if (config.at_epoch.value && changes.back().at_epoch <= epoch_before)
-      resolving.diagnostics.add(config.at_epoch.place, config.path + ".at_epoch is " +
-                                                           std::to_string(changes.back().at_epoch) +
-                                                           ", after a change at epoch " + std::to_string(epoch_before) +
-                                                           "; expected changes in ascending order of at_epoch");
+      resolving.diagnostics.add(
+          config.at_epoch.place,
+          fmt::format("{}.at_epoch is {}, after a change at epoch {}; expected changes in ascending order of at_epoch",
+                      config.path, changes.back().at_epoch, epoch_before));
   }
   return changes;
 }
@@ -152,9 +147,9 @@ ClassNames resolve_class_names(const Resolving& resolving) {
   for (const auto& [field, names] : resolving.config.class_names) {
     if (!names.value) continue;
     if (const auto fault = find_name_fault(*names.value))
-      resolving.diagnostics.add(names.place,
-                                "data.class_names." + field + " " + *fault +
-                                    "; expected a different name for each class, in the order of their numbers");
+      resolving.diagnostics.add(names.place, fmt::format("data.class_names.{} {}; expected a different name for each "
+                                                         "class, in the order of their numbers",
+                                                         field, *fault));
     resolved.emplace(field, *names.value);
   }
   return resolved;
@@ -168,28 +163,27 @@ void resolve_folds(DataSection& data, const Resolving& resolving) {
   if (!resolving.config.key("data.folds.count").is_set)
     diagnostics.add(place, "data.folds.count is missing; expected the number of folds, such as 5");
   else if (data.folds->fold >= data.folds->count)
-    diagnostics.add(resolving.config.place_of("data.folds.fold"),
-                    "data.folds.fold is " + std::to_string(data.folds->fold) + "; expected a number from 0 to " +
-                        std::to_string(data.folds->count - 1) + ", below data.folds.count");
-  if (data.validation.size() != 1) {
-    diagnostics.add(place, "data.folds divides [data.train] and [data.validation], but there " +
-                               (data.validation.empty()
-                                    ? std::string("is no [data.validation]")
-                                    : "are " + std::to_string(data.validation.size()) + " validation datasets") +
-                               "; expected one: [data.validation] with like = \"train\"");
-    return;
-  }
+    resolving.add("data.folds.fold", fmt::format("is {}; expected a number from 0 to {}, below data.folds.count",
+                                                 data.folds->fold, data.folds->count - 1));
+  if (data.validation.size() != 1)
+    return diagnostics.add(
+        place,
+        fmt::format("data.folds divides [data.train] and [data.validation], but there {}; expected one: "
+                    "[data.validation] with like = \"train\"",
+                    data.validation.empty() ? "is no [data.validation]"
+                                            : fmt::format("are {} validation datasets", data.validation.size())));
   NamedDataset& validation = data.validation.front();
   if (validation.use != data.train.use)
-    diagnostics.add(place, "data.folds divides [data.train] and [data.validation], but data.train.use is " +
-                               to_toml(data.train.use) + " and data.validation.use is " + to_toml(validation.use) +
-                               "; expected the same: set like = \"train\"");
-  if (!(validation.subset == data.train.subset))
     diagnostics.add(place,
-                    "data.folds divides the samples of [data.train] and [data.validation], but their "
-                    "subsets are " +
-                        to_toml(to_string(data.train.subset)) + " and " + to_toml(to_string(validation.subset)) +
-                        "; expected the same");
+                    fmt::format("data.folds divides [data.train] and [data.validation], but data.train.use is {} and "
+                                "data.validation.use is {}; expected the same: set like = \"train\"",
+                                to_toml(data.train.use), to_toml(validation.use)));
+  if (!(validation.subset == data.train.subset))
+    diagnostics.add(
+        place,
+        fmt::format("data.folds divides the samples of [data.train] and [data.validation], but their subsets are "
+                    "\"{}\" and \"{}\"; expected the same",
+                    to_string(data.train.subset), to_string(validation.subset)));
   validation.part = FoldPart::validation;
   data.train.part = FoldPart::training;
   for (ScheduledDataset& later : data.scheduled_train) later.part = FoldPart::training;
@@ -197,16 +191,12 @@ void resolve_folds(DataSection& data, const Resolving& resolving) {
 
 void resolve_data(DataSection& data, const Resolving& resolving) {
   const RunConfig& config = resolving.config;
-  Diagnostics& diagnostics = resolving.diagnostics;
   if (!config.key("data.batch_size").is_set)
-    diagnostics.add(config.place_of("data.batch_size"),
-                    "data.batch_size is missing; expected the number of samples in a batch, such as 64");
+    resolving.add("data.batch_size", "is missing; expected the number of samples in a batch, such as 64");
   if (!config.key("data.validation_batch_size").is_set) data.validation_batch_size = data.batch_size;
   if (data.sampler == SamplerKind::weighted && !data.shuffle)
-    diagnostics.add(
-        config.place_of("data.shuffle"),
-        "data.shuffle is false, but data.sampler = \"weighted\" samples at random; set data.shuffle = true, or "
-        "remove it");
+    resolving.add("data.shuffle",
+                  "is false, but data.sampler = \"weighted\" samples at random; set data.shuffle = true, or remove it");
   data.class_names = resolve_class_names(resolving);
   for (const ComponentConfig& transform : config.batch_transforms)
     if (auto resolved = resolve_batch_transform(transform, resolving))
@@ -225,10 +215,9 @@ void resolve_losses(std::vector<LossPlan>& losses, const Resolving& resolving) {
     static_cast<ComponentPlan&>(losses[i]) = resolve_component(config, ComponentKind::loss, resolving);
     resolve_name(losses[i].name, losses[i].use, config.path + ".name", resolving);
   }
-  if (losses.empty()) {
-    const SourceLocation start{resolving.config.file.string(), 1, 1};
-    resolving.diagnostics.add(start, "there is no loss; expected at least one [[loss]] table");
-  }
+  if (losses.empty())
+    resolving.diagnostics.add({resolving.config.file.string(), 1, 1},
+                              "there is no loss; expected at least one [[loss]] table");
 }
 
 // Metrics of the validation are also computed on the test data.
@@ -262,35 +251,27 @@ void resolve_metrics(RunPlan& plan, const Resolving& resolving) {
 }
 
 // The history stores losses and metrics under these names, in one namespace.
-class UniqueNames {
- public:
-  void add(const std::string& name, const ComponentConfig& config, const Resolving& resolving) {
-    const auto [first, is_new] = first_with_.emplace(name, config.path);
+void require_unique_names(const RunPlan& plan, const Resolving& resolving) {
+  std::map<std::string, std::string> first_with;
+  const auto add = [&](const std::string& name, const ComponentConfig& config) {
+    const auto [first, is_new] = first_with.emplace(name, config.path);
     if (is_new || name.empty()) return;
     const FoundKey& written = resolving.config.key(config.path + ".name");
-    resolving.diagnostics.add(written.is_set ? written.place : config.use.place,
-                              config.path + " has the name " + to_toml(name) + ", which is already the name of " +
-                                  first->second + "; give each loss and metric a unique name: name = \"...\"");
-  }
-
- private:
-  std::map<std::string, std::string> first_with_;
-};
-
-void require_unique_names(const RunPlan& plan, const Resolving& resolving) {
-  UniqueNames names;
-  for (size_t i = 0; i < plan.losses.size(); ++i) names.add(plan.losses[i].name, resolving.config.losses[i], resolving);
-  for (size_t i = 0; i < plan.metrics.size(); ++i)
-    names.add(plan.metrics[i].name, resolving.config.metrics[i], resolving);
+    resolving.diagnostics.add(
+        written.is_set ? written.place : config.use.place,
+        fmt::format("{} has the name {}, which is already the name of {}; give each loss and metric "
+                    "a unique name: name = \"...\"",
+                    config.path, to_toml(name), first->second));
+  };
+  for (size_t i = 0; i < plan.losses.size(); ++i) add(plan.losses[i].name, resolving.config.losses[i]);
+  for (size_t i = 0; i < plan.metrics.size(); ++i) add(plan.metrics[i].name, resolving.config.metrics[i]);
 }
 
 // "never" is valid in sections such as [validation]. A callback that never receives an event is an error.
 void check_filter_period(const Period& period, const std::string& key, const Resolving& resolving) {
-  const FoundKey& found = resolving.config.key(key);
-  if (found.is_set && period.unit == Period::Unit::never)
-    resolving.diagnostics.add(
-        found.place,
-        key + " is \"never\"; expected a period such as \"100 steps\"; to disable the callback, remove its table");
+  if (resolving.config.key(key).is_set && period.unit == Period::Unit::never)
+    resolving.add(key,
+                  "is \"never\"; expected a period such as \"100 steps\"; to disable the callback, remove its table");
 }
 
 void resolve_callback(CallbackPlan& callback, const ComponentConfig& config, const Resolving& resolving) {
@@ -302,14 +283,11 @@ void resolve_callback(CallbackPlan& callback, const ComponentConfig& config, con
 void resolve_validation(RunPlan& plan, const Resolving& resolving) {
   if (!plan.data.validation.empty()) return;
   ValidationSection& validation = plan.validation;
-  const FoundKey& every = resolving.config.key("validation.every");
-  if (!every.is_set) validation.every = {};
+  if (!resolving.config.key("validation.every").is_set) validation.every = {};
   const std::string no_data = ", but there is no [data.validation]; add [data.validation], or remove the key";
   if (validation.every.unit != Period::Unit::never)
-    resolving.diagnostics.add(every.place, "validation.every is " + to_toml(to_string(validation.every)) + no_data);
-  if (validation.at_start)
-    resolving.diagnostics.add(resolving.config.place_of("validation.at_start"),
-                              "validation.at_start is true" + no_data);
+    resolving.add("validation.every", "is " + to_toml(to_string(validation.every)) + no_data);
+  if (validation.at_start) resolving.add("validation.at_start", "is true" + no_data);
 }
 
 void resolve_checkpoint(RunPlan& plan, const Resolving& resolving) {
@@ -320,10 +298,9 @@ void resolve_checkpoint(RunPlan& plan, const Resolving& resolving) {
     checkpoint.monitor = plan.data.validation.front().name + "/loss";
   checkpoint.monitor_place = to_string(monitor.place);
   if (checkpoint.load_best_at_end && checkpoint.monitor.empty())
-    resolving.diagnostics.add(
-        resolving.config.place_of("checkpoint.load_best_at_end"),
-        "checkpoint.load_best_at_end is true, but no metric is monitored; set checkpoint.monitor to a validation "
-        "metric, or remove checkpoint.load_best_at_end");
+    resolving.add("checkpoint.load_best_at_end",
+                  "is true, but no metric is monitored; set checkpoint.monitor to a validation metric, or remove "
+                  "checkpoint.load_best_at_end");
 }
 
 // In search order, without duplicates. With these paths the plan alone finds the same plugins as the run.
@@ -336,11 +313,11 @@ std::vector<std::filesystem::path> resolve_all_plugin_paths(const RunConfig& con
 
 void check_log(const LogSection& log, const Resolving& resolving) {
   if (log.histograms.unit != Period::Unit::never && !log.tensorboard)
-    resolving.diagnostics.add(
-        resolving.config.place_of("log.histograms"),
-        "log.histograms is \"" + to_string(log.histograms) +
-            "\", but log.tensorboard is false; set log.tensorboard = true to write histograms to the events "
-            "file, or remove log.histograms");
+    resolving.add(
+        "log.histograms",
+        fmt::format("is \"{}\", but log.tensorboard is false; set log.tensorboard = true to write histograms to "
+                    "the events file, or remove log.histograms",
+                    to_string(log.histograms)));
 }
 
 void check_distributed(const DistributedSection& distributed, const Resolving& resolving) {

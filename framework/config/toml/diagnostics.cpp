@@ -1,22 +1,32 @@
 #include "framework/config/toml/diagnostics.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 
 void Diagnostics::throw_if_any() const {
   if (entries_.empty()) return;
   auto ordered = entries_;
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& left, const auto& right) { return left.first < right.first; });
+  std::ranges::stable_sort(ordered, [](const auto& left, const auto& right) { return left.first < right.first; });
   std::string message;
   for (const auto& [place, what] : ordered) {
     if (!message.empty()) message += '\n';
-    message += to_string(place) + ": " + what;
+    message += fmt::format("{}: {}", to_string(place), what);
   }
   throw support::Error(support::ErrorKind::configuration, message);
+}
+
+std::string to_string(const SourceLocation& place) {
+  return place.line == 0 ? place.source : fmt::format("{}:{}:{}", place.source, place.line, place.column);
+}
+
+bool operator<(const SourceLocation& left, const SourceLocation& right) {
+  return std::make_tuple(left.line == 0, left.line, left.column) <
+         std::make_tuple(right.line == 0, right.line, right.column);
 }
 
 }  // namespace tenon::config

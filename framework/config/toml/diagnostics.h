@@ -5,9 +5,19 @@
 #include <utility>
 #include <vector>
 
-#include "framework/config/toml/source_location.h"
-
 namespace tenon::config {
+
+// The location of a value of the run, for messages.
+struct SourceLocation {
+  std::string source;  // the run file as the user named it, or "--set train.epochs"
+  int line = 0;        // from 1; 0 for --set
+  int column = 0;      // from 1, in characters; 0 for --set
+};
+
+std::string to_string(const SourceLocation& place);  // "configs/digits.toml:12:7", "--set train.epochs"
+
+// Orders locations as in the file, followed by those of the command line.
+bool operator<(const SourceLocation& left, const SourceLocation& right);
 
 class Diagnostics {
  public:

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/config/toml/line_parts.h"
 #include "framework/config/toml/repair_line.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 namespace {
@@ -55,8 +55,8 @@ std::string quote_lines(const std::string& lines) {
   const size_t end = lines.find('\n');
   const auto quoted = [](std::string_view line) { return "`" + std::string(strip_blanks(line)) + "`"; };
   if (end == lines.npos) return quoted(lines);
-  return quoted(std::string_view(lines).substr(0, end)) + " and " + quoted(std::string_view(lines).substr(end + 1)) +
-         " on two lines";
+  return fmt::format("{} and {} on two lines", quoted(std::string_view(lines).substr(0, end)),
+                     quoted(std::string_view(lines).substr(end + 1)));
 }
 
 // Tries corrections of one line until the text is valid up to the end of the line.
@@ -128,12 +128,11 @@ std::optional<std::string> explain_duplicate(const std::vector<std::string>& lin
     if (of_table ? is_header(before) && header_name(before) == name : key_of(before) == name) first = i;
   }
   if (of_table && std::ranges::find(kLists, name) != kLists.end())
-    return "[" + name + "] is there more than once; expected the header of a list: write `[[" + name +
-           "]]` for each of them";
+    return fmt::format("[{0}] is there more than once; expected the header of a list: write `[[{0}]]` for each of them",
+                       name);
   if (!first) return name_in(reason) + " is there twice; expected it once: remove one of them";
-  const std::string place = "line " + std::to_string(*first + 1);
-  if (of_table) return shown + " is in " + place + " already; expected each table once: move its keys there";
-  return shown + " is in " + place + " already; expected each key once: remove one of the two lines";
+  return fmt::format("{} is in line {} already; expected each {}", shown, *first + 1,
+                     of_table ? "table once: move its keys there" : "key once: remove one of the two lines");
 }
 
 // Returns the index of the nearest line before this one that is neither blank nor a comment.
@@ -158,8 +157,8 @@ std::optional<Repair> close_list_before(const std::vector<std::string>& lines, s
   return std::nullopt;
 }
 
-std::string print(const Repair& repair) {
-  return repair.found + "; expected " + repair.expected + ": write " + quote_lines(repair.line);
+std::string format_repair(const Repair& repair) {
+  return fmt::format("{}; expected {}: write {}", repair.found, repair.expected, quote_lines(repair.line));
 }
 
 // Returns "could not determine value type" for "Error while parsing value: could not determine value type".
@@ -188,12 +187,12 @@ TomlError explain_toml_error(const std::string& text, TomlError error, const Fin
   if (text.size() > kMostBytes || line >= lines.size()) return error;
   Search search(lines, find_error);
   if (const auto repair = search.repair(line, index_of(lines[line], error.column), line)) {
-    error.what = print(*repair);
+    error.what = format_repair(*repair);
   } else if (const auto before = line_before(lines, line)) {
     if (const auto closed = close_list_before(lines, *before, line, find_error)) {
       error.line = static_cast<int>(*before) + 1;
       error.column = static_cast<int>(strip_blanks(lines[*before]).size());
-      error.what = print(*closed);
+      error.what = format_repair(*closed);
     }
   }
   return error;

@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "framework/config/toml/line_parts.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 namespace {
@@ -46,10 +46,9 @@ Found fix_comment(const std::string& line, size_t at) {
     const size_t place = begin != line.npos && line.compare(begin, mark.size(), mark) == 0 ? begin : at;
     if (line.compare(place, mark.size(), mark) != 0) continue;
     const std::string rest(strip_blanks(std::string_view(line).substr(place + mark.size())));
-    const std::string found = "\"" + std::string(mark) + "\" begins no comment";
-    if (rest.empty())
-      return Repair{"\"" + std::string(mark) + "\" ends no line", "a line break alone", line.substr(0, place)};
-    return Repair{found, "\"#\"", line.substr(0, place) + "# " + rest};
+    const std::string before = line.substr(0, place);
+    if (rest.empty()) return Repair{fmt::format("\"{}\" ends no line", mark), "a line break alone", before};
+    return Repair{fmt::format("\"{}\" begins no comment", mark), "\"#\"", before + "# " + rest};
   }
   return std::nullopt;
 }
@@ -58,8 +57,8 @@ Found fix_comment(const std::string& line, size_t at) {
 Found fix_yaml_section(const std::string& line) {
   const std::string_view text = strip_blanks(line);
   if (!text.ends_with(':') || !is_key(text.substr(0, text.size() - 1))) return std::nullopt;
-  return Repair{"\"" + std::string(text) + "\" is YAML", "a table header in brackets",
-                "[" + std::string(text.substr(0, text.size() - 1)) + "]"};
+  return Repair{fmt::format("\"{}\" is YAML", text), "a table header in brackets",
+                fmt::format("[{}]", text.substr(0, text.size() - 1))};
 }
 
 Found fix_header(const std::string& line) {
@@ -71,10 +70,10 @@ Found fix_header(const std::string& line) {
   const size_t opened = begin, closed = text.size() - 1 - last;
   const std::string_view name = strip_blanks(text.substr(begin, last + 1 - begin));
   if (opened + closed == 0 || !is_key(name)) return std::nullopt;
-  const bool is_list = opened >= 2;
-  const std::string brackets = is_list ? "two brackets on each side" : "one bracket on each side";
-  return Repair{"the brackets of the header do not match", brackets,
-                (is_list ? "[[" : "[") + std::string(name) + (is_list ? "]]" : "]") + line.substr(parts.end)};
+  const std::string found = "the brackets of the header do not match";
+  const std::string_view rest = std::string_view(line).substr(parts.end);
+  if (opened >= 2) return Repair{found, "two brackets on each side", fmt::format("[[{}]]{}", name, rest)};
+  return Repair{found, "one bracket on each side", fmt::format("[{}]{}", name, rest)};
 }
 
 Found fix_colon(const std::string& line, size_t at) {
@@ -93,10 +92,8 @@ Found insert_equals(const std::string& line, size_t at) {
 Found fix_boolean(const std::string& line, const LineParts& parts, size_t at) {
   const auto span = find_bare_value(parts, at);
   if (!span) return std::nullopt;
-  std::string word = text_of(line, *span);
-  const std::string found = word + " is no TOML value";
-  for (char& letter : word)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  const std::string found = text_of(line, *span) + " is no TOML value";
+  const std::string word = to_lower(text_of(line, *span));
   for (const auto& [known, value] : {std::pair("true", "true"), std::pair("yes", "true"), std::pair("on", "true"),
                                      std::pair("false", "false"), std::pair("no", "false"), std::pair("off", "false")})
     if (word == known) return Repair{found, "true or false", replace(line, *span, value)};
@@ -223,6 +220,88 @@ Found join_key(const std::string& line) {
   return Repair{"the key contains a blank", "a key of one word", key + " " + line.substr(equals)};
 }
 
+constexpr std::string_view kBlanks = " \t\r";
+
+class LineScanner {
+ public:
+  explicit LineScanner(std::string_view line) : line_(line) {
+    const bool is_header = strip_blanks(line).starts_with('[');
+    is_list_ = !is_header && line.find('=') == line.npos;
+    expects_value_ = is_list_;
+  }
+
+  LineParts scan() {
+    parts_.end = line_.size();
+    while (at_ < line_.size()) {
+      const char letter = line_[at_];
+      if (letter == '#') {
+        parts_.end = at_;
+        break;
+      }
+      if (letter == '"' || letter == '\'')
+        read_string(letter);
+      else if (std::string_view("[]{}=,").find(letter) != std::string_view::npos)
+        read_mark(letter);
+      else if (expects_value_ && kBlanks.find(letter) == kBlanks.npos)
+        read_bare_value();
+      else
+        ++at_;
+    }
+    while (parts_.end > 0 && kBlanks.find(line_[parts_.end - 1]) != kBlanks.npos) --parts_.end;
+    parts_.unclosed.assign(open_.rbegin(), open_.rend());
+    return std::move(parts_);
+  }
+
+ private:
+  void read_string(char quote) {
+    const size_t begin = at_++;
+    while (at_ < line_.size() && line_[at_] != quote) at_ += quote == '"' && line_[at_] == '\\' ? 2 : 1;
+    if (at_ < line_.size())
+      parts_.strings.push_back({begin, ++at_});
+    else
+      parts_.open_string = Span{begin, line_.size()};
+    at_ = std::min(at_, line_.size());
+    expects_value_ = false;
+  }
+
+  void read_mark(char mark) {
+    if (mark == '[' || mark == '{') open_ += mark == '[' ? ']' : '}';
+    if (mark == ']' || mark == '}') close(mark);
+    const bool is_element = open_.empty() ? is_list_ : open_.back() == ']';
+    expects_value_ = mark == '=' || mark == '[' || (mark == ',' && is_element);
+    ++at_;
+  }
+
+  void close(char bracket) {
+    if (!open_.empty() && open_.back() == bracket) {
+      open_.pop_back();
+    } else if (!parts_.wrong_bracket && !open_.empty()) {
+      parts_.wrong_bracket = at_;
+    }
+  }
+
+  // Commas in the parentheses of a transform belong to it.
+  void read_bare_value() {
+    const size_t begin = at_;
+    size_t parentheses = 0;
+    for (; at_ < line_.size(); ++at_) {
+      const char letter = line_[at_];
+      if (letter == '(') ++parentheses;
+      if (letter == ')' && parentheses > 0) --parentheses;
+      if (letter == '#' || (parentheses == 0 && std::string_view(",]}=").find(letter) != std::string_view::npos)) break;
+    }
+    parts_.bare_values.push_back({begin, begin + strip_blanks(line_.substr(begin, at_ - begin)).size()});
+    expects_value_ = false;
+  }
+
+  std::string_view line_;
+  size_t at_ = 0;
+  bool is_list_ = false;
+  bool expects_value_ = false;
+  std::string open_;  // the closing brackets of the open ones
+  LineParts parts_;
+};
+
 }  // namespace
 
 std::vector<Repair> list_repairs(const std::string& line, size_t at) {
@@ -248,6 +327,20 @@ std::vector<Repair> list_repairs(const std::string& line, size_t at) {
   add(use_literal_string(line, parts, at));
   add(quote_value(line, parts, at));
   return repairs;
+}
+
+LineParts find_line_parts(std::string_view line) { return LineScanner(line).scan(); }
+
+std::string to_lower(std::string text) {
+  for (char& letter : text)
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  return text;
+}
+
+std::string_view strip_blanks(std::string_view text) {
+  while (!text.empty() && kBlanks.find(text.front()) != kBlanks.npos) text.remove_prefix(1);
+  while (!text.empty() && kBlanks.find(text.back()) != kBlanks.npos) text.remove_suffix(1);
+  return text;
 }
 
 }  // namespace tenon::config

@@ -1,12 +1,10 @@
 #include "framework/config/toml/toml_tree.h"
 
 #include <toml++/toml.h>
-
 #include <algorithm>
 #include <string_view>
 
 #include "framework/config/toml/explain_toml_error.h"
-#include "framework/config/toml/toml_limits.h"
 #include "framework/support/diagnostics/error.h"
 
 namespace tenon::config {
@@ -93,27 +91,22 @@ void set_place(Node& node, const SourceLocation& place) {
   }
 }
 
+[[noreturn]] void refuse(const SourceLocation& place, const std::string& what) {
+  throw support::Error(support::ErrorKind::configuration, to_string(place) + ": " + what);
+}
+
 // No function of the system reads a path or a name beyond a NUL character.
 void refuse_nul(const Node& node) {
-  const auto refuse = [](const SourceLocation& place, const std::string& what) {
-    throw support::Error(support::ErrorKind::configuration,
-                         to_string(place) + ": " + what + " contains a NUL character; remove it");
-  };
+  const std::string found = " contains a NUL character; remove it";
   if (const auto* text = std::get_if<std::string>(&node.value); text && text->find('\0') != std::string::npos)
-    refuse(node.place, node.text);
+    refuse(node.place, node.text + found);
   if (const Node::Array* array = node.as_array())
     for (const Node& element : *array) refuse_nul(element);
   if (const Node::Table* table = node.as_table())
     for (const auto& [key, value] : *table) {
-      if (key.find('\0') != std::string::npos) refuse(value.key_place, "a key");
+      if (key.find('\0') != std::string::npos) refuse(value.key_place, "a key" + found);
       refuse_nul(value);
     }
-}
-
-void check_limits(const std::string& text, const std::string& source) {
-  if (const auto excess = find_toml_excess(text))
-    throw support::Error(support::ErrorKind::configuration,
-                         to_string({source, excess->line, excess->column}) + ": " + excess->what);
 }
 
 TomlError to_error(const toml::parse_error& error) {
@@ -130,9 +123,83 @@ std::optional<TomlError> find_error(const std::string& text) try {
   return to_error(error);
 }
 
-Node parse_document(const std::string& text, const std::string& source) {
-  return Copier(text, source).copy(toml::parse(text));
-}
+class LimitScanner {
+ public:
+  explicit LimitScanner(std::string_view text) : text_(text) {}
+
+  std::optional<TomlExcess> scan() {
+    while (at_ < text_.size()) {
+      const char letter = text_[at_];
+      if (letter == '#') {
+        skip_comment();
+      } else if (letter == '"' || letter == '\'') {
+        skip_string(letter);
+      } else {
+        count(letter);
+        step();
+        if (dots_ >= kMostKeyParts) return excess(describe_key_excess());
+        if (depth_ > kMostNesting)
+          return excess("lists and tables are nested more than " + std::to_string(kMostNesting) +
+                        " deep; expected at most " + std::to_string(kMostNesting) + "; remove brackets");
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // A number has a dot too, but only one.
+  void count(char letter) {
+    if (letter == '.') return void(++dots_);
+    if (letter == '[' || letter == '{') ++depth_;
+    if ((letter == ']' || letter == '}') && depth_ > 0) --depth_;
+    if (std::string_view("[]{}=,\n").find(letter) != std::string_view::npos) dots_ = 0;
+  }
+
+  void step() {
+    const char letter = text_[at_++];
+    if (letter == '\n') {
+      ++line_;
+      column_ = 1;
+    } else if ((static_cast<unsigned char>(letter) & 0xC0) != 0x80) {
+      ++column_;
+    }
+  }
+
+  void step(size_t letters) {
+    while (letters-- > 0 && at_ < text_.size()) step();
+  }
+
+  bool is_at(char letter, size_t times) const {
+    const std::string_view next = text_.substr(at_, times);
+    return next.size() == times && next.find_first_not_of(letter) == std::string_view::npos;
+  }
+
+  void skip_comment() {
+    while (at_ < text_.size() && text_[at_] != '\n') step();
+  }
+
+  void skip_string(char quote) {
+    const bool has_escapes = quote == '"';
+    const bool has_lines = is_at(quote, 3);
+    step(has_lines ? 3 : 1);
+    while (at_ < text_.size() && !is_at(quote, has_lines ? 3 : 1)) {
+      if (!has_lines && text_[at_] == '\n') return;  // not TOML
+      step(has_escapes && text_[at_] == '\\' ? 2 : 1);
+    }
+    step(has_lines ? 3 : 1);
+    // Up to two quotes before the closing ones belong to the string.
+    for (int more = 0; has_lines && more < 2 && is_at(quote, 1); ++more) step();
+  }
+
+  TomlExcess excess(std::string what) const { return {line_, column_ - 1, std::move(what)}; }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  int line_ = 1;
+  int column_ = 1;
+  size_t dots_ = 0;  // since the last character that cannot be part of a key
+  size_t depth_ = 0;
+};
 
 }  // namespace
 
@@ -144,24 +211,23 @@ std::string describe(const Node& node) {
 }
 
 Node parse_toml(const std::string& text, const std::string& source) {
-  check_limits(text, source);
+  if (const auto excess = find_toml_excess(text)) refuse({source, excess->line, excess->column}, excess->what);
   try {
-    Node document = parse_document(text, source);
+    Node document = Copier(text, source).copy(toml::parse(text));
     refuse_nul(document);
     return document;
   } catch (const toml::parse_error& found) {
     const TomlError error = explain_toml_error(text, to_error(found), find_error);
-    throw support::Error(support::ErrorKind::configuration,
-                         to_string({source, error.line, error.column}) + ": invalid TOML: " + error.what);
+    refuse({source, error.line, error.column}, "invalid TOML: " + error.what);
   }
 }
 
 std::optional<Node> parse_toml_value(const std::string& text, const SourceLocation& place) {
-  if (const auto excess = find_toml_excess(text))
-    throw support::Error(support::ErrorKind::configuration, to_string(place) + ": " + excess->what);
+  if (const auto excess = find_toml_excess(text)) refuse(place, excess->what);
   Node document;
   try {
-    document = parse_document("value = " + text, "");
+    const std::string line = "value = " + text;
+    document = Copier(line, "").copy(toml::parse(line));
   } catch (const toml::parse_error&) {
     return std::nullopt;
   }
@@ -171,6 +237,13 @@ std::optional<Node> parse_toml_value(const std::string& text, const SourceLocati
   set_place(node, place);
   refuse_nul(node);
   return node;
+}
+
+std::optional<TomlExcess> find_toml_excess(std::string_view text) { return LimitScanner(text).scan(); }
+
+std::string describe_key_excess() {
+  const std::string most = std::to_string(kMostKeyParts);
+  return "a key has more than " + most + " parts, separated by dots; expected at most " + most + "; shorten the key";
 }
 
 }  // namespace tenon::config

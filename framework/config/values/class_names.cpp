@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "framework/config/toml/value.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 
@@ -11,9 +13,9 @@ namespace {
 
 constexpr size_t kShown = 8;  // names in a message
 
-std::string join(std::vector<std::string>::const_iterator begin, std::vector<std::string>::const_iterator end) {
+std::string join(std::span<const std::string> names) {
   std::string text;
-  for (; begin != end; ++begin) text += (text.empty() ? "" : ", ") + to_toml(*begin);
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + to_toml(name);
   return text;
 }
 
@@ -35,17 +37,18 @@ std::string name_class(const std::vector<std::string>& names, int64_t number) {
 }
 
 std::string describe_classes(const std::vector<std::string>& names) {
-  const std::string count = std::to_string(names.size()) + (names.size() == 1 ? " class (" : " classes (");
-  if (names.size() <= kShown) return count + join(names.begin(), names.end()) + ")";
   constexpr size_t kLast = 2;
-  return count + join(names.begin(), names.begin() + (kShown - kLast)) + ", ..., " +
-         join(names.end() - kLast, names.end()) + ")";
+  const std::span<const std::string> all(names);
+  const std::string listed = names.size() <= kShown
+                                 ? join(all)
+                                 : fmt::format("{}, ..., {}", join(all.first(kShown - kLast)), join(all.last(kLast)));
+  return fmt::format("{} {} ({})", names.size(), names.size() == 1 ? "class" : "classes", listed);
 }
 
 std::string list_classes(const std::vector<std::string>& names) {
   const size_t shown = std::min(names.size(), kShown);
-  const std::string text = join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown));
-  return shown == names.size() ? text : text + " and " + std::to_string(names.size() - shown) + " more";
+  const std::string text = join(std::span(names).first(shown));
+  return shown == names.size() ? text : fmt::format("{} and {} more", text, names.size() - shown);
 }
 
 }  // namespace tenon::config

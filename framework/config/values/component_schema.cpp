@@ -8,6 +8,7 @@
 
 #include "framework/config/values/check_value.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 namespace {
@@ -24,17 +25,16 @@ std::string_view strip(std::string_view text) {
 }
 
 [[noreturn]] void throw_bad_interval(const std::string& text, const std::string& why) {
-  throw std::invalid_argument("the range `" + text + "` " + why +
-                              "; expected an interval such as `[1, inf)` or `(0, 1]`");
+  throw std::invalid_argument(
+      fmt::format("the range `{}` {}; expected an interval such as `[1, inf)` or `(0, 1]`", text, why));
 }
 
 double parse_end(const std::string& text, std::string_view end) {
   end = strip(end);
   double number = 0;
   const auto [rest, error] = std::from_chars(end.data(), end.data() + end.size(), number);
-  if (error != std::errc() || rest != end.data() + end.size() || std::isnan(number)) {
-    throw_bad_interval(text, "has the bound `" + std::string(end) + "`, which is not a number");
-  }
+  if (error != std::errc() || rest != end.data() + end.size() || std::isnan(number))
+    throw_bad_interval(text, fmt::format("has the bound `{}`, which is not a number", end));
   return number;
 }
 
@@ -50,7 +50,7 @@ void require_lower_snake_case(const std::string& name) {
   };
   const bool starts_with_letter = !name.empty() && name[0] >= 'a' && name[0] <= 'z';
   if (starts_with_letter && std::all_of(name.begin(), name.end(), fits)) return;
-  throw std::invalid_argument("a parameter has the name \"" + name + "\"; expected a lower_snake_case name");
+  throw std::invalid_argument(fmt::format("a parameter has the name \"{}\"; expected a lower_snake_case name", name));
 }
 
 }  // namespace
@@ -106,24 +106,23 @@ ParamSchema parse_param_schema(const std::string& name, ParamType type, const st
                                const std::string& range, const std::vector<std::string>& choices,
                                const std::string& doc) {
   require_lower_snake_case(name);
-  const std::string label = "parameter " + name + ": ";
+  const auto refuse = [&](const std::string& what) {
+    throw std::invalid_argument(fmt::format("parameter {}: {}", name, what));
+  };
   ParamSchema schema{name, type, std::nullopt, range, std::nullopt, choices, doc};
-  if (!range.empty() && !is_numeric(type)) {
-    throw std::invalid_argument(label + "it has a range, but its type is " + to_string(type));
-  }
-  if (!choices.empty() && type != ParamType::string && type != ParamType::strings) {
-    throw std::invalid_argument(label + "it has choices, but its type is " + to_string(type));
-  }
+  if (!range.empty() && !is_numeric(type)) refuse(std::string("it has a range, but its type is ") + to_string(type));
+  if (!choices.empty() && type != ParamType::string && type != ParamType::strings)
+    refuse(std::string("it has choices, but its type is ") + to_string(type));
   try {
     if (!range.empty()) schema.range = parse_interval(range);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(label + error.what());
+    refuse(error.what());
   }
   if (default_toml.empty()) return schema;
   const auto node = parse_default(default_toml, name);
-  if (!node) throw std::invalid_argument(label + "the default `" + default_toml + "` is not a TOML value");
+  if (!node) refuse(fmt::format("the default `{}` is not a TOML value", default_toml));
   schema.default_value = check_value(*node, schema);
-  if (!schema.default_value) throw std::invalid_argument(label + "the default is " + describe_mismatch(*node, schema));
+  if (!schema.default_value) refuse("the default is " + describe_mismatch(*node, schema));
   return schema;
 }
 

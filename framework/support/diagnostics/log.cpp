@@ -17,7 +17,6 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/printable.h"
 #include "framework/support/text/terminal.h"
-#include "framework/support/text/wrap_text.h"
 
 namespace tenon::support {
 namespace {

@@ -6,12 +6,50 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <system_error>
+#include <vector>
+
+#include "framework/formats/nearest_name.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::support {
+namespace {
 
 namespace fs = std::filesystem;
+
+using IsFitting = std::function<bool(const fs::path&)>;
+
+std::vector<fs::path> list_or_nothing(const fs::path& folder) {
+  try {
+    return list_folder(folder, ErrorKind::system);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// None if no path is near. REQUIRES: the path has no slash at its end.
+std::optional<fs::path> find_nearest(const fs::path& path, const IsFitting& is_fitting) {
+  if (path_exists(path)) return is_fitting(path) ? std::optional(path) : std::nullopt;
+  const std::string name = path.filename().string();
+  fs::path folder = path.parent_path();
+  if (name.empty()) return std::nullopt;
+  if (!folder.empty()) {
+    const auto nearest = find_nearest(folder, is_folder);
+    if (!nearest) return std::nullopt;
+    folder = *nearest;
+  }
+  if (is_fitting(folder / name)) return folder / name;
+  std::vector<std::string> names;
+  for (const fs::path& entry : list_or_nothing(folder.empty() ? "." : folder))
+    if (is_fitting(entry)) names.push_back(entry.filename().string());
+  const auto nearest = formats::nearest_name(name, names);
+  return nearest ? std::optional(folder / *nearest) : std::nullopt;
+}
+
+}  // namespace
 
 bool path_exists(const fs::path& path) {
   std::error_code refused;
@@ -40,7 +78,7 @@ std::string describe_path(const fs::path& path) {
   }
 }
 
-std::string print_path(const fs::path& path) { return path.empty() ? "\"\"" : path.string(); }
+std::string format_path(const fs::path& path) { return path.empty() ? "\"\"" : path.string(); }
 
 // These are errors that another file, or the same file at another time, would get too.
 ErrorKind kind_of_errno(ErrorKind kind, int error) {
@@ -58,14 +96,12 @@ ErrorKind kind_of_errno(ErrorKind kind, int error) {
 }
 
 void refuse_path(ErrorKind kind, const fs::path& path, const std::string& message) {
-  throw Error(kind, print_path(path) + ": " + message);
+  throw Error(kind, format_path(path) + ": " + message);
 }
 
 Error make_path_error(ErrorKind kind, const fs::path& path, std::string_view what, int error) {
-  std::string message = print_path(path) + ": ";
-  message += what;
-  message += ": " + std::generic_category().message(error);
-  return Error(kind_of_errno(kind, error), message);
+  return Error(kind_of_errno(kind, error),
+               fmt::format("{}: {}: {}", format_path(path), what, std::generic_category().message(error)));
 }
 
 std::vector<fs::path> list_folder(const fs::path& folder, std::error_code& error) {
@@ -156,6 +192,12 @@ fs::path find_program_file() {
   fs::path program = fs::read_symlink(kSelf, error);
   if (error) throw make_path_error(ErrorKind::system, kSelf, "cannot be read (is /proc mounted?)", error.value());
   return program;
+}
+
+std::string suggest_path(const fs::path& path, const IsFitting& is_fitting) {
+  if (describe_path(path) != "does not exist") return "";
+  const auto nearest = find_nearest(path.has_filename() ? path : path.parent_path(), is_fitting);
+  return nearest ? formats::did_you_mean(nearest->string()) : "";
 }
 
 }  // namespace tenon::support

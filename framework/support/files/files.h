@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@ bool is_file(const std::filesystem::path& path);
 std::string describe_path(const std::filesystem::path& path);
 
 // Returns the path as a message shows it: `""` for an empty path, which would be invisible.
-std::string print_path(const std::filesystem::path& path);
+std::string format_path(const std::filesystem::path& path);
 
 // Returns `system` if the errno is a fault of the machine, such as a full disk, and `kind` otherwise.
 ErrorKind kind_of_errno(ErrorKind kind, int error);
@@ -60,5 +61,11 @@ std::filesystem::path find_canonical_or_absolute(const std::filesystem::path& pa
 std::filesystem::path find_temporary_folder();
 // Returns the file of this program. Throws Error(system) if /proc is not mounted.
 std::filesystem::path find_program_file();
+
+// Returns `; did you mean configs/digits.toml?` if nothing exists at the path and an existing path is near: each name
+// in it is the same or the nearest one. `is_fitting` selects what the path may lead to, such as only files. Otherwise
+// returns "".
+std::string suggest_path(const std::filesystem::path& path,
+                         const std::function<bool(const std::filesystem::path&)>& is_fitting);
 
 }  // namespace tenon::support

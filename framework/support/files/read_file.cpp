@@ -26,13 +26,13 @@ std::string expectation(const ExpectedFile& expected) {
 }
 
 [[noreturn]] void refuse_unreadable(const std::filesystem::path& file, const ExpectedFile& expected, int error) {
-  throw Error(kind_of_errno(expected.kind, error),
-              print_path(file) + ": cannot be read: " + std::generic_category().message(error) + expectation(expected));
+  throw Error(kind_of_errno(expected.kind, error), format_path(file) + ": cannot be read: " +
+                                                       std::generic_category().message(error) + expectation(expected));
 }
 
 [[noreturn]] void refuse_size(const std::filesystem::path& file, const ExpectedFile& expected,
                               const std::string& size) {
-  throw Error(expected.kind, print_path(file) + ": has " + size + " bytes; expected " +
+  throw Error(expected.kind, format_path(file) + ": has " + size + " bytes; expected " +
                                  std::string(expected.what.empty() ? "a file" : expected.what) + " of at most " +
                                  std::to_string(expected.most_bytes) + " bytes; check the path");
 }
@@ -48,7 +48,7 @@ FileDescriptor open_file(const std::filesystem::path& file, const ExpectedFile& 
   if (!is_socket && !descriptor.is_open()) refuse_unreadable(file, expected, error);
   if (!is_socket && ::fstat(descriptor.number(), &status) != 0) refuse_unreadable(file, expected, errno);
   if (!S_ISREG(status.st_mode))
-    throw Error(expected.kind, print_path(file) + ": is " + name_type(status.st_mode) + "; expected a regular file");
+    throw Error(expected.kind, format_path(file) + ": is " + name_type(status.st_mode) + "; expected a regular file");
   return descriptor;
 }
 

@@ -1,9 +1,10 @@
 #include "framework/support/text/printable.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
+
+#include "framework/formats/unicode.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::support {
 namespace {
@@ -12,28 +13,7 @@ constexpr size_t kMaxValue = 200;
 constexpr size_t kMaxWord = 255;  // NAME_MAX: the name of a file is never shortened
 constexpr size_t kMaxText = size_t{1} << 14;
 
-struct Character {
-  uint32_t code;
-  size_t bytes;  // 0: not UTF-8
-};
-
 bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
-
-// The first character of a text that is not empty. Overlong forms and surrogates are not UTF-8 (RFC 3629).
-Character first_character(std::string_view text) {
-  const auto lead = static_cast<uint8_t>(text[0]);
-  if (lead < 0x80) return {lead, 1};
-  const size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {0, 0};
-  uint32_t code = lead & (0xFFu >> (bytes + 1));
-  for (size_t i = 1; i < bytes; ++i) {
-    if (!is_continuation(text[i])) return {0, 0};
-    code = code << 6 | (static_cast<uint8_t>(text[i]) & 0x3Fu);
-  }
-  constexpr std::array<uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
-  const bool is_valid = code >= kSmallest[bytes] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
-  return is_valid ? Character{code, bytes} : Character{0, 0};
-}
 
 // The number of bytes at the front of a text that is not UTF-8 that one U+FFFD stands for: the longest beginning of a
 // character, or one byte (The Unicode Standard, section 3.9).
@@ -60,19 +40,12 @@ bool hides_text(uint32_t code) {
          (code >= 0x2066 && code <= 0x2069) || code == 0x061C || code == 0xFEFF;
 }
 
-std::string format_code(const char* format, uint32_t code) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), format, code);
-  return text.data();
-}
-
 // The beginning and the end of a text, of `head` and `tail` bytes or a few less, so that no character is cut.
 std::string leave_out_middle(std::string_view text, size_t head, size_t tail) {
   while (is_continuation(text[head])) --head;
   size_t end = text.size() - tail;
   while (end < text.size() && is_continuation(text[end])) ++end;
-  return std::string(text.substr(0, head)) + "[..." + std::to_string(end - head) + " bytes...]" +
-         std::string(text.substr(end));
+  return fmt::format("{}[...{} bytes...]{}", text.substr(0, head), end - head, text.substr(end));
 }
 
 // ASCII alone: some languages write sentences without spaces.
@@ -126,20 +99,13 @@ std::string indent_lines(std::string_view text) {
 
 }  // namespace
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const Character next = first_character(text);
-    if (next.bytes == 0) return false;
-    text.remove_prefix(next.bytes);
-  }
-  return true;
-}
+bool is_utf8(std::string_view text) { return formats::find_invalid_utf8(text) == text.size(); }
 
 std::string replace_invalid_utf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
   while (!text.empty()) {
-    const Character next = first_character(text);
+    const formats::Character next = formats::first_character(text);
     if (next.bytes > 0)
       valid += text.substr(0, next.bytes);
     else
@@ -153,11 +119,11 @@ std::string escape_control_characters(std::string_view text) {
   std::string escaped;
   escaped.reserve(text.size());
   while (!text.empty()) {
-    const Character next = first_character(text);
+    const formats::Character next = formats::first_character(text);
     if (next.bytes == 0)
-      escaped += format_code("\\x%02x", static_cast<uint8_t>(text[0]));
+      escaped += fmt::format("\\x{:02x}", static_cast<uint8_t>(text[0]));
     else if (is_control(next.code) || hides_text(next.code))
-      escaped += format_code("\\u%04x", next.code);
+      escaped += fmt::format("\\u{:04x}", static_cast<uint32_t>(next.code));
     else
       escaped += text.substr(0, next.bytes);
     text.remove_prefix(std::max<size_t>(next.bytes, 1));

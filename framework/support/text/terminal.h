@@ -1,9 +1,10 @@
-// The width and the colours of terminals.
+// The width and the colours of terminals, and lines that fit into the width.
 #pragma once
 
 #include <cstddef>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 namespace tenon::support {
 
@@ -21,5 +22,16 @@ enum class Style { plain, bold, faint, red, green, yellow };
 // Encloses the text in escape sequences. Text of plugins and files must be escaped before, by
 // escape_control_characters().
 std::string add_style(const std::string& text, Style style);
+
+// Below, a width of 0 has no limit: the output is a file or a pipe.
+
+// Joins the parts. A part that does not fit into the line begins the next one, after two blanks. Parts stay whole.
+std::string wrap_parts(const std::vector<std::string>& parts, const std::string& separator, size_t width);
+
+// Wraps a sentence at its blanks.
+std::string wrap_words(const std::string& text, size_t width);
+
+// Wraps each line at its blanks.
+std::string wrap_lines(const std::string& text, size_t width);
 
 }  // namespace tenon::support

@@ -1,10 +1,11 @@
-// "Did you mean ...?" for keys of the run file.
+// "Did you mean ...?" for keys of the run file and ids of components.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "framework/config/toml/toml_tree.h"
+#include "framework/config/values/component_schema.h"
 
 namespace tenon::config {
 
@@ -22,5 +23,12 @@ std::string find_key_of_other_table(const std::string& path, const std::string& 
 
 // Returns `; write model = { use = "mlp" }` for a value in place of a table, or "".
 std::string suggest_table(const std::string& path, const Node& node);
+
+// Suggests the component that an unknown id may mean, as "; did you mean ...?":
+// - a name that other libraries use: the loss "mae" is "l1";
+// - the nearest id: "f1" is "precision_recall_f1", "CrossEntropyLoss" is "cross_entropy";
+// - the only component of the kind with the word in its description: "mnist" is "idx".
+// Otherwise returns the known ids.
+std::string suggest_component(ComponentKind kind, const std::string& id, const SchemaSource& schemas);
 
 }  // namespace tenon::config
