@@ -1,15 +1,19 @@
-// The implementation of libtenon_cuda.so. The files of this library are the only ones that call CUDA.
+// The implementation of libtenon_cuda.so. Only this file calls CUDA.
 #include <ATen/Context.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <cuda_runtime_api.h>
-#include <torch/csrc/distributed/c10d/Backend.hpp>
-#include <torch/csrc/distributed/c10d/Store.hpp>
+#include <torch/csrc/distributed/c10d/NCCLUtils.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+#include <cstdlib>
+#include <exception>
 #include <utility>
 
-#include "framework/cuda/capture_graph.h"
 #include "framework/cuda/device_library.h"
-#include "framework/cuda/make_nccl.h"
 
 // The CUDA Toolkit and the package nvidia-nvtx have this header; LibTorch's headers do not include it.
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -32,6 +36,75 @@ std::string format_cuda_version(int version) {
 std::string format_cudnn_version(long version) {
   return std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) + "." +
          std::to_string(version % 100);
+}
+
+// LibTorch ends a recording only if it is valid.
+class CancellableGraph final : public at::cuda::CUDAGraph {
+ public:
+  void begin(c10::MempoolId_t pool, cudaStreamCaptureMode mode) {
+    try {
+      capture_begin(pool, mode);
+    } catch (...) {
+      abandon();
+      throw;
+    }
+  }
+
+  void cancel() noexcept {
+    try {
+      capture_end();
+    } catch (const std::exception&) {
+      abandon();  // some of the work could not be recorded
+    }
+  }
+
+ private:
+  void abandon() noexcept {
+    if (capture_dev_ == UNDEFINED_DEVICE) return;
+    // Later allocations must not use the memory of the recording.
+    ignore_errors([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, mempool_id_); });
+    ignore_errors([&] { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, mempool_id_); });
+    at::Generator generator = at::globalContext().defaultGenerator(c10::Device(c10::kCUDA, capture_dev_));
+    // The destructor would throw for a generator that has not been registered.
+    ignore_errors([&] { at::check_generator<at::CUDAGeneratorImpl>(generator)->unregister_graph(this); });
+    captured_generator_states_.clear();
+    // The generator believes that it is being recorded. Its clone has the same seed and offset, and does not.
+    ignore_errors([&] { generator.graphsafe_set_state(generator.clone()); });
+    (void)cudaGetLastError();  // clears the error, which a later call would report
+  }
+
+  template <class Function>
+  static void ignore_errors(const Function& function) noexcept {
+    try {
+      function();
+    } catch (const std::exception&) {
+      // The device has failed, or capture_begin() did not get this far.
+    }
+  }
+};
+
+class Graph final : public support::DeviceGraph {
+ public:
+  // In the thread-local mode other threads, such as those of the data loader, may call CUDA during the recording.
+  void begin(support::DeviceGraph* before) override {
+    const c10::MempoolId_t none{0, 0};
+    graph_.begin(before ? static_cast<Graph*>(before)->graph_.pool() : none, cudaStreamCaptureModeThreadLocal);
+  }
+
+  void end() override { graph_.capture_end(); }
+  void cancel() noexcept override { graph_.cancel(); }
+  void replay() override { graph_.replay(); }
+
+ private:
+  CancellableGraph graph_;
+};
+
+// LibTorch's default is to abort the process (SIGABRT) if a collective fails or times out. Tenon's monitor names the
+// lost rank instead, and ends the process with an exit code. Users may still set these variables.
+void leave_errors_to_the_monitor() {
+  for (const char* name :
+       {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "TORCH_NCCL_ENABLE_MONITORING", "TORCH_NCCL_DUMP_ON_TIMEOUT"})
+    setenv(name, "0", /*overwrite=*/0);
 }
 
 #if TENON_HAS_NVTX
@@ -71,8 +144,8 @@ class Library final : public DeviceLibrary {
             format_cuda_version(driver),
             format_cuda_version(runtime),
             at::globalContext().hasCuDNN() ? format_cudnn_version(at::globalContext().versionRuntimeCuDNN()) : "",
-            nccl_version(),
-            make_graph};
+            c10d::getNcclVersion(),
+            [] { return std::make_unique<Graph>(); }};
   }
 
   void use(int index) const override {
@@ -95,7 +168,14 @@ class Library final : public DeviceLibrary {
 
   c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                               std::chrono::milliseconds timeout) const override {
-    return cuda::make_nccl(store, rank, size, timeout);
+    // The host reports a missing rank after `timeout`, with what it is doing. This limit is for a host that cannot.
+    constexpr std::chrono::seconds kMargin(30);
+    leave_errors_to_the_monitor();
+    auto options = c10d::ProcessGroupNCCL::Options::create();
+    options->timeout = timeout + kMargin;
+    auto backend = c10::make_intrusive<c10d::ProcessGroupNCCL>(store, rank, size, std::move(options));
+    backend->setBoundDeviceId(at::Device(at::kCUDA, c10::cuda::current_device()));
+    return backend;
   }
 };
 

@@ -2,17 +2,20 @@
 
 #include <dlfcn.h>
 
-#include <c10/util/Exception.h>
-
 #include <cstdlib>
+#include <string_view>
 
-#include "framework/cuda/choose_device.h"
+#include <c10/util/Exception.h>
+#include <torch/types.h>
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::cuda {
-
 namespace {
 
 using support::Error;
@@ -38,6 +41,12 @@ OpenedDevice do_without(const config::DeviceChoice& choice, const std::string& p
   return {};
 }
 
+std::string describe(const FoundDevices& found) {
+  if (found.count == 0) return "found no CUDA device: " + found.problem;
+  if (found.count == 1) return "found one CUDA device, cuda:0";
+  return fmt::format("found {} CUDA devices, cuda:0 to cuda:{}", found.count, found.count - 1);
+}
+
 }  // namespace
 
 std::filesystem::path device_library_of(const std::filesystem::path& host_executable) {
@@ -59,9 +68,8 @@ const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
   if (!symbol) refuse(file.string() + ": has no symbol " + kDeviceLibrarySymbol + "; expected the library of Tenon");
   const DeviceLibraryEntry& entry = *symbol();
   if (entry.version != kDeviceLibraryVersion || std::string_view(entry.build) != kDeviceLibraryBuild)
-    refuse(file.string() + ": belongs to Tenon " + entry.build + " (" + std::to_string(entry.version) + "); expected " +
-           kDeviceLibraryBuild + " (" + std::to_string(kDeviceLibraryVersion) +
-           ") like the host: install both from the same build");
+    refuse(fmt::format("{}: belongs to Tenon {} ({}); expected {} ({}) like the host: install both from the same build",
+                       file.string(), entry.build, entry.version, kDeviceLibraryBuild, kDeviceLibraryVersion));
   return *entry.library;
 }
 
@@ -84,6 +92,38 @@ OpenedDevice open_device(const config::DeviceChoice& choice, int local_rank, con
   } catch (const c10::Error& error) {
     return do_without(choice, place, error.what_without_backtrace());
   }
+}
+
+std::optional<int> choose_device(const config::DeviceChoice& choice, const FoundDevices& found, int local_rank,
+                                 const std::string& place) {
+  if (choice.kind == Kind::cpu || (choice.kind == Kind::automatic && found.count == 0)) return std::nullopt;
+  const int index = choice.index.value_or(local_rank);
+  if (index < found.count) return index;
+  const std::string start = fmt::format("{}: run.device is \"{}\"; {}", place, to_string(choice), describe(found));
+  if (found.count == 0)
+    refuse(start +
+           "; expected a device that nvidia-smi shows and CUDA_VISIBLE_DEVICES allows, or run.device = \"cpu\"");
+  if (choice.index) refuse(start + "; expected one of these, or run.device = \"cpu\"");
+  refuse(fmt::format(
+      "{}, but none for process {} of this machine; expected a device for each process: start fewer, or set "
+      "run.device = \"cpu\"",
+      start, index));
+}
+
+bool may_have_devices(const std::filesystem::path& dev_folder, const char* visible) {
+  using namespace std::string_view_literals;
+  if (visible && (visible == ""sv || visible == "-1"sv)) return false;
+  std::error_code ignored;  // treat an unreadable folder as one without devices
+  // "dxg" is the device of the Windows Subsystem for Linux.
+  for (const char* node : {"nvidiactl", "dxg"})
+    if (std::filesystem::exists(dev_folder / node, ignored)) return true;
+  return false;
+}
+
+MakeBackend nccl_maker(const DeviceLibrary& library) {
+  return [&library](const auto& store, int rank, int size, std::chrono::milliseconds timeout) {
+    return library.make_nccl(store, rank, size, timeout);
+  };
 }
 
 }  // namespace tenon::cuda

@@ -1,10 +1,13 @@
 // Opens the device of a run: libtenon_cuda.so and one of its devices, or nothing for the CPU.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 
-#include "framework/config/values/device_choice.h"
+#include "framework/config/values/text_values.h"
 #include "framework/cuda/device_library.h"
 #include "framework/support/compute/compute_device.h"
 
@@ -27,5 +30,22 @@ const DeviceLibrary& open_device_library(const std::filesystem::path& file);
 // CPU and logs it.
 OpenedDevice open_device(const config::DeviceChoice& choice, int local_rank, const std::filesystem::path& library_file,
                          const std::string& place);
+
+// Returns the index of the CUDA device, or nothing for the CPU. `local_rank`: rank of this process on this machine. It
+// is the device's index unless the choice names one. Throws Error(configuration) at `place` if the device does not
+// exist.
+std::optional<int> choose_device(const config::DeviceChoice& choice, const FoundDevices& found, int local_rank,
+                                 const std::string& place);
+
+// Returns whether a driver has created devices in `dev_folder` and `visible`, the value of CUDA_VISIBLE_DEVICES or
+// null, does not hide all of them. This check avoids loading hundreds of megabytes.
+bool may_have_devices(const std::filesystem::path& dev_folder, const char* visible);
+
+// NCCL, for modules that do not depend on CUDA.
+using MakeBackend = std::function<c10::intrusive_ptr<c10d::Backend>(
+    const c10::intrusive_ptr<c10d::Store>& store, int rank, int size, std::chrono::milliseconds timeout)>;
+
+// Wraps the library's make_nccl() as a function.
+MakeBackend nccl_maker(const DeviceLibrary& library);
 
 }  // namespace tenon::cuda

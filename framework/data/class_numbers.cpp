@@ -12,6 +12,7 @@
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::data {
@@ -24,13 +25,8 @@ namespace {
 bool is_integer(int32_t dtype) { return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(dtype)) != 0; }
 
 int64_t largest_number(int32_t dtype) {
-  switch (dtype) {
-    case TENON_UINT8: return std::numeric_limits<uint8_t>::max();
-    case TENON_INT8: return std::numeric_limits<int8_t>::max();
-    case TENON_INT16: return std::numeric_limits<int16_t>::max();
-    case TENON_INT32: return std::numeric_limits<int32_t>::max();
-    default: return std::numeric_limits<int64_t>::max();
-  }
+  return components::visit_integer(dtype,
+                                   []<class T>(T) { return static_cast<int64_t>(std::numeric_limits<T>::max()); });
 }
 
 // The names of `some` that `all` lacks.
@@ -45,12 +41,13 @@ std::vector<std::string> list_missing(std::vector<std::string> some, std::vector
 [[noreturn]] void refuse_unknown(const std::string& what, const components::ClassList& classes,
                                  const std::vector<std::string>& known, const std::string& source,
                                  const std::vector<std::string>& unknown) {
-  throw Error(ErrorKind::data,
-              what + " has " + config::describe_classes(classes.names) + "; expected only classes of " + source +
-                  ", which has " + config::describe_classes(known) + ": " + config::list_classes(unknown) +
-                  (unknown.size() == 1 ? " is" : " are") +
-                  " not among them; remove or rename these classes of the data" +
-                  (source == "the training data" ? ", or add them to the training data" : ", or train with them"));
+  throw Error(
+      ErrorKind::data,
+      fmt::format("{} has {}; expected only classes of {}, which has {}: {} {} not among them; remove or rename "
+                  "these classes of the data, or {}",
+                  what, config::describe_classes(classes.names), source, config::describe_classes(known),
+                  config::list_classes(unknown), unknown.size() == 1 ? "is" : "are",
+                  source == "the training data" ? "add them to the training data" : "train with them"));
 }
 
 // Returns the number in the numbering for each class of the dataset.
@@ -85,13 +82,8 @@ int64_t replace(Number* elements, size_t count, const std::vector<int64_t>& numb
 
 int64_t replace(int32_t dtype, std::byte* elements, size_t count, const std::vector<int64_t>& numbers,
                 int64_t classes) {
-  switch (dtype) {
-    case TENON_UINT8: return replace(reinterpret_cast<uint8_t*>(elements), count, numbers, classes);
-    case TENON_INT8: return replace(reinterpret_cast<int8_t*>(elements), count, numbers, classes);
-    case TENON_INT16: return replace(reinterpret_cast<int16_t*>(elements), count, numbers, classes);
-    case TENON_INT32: return replace(reinterpret_cast<int32_t*>(elements), count, numbers, classes);
-    default: return replace(reinterpret_cast<int64_t*>(elements), count, numbers, classes);
-  }
+  return components::visit_integer(
+      dtype, [&]<class T>(T) { return replace(reinterpret_cast<T*>(elements), count, numbers, classes); });
 }
 
 }  // namespace
@@ -108,23 +100,24 @@ ClassNumbers::ClassNumbers(const components::Dataset& dataset, const Numbering& 
     const std::string what = place + ": the " + field.name + " of " + dataset_;
     const auto count = static_cast<int64_t>(known->second.size());
     if (classes.names.empty() && classes.count > count)
-      throw Error(ErrorKind::data, what + " has " + support::format_count(classes.count, "class", "classes") +
-                                       "; expected at most the " + config::describe_classes(known->second) + " of " +
-                                       numbering.source + ": give the data the same classes");
+      throw Error(ErrorKind::data,
+                  fmt::format("{} has {}; expected at most the {} of {}: give the data the same classes", what,
+                              support::format_count(classes.count, "class", "classes"),
+                              config::describe_classes(known->second), numbering.source));
     if (classes.names.empty()) continue;
     const std::vector<std::string> unknown = list_missing(classes.names, known->second);
     if (!unknown.empty()) refuse_unknown(what, classes, known->second, numbering.source, unknown);
     if (count - 1 > largest_number(field.dtype))
-      throw Error(ErrorKind::data, what + " holds " + components::dtype_name(field.dtype) +
-                                       ", which cannot number the " + std::to_string(count) + " classes of " +
-                                       numbering.source + "; expected a wider dtype: change the dataset");
+      throw Error(ErrorKind::data,
+                  fmt::format("{} holds {}, which cannot number the {} classes of {}; expected a wider "
+                              "dtype: change the dataset",
+                              what, components::dtype_name(field.dtype), count, numbering.source));
     std::vector<int64_t> numbers = find_numbers(classes.names, known->second);
     if (is_same(numbers, count)) continue;
     const std::vector<std::string> lacking = list_missing(known->second, classes.names);
     if (!lacking.empty())
-      support::log_warning(what + " has " + std::to_string(classes.names.size()) + " of the " + std::to_string(count) +
-                           " classes of " + numbering.source + ", without " + config::list_classes(lacking) +
-                           "; they are numbered by name");
+      support::log_warning(fmt::format("{} has {} of the {} classes of {}, without {}; they are numbered by name", what,
+                                       classes.names.size(), count, numbering.source, config::list_classes(lacking)));
     else
       support::log_info(what + " numbers its classes in another order than " + numbering.source +
                         "; they are numbered by name");
@@ -140,11 +133,11 @@ void ClassNumbers::apply(const SampleRequest& request, std::span<const SampleSlo
     const size_t bytes = slot.fixed ? field.sample_bytes : slot.varying->bytes();
     const int64_t unnamed = replace(field.dtype, elements, bytes / field.element_bytes, table.numbers, table.classes);
     if (unnamed < 0) continue;
-    throw Error(ErrorKind::data,
-                dataset_ + " sample " + std::to_string(request.index) + ": its " + field.name + " holds " +
-                    std::to_string(unnamed) + ", which is none of the " + std::to_string(table.numbers.size()) +
-                    " classes that the dataset names, but is the number of another class: " +
-                    "name every class, or use a number of at least " + std::to_string(table.classes) + " for no class");
+    throw Error(
+        ErrorKind::data,
+        fmt::format("{} sample {}: its {} holds {}, which is none of the {} classes that the dataset names, but is "
+                    "the number of another class: name every class, or use a number of at least {} for no class",
+                    dataset_, request.index, field.name, unnamed, table.numbers.size(), table.classes));
   }
 }
 
@@ -156,9 +149,10 @@ void require_class_fields(const config::ClassNames& names, const std::string& so
   for (const auto& [field, classes] : names)
     if (std::ranges::find(fields, field) == fields.end())
       throw Error(ErrorKind::configuration,
-                  place + ": " + source + " names the classes of the field " + config::to_toml_key(field) + ", but " +
-                      dataset.component().describe() + " has no integer field with that name" +
-                      formats::suggest_name(field, fields) + "; expected a field that holds numbers of classes");
+                  fmt::format("{}: {} names the classes of the field {}, but {} has no integer field with that name{}; "
+                              "expected a field that holds numbers of classes",
+                              place, source, config::to_toml_key(field), dataset.component().describe(),
+                              formats::suggest_name(field, fields)));
 }
 
 }  // namespace tenon::data

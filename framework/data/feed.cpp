@@ -4,18 +4,19 @@
 #include <string>
 #include <utility>
 
-#include "framework/data/dataset_seed.h"
 #include "framework/data/folds.h"
+#include "framework/data/plugin_samples.h"
 #include "framework/support/compute/philox.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::data {
+namespace {
 
 using support::Error;
 using support::ErrorKind;
-
-namespace {
 
 bool is_training(const config::RunPlan& plan, const config::NamedDataset& dataset) {
   return dataset.name == plan.data.train.name;
@@ -61,9 +62,11 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
 
 [[noreturn]] void refuse_sampler(const components::Dataset& dataset, const config::NamedDataset& plan,
                                  const char* sampler, const char* lacks) {
-  throw Error(ErrorKind::configuration, plan.place + ": data.sampler is \"" + sampler + "\", but " +
-                                            dataset.component().describe() + " does not provide the " + lacks +
-                                            " of its samples; expected a dataset that does, or sampler = \"uniform\"");
+  throw Error(
+      ErrorKind::configuration,
+      fmt::format("{}: data.sampler is \"{}\", but {} does not provide the {} of its samples; expected a dataset "
+                  "that does, or sampler = \"uniform\"",
+                  plan.place, sampler, dataset.component().describe(), lacks));
 }
 
 SampleTraits read_traits(const components::Dataset& dataset, const config::NamedDataset& plan,
@@ -91,16 +94,16 @@ Sampler make_sampler(const components::Dataset& dataset, const config::RunPlan& 
   Sampler sampler(dataset.size(), options, read_traits(dataset, named, options.kind));
   if (sampler.available() > 0 && sampler.size() == 0)
     throw Error(ErrorKind::configuration,
-                named.place + ": data.drop_last is true, but there " +
-                    (sampler.available() == 1 ? "is only " : "are only ") +
-                    support::format_count(sampler.available(), "sample") +
-                    "; expected at least one batch of data.batch_size = " + std::to_string(plan.data.batch_size) +
-                    (share.world > 1 ? " on each of " + std::to_string(share.world) + " processes" : "") +
-                    ": lower data.batch_size, or set data.drop_last = false");
+                fmt::format("{}: data.drop_last is true, but there {} only {}; expected at least one batch of "
+                            "data.batch_size = {}{}: lower data.batch_size, or set data.drop_last = false",
+                            named.place, sampler.available() == 1 ? "is" : "are",
+                            support::format_count(sampler.available(), "sample"), plan.data.batch_size,
+                            share.world > 1 ? fmt::format(" on each of {} processes", share.world) : ""));
   if (sampler.size() == 0)
-    throw Error(ErrorKind::configuration, named.place + ": the subset " + config::to_string(named.subset) + " of " +
-                                              support::format_count(dataset.size(), "sample") +
-                                              " is empty; expected at least one sample: use a larger subset");
+    throw Error(
+        ErrorKind::configuration,
+        fmt::format("{}: the subset {} of {} is empty; expected at least one sample: use a larger subset", named.place,
+                    config::to_string(named.subset), support::format_count(dataset.size(), "sample")));
   return sampler;
 }
 
@@ -196,9 +199,20 @@ uint64_t Feed::batch_seed() const {
 }
 
 void Feed::refuse_empty_pass() const {
-  throw Error(ErrorKind::data, dataset_.name() + ": none of its " + std::to_string(skipped_.in_pass()) +
-                                   " samples could be read (see the log); expected data.on_error = \"skip\" to "
-                                   "leave at least one: fix the data");
+  throw Error(
+      ErrorKind::data,
+      fmt::format("{}: none of its {} samples could be read (see the log); expected data.on_error = \"skip\" to "
+                  "leave at least one: fix the data",
+                  dataset_.name(), skipped_.in_pass()));
+}
+
+void SkippedSamples::add(const Batch& batch) {
+  in_pass_ += static_cast<int64_t>(batch.skipped.size());
+  for (const SkippedSample& sample : batch.skipped) {
+    if (!known_.insert(sample.index).second || known_.size() > kMaxWarnings) continue;
+    support::log_warning("skipped: " + sample.reason +
+                         (known_.size() == kMaxWarnings ? "; further skipped samples are counted but not logged" : ""));
+  }
 }
 
 }  // namespace tenon::data

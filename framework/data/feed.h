@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "framework/components/kinds/dataset.h"
@@ -11,8 +13,8 @@
 #include "framework/data/class_numbers.h"
 #include "framework/data/loader.h"
 #include "framework/data/plugin_samples.h"
+#include "framework/data/sample_source.h"
 #include "framework/data/sampler.h"
-#include "framework/data/skipped_samples.h"
 
 namespace tenon::data {
 
@@ -27,6 +29,23 @@ inline constexpr const char* kInputName = "input";
 
 // The samples of a batch that starts at place `first` of the order, without skipped ones: their indices in the dataset.
 std::vector<int64_t> list_samples(const Batch& batch, const std::vector<int64_t>& order, size_t first);
+
+// The samples of a dataset that could not be read. With [data] on_error = "skip", a run continues without them.
+class SkippedSamples {
+ public:
+  static constexpr size_t kMaxWarnings = 20;
+
+  void start_pass(int64_t already) { in_pass_ = already; }
+
+  // Counts the skipped samples of the batch. Logs a warning for each new one, up to kMaxWarnings in a run.
+  void add(const Batch& batch);
+
+  int64_t in_pass() const { return in_pass_; }
+
+ private:
+  int64_t in_pass_ = 0;
+  std::set<int64_t> known_;  // their indices
+};
 
 // Not movable, because its members point to each other.
 class Feed {

@@ -12,12 +12,12 @@
 #include <string>
 #include <utility>
 
-#include "framework/data/dataset_seed.h"
 #include "framework/data/loader.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::data {
@@ -153,17 +153,10 @@ std::vector<int64_t> keep_groups(int64_t count, const std::vector<int64_t>& orde
 }
 
 int64_t read_integer(const std::byte* data, int32_t dtype) {
-  const auto read = [&]<class T>(T value) {
+  return components::visit_integer(dtype, [&](auto value) {
     std::memcpy(&value, data, sizeof value);
     return static_cast<int64_t>(value);
-  };
-  switch (dtype) {
-    case TENON_INT64: return read(int64_t{});
-    case TENON_INT32: return read(int32_t{});
-    case TENON_INT16: return read(int16_t{});
-    case TENON_INT8: return read(int8_t{});
-    default: return read(uint8_t{});
-  }
+  });
 }
 
 size_t find_key_field(const components::Dataset& dataset, const config::RunPlan& plan, const std::string& key,
@@ -171,17 +164,15 @@ size_t find_key_field(const components::Dataset& dataset, const config::RunPlan&
   std::string known;
   for (size_t i = 0; i < dataset.fields().size(); ++i) {
     const components::SampleField& field = dataset.fields()[i];
-    const bool is_integer = field.shape.empty() &&
-                            (field.dtype == TENON_INT64 || field.dtype == TENON_INT32 || field.dtype == TENON_INT16 ||
-                             field.dtype == TENON_INT8 || field.dtype == TENON_UINT8 || field.dtype == TENON_BOOL);
-    if (!is_integer) continue;
+    constexpr uint64_t kIntegers = TENON_ANY_INTEGER | TENON_DTYPE_BIT(TENON_BOOL);
+    if (!field.shape.empty() || (kIntegers & TENON_DTYPE_BIT(field.dtype)) == 0) continue;
     if (field.name == name) return i;
     known += (known.empty() ? "\"" : ", \"") + field.name + "\"";
   }
-  throw Error(ErrorKind::configuration,
-              plan.data.folds->place + ": data.folds." + key + " is \"" + name + "\"; expected a field of " +
-                  dataset.component().describe() +
-                  " with one integer for each sample: " + (known.empty() ? "it has none" : "it has " + known));
+  throw Error(
+      ErrorKind::configuration,
+      fmt::format("{}: data.folds.{} is \"{}\"; expected a field of {} with one integer for each sample: it has {}",
+                  plan.data.folds->place, key, name, dataset.component().describe(), known.empty() ? "none" : known));
 }
 
 // Reads the keys of these samples. A sample that cannot be read, and may be skipped, has the key -1.
@@ -244,11 +235,12 @@ std::vector<int64_t> choose_fold(const components::Dataset& dataset, const confi
   Counts sizes(static_cast<size_t>(folds.count));
   for (const int64_t fold : found) ++sizes[static_cast<size_t>(fold)];
   if (std::ranges::min(sizes) == 0)
-    throw Error(ErrorKind::configuration,
-                folds.place + ": data.folds.count is " + std::to_string(folds.count) + ", but " + named.name + " has " +
-                    (keys.groups.empty() ? support::format_count(std::ssize(samples), "sample")
-                                         : support::format_count(NumberedKeys(keys.groups).distinct, "group")) +
-                    "; expected at least one in each fold: use fewer folds");
+    throw Error(
+        ErrorKind::configuration,
+        fmt::format("{}: data.folds.count is {}, but {} has {}; expected at least one in each fold: use fewer folds",
+                    folds.place, folds.count, named.name,
+                    keys.groups.empty() ? support::format_count(std::ssize(samples), "sample")
+                                        : support::format_count(NumberedKeys(keys.groups).distinct, "group")));
   std::vector<int64_t> chosen;
   for (size_t place = 0; place < samples.size(); ++place)
     if ((found[place] == folds.fold) == (named.part == config::FoldPart::validation)) chosen.push_back(samples[place]);

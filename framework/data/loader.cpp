@@ -1,19 +1,9 @@
 #include "framework/data/loader.h"
 
-#include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
 #include <limits>
-#include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
 
-#include "framework/data/batch_ring.h"
-#include "framework/data/read_ahead.h"
-#include "framework/data/worker_threads.h"
 #include "framework/support/compute/philox.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
@@ -28,108 +18,9 @@ using support::StreamPurpose;
 double to_seconds(Clock::duration duration) { return std::chrono::duration<double>(duration).count(); }
 double seconds_since(Clock::time_point begin) { return to_seconds(Clock::now() - begin); }
 
-// The result of reading some tickets.
-struct Outcome {
-  int64_t place = 0;                   // place of the failed sample
-  std::exception_ptr error = nullptr;  // null: no error
-  std::vector<SkippedSample> skipped = {};
-};
-
 }  // namespace
 
-class Loader::Implementation {
- public:
-  Implementation(SampleSource& source, const LoaderOptions& options);
-  ~Implementation() { stop_workers(); }
-
-  void start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch, std::vector<int64_t> repetitions);
-  const Batch* next();
-  LoaderTimes times() const;
-
- private:
-  // The number of samples that a worker takes at once: as many as it reads in about 20 microseconds. Cheap samples
-  // share the cost of the mutex. Expensive samples are taken one by one, so that no worker holds samples that others
-  // could read.
-  class RangeSize {
-   public:
-    int64_t count() const { return count_; }
-    void fit(int64_t taken, Clock::duration spent) {
-      if (taken == count_ && spent < std::chrono::microseconds(10)) count_ = std::min<int64_t>(count_ * 2, 64);
-      if (spent > std::chrono::microseconds(20)) count_ = std::max<int64_t>(count_ / 2, 1);
-    }
-
-   private:
-    int64_t count_ = 1;
-  };
-
-  // The state of a thread between tickets.
-  struct Reader {
-    uint64_t id;
-    std::unique_ptr<SampleSource::Worker> worker;  // null until it is opened
-    std::vector<SampleSlot> slots;
-    RangeSize at_once;
-    int64_t tried_in_pass = 0;  // the pass in which opening was last tried
-  };
-
-  bool has_threads() const { return options_.workers > 0; }
-  Reader make_reader(uint64_t id) const { return Reader{id, nullptr, std::vector<SampleSlot>(field_count_), {}, 0}; }
-
-  // Called on a worker thread.
-  void work(uint64_t id);
-  void open_in_pass(Reader& reader, std::unique_lock<std::mutex>& lock);
-  void read_taken(Reader& reader, const SampleRange& range, std::unique_lock<std::mutex>& lock);
-
-  // Called on any thread, without the mutex.
-  std::exception_ptr open(Reader& reader);
-  Outcome read(Reader& reader, const SampleRange& range);
-  uint64_t derive_sample_seed(size_t position) const;
-  bool may_skip(std::string& reason) const;
-  Outcome complete(const SampleRange& range, int64_t size, const std::vector<SkippedSample>& skipped);
-
-  // Called on any thread, with the mutex.
-  void hand_in(const SampleRange& range, Outcome outcome, std::unique_lock<std::mutex>& lock);
-
-  // Called on the consumer's thread.
-  void start_workers();
-  void stop_workers();
-  void wait_for_front(std::unique_lock<std::mutex>& lock);
-  void read_front(std::unique_lock<std::mutex>& lock);
-
-  SampleSource& source_;
-  const LoaderOptions options_;
-  const size_t field_count_;
-  BatchRing ring_;        // the ticket's holder owns a sample's slots, the consumer owns a complete batch
-  Reader inline_reader_;  // used without worker threads
-  Batch batch_{0, {}};    // returned by next()
-
-  // A worker checks between samples whether the pass was abandoned.
-  std::atomic<bool> abandoned_{false};
-
-  // Written by start() while no worker is busy, read by busy workers.
-  std::vector<int64_t> order_;
-  std::vector<int64_t> repetitions_;  // as long as the order, or empty
-  uint32_t epoch_ = 0;
-
-  mutable std::mutex mutex_;  // guards all members below
-  std::condition_variable work_available_;
-  std::condition_variable progress_made_;  // the only consumer waits for it
-  ReadAhead ahead_;
-  int64_t pass_ = 0;       // 0: no pass was started yet
-  bool stopping_ = false;  // the threads must end
-  bool in_use_ = false;    // the consumer holds the front batch
-  int64_t busy_ = 0;       // workers that hold tickets or are being opened
-  int64_t idle_ = 0;       // workers that wait for work
-  int64_t opened_ = 0;     // workers that are open
-  int64_t unopened_ = 0;   // workers that this pass has not tried to open yet
-  uint64_t error_worker_ = 0;
-  std::exception_ptr open_error_;  // of this pass, from the worker with the smallest id
-  std::exception_ptr error_;       // the error that next() threw in this pass
-  LoaderTimes times_;
-
-  WorkerThreads threads_;
-};
-
-Loader::Implementation::Implementation(SampleSource& source, const LoaderOptions& options)
+Loader::Loader(SampleSource& source, const LoaderOptions& options)
     : source_(source),
       options_(options),
       field_count_(source.fields().size()),
@@ -143,7 +34,7 @@ Loader::Implementation::Implementation(SampleSource& source, const LoaderOptions
 
 // ---- Worker threads -------------------------------------------------------------------------------------------------
 
-void Loader::Implementation::work(uint64_t id) {
+void Loader::work(uint64_t id) {
   Reader reader = make_reader(id);
   std::unique_lock lock(mutex_);
   while (!stopping_) {
@@ -164,7 +55,7 @@ void Loader::Implementation::work(uint64_t id) {
   }
 }
 
-void Loader::Implementation::open_in_pass(Reader& reader, std::unique_lock<std::mutex>& lock) {
+void Loader::open_in_pass(Reader& reader, std::unique_lock<std::mutex>& lock) {
   reader.tried_in_pass = pass_;
   ++busy_;
   lock.unlock();
@@ -180,7 +71,7 @@ void Loader::Implementation::open_in_pass(Reader& reader, std::unique_lock<std::
   progress_made_.notify_one();
 }
 
-void Loader::Implementation::read_taken(Reader& reader, const SampleRange& range, std::unique_lock<std::mutex>& lock) {
+void Loader::read_taken(Reader& reader, const SampleRange& range, std::unique_lock<std::mutex>& lock) {
   // The consumer wakes one worker. Each worker wakes the next while there is work, so only as many run as are needed.
   if (idle_ > 0) work_available_.notify_one();
   ++busy_;
@@ -196,7 +87,7 @@ void Loader::Implementation::read_taken(Reader& reader, const SampleRange& range
   if (abandoned_ || (range.batch == ahead_.front() && ahead_.is_front_complete())) progress_made_.notify_one();
 }
 
-std::exception_ptr Loader::Implementation::open(Reader& reader) {
+std::exception_ptr Loader::open(Reader& reader) {
   try {
     const uint64_t seed = support::derive_seed(options_.seed, StreamPurpose::worker, options_.rank, reader.id);
     reader.worker = source_.open_worker(reader.id, seed);
@@ -207,7 +98,7 @@ std::exception_ptr Loader::Implementation::open(Reader& reader) {
   }
 }
 
-Outcome Loader::Implementation::read(Reader& reader, const SampleRange& range) {
+Loader::Outcome Loader::read(Reader& reader, const SampleRange& range) {
   const support::TimelineScope scope("read samples");
   Outcome outcome;
   for (int64_t i = 0; i < range.count && !abandoned_.load(std::memory_order_relaxed); ++i) {
@@ -232,7 +123,7 @@ Outcome Loader::Implementation::read(Reader& reader, const SampleRange& range) {
 }
 
 // The first occurrence of a sample has the seed that it has in an epoch without repetitions.
-uint64_t Loader::Implementation::derive_sample_seed(size_t position) const {
+uint64_t Loader::derive_sample_seed(size_t position) const {
   const auto repetition = repetitions_.empty() ? uint64_t{0} : static_cast<uint64_t>(repetitions_[position]);
   const uint64_t seed =
       repetition == 0 ? options_.seed : support::derive_seed(options_.seed, StreamPurpose::repetition, 0, repetition);
@@ -240,7 +131,7 @@ uint64_t Loader::Implementation::derive_sample_seed(size_t position) const {
 }
 
 // Examines the exception that is currently handled.
-bool Loader::Implementation::may_skip(std::string& reason) const {
+bool Loader::may_skip(std::string& reason) const {
   try {
     throw;
   } catch (const support::Error& error) {
@@ -251,8 +142,7 @@ bool Loader::Implementation::may_skip(std::string& reason) const {
   }
 }
 
-Outcome Loader::Implementation::complete(const SampleRange& range, int64_t size,
-                                         const std::vector<SkippedSample>& skipped) {
+Loader::Outcome Loader::complete(const SampleRange& range, int64_t size, const std::vector<SkippedSample>& skipped) {
   const support::TimelineScope scope("complete batch");
   try {
     if (!skipped.empty()) {
@@ -268,7 +158,7 @@ Outcome Loader::Implementation::complete(const SampleRange& range, int64_t size,
   }
 }
 
-void Loader::Implementation::hand_in(const SampleRange& range, Outcome outcome, std::unique_lock<std::mutex>& lock) {
+void Loader::hand_in(const SampleRange& range, Outcome outcome, std::unique_lock<std::mutex>& lock) {
   for (SkippedSample& sample : outcome.skipped) ahead_.skip(range, std::move(sample));
   // The samples that other workers wrote to this batch are visible here, because they handed in their tickets under the
   // mutex. In an abandoned pass, some samples were not read.
@@ -293,8 +183,7 @@ void Loader::Implementation::hand_in(const SampleRange& range, Outcome outcome, 
 
 // ---- The consumer ---------------------------------------------------------------------------------------------------
 
-void Loader::Implementation::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch,
-                                   std::vector<int64_t> repetitions) {
+void Loader::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch, std::vector<int64_t> repetitions) {
   TENON_CHECK(epoch >= 0 && epoch <= std::numeric_limits<uint32_t>::max(), "epoch " << epoch);
   const int64_t size = source_.size();
   for (const int64_t index : order) TENON_CHECK(index >= 0 && index < size, "index " << index << ", size " << size);
@@ -321,7 +210,7 @@ void Loader::Implementation::start(std::vector<int64_t> order, int64_t epoch, in
   work_available_.notify_all();
 }
 
-void Loader::Implementation::start_workers() {
+void Loader::start_workers() {
   try {
     threads_.start(options_.workers, [this](uint64_t id) { work(id); });
   } catch (...) {
@@ -330,7 +219,7 @@ void Loader::Implementation::start_workers() {
   }
 }
 
-void Loader::Implementation::stop_workers() {
+void Loader::stop_workers() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -343,7 +232,7 @@ void Loader::Implementation::stop_workers() {
   pass_ = 0;
 }
 
-const Batch* Loader::Implementation::next() {
+const Batch* Loader::next() {
   std::unique_lock lock(mutex_);
   TENON_CHECK(pass_ > 0, "next() before start()");
   if (in_use_) {
@@ -366,17 +255,17 @@ const Batch* Loader::Implementation::next() {
   return &batch_;
 }
 
-LoaderTimes Loader::Implementation::times() const {
+LoaderTimes Loader::times() const {
   const std::lock_guard lock(mutex_);
   return times_;
 }
 
-void Loader::Implementation::wait_for_front(std::unique_lock<std::mutex>& lock) {
+void Loader::wait_for_front(std::unique_lock<std::mutex>& lock) {
   // All workers are opened before the first batch, so that a worker that fails to open is always reported at once.
   progress_made_.wait(lock, [this] { return unopened_ == 0 && (open_error_ || ahead_.is_front_complete()); });
 }
 
-void Loader::Implementation::read_front(std::unique_lock<std::mutex>& lock) {
+void Loader::read_front(std::unique_lock<std::mutex>& lock) {
   if (!inline_reader_.worker) open_error_ = open(inline_reader_);
   if (open_error_) return;
   while (const auto range = ahead_.take(options_.batch_size)) {
@@ -386,21 +275,6 @@ void Loader::Implementation::read_front(std::unique_lock<std::mutex>& lock) {
     hand_in(*range, std::move(outcome), lock);
   }
 }
-
-// ---------------------------------------------------------------------------------------------------------------------
-
-Loader::Loader(SampleSource& source, const LoaderOptions& options)
-    : implementation_(std::make_unique<Implementation>(source, options)) {}
-
-Loader::~Loader() = default;
-
-void Loader::start(std::vector<int64_t> order, int64_t epoch, int64_t first_batch, std::vector<int64_t> repetitions) {
-  implementation_->start(std::move(order), epoch, first_batch, std::move(repetitions));
-}
-
-const Batch* Loader::next() { return implementation_->next(); }
-
-LoaderTimes Loader::times() const { return implementation_->times(); }
 
 LoaderTimes operator-(const LoaderTimes& left, const LoaderTimes& right) {
   return {left.reading_s - right.reading_s, left.completing_s - right.completing_s, left.idle_s - right.idle_s,

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "framework/data/batch.h"
+#include "framework/data/sample_source.h"
 
 namespace tenon::data {
 

@@ -2,20 +2,18 @@
 
 #include <pthread.h>
 
-#include <cstdio>
-#include <string>
 #include <system_error>
 
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/process/signals_blocked.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::data {
 namespace {
 
 void name_this_thread(uint64_t id) {
-  char name[16];  // the kernel's limit
-  std::snprintf(name, sizeof name, "tenon-data-%u", static_cast<unsigned>(id % 10000));
-  pthread_setname_np(pthread_self(), name);
+  // The kernel's limit is 15 characters.
+  pthread_setname_np(pthread_self(), fmt::format("tenon-data-{}", id % 10000).c_str());
 }
 
 }  // namespace
@@ -30,11 +28,12 @@ void WorkerThreads::start(int64_t count, const std::function<void(uint64_t id)>&
       });
     }
   } catch (const std::system_error& error) {
-    throw support::Error(support::ErrorKind::system,
-                         "data.workers is " + std::to_string(count) + ", but the system allowed only " +
-                             std::to_string(threads_.size()) + " threads to start (" + error.what() +
-                             "); use fewer workers, or raise the limits of processes (ulimit -u) and of memory (ulimit "
-                             "-v)");
+    throw support::Error(
+        support::ErrorKind::system,
+        fmt::format("data.workers is {}, but the system allowed only {} threads to start ({}); use "
+                    "fewer workers, or raise the limits of processes (ulimit -u) and of memory (ulimit "
+                    "-v)",
+                    count, threads_.size(), error.what()));
   }
 }
 

@@ -1,4 +1,4 @@
-#include "framework/operators/attention.h"
+#include "framework/operators/replaced_operators.h"
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward_native.h>

@@ -15,12 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "framework/operators/attention.h"
 #include "framework/operators/channel_kernels.h"
-#include "framework/operators/convolution_backward.h"
-#include "framework/operators/cross_entropy.h"
-#include "framework/operators/deterministic.h"
 #include "framework/operators/for_each_part.h"
+#include "framework/operators/replaced_operators.h"
 
 namespace tenon::operators {
 

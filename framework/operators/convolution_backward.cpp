@@ -1,4 +1,4 @@
-#include "framework/operators/convolution_backward.h"
+#include "framework/operators/replaced_operators.h"
 
 #include <ATen/ops/convolution_backward_native.h>
 #include <torch/types.h>

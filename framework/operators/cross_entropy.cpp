@@ -1,4 +1,4 @@
-#include "framework/operators/cross_entropy.h"
+#include "framework/operators/replaced_operators.h"
 
 #include <ATen/ops/cross_entropy_loss_native.h>
 #include <torch/autograd.h>

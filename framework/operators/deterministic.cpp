@@ -1,4 +1,4 @@
-#include "framework/operators/deterministic.h"
+#include "framework/operators/replaced_operators.h"
 
 #include <ATen/Context.h>
 #include <ATen/core/Reduction.h>

@@ -1,31 +1,69 @@
 #include "framework/optimization/optimizer.h"
 
 #include <algorithm>
+#include <map>
+#include <sstream>
 #include <utility>
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_like.h>
 
-#include "framework/optimization/check_tensors.h"
 #include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::optimization {
 namespace {
 
-struct MakeRule {
-  std::unique_ptr<UpdateRule> operator()(const config::SgdPlan& plan) { return make_sgd(plan); }
-  std::unique_ptr<UpdateRule> operator()(const config::AdamPlan& plan) { return make_adam(plan); }
-  std::unique_ptr<UpdateRule> operator()(const config::RmsPropPlan& plan) { return make_rmsprop(plan); }
-  std::unique_ptr<UpdateRule> operator()(const config::AdagradPlan& plan) { return make_adagrad(plan); }
-  std::unique_ptr<UpdateRule> operator()(const config::LionPlan& plan) { return make_lion(plan); }
-  std::unique_ptr<UpdateRule> operator()(const config::MuonPlan& plan) { return make_muon(plan); }
-  std::unique_ptr<UpdateRule> operator()(const config::ScheduleFreeAdamWPlan& plan) {
-    return make_schedule_free_adamw(plan);
-  }
-};
+using support::Error;
+using support::ErrorKind;
 
 bool are_alike(const NamedTensor& a, const NamedTensor& b) {
   return a.tensor.scalar_type() == b.tensor.scalar_type() && a.tensor.device() == b.tensor.device();
+}
+
+// Strides are irrelevant in dimensions with a single element.
+bool same_layout(const at::Tensor& a, const at::Tensor& b) {
+  for (int64_t d = 0; d < a.dim(); ++d)
+    if (a.size(d) > 1 && a.stride(d) != b.stride(d)) return false;
+  return true;
+}
+
+void check_parameter(const NamedTensor& parameter) {
+  const at::Tensor& tensor = parameter.tensor;
+  if (!tensor.is_floating_point())
+    throw Error(ErrorKind::plugin,
+                fmt::format("parameter {}: its dtype is {}; expected a floating-point one; register it as a buffer",
+                            parameter.name, c10::toString(tensor.scalar_type())));
+  if (!tensor.is_non_overlapping_and_dense()) {
+    std::ostringstream found;
+    found << "parameter " << parameter.name << ": a view of shape " << tensor.sizes() << " with strides "
+          << tensor.strides()
+          << "; expected a tensor without gaps or overlaps in memory; register its contiguous() copy";
+    throw Error(ErrorKind::plugin, found.str());
+  }
+}
+
+// Returns the gradient in the memory layout of the parameter.
+at::Tensor laid_out_as(const NamedTensor& parameter, const at::Tensor& gradient) {
+  if (gradient.layout() != c10::kStrided)
+    throw Error(ErrorKind::plugin, fmt::format("parameter {}: its gradient is sparse; the optimizers take dense "
+                                               "gradients; build the layer with sparse = false",
+                                               parameter.name));
+  if (same_layout(parameter.tensor, gradient)) return gradient;
+  return at::empty_like(parameter.tensor).copy_(gradient);
+}
+
+constexpr const char* kUseSame = "use a checkpoint of the same model and optimizer";
+
+void check_entry(const NamedTensor& entry, const at::Tensor& expected) {
+  if (entry.tensor.sizes() == expected.sizes() && entry.tensor.scalar_type() == expected.scalar_type()) return;
+  std::ostringstream message;
+  message << "optimizer state " << entry.name << ": " << c10::toString(entry.tensor.scalar_type()) << ' '
+          << entry.tensor.sizes() << "; expected " << c10::toString(expected.scalar_type()) << ' ' << expected.sizes()
+          << "; " << kUseSame;
+  throw Error(ErrorKind::checkpoint, message.str());
 }
 
 }  // namespace
@@ -49,8 +87,8 @@ Optimizer::Optimizer(const config::OptimizerPlan& plan, std::vector<NamedTensor>
 }
 
 void Optimizer::make_rules(const config::OptimizerPlan& plan) {
-  rules_.push_back(std::visit(MakeRule{}, plan.rule));
-  if (const auto* muon = std::get_if<config::MuonPlan>(&plan.rule)) rules_.push_back(make_adam(muon->adamw));
+  rules_.push_back(std::visit([](const auto& rule) { return make_rule(rule); }, plan.rule));
+  if (const auto* muon = std::get_if<config::MuonPlan>(&plan.rule)) rules_.push_back(make_rule(muon->adamw));
 }
 
 UpdateRule* Optimizer::rule_of(size_t parameter) const {
@@ -160,6 +198,53 @@ at::Tensor Optimizer::evaluation_weights(size_t parameter) const {
 
 void Optimizer::zero_grad() {
   for (NamedTensor& parameter : parameters_) parameter.tensor.mutable_grad().reset();
+}
+
+std::vector<NamedTensor> Optimizer::state() const {
+  std::vector<NamedTensor> state;
+  for (size_t i = 0; i < state_.size(); ++i)
+    for (size_t k = 0; k < state_[i].size(); ++k)
+      if (state_[i][k].defined())
+        state.push_back({parameters_[i].name + "." + rule_of(i)->state_names()[k], state_[i][k]});
+  return state;
+}
+
+void Optimizer::load_state(const std::vector<NamedTensor>& state) {
+  const at::NoGradGuard no_grad;
+  std::map<std::string, const NamedTensor*> entries;
+  for (const NamedTensor& entry : state) entries[entry.name] = &entry;
+  std::vector<std::vector<at::Tensor>> loaded(parameters_.size());
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const at::Tensor& tensor = parameters_[i].tensor;
+    const std::vector<const char*>& state_names = rule_of(i)->state_names();
+    std::string missing;
+    for (size_t k = 0; k < state_names.size(); ++k) {
+      const std::string name = parameters_[i].name + "." + state_names[k];
+      const auto found = entries.find(name);
+      if (found == entries.end()) {
+        missing = name;
+        continue;
+      }
+      if (!is_owned_[i]) {
+        entries.erase(found);
+        continue;
+      }
+      const at::Tensor expected = rule_of(i)->make_zeros(k, tensor);
+      check_entry(*found->second, expected);
+      loaded[i].push_back(expected.copy_(found->second->tensor));
+      entries.erase(found);
+    }
+    if (!loaded[i].empty() && !missing.empty())
+      throw Error(ErrorKind::checkpoint, fmt::format("optimizer state {}: missing, though there is other state of its "
+                                                     "parameter; expected all of it; {}",
+                                                     missing, kUseSame));
+  }
+  if (!entries.empty())
+    throw Error(ErrorKind::checkpoint, fmt::format("optimizer state {}: does not belong to a parameter for which this "
+                                                   "optimizer keeps such state; {}",
+                                                   entries.begin()->first, kUseSame));
+  state_ = std::move(loaded);
+  for (Batch& batch : batches_) batch.active.clear();
 }
 
 }  // namespace tenon::optimization

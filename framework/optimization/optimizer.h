@@ -11,7 +11,7 @@
 
 #include "framework/config/plan/optimizer_plan.h"
 #include "framework/optimization/parameter_rates.h"
-#include "framework/optimization/step_rates.h"
+#include "framework/optimization/schedule.h"
 #include "framework/optimization/update_rule.h"
 
 namespace tenon::optimization {

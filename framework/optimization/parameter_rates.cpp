@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
-#include <sstream>
+#include <string_view>
 
 #include "framework/formats/nearest_name.h"
-#include "framework/optimization/layer_depths.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::optimization {
 namespace {
@@ -63,10 +64,10 @@ void require_match(const std::string& pattern, const std::string& place, const s
                    const std::vector<ParameterShape>& parameters) {
   for (const ParameterShape& parameter : parameters)
     if (matches(pattern, parameter.name)) return;
-  throw Error(ErrorKind::configuration, place + ": " + key + " has \"" + pattern +
-                                            "\", which matches no parameter of the model; expected a pattern of their "
-                                            "names" +
-                                            suggest(pattern, parameters));
+  throw Error(ErrorKind::configuration,
+              fmt::format("{}: {} has \"{}\", which matches no parameter of the model; expected "
+                          "a pattern of their names{}",
+                          place, key, pattern, suggest(pattern, parameters)));
 }
 
 void require_matches(const config::OptimizerPlan& plan, const std::vector<ParameterShape>& parameters) {
@@ -114,6 +115,24 @@ void scale_by_layer(double layer_decay, const std::vector<ParameterShape>& param
     rates[i].lr_scale *= std::pow(layer_decay, static_cast<double>(deepest - depths[i]));
 }
 
+struct Block {
+  std::string name;
+  bool has_number;
+};
+
+bool is_number(std::string_view part) {
+  return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Block block_of(const std::string& name) {
+  for (size_t begin = 0; begin < name.size();) {
+    const size_t end = std::min(name.find('.', begin), name.size());
+    if (is_number(std::string_view(name).substr(begin, end - begin))) return {name.substr(0, end), true};
+    begin = end + 1;
+  }
+  return {name.substr(0, name.find('.')), false};
+}
+
 }  // namespace
 
 std::vector<ParameterRates> assign_rates(const config::OptimizerPlan& plan,
@@ -131,20 +150,37 @@ std::vector<ParameterRates> assign_rates(const config::OptimizerPlan& plan,
 }
 
 std::string describe_rates(const std::vector<ParameterShape>& parameters, const std::vector<ParameterRates>& rates) {
-  std::ostringstream text;
+  std::string text;
   for (size_t i = 0; i < rates.size(); ++i) {
     const ParameterRates& rate = rates[i];
-    if (i > 0) text << '\n';
-    text << parameters[i].name << ": ";
-    if (rate.is_always_frozen()) {
-      text << "frozen";
-      continue;
-    }
-    text << "lr x " << rate.lr_scale << ", weight decay " << rate.weight_decay;
-    if (rate.is_left_to_adamw) text << ", by AdamW";
-    if (rate.frozen_epochs > 0) text << ", frozen in epochs 1 to " << rate.frozen_epochs;
+    text += (i > 0 ? "\n" : "") + parameters[i].name + ": ";
+    text += rate.is_always_frozen() ? "frozen"
+                                    : fmt::format("lr x {:g}, weight decay {:g}", rate.lr_scale, rate.weight_decay);
+    if (rate.is_always_frozen()) continue;
+    if (rate.is_left_to_adamw) text += ", by AdamW";
+    if (rate.frozen_epochs > 0) text += fmt::format(", frozen in epochs 1 to {}", rate.frozen_epochs);
   }
-  return text.str();
+  return text;
+}
+
+std::vector<int64_t> layer_depths(const std::vector<std::string>& names) {
+  std::vector<Block> blocks;
+  for (const std::string& name : names) blocks.push_back(block_of(name));
+  const bool has_numbers = std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.has_number; });
+  std::vector<int64_t> depths;
+  std::map<std::string, int64_t> known;
+  int64_t deepest = -1;
+  bool may_share = false;  // the previous block has no number
+  for (const Block& block : blocks) {
+    const auto [entry, is_new] = known.emplace(block.name, 0);
+    if (is_new) {
+      if (!(may_share && has_numbers && !block.has_number)) ++deepest;
+      entry->second = deepest;
+      may_share = !block.has_number;
+    }
+    depths.push_back(entry->second);
+  }
+  return depths;
 }
 
 }  // namespace tenon::optimization

@@ -2,16 +2,59 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "framework/config/plan/schedule_plan.h"
-#include "framework/optimization/plateau.h"
-#include "framework/optimization/schedule_shapes.h"
-#include "framework/optimization/step_rates.h"
 
 namespace tenon::optimization {
+
+// The values that a schedule sets for each optimizer step.
+struct StepRates {
+  double learning_rate = 0;
+  // Replaces the optimizer's momentum: that of SGD, RMSprop and Muon, the first beta of Adam, AdamW and Lion.
+  std::optional<double> momentum = std::nullopt;
+};
+
+// Lengths in optimizer steps.
+struct RunLength {
+  int64_t total_steps;      // at least 1
+  int64_t steps_per_epoch;  // at least 1
+};
+
+// Converts a length to whole steps, rounded to the nearest and at least `least`. `rest`: the remaining steps of the
+// run.
+int64_t count_steps(const config::ScheduleLength& length, const RunLength& run, int64_t rest, int64_t least);
+
+// Reduces the learning rate when a metric stops improving, as torch.optim.lr_scheduler.ReduceLROnPlateau.
+class Plateau {
+ public:
+  Plateau(const config::PlateauSchedule& plan, double base_lr);
+
+  const std::string& metric() const { return plan_.metric; }
+  double learning_rate() const { return learning_rate_; }
+
+  // Takes a new value of the metric. NaN is no improvement.
+  void observe(double metric);
+
+  // Everything a resumed run needs, with PyTorch's names: `learning_rate`, `best`, `num_bad_epochs`,
+  // `cooldown_counter`.
+  std::map<std::string, double> state() const;
+  // Throws Error(checkpoint) naming a number that is missing.
+  void load_state(const std::map<std::string, double>& state);
+
+ private:
+  bool is_better(double metric) const;
+  void reduce();
+
+  config::PlateauSchedule plan_;
+  double learning_rate_;
+  double best_;
+  int64_t num_bad_epochs_ = 0;
+  int64_t cooldown_counter_ = 0;
+};
 
 // The rate depends only on the step: there is no state to save, and a resumed run needs only its step number. The
 // exception is reduce_on_plateau, which monitors a metric and has a state.
@@ -59,7 +102,8 @@ class Schedule {
   int64_t warmup_steps_;
   double warmup_start_factor_;
   std::optional<Plateau> plateau_;
-  Shape shape_;  // unused with a plateau
+  // Returns the rates of a step, counted from 0 at the end of the warm-up. Unused with a plateau.
+  std::function<StepRates(int64_t step)> shape_;
 };
 
 }  // namespace tenon::optimization

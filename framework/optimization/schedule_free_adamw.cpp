@@ -16,7 +16,6 @@
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
 
-#include "framework/optimization/snapshot.h"
 #include "framework/optimization/update_rule.h"
 
 namespace tenon::optimization {
@@ -189,7 +188,7 @@ class ScheduleFreeAdamW final : public UpdateRule {
 
 }  // namespace
 
-std::unique_ptr<UpdateRule> make_schedule_free_adamw(const config::ScheduleFreeAdamWPlan& plan) {
+std::unique_ptr<UpdateRule> make_rule(const config::ScheduleFreeAdamWPlan& plan) {
   return std::make_unique<ScheduleFreeAdamW>(plan);
 }
 

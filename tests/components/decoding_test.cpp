@@ -1,11 +1,10 @@
 // What the host reads from a model's extension tenon/decoding.h.
-#include "framework/components/kinds/decoding.h"
+#include "framework/components/kinds/model.h"
 
 #include <torch/types.h>
 
 #include <functional>
 
-#include "framework/components/kinds/model.h"
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/error.h"

@@ -1,4 +1,4 @@
-#include "framework/components/tensors/device_stream.h"
+#include "framework/components/tensors/host_extensions.h"
 
 #include <tenon/plugin.hpp>
 

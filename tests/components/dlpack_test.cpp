@@ -1,4 +1,4 @@
-#include "framework/components/tensors/dlpack.h"
+#include "framework/components/tensors/host_extensions.h"
 
 #include <ATen/dlpack.h>
 

@@ -1,4 +1,4 @@
-#include "framework/components/tensors/gradients.h"
+#include "framework/components/tensors/host_extensions.h"
 
 #include <torch/autograd.h>
 #include <tenon/plugin.hpp>

@@ -1,4 +1,4 @@
-#include "framework/components/loading/inspect_library.h"
+#include "framework/components/loading/plugin_files.h"
 
 #include <doctest/doctest.h>
 #include <elf.h>

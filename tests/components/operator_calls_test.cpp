@@ -1,4 +1,4 @@
-#include "framework/components/tensors/operator_calls.h"
+#include "framework/components/tensors/host_extensions.h"
 
 #include <thread>
 

@@ -1,4 +1,4 @@
-#include "framework/components/kinds/padding.h"
+#include "framework/components/kinds/sample_slot.h"
 
 #include <doctest/doctest.h>
 

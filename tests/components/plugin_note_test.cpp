@@ -9,9 +9,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "framework/components/loading/elf_note.h"
-#include "framework/components/loading/inspect_library.h"
-#include "framework/components/loading/survey_notes.h"
+#include "framework/components/loading/catalogue.h"
+#include "framework/components/loading/elf_image.h"
+#include "framework/components/loading/plugin_files.h"
 #include "tests/components/fixture_plugins.h"
 #include "tests/test_folder.h"
 

@@ -1,4 +1,4 @@
-#include "framework/cuda/choose_device.h"
+#include "framework/cuda/open_device.h"
 
 #include <doctest/doctest.h>
 

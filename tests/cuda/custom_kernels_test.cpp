@@ -5,7 +5,7 @@
 #include <torch/types.h>
 
 #include "framework/components/calls/guard.h"
-#include "framework/components/tensors/device_stream.h"
+#include "framework/components/tensors/host_extensions.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "framework/optimization/weight_average.h"
+#include "framework/optimization/evaluation_weights.h"
 #include "framework/pipeline/device/device_error.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/cuda/simulated_device.h"

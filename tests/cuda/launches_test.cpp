@@ -4,8 +4,8 @@
 #include <functional>
 #include <variant>
 
+#include "framework/optimization/evaluation_weights.h"
 #include "framework/optimization/optimizer.h"
-#include "framework/optimization/weight_average.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/device/gradients.h"
 #include "tests/cuda/simulated_device.h"

@@ -279,7 +279,7 @@ TEST_CASE("a run of one rank with NCCL learns the same as a run without") {
   const Setup setup{{"train={steps=40}", "validation.every=\"20 steps\"", "checkpoint.every=\"20 steps\""}};
   Setup on_device = setup;
   on_device.device = *device;
-  BuiltRun run(on_device, &group);
+  BuiltRun run(on_device, group);
   const RunReport report = run.train();
   CHECK(report.state.step == 40);
   const Trained alone = train(setup, *device);

@@ -1,5 +1,4 @@
 // The first CUDA device of the machine, through libtenon_cuda.so.
-#include "framework/cuda/nccl_maker.h"
 #include "framework/cuda/open_device.h"
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/support/diagnostics/error.h"

@@ -1,4 +1,4 @@
-#include "framework/data/dataset_seed.h"
+#include "framework/data/plugin_samples.h"
 
 #include <doctest/doctest.h>
 

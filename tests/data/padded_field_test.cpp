@@ -1,4 +1,4 @@
-#include "framework/data/padded_field.h"
+#include "framework/data/batch_ring.h"
 
 #include <doctest/doctest.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "framework/distributed/launch/launch_ranks.h"
-#include "framework/distributed/launch/prefixed_lines.h"
+#include "framework/distributed/launch/rank_output.h"
 #include "tests/distributed/launched_run.h"
 #include "tests/test_folder.h"
 

@@ -1,4 +1,4 @@
-#include "framework/distributed/launch/node_list.h"
+#include "framework/distributed/launch/world.h"
 
 #include <doctest/doctest.h>
 

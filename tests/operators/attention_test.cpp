@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/operators/attention.h"
 #include "framework/operators/attention_kernels.h"
 #include "framework/operators/batch_norm.h"
 #include "framework/operators/for_each_part.h"
+#include "framework/operators/replaced_operators.h"
 #include "tests/doctest_with_torch.h"
 
 namespace attention_test {

@@ -1,6 +1,6 @@
 // Compares the host's cross entropy with its definition in double precision, and with LibTorch's for what the
 // definition does not say: errors, numbers that are not finite, and second derivatives.
-#include "framework/operators/cross_entropy.h"
+#include "framework/operators/replaced_operators.h"
 
 #include <torch/torch.h>
 

@@ -1,6 +1,6 @@
 // Compares the deterministic compositions with LibTorch's operators on the CPU. All values are multiples of 1/8 and
 // small, so sums are exact in any order, and results must be equal.
-#include "framework/operators/deterministic.h"
+#include "framework/operators/replaced_operators.h"
 
 #include <ATen/Context.h>
 #include <torch/torch.h>

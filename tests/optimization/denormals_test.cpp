@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/optimization/flush_denormals.h"
 #include "framework/optimization/optimizer.h"
+#include "framework/optimization/update_rule.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::optimization::denormals_test {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/optimization/layer_depths.h"
 #include "framework/optimization/optimizer.h"
+#include "framework/optimization/parameter_rates.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 

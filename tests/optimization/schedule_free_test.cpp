@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "framework/optimization/evaluation_weights.h"
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/schedule.h"
-#include "framework/optimization/schedule_free_weights.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::optimization::schedule_free_test {

@@ -1,4 +1,4 @@
-#include "framework/precision/supported.h"
+#include "framework/precision/precision.h"
 
 #include <ATen/Context.h>
 #include <doctest/doctest.h>

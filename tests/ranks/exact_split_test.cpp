@@ -44,7 +44,8 @@ Weights train(int64_t size, const Combination& combination) {
                     ""};
   const auto texts = run_ranks(size, [&](const World& world) {
     at::set_num_threads(1);
-    ProcessGroup group(world, {}, nullptr);
+    const auto connected = connect_ranks(world);
+    ProcessGroup& group = *connected;
     BuiltRun run(setup, group);
     run.train();
     std::ostringstream text;

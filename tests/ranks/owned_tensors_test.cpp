@@ -3,7 +3,6 @@
 #include <csignal>
 #include <numeric>
 
-#include "framework/distributed/collectives/assign_owners.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 

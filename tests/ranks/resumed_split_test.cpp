@@ -165,7 +165,8 @@ ResumedResult read_result(const std::string& text) {
 std::vector<ResumedResult> resume_in(int64_t size, const Setup& setup, const std::vector<const Checkpoint*>& from) {
   const auto texts = run_ranks(size, [&](const World& world) {
     at::set_num_threads(1);
-    ProcessGroup group(world, {}, nullptr);
+    const auto connected = connect_ranks(world);
+    ProcessGroup& group = *connected;
     std::string all;
     try {
       for (const Checkpoint* checkpoint : from) put(all, train_from(setup, group, checkpoint));

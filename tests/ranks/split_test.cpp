@@ -46,7 +46,8 @@ std::string train_once(const Setup& setup, ProcessGroup& group) {
 std::vector<std::string> train_in(int64_t size, const std::vector<Setup>& setups) {
   const auto texts = run_ranks(size, [&](const World& world) {
     at::set_num_threads(1);
-    ProcessGroup group(world, {}, nullptr);
+    const auto connected = connect_ranks(world);
+    ProcessGroup& group = *connected;
     std::string all;
     try {
       for (const Setup& setup : setups) all += train_once(setup, group) + '\f';

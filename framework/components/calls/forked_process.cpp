@@ -1,4 +1,4 @@
-#include "framework/components/calls/forked_process.h"
+#include "framework/components/calls/guard.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "framework/components/calls/guard.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 

@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "framework/components/calls/escaped_exception.h"
-#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 
@@ -13,14 +12,13 @@ using support::ErrorKind;
 namespace detail {
 
 constinit thread_local CallRecord current;
+constinit thread_local CallObserver* call_observer = nullptr;
 thread_local std::string failure;
 
 namespace {
 
 std::string place(const Component& component, const char* function, std::string_view what) {
-  std::string text = component.describe() + ", " + function;
-  if (!what.empty()) text.append(" (").append(what).append(")");
-  return text + ": ";
+  return fmt::format("{}, {}{}: ", component.describe(), function, what.empty() ? "" : fmt::format(" ({})", what));
 }
 
 }  // namespace
@@ -46,6 +44,18 @@ void throw_escaped(const Component& component, const char* function, std::except
 }
 
 }  // namespace detail
+
+void throw_plugin_error(const Component& component, const std::string& function, const std::string& what) {
+  throw Error(ErrorKind::plugin, fmt::format("{}, {}: {}", component.describe(), function, what));
+}
+
+void require_list(const Component& component, const char* function, const void* list, uint64_t count, const char* what,
+                  const std::string& expected) {
+  if (count > 0 && !list)
+    throw_plugin_error(
+        component, function,
+        fmt::format("returns a count of {} {}, but the list is NULL; expected {}", count, what, expected));
+}
 
 ResultScope::ResultScope(const Component& component, const char* what) : before_(detail::current.get()) {
   detail::current.set({&component, what, {}, nullptr});

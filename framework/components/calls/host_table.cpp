@@ -4,14 +4,11 @@
 #include <utility>
 
 #include "framework/components/calls/guard.h"
-#include "framework/components/calls/log_name.h"
-#include "framework/components/calls/parameters.h"
 #include "framework/components/calls/run_view.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/log.h"
 
 namespace tenon::components {
-
 namespace {
 
 const void* (*find_extension)(std::string_view id) = nullptr;
@@ -109,3 +106,23 @@ void install_tensor_functions(const TensorFunctions& functions) {
 }
 
 }  // namespace tenon::components
+
+tenon_params::tenon_params(const tenon::config::Values& values) {
+  struct Convert {
+    std::list<std::vector<tenon_string>>& texts;
+    tenon_value operator()(bool truth) const { return tenon_bool(truth); }
+    tenon_value operator()(int64_t number) const { return tenon_int(number); }
+    tenon_value operator()(double number) const { return tenon_float(number); }
+    tenon_value operator()(const std::string& text) const { return tenon_text(text.data(), text.size()); }
+    tenon_value operator()(const std::vector<int64_t>& list) const { return tenon_ints(list.data(), list.size()); }
+    tenon_value operator()(const std::vector<double>& list) const {
+      return tenon_list_value(TENON_VALUE_FLOATS, list.data(), list.size());
+    }
+    tenon_value operator()(const std::vector<std::string>& list) const {
+      std::vector<tenon_string>& converted = texts.emplace_back();
+      for (const std::string& text : list) converted.push_back(tenon::components::to_tenon(text));
+      return tenon_list_value(TENON_VALUE_STRINGS, converted.data(), converted.size());
+    }
+  };
+  for (const auto& [name, value] : values) by_name.emplace(name, std::visit(Convert{texts_}, value));
+}

@@ -1,10 +1,16 @@
-// The one tenon_host of the process.
+// The one tenon_host of the process, and what plugins get from it.
 #pragma once
 
+#include <list>
+#include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <tenon/host.h>
+#include <tenon/parameters.h>
+
+#include "framework/config/toml/value.h"
 
 namespace tenon::components {
 
@@ -30,4 +36,30 @@ tenon_status fail(tenon_status status, const std::string& text);
 // Call it once, before the first plugin is opened: see tensor_functions.h.
 void install_tensor_functions(const TensorFunctions& functions);
 
+// While it lives, lines that a plugin logs on this thread start with the name, such as that of a dataset: several
+// datasets of a run may be of one plugin.
+class LogName {
+ public:
+  explicit LogName(const std::string& name);  // must outlive this
+  ~LogName();
+  LogName(const LogName&) = delete;
+  LogName& operator=(const LogName&) = delete;
+
+ private:
+  const std::string* before_;
+};
+
 }  // namespace tenon::components
+
+// The parameter values of a component in the form of the C ABI. This opaque type of the C headers lives during the call
+// of create().
+struct tenon_params {
+  explicit tenon_params(const tenon::config::Values& values);
+  tenon_params(const tenon_params&) = delete;
+  tenon_params& operator=(const tenon_params&) = delete;
+
+  std::map<std::string, tenon_value, std::less<>> by_name;  // points into the Values
+
+ private:
+  std::list<std::vector<tenon_string>> texts_;  // the elements of the lists of strings
+};

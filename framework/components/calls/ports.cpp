@@ -5,12 +5,10 @@
 #include <set>
 #include <stdexcept>
 
-#include "framework/support/diagnostics/error.h"
+#include "framework/components/calls/guard.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
-
-using support::Error;
-using support::ErrorKind;
 
 namespace {
 
@@ -48,16 +46,46 @@ ShapePattern::Extent parse_extent(std::string_view text) {
   return extent;
 }
 
+// Compares the extents after the port's named ones with its rest `...S`.
+std::optional<std::string> find_rest_mismatch(const ShapePattern& source, const Port& port, Extents& extents) {
+  const std::string name = "..." + port.shape.rest;
+  const size_t first = port.shape.extents.size();
+  const auto length = static_cast<int64_t>(source.extents.size() - first);
+  const int64_t expected_length = extents.emplace(name, length).first->second;
+  bool fits = length == expected_length;
+  std::string expected;
+  for (int64_t i = 0; i < expected_length; ++i) {
+    const std::string key = name + " " + std::to_string(i);
+    if (fits && source.extents[first + static_cast<size_t>(i)].size) {
+      const int64_t found = *source.extents[first + static_cast<size_t>(i)].size;
+      fits = extents.emplace(key, found).first->second == found;
+    }
+    const auto known = extents.find(key);
+    expected += (expected.empty() ? "" : ", ") + (known == extents.end() ? "?" : std::to_string(known->second));
+  }
+  if (fits) return std::nullopt;
+  return fmt::format("the shape is {}, expected {} = [{}] as in {}", to_string(source), name, expected,
+                     to_string(port.shape));
+}
+
+// The first dimension of this name before a rest `...S`.
+std::optional<IndexRange::Dimension> find_dimension(const std::vector<Port>& inputs, const std::string& name) {
+  for (size_t i = 0; i < inputs.size(); ++i)
+    for (size_t k = 0; k < inputs[i].shape.extents.size(); ++k)
+      if (inputs[i].shape.extents[k].name == name) return IndexRange::Dimension{name, i, k};
+  return std::nullopt;
+}
+
 }  // namespace
 
 const char* dtype_name(int32_t dtype) { return kDtypes[dtype > 0 && dtype < kDtypeCount ? dtype : 0].name; }
 size_t dtype_bytes(int32_t dtype) { return kDtypes[dtype > 0 && dtype < kDtypeCount ? dtype : 0].bytes; }
 
 std::optional<std::string> find_shape_fault(uint32_t ndim, const int64_t* shape) {
-  if (ndim > kMaxNdim) return "has ndim " + std::to_string(ndim) + "; expected 0 to " + std::to_string(kMaxNdim);
+  if (ndim > kMaxNdim) return fmt::format("has ndim {}; expected 0 to {}", ndim, kMaxNdim);
   if (ndim == 0 || shape) return std::nullopt;
-  return "has ndim " + std::to_string(ndim) +
-         ", but its shape is NULL; expected a list of as many extents, or ndim 0 for a scalar";
+  return fmt::format("has ndim {}, but its shape is NULL; expected a list of as many extents, or ndim 0 for a scalar",
+                     ndim);
 }
 
 std::string describe_dtypes(uint64_t dtypes) {
@@ -109,28 +137,6 @@ std::string to_string(const ShapePattern& shape) {
 
 std::string Port::describe() const { return name + ": " + describe_dtypes(dtypes) + " " + to_string(shape); }
 
-// Compares the extents after the port's named ones with its rest `...S`.
-static std::optional<std::string> find_rest_mismatch(const ShapePattern& source, const Port& port, Extents& extents) {
-  const std::string name = "..." + port.shape.rest;
-  const size_t first = port.shape.extents.size();
-  const auto length = static_cast<int64_t>(source.extents.size() - first);
-  const int64_t expected_length = extents.emplace(name, length).first->second;
-  bool fits = length == expected_length;
-  std::string expected;
-  for (int64_t i = 0; i < expected_length; ++i) {
-    const std::string key = name + " " + std::to_string(i);
-    if (fits && source.extents[first + static_cast<size_t>(i)].size) {
-      const int64_t found = *source.extents[first + static_cast<size_t>(i)].size;
-      fits = extents.emplace(key, found).first->second == found;
-    }
-    const auto known = extents.find(key);
-    expected += (expected.empty() ? "" : ", ") + (known == extents.end() ? "?" : std::to_string(known->second));
-  }
-  if (fits) return std::nullopt;
-  return "the shape is " + to_string(source) + ", expected " + name + " = [" + expected + "] as in " +
-         to_string(port.shape);
-}
-
 std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t source_dtypes, const Port& port,
                                          Extents& extents) {
   if (port.dtypes != TENON_ANY_DTYPE && source_dtypes != TENON_ANY_DTYPE && (port.dtypes & source_dtypes) == 0)
@@ -148,37 +154,31 @@ std::optional<std::string> find_mismatch(const ShapePattern& source, uint64_t so
     const int64_t expected_extent =
         expected.size ? *expected.size : extents.emplace(expected.name, *found).first->second;
     if (expected_extent != *found)
-      return "dimension " + std::to_string(i) + " of " + to_string(source) + " is " + std::to_string(*found) +
-             ", expected " +
-             (expected.size ? std::to_string(expected_extent)
-                            : expected.name + " = " + std::to_string(expected_extent)) +
-             " as in " + to_string(port.shape);
+      return fmt::format("dimension {} of {} is {}, expected {}{} as in {}", i, to_string(source), *found,
+                         expected.size ? "" : expected.name + " = ", expected_extent, to_string(port.shape));
   }
   if (!port.shape.rest.empty() && !source.open_ended) return find_rest_mismatch(source, port, extents);
   return std::nullopt;
 }
 
 PortList read_ports(const Component& component, const tenon_port* const* ports, uint64_t count) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::plugin, component.describe() + ", ports: " + what);
-  };
+  const auto refuse = [&](const std::string& what) { throw_plugin_error(component, "ports", what); };
   PortList list;
   std::set<std::pair<bool, std::string>> names;
-  if (count > 0 && !ports)
-    refuse("returns a count of " + std::to_string(count) + " ports, but the list is NULL; expected a list, or 0 ports");
+  require_list(component, "ports", ports, count, "ports", "a list, or 0 ports");
   for (uint64_t i = 0; i < count; ++i) {
     if (!ports[i] || ports[i]->size < TENON_SIZE_TO(tenon_port, doc))
-      refuse("port " + std::to_string(i) + " is null or cut short");
+      refuse(fmt::format("port {} is null or cut short", i));
     Port port;
     port.name = to_string(ports[i]->name);
     port.dtypes = ports[i]->dtypes;
     port.doc = to_string(ports[i]->doc);
-    if (port.name.empty()) refuse("port " + std::to_string(i) + " has no name");
+    if (port.name.empty()) refuse(fmt::format("port {} has no name", i));
     try {
       port.shape = parse_shape(to_string(ports[i]->shape));
     } catch (const std::invalid_argument& error) {
-      refuse("the shape \"" + to_string(ports[i]->shape) + "\" of port " + port.name +
-             " cannot be read: " + error.what());
+      refuse(fmt::format("the shape \"{}\" of port {} cannot be read: {}", to_string(ports[i]->shape), port.name,
+                         error.what()));
     }
     const bool is_output = ports[i]->direction == TENON_OUTPUT;
     if (!names.emplace(is_output, port.name).second) refuse("two ports are called " + port.name);
@@ -187,41 +187,24 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
   return list;
 }
 
-namespace {
-
-constexpr uint64_t kIndexDtypes = TENON_ANY_INTEGER;
-
-// The first dimension of this name before a rest `...S`.
-std::optional<IndexRange::Dimension> find_dimension(const std::vector<Port>& inputs, const std::string& name) {
-  for (size_t i = 0; i < inputs.size(); ++i)
-    for (size_t k = 0; k < inputs[i].shape.extents.size(); ++k)
-      if (inputs[i].shape.extents[k].name == name) return IndexRange::Dimension{name, i, k};
-  return std::nullopt;
-}
-
-}  // namespace
-
 void read_index_inputs(const Component& component, const tenon_index_input* const* list, uint64_t count,
                        std::vector<Port>& inputs) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::plugin, component.describe() + ", index_inputs.inputs: " + what);
-  };
-  if (count > 0 && !list)
-    refuse("returns a count of " + std::to_string(count) +
-           " inputs, but the list is NULL; expected a list, or 0 inputs");
+  constexpr const char* kFunction = "index_inputs.inputs";
+  const auto refuse = [&](const std::string& what) { throw_plugin_error(component, kFunction, what); };
+  require_list(component, kFunction, list, count, "inputs", "a list, or 0 inputs");
   for (uint64_t i = 0; i < count; ++i) {
     if (!list[i] || list[i]->size < TENON_SIZE_TO(tenon_index_input, ignore_index))
-      refuse("element " + std::to_string(i) + " is null or cut short");
+      refuse(fmt::format("element {} is null or cut short", i));
     const std::string name = to_string(list[i]->input), dimension = to_string(list[i]->dimension);
     const auto port = std::ranges::find(inputs, name, &Port::name);
     if (port == inputs.end()) refuse("there is no input \"" + name + "\"");
-    if (port->dtypes == TENON_ANY_DTYPE || (port->dtypes & ~kIndexDtypes) != 0)
+    if (port->dtypes == TENON_ANY_DTYPE || (port->dtypes & ~uint64_t{TENON_ANY_INTEGER}) != 0)
       refuse("the input " + port->describe() + " holds no integers; expected a port with integer dtypes only");
     IndexRange range{find_dimension(inputs, dimension), list[i]->limit, std::nullopt};
     if (!dimension.empty() && !range.dimension)
       refuse("no input has the dimension \"" + dimension + "\"; expected a named dimension of the inputs' shapes");
     if (dimension.empty() && range.limit < 1)
-      refuse("the limit of " + name + " is " + std::to_string(range.limit) + "; expected 1 or more");
+      refuse(fmt::format("the limit of {} is {}; expected 1 or more", name, range.limit));
     if (list[i]->flags & TENON_HAS_IGNORE_INDEX) range.ignore_index = list[i]->ignore_index;
     port->indices = std::move(range);
   }
@@ -230,12 +213,10 @@ void read_index_inputs(const Component& component, const tenon_index_input* cons
 void read_usual_sources(const Component& component, const tenon_usual_source* list, uint64_t count,
                         std::vector<Port>& inputs) {
   constexpr uint64_t kMost = 1000;
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::plugin, component.describe() + ", usual_sources.sources: " + what);
-  };
+  const auto refuse = [&](const std::string& what) { throw_plugin_error(component, "usual_sources.sources", what); };
   if (count > kMost || (count > 0 && !list))
-    refuse("returns a count of " + std::to_string(count) + (list ? "" : ", but the list is NULL") +
-           "; expected a list of at most " + std::to_string(kMost) + " pairs");
+    refuse(fmt::format("returns a count of {}{}; expected a list of at most {} pairs", count,
+                       list ? "" : ", but the list is NULL", kMost));
   for (uint64_t i = 0; i < count; ++i) {
     const auto port = std::ranges::find(inputs, to_string(list[i].input), &Port::name);
     if (port == inputs.end()) refuse("there is no input \"" + to_string(list[i].input) + "\"");

@@ -1,6 +1,7 @@
 // A tenon_run of the host, followed by the data for the extensions for callbacks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -10,8 +11,7 @@
 #include <tenon/run_metrics.h>
 #include <tenon/run_progress.h>
 #include <tenon/run_values.h>
-
-#include "framework/components/calls/trained_tensors.h"
+#include <tenon/tensor.h>
 
 namespace tenon::components {
 
@@ -35,6 +35,18 @@ class RunDescription {
   bool is_temporary_;
   std::vector<std::pair<std::string, std::string>> settings_;
   std::vector<tenon_run_setting> borrowed_;
+};
+
+// Read-only access to the tensors that a run trains.
+class TrainedTensors {
+ public:
+  virtual ~TrainedTensors() = default;
+  // Size, names and order never change during a run.
+  virtual size_t size() const = 0;
+  virtual const std::string& name(size_t index) const = 0;
+  // Borrowed until the run continues. REQUIRES: index < size().
+  virtual tenon_tensor* value(size_t index) const = 0;
+  virtual tenon_tensor* gradient(size_t index) const = 0;  // null: there is currently no gradient
 };
 
 // Every tenon_run that a plugin gets is the first member of a RunView.

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 namespace {
@@ -48,19 +48,18 @@ const char* event_unit(uint32_t event) {
 
 void require_known_events(const Component& component, uint64_t events) {
   if ((events & ~kKnownEvents) == 0) return;
-  throw support::Error(support::ErrorKind::plugin,
-                       component.describe() + ", subscribe: the events have " + list_bits(events & ~kKnownEvents) +
-                           ", which this host does not know; expected bits 0 to " +
-                           std::to_string(TENON_EVENT_COUNT - 1) + ", TENON_EVENT_BIT of the events in callback.h");
+  throw_plugin_error(component, "subscribe",
+                     fmt::format("the events have {}, which this host does not know; expected bits 0 to {}, "
+                                 "TENON_EVENT_BIT of the events in callback.h",
+                                 list_bits(events & ~kKnownEvents), TENON_EVENT_COUNT - 1));
 }
 
 void require_known_requests(const Component& component, const At& at, uint32_t flags) {
   if ((flags & ~kKnownRequests) == 0) return;
-  throw support::Error(support::ErrorKind::plugin,
-                       component.describe() + ", on_event (" + at() + "): the requests have " +
-                           list_bits(flags & ~kKnownRequests) +
-                           ", which this host does not know; expected bits 0 to 3, TENON_REQUEST_STOP, _SAVE, "
-                           "_EVALUATE and _LOG");
+  throw_plugin_error(component, fmt::format("on_event ({})", at()),
+                     fmt::format("the requests have {}, which this host does not know; expected bits 0 to 3, "
+                                 "TENON_REQUEST_STOP, _SAVE, _EVALUATE and _LOG",
+                                 list_bits(flags & ~kKnownRequests)));
 }
 
 }  // namespace tenon::components

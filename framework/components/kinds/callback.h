@@ -6,7 +6,6 @@
 #include <string>
 
 #include <tenon/callback.h>
-#include <tenon/saved_state.h>
 
 #include "framework/components/kinds/instance.h"
 
@@ -30,22 +29,13 @@ class Callback {
   }
 
   const Component& component() const { return instance_.component(); }
+  uint64_t events() const { return events_; }  // bits
   bool subscribes(uint32_t event) const { return (events_ & TENON_EVENT_BIT(event)) != 0; }
   int32_t priority() const { return priority_; }
 
-  // [train] The bytes from tenon_saved_state.save; empty if the callback does not have this extension.
-  std::string save_state() const {
-    const auto* functions = instance_.extension<tenon_saved_state>(TENON_SAVED_STATE);
-    if (!functions) return {};
-    tenon_string bytes{};
-    call_plugin(instance_.component(), "save", [&] { return functions->save(instance_.self(), &bytes); });
-    return to_string(bytes);
-  }
-  void load_state(const std::string& bytes) const {
-    const auto* functions = instance_.extension<tenon_saved_state>(TENON_SAVED_STATE);
-    if (!functions) return;
-    call_plugin(instance_.component(), "load", [&] { return functions->load(instance_.self(), to_tenon(bytes)); });
-  }
+  // See Instance.
+  std::string save_state() const { return instance_.save_state(); }
+  void load_state(const std::string& bytes) const { instance_.load_state(bytes); }
 
   // [train] The reason in the result belongs to the plugin and is valid until the next call. Throws Error(plugin) if
   // the plugin fails, or makes requests that this host does not know.

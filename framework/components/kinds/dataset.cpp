@@ -2,6 +2,7 @@
 
 #include <tenon/class_names.h>
 #include <tenon/draft/fitted_data.h>
+#include <tenon/prepare.h>
 #include <tenon/preprocessing.h>
 #include <tenon/sample_names.h>
 #include <tenon/sample_order.h>
@@ -11,13 +12,13 @@
 #include <new>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
-#include "framework/components/calls/log_name.h"
+#include "framework/components/calls/host_table.h"
 #include "framework/components/calls/ports.h"
-#include "framework/components/kinds/missing_paths.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "framework/support/text/printable.h"
 
@@ -54,15 +55,15 @@ tenon_status open_varying_slot(const SampleField& field, VaryingSample& sample, 
                                void** memory) {
   const std::optional<size_t> bytes = count_sample_bytes(shape, field.element_bytes);
   if (!bytes)
-    return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, shape) + "; expected at most " +
-                                            std::to_string(kMaxSampleBytes >> 30) +
-                                            " GiB, counting an extent of 0 as 1");
+    return fail(TENON_INVALID_ARGUMENT,
+                fmt::format("the sample's {}; expected at most {} GiB, counting an extent of 0 as 1",
+                            describe(field, shape), kMaxSampleBytes >> 30));
   try {
     *memory = sample.resize(shape, *bytes);
     return TENON_OK;
   } catch (const std::bad_alloc&) {
-    return fail(TENON_FAILED, "the sample's " + describe(field, shape) + ": its " + std::to_string(*bytes >> 20) +
-                                  " MiB cannot be allocated");
+    return fail(TENON_FAILED,
+                fmt::format("the sample's {}: its {} MiB cannot be allocated", describe(field, shape), *bytes >> 20));
   }
 }
 
@@ -71,8 +72,8 @@ tenon_status open_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
   auto& slots = *static_cast<Slots*>(sink->context);
   const auto& fields = slots.dataset->fields();
   if (index >= fields.size())
-    return fail(TENON_INVALID_ARGUMENT, "requested the slot of field " + std::to_string(index) + "; the dataset has " +
-                                            std::to_string(fields.size()) + " fields");
+    return fail(TENON_INVALID_ARGUMENT,
+                fmt::format("requested the slot of field {}; the dataset has {} fields", index, fields.size()));
   const SampleField& field = fields[index];
   if (const auto fault = find_shape_fault(ndim, shape))
     return fail(TENON_INVALID_ARGUMENT, "the sample's " + field.name + " " + *fault);
@@ -95,20 +96,10 @@ tenon_status open_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
                                               describe_shape(slot.varying->shape()));
     *memory = slot.varying->data();
   }
+  if (!is_first && detail::call_observer)
+    detail::call_observer->on_violation("requested the slot of " + field.name + " twice; expected once");
   slots.requested |= uint64_t{1} << index;
   return TENON_OK;
-}
-
-// The target is a string.
-tenon_status append_text(const tenon_text_sink* sink, tenon_string bytes) {
-  if (!bytes.data && bytes.size > 0)
-    return fail(TENON_INVALID_ARGUMENT, "put " + std::to_string(bytes.size) + " bytes, which are NULL");
-  try {
-    static_cast<std::string*>(sink->context)->append(bytes.data, bytes.size);
-    return TENON_OK;
-  } catch (const std::exception&) {
-    return fail(TENON_FAILED, "put " + std::to_string(bytes.size) + " bytes, for which there is no memory");
-  }
 }
 
 // Reads a field from the plugin's declaration. Throws std::invalid_argument with the reason if it is invalid.
@@ -130,20 +121,50 @@ SampleField read_field(const tenon_field& declared) {
   }
   const double padding = TENON_HAS(&declared, tenon_field, padding) ? declared.padding : 0;
   const std::optional<Element> element = encode_element(field.dtype, padding);
-  if (!element) {
-    std::ostringstream value;
-    value << padding;
-    throw std::invalid_argument("is padded with " + value.str() + ", which its dtype " + dtype_name(field.dtype) +
-                                " cannot hold");
-  }
+  if (!element)
+    throw std::invalid_argument(
+        fmt::format("is padded with {:g}, which its dtype {} cannot hold", padding, dtype_name(field.dtype)));
   field.padding = *element;
   return field;
 }
 
+// Returns what a path that does not exist may mean, as "; did you mean photos?", for the first such parameter that the
+// message names. "" if there is none.
+std::string suggest_paths(const Component& component, const config::ComponentPlan& plan, const std::string& message) {
+  for (const config::ParamSchema& param : component.schema.params) {
+    const auto value = plan.params.find(param.name);
+    if (param.type != config::ParamType::path || value == plan.params.end()) continue;
+    const auto* const path = std::get_if<std::string>(&value->second);
+    if (!path || path->empty() || support::path_exists(*path) || message.find(*path) == message.npos) continue;
+    const std::string home = "/~/";  // the path is absolute
+    if (const size_t at = path->find(home); at != path->npos)
+      return "; a run file does not replace ~: write \"${HOME}/" + path->substr(at + home.size()) + "\"";
+    if (path->find('\\') != path->npos) return "; the path has backslashes; expected / between folders";
+    return support::suggest_path(*path, support::path_exists);
+  }
+  return "";
+}
+
+const tenon_prepare* find_preparation(const Component& dataset) {
+  const auto* const extension = extension_of<tenon_prepare>(dataset, TENON_PREPARE);
+  return extension && extension->prepare ? extension : nullptr;
+}
+
+// Calls the function, which writes one number for each sample.
+template <class Number, class Fill>
+std::vector<Number> read_numbers(const Component& component, const char* function, int64_t samples, const Fill& fill) {
+  constexpr Number kUntouched = -12345;
+  std::vector<Number> numbers(static_cast<size_t>(samples) + 1, kUntouched);
+  call_plugin(component, function, [&] { return fill(numbers.data()); });
+  if (numbers.back() != kUntouched)
+    throw_plugin_error(component, function, fmt::format("writes more than {} numbers, one per sample", samples));
+  numbers.pop_back();
+  return numbers;
+}
+
 [[noreturn]] void refuse_number(const Component& component, const char* function, size_t sample,
                                 const std::string& found, const char* expected) {
-  throw Error(ErrorKind::plugin, component.describe() + ", " + function + ": sample " + std::to_string(sample) +
-                                     " has " + found + "; expected " + expected);
+  throw_plugin_error(component, function, fmt::format("sample {} has {}; expected {}", sample, found, expected));
 }
 
 Instance<tenon_dataset> create(const Component& component, const config::NamedDataset& plan) {
@@ -159,38 +180,38 @@ Instance<tenon_dataset> create(const Component& component, const config::NamedDa
 }  // namespace
 
 Dataset::Dataset(const Component& component, const config::NamedDataset& plan) try
-    : name_(plan.name), sample_unit_(plan.name + " sample"), instance_(create(component, plan)) {
+    : name_(plan.name),
+      sample_unit_(plan.name.empty() ? "sample" : plan.name + " sample"),
+      instance_(create(component, plan)) {
   instance_.call([&](const tenon_dataset& table) { return table.length(instance_.self(), &size_); }, "length");
   if (size_ <= 0)
-    throw Error(ErrorKind::data, plan.place + ": " + component.describe() + " has " +
-                                     support::format_count(size_, "sample") + "; expected at least one");
-  read_fields();
-  read_classes();
-  read_preprocessing();
+    throw Error(ErrorKind::data, fmt::format("{}: {} has {}; expected at least one", plan.place, component.describe(),
+                                             support::format_count(size_, "sample")));
+  instance_.read_list(instance_.table(), &tenon_dataset::fields, "fields", "fields, reading its result",
+                      [&](const auto* fields, uint64_t count) { read_fields(fields, count); });
+  instance_.read_extension_list(
+      TENON_CLASS_NAMES, &tenon_class_lists::classes, "class_names.classes", "class_names.classes, reading its result",
+      [&](const auto* lists, uint64_t count) { classes_ = read_class_lists(component, lists, count, fields_); });
+  instance_.read_extension_list(TENON_PREPROCESSING, &tenon_preprocessing_lists::lists, "preprocessing.lists",
+                                "preprocessing.lists, reading its result", [&](const auto* lists, uint64_t count) {
+                                  preprocessing_ = read_field_steps(component, lists, count, fields_);
+                                });
   tokenizer_ = Tokenizer::read(component, instance_.self(), fields_);
 } catch (const Error& error) {
   throw Error(error.kind(), error.what() + suggest_paths(component, plan, error.what()));
 }
 
-void Dataset::read_fields() {
-  const tenon_field* const* fields = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_dataset& table) { return table.fields(instance_.self(), &fields, &count); }, "fields");
-  const ResultScope scope(component(), "fields, reading its result");
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::plugin, component().describe() + ", fields: " + what);
-  };
-  if (count > 0 && !fields)
-    refuse("returns a count of " + std::to_string(count) +
-           " fields, but the list is NULL; expected a list of 1 to 64 fields");
-  if (count == 0 || count > 64) refuse("returns " + std::to_string(count) + " fields; expected 1 to 64");
+void Dataset::read_fields(const tenon_field* const* fields, uint64_t count) {
+  const auto refuse = [&](const std::string& what) { throw_plugin_error(component(), "fields", what); };
+  require_list(component(), "fields", fields, count, "fields", "a list of 1 to 64 fields");
+  if (count == 0 || count > 64) refuse(fmt::format("returns {} fields; expected 1 to 64", count));
   std::set<std::string> names;
   for (uint64_t i = 0; i < count; ++i) {
     if (!fields[i] || fields[i]->size < TENON_SIZE_TO(tenon_field, doc))
-      refuse("field " + std::to_string(i) + " is null or cut short");
+      refuse(fmt::format("field {} is null or cut short", i));
     const std::string name = to_string(fields[i]->name);
     if (name.empty() || !names.insert(name).second)
-      refuse("field " + std::to_string(i) + " is called \"" + name + "\"; expected a unique name");
+      refuse(fmt::format("field {} is called \"{}\"; expected a unique name", i, name));
     try {
       fields_.push_back(read_field(*fields[i]));
     } catch (const std::invalid_argument& error) {
@@ -199,36 +220,13 @@ void Dataset::read_fields() {
   }
 }
 
-void Dataset::read_classes() {
-  const auto* extension = instance_.extension<tenon_class_lists>(TENON_CLASS_NAMES);
-  if (!extension || !extension->classes) return;
-  const tenon_class_names* const* lists = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_dataset&) { return extension->classes(instance_.self(), &lists, &count); },
-                 "class_names.classes");
-  const ResultScope scope(component(), "class_names.classes, reading its result");
-  classes_ = read_class_lists(component(), lists, count, fields_);
-}
-
-void Dataset::read_preprocessing() {
-  const auto* extension = instance_.extension<tenon_preprocessing_lists>(TENON_PREPROCESSING);
-  if (!extension || !extension->lists) return;
-  const tenon_preprocessing* const* lists = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_dataset&) { return extension->lists(instance_.self(), &lists, &count); },
-                 "preprocessing.lists");
-  const ResultScope scope(component(), "preprocessing.lists, reading its result");
-  preprocessing_ = read_field_steps(component(), lists, count, fields_);
-}
-
 std::string Dataset::read_fitted_data() const {
   const auto* const extension = instance_.extension<tenon_fitted_data>(TENON_FITTED_DATA);
   std::string bytes;
   if (!extension || !extension->save) return bytes;
-  const tenon_text_sink sink{sizeof sink, &bytes, append_text};
+  const tenon_text_sink sink = make_text_sink(bytes);
   instance_.call([&](const tenon_dataset&) { return extension->save(instance_.self(), &sink); }, "fitted_data.save");
-  if (bytes.empty())
-    throw Error(ErrorKind::plugin, component().describe() + ", fitted_data.save: put no bytes; expected at least one");
+  if (bytes.empty()) throw_plugin_error(component(), "fitted_data.save", "put no bytes; expected at least one");
   return bytes;
 }
 
@@ -248,21 +246,21 @@ bool Dataset::names_samples() const {
 std::string Dataset::name_sample(int64_t index) const {
   const auto* const extension = instance_.extension<tenon_sample_names>(TENON_SAMPLE_NAMES);
   std::string name;
-  const tenon_text_sink sink{sizeof sink, &name, append_text};
+  const tenon_text_sink sink = make_text_sink(name);
   instance_.call([&](const tenon_dataset&) { return extension->name(instance_.self(), index, &sink); },
                  "sample_names.name", At{sample_unit_.c_str(), index});
   if (name.empty())
-    throw Error(ErrorKind::plugin, component().describe() + ", sample_names.name: put no name for sample " +
-                                       std::to_string(index) + "; expected a text");
+    throw_plugin_error(component(), "sample_names.name",
+                       fmt::format("put no name for sample {}; expected a text", index));
   return support::escape_control_characters(name);
 }
 
 std::optional<std::vector<int64_t>> Dataset::read_lengths() const {
   const auto* extension = instance_.extension<tenon_sample_lengths>(TENON_SAMPLE_LENGTHS);
   if (!extension || !extension->lengths) return std::nullopt;
-  std::vector<int64_t> lengths(static_cast<size_t>(size_));
-  call_plugin(component(), "sample_lengths.lengths",
-              [&] { return extension->lengths(instance_.self(), lengths.data()); });
+  std::vector<int64_t> lengths =
+      read_numbers<int64_t>(component(), "sample_lengths.lengths", size_,
+                            [&](int64_t* numbers) { return extension->lengths(instance_.self(), numbers); });
   for (size_t i = 0; i < lengths.size(); ++i)
     if (lengths[i] < 0)
       refuse_number(component(), "sample_lengths.lengths", i, std::to_string(lengths[i]), "0 or more");
@@ -272,16 +270,14 @@ std::optional<std::vector<int64_t>> Dataset::read_lengths() const {
 std::optional<std::vector<double>> Dataset::read_weights() const {
   const auto* extension = instance_.extension<tenon_sample_weights>(TENON_SAMPLE_WEIGHTS);
   if (!extension || !extension->weights) return std::nullopt;
-  std::vector<double> weights(static_cast<size_t>(size_));
-  call_plugin(component(), "sample_weights.weights",
-              [&] { return extension->weights(instance_.self(), weights.data()); });
+  std::vector<double> weights =
+      read_numbers<double>(component(), "sample_weights.weights", size_,
+                           [&](double* numbers) { return extension->weights(instance_.self(), numbers); });
   for (size_t i = 0; i < weights.size(); ++i)
     if (!(weights[i] >= 0) || std::isinf(weights[i]))
       refuse_number(component(), "sample_weights.weights", i, std::to_string(weights[i]), "a finite number, 0 or more");
   if (std::ranges::all_of(weights, [](double weight) { return weight == 0; }))
-    throw Error(ErrorKind::plugin, component().describe() +
-                                       ", sample_weights.weights: all are 0; expected at least one "
-                                       "above 0");
+    throw_plugin_error(component(), "sample_weights.weights", "all are 0; expected at least one above 0");
   return weights;
 }
 
@@ -317,9 +313,21 @@ void Dataset::get(void* worker, const tenon_sample& sample, std::span<const Samp
   const uint64_t all = fields_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << fields_.size()) - 1;
   if (slots.requested != all) {
     const size_t missing = static_cast<size_t>(__builtin_ctzll(~slots.requested));
-    throw Error(ErrorKind::plugin, component().describe() + ", get (" + which() + "): did not write the field " +
-                                       fields_[missing].name + "; every field must be requested once per sample");
+    throw_plugin_error(component(), fmt::format("get ({})", which()),
+                       fmt::format("did not write the field {}; every field must be requested once per sample",
+                                   fields_[missing].name));
   }
+}
+
+bool has_preparation(const Component& dataset) { return find_preparation(dataset) != nullptr; }
+
+void prepare_dataset(const Component& dataset, const config::ComponentPlan& plan) {
+  const tenon_prepare* const extension = find_preparation(dataset);
+  if (!extension) return;
+  const tenon_params params(plan.params);
+  call_plugin(
+      dataset, "prepare.prepare", [&] { return extension->prepare(&host_table(), &params); },
+      [&] { return plan.place; });
 }
 
 ShapePattern sample_pattern(const SampleField& field) {

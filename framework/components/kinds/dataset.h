@@ -9,8 +9,7 @@
 
 #include <tenon/dataset.h>
 
-#include "framework/components/kinds/class_list.h"
-#include "framework/components/kinds/field_steps.h"
+#include "framework/components/kinds/field_lists.h"
 #include "framework/components/kinds/instance.h"
 #include "framework/components/kinds/sample_slot.h"
 #include "framework/components/kinds/tokenizer.h"
@@ -67,12 +66,10 @@ class Dataset {
   void get(void* worker, const tenon_sample& sample, std::span<const SampleSlot> slots) const;
 
  private:
-  void read_fields();
-  void read_classes();
-  void read_preprocessing();
+  void read_fields(const tenon_field* const* fields, uint64_t count);
 
   std::string name_;
-  std::string sample_unit_;  // "train sample", for messages that continue with the index
+  std::string sample_unit_;  // "train sample", or "sample" without a name, for messages that continue with the index
   Instance<tenon_dataset> instance_;
   int64_t size_ = 0;
   std::vector<Field> fields_;
@@ -80,6 +77,13 @@ class Dataset {
   std::vector<FieldSteps> preprocessing_;
   std::optional<Tokenizer> tokenizer_;
 };
+
+// Whether the component has the extension TENON_PREPARE. Throws Error as call_plugin does.
+bool has_preparation(const Component& dataset);
+
+// Prepares the files of a dataset, which may take long. Does nothing without the extension. Call it before the dataset
+// is created. Throws Error as call_plugin does.
+void prepare_dataset(const Component& dataset, const config::ComponentPlan& plan);
 
 // The shape of the field in one sample, with `?` for an extent that differs between samples.
 ShapePattern sample_pattern(const SampleField& field);

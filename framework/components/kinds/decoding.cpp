@@ -1,4 +1,3 @@
-#include "framework/components/kinds/decoding.h"
 
 #include <algorithm>
 #include <string>
@@ -6,27 +5,24 @@
 #include "framework/components/kinds/model.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/check.h"
-#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 
 namespace {
 
-[[noreturn]] void refuse_decoding(const Component& component, const std::string& function, const std::string& message) {
-  throw support::Error(support::ErrorKind::plugin, component.describe() + ", " + function + ": " + message);
-}
+constexpr const char* kDescribe = "decoding.describe";
 
 // Returns the index of the port that the description names.
 size_t find_port(const Component& component, const std::vector<Port>& ports, const std::string& name, const char* kind,
                  size_t ndim) {
   const auto port = std::ranges::find(ports, name, &Port::name);
   if (port == ports.end())
-    refuse_decoding(component, "decoding.describe",
-                    "names \"" + name + "\", which is no " + kind + "; expected the name of one");
+    throw_plugin_error(component, kDescribe,
+                       fmt::format("names \"{}\", which is no {}; expected the name of one", name, kind));
   if (port->shape.any || port->shape.open_ended || port->shape.extents.size() != ndim)
-    refuse_decoding(component, "decoding.describe",
-                    "names the " + std::string(kind) + " " + port->describe() + "; expected a shape of " +
-                        std::to_string(ndim) + " dimensions");
+    throw_plugin_error(component, kDescribe,
+                       fmt::format("names the {} {}; expected a shape of {} dimensions", kind, port->describe(), ndim));
   return static_cast<size_t>(port - ports.begin());
 }
 
@@ -35,13 +31,14 @@ size_t find_port(const Component& component, const std::vector<Port>& ports, con
 Decoding read_decoding(const Component& component, const tenon_decoding_info& info, const PortList& ports) {
   constexpr uint64_t kMaxCache = 1 << 20;
   if (info.size < TENON_SIZE_TO(tenon_decoding_info, context))
-    refuse_decoding(
-        component, "decoding.describe",
-        "returns a struct of " + std::to_string(info.size) + " bytes; expected sizeof(tenon_decoding_info)");
+    throw_plugin_error(component, kDescribe,
+                       fmt::format("returns a struct of {} bytes; expected sizeof(tenon_decoding_info)", info.size));
   if (info.cache_count < 1 || info.cache_count > kMaxCache || info.context < 0)
-    refuse_decoding(component, "decoding.describe",
-                    "returns a cache of " + std::to_string(info.cache_count) + " tensors and a context of " +
-                        std::to_string(info.context) + "; expected at least 1 tensor, and a context of 0 or more");
+    throw_plugin_error(
+        component, kDescribe,
+        fmt::format("returns a cache of {} tensors and a context of {}; expected at least 1 tensor, and a "
+                    "context of 0 or more",
+                    info.cache_count, info.context));
   Decoding decoding = {find_port(component, ports.inputs, to_string(info.tokens), "input", 2),
                        find_port(component, ports.outputs, to_string(info.scores), "output", 3), info.cache_count,
                        info.context};
@@ -55,7 +52,7 @@ void Model::read_decoding() {
   const tenon_decoding_info* info = nullptr;
   instance_.call([&](const tenon_model&) { return extension->describe(instance_.self(), &info); }, "decoding.describe");
   const ResultScope scope(component(), "decoding.describe, reading its result");
-  if (!info) refuse_decoding(component(), "decoding.describe", "returns null; expected a description");
+  if (!info) throw_plugin_error(component(), kDescribe, "returns null; expected a description");
   decoding_ = components::read_decoding(component(), *info, ports_);
   decode_ = extension->forward;
 }
@@ -76,23 +73,21 @@ Decoded Model::decode(const StepContext& context, const std::vector<at::Tensor>&
                        cache.empty() ? nullptr : cache_handles.data(), next.data(), next.size(), &scores);
       },
       "decoding.forward", context.at());
+  const auto refuse = [&](const std::string& what) { throw_plugin_error(component(), "decoding.forward", what); };
   const int64_t rows = inputs[decoding_->tokens].size(0);
-  if (!scores) refuse_decoding(component(), "decoding.forward", "returned no scores (null)");
+  if (!scores) refuse("returned no scores (null)");
   Decoded decoded = {to_tensor(scores), {}};
   if (decoded.scores.dim() != 2 || decoded.scores.size(0) != rows || !decoded.scores.is_floating_point() ||
       (decoding_->vocabulary > 0 && decoded.scores.size(1) != decoding_->vocabulary))
-    refuse_decoding(component(), "decoding.forward",
-                    "returned scores as " + describe(decoded.scores) + "; expected [" + std::to_string(rows) + ", " +
-                        (decoding_->vocabulary > 0 ? std::to_string(decoding_->vocabulary) : "V") +
-                        "], of the token after the last one");
+    refuse(fmt::format("returned scores as {}; expected [{}, {}], of the token after the last one",
+                       describe(decoded.scores), rows,
+                       decoding_->vocabulary > 0 ? std::to_string(decoding_->vocabulary) : "V"));
   for (size_t i = 0; i < next.size(); ++i) {
-    const std::string place = "tensor " + std::to_string(i) + " of the cache";
-    if (!next[i]) refuse_decoding(component(), "decoding.forward", "returned no " + place + " (null)");
+    if (!next[i]) refuse(fmt::format("returned no tensor {} of the cache (null)", i));
     const at::Tensor& tensor = decoded.cache.emplace_back(to_tensor(next[i]));
     if (tensor.dim() == 0 || tensor.size(0) != rows)
-      refuse_decoding(component(), "decoding.forward",
-                      "returned " + place + " as " + describe(tensor) + "; expected dimension 0 to be the batch, " +
-                          std::to_string(rows));
+      refuse(fmt::format("returned tensor {} of the cache as {}; expected dimension 0 to be the batch, {}", i,
+                         describe(tensor), rows));
   }
   return decoded;
 }

@@ -5,27 +5,33 @@
 #include <utility>
 
 #include <tenon/capture.h>
+#include <tenon/saved_state.h>
 
 #include "framework/components/calls/component.h"
 #include "framework/components/calls/guard.h"
 #include "framework/components/calls/host_table.h"
-#include "framework/components/calls/parameters.h"
 #include "framework/components/calls/ports.h"
 #include "framework/config/plan/run_plan.h"
 
 namespace tenon::components {
 
-// Returns an extension table of the component by its id, or null. It is at least as large as `Extension`. Throws Error
-// as call_plugin does.
-template <class Extension>
-const Extension* extension_of(const Component& component, const char* id) {
+// Returns what the component's get_extension returns for the id; null without this function. Throws Error as
+// call_plugin does.
+inline const void* find_extension_table(const Component& component, const char* id) {
   const void* found = nullptr;
   if (component.get_extension)
     call_plugin(component, "get_extension", [&] {
       found = component.get_extension(to_tenon(id));
       return TENON_OK;
     });
-  const auto* extension = static_cast<const Extension*>(found);
+  return found;
+}
+
+// Returns an extension table of the component by its id, or null. It is at least as large as `Extension`. Throws Error
+// as call_plugin does.
+template <class Extension>
+const Extension* extension_of(const Component& component, const char* id) {
+  const auto* extension = static_cast<const Extension*>(find_extension_table(component, id));
   return extension && extension->size >= sizeof(Extension) ? extension : nullptr;
 }
 
@@ -74,15 +80,17 @@ class Instance {
 
   // For a table with ports. Throws Error(plugin) for invalid ports or an invalid list of TENON_INDEX_INPUTS.
   PortList read_ports() const {
-    const tenon_port* const* ports = nullptr;
-    uint64_t count = 0;
-    call([&](const Table& table) { return table.ports(self_, &ports, &count); }, "ports");
-    PortList list = [&] {
-      const ResultScope scope(*component_, "ports, reading its result");
-      return components::read_ports(*component_, ports, count);
-    }();
-    read_index_inputs(list.inputs);
-    read_usual_sources(list.inputs);
+    PortList list;
+    read_list(table(), &Table::ports, "ports", "ports, reading its result",
+              [&](const auto* ports, uint64_t count) { list = components::read_ports(*component_, ports, count); });
+    read_extension_list(TENON_INDEX_INPUTS, &tenon_index_inputs::inputs, "index_inputs.inputs",
+                        "index_inputs.inputs, reading its result", [&](const auto* inputs, uint64_t count) {
+                          read_index_inputs(*component_, inputs, count, list.inputs);
+                        });
+    read_extension_list(TENON_USUAL_SOURCES, &tenon_usual_sources::sources, "usual_sources.sources",
+                        "usual_sources.sources, reading its result", [&](const auto* sources, uint64_t count) {
+                          read_usual_sources(*component_, sources, count, list.inputs);
+                        });
     return list;
   }
 
@@ -93,6 +101,25 @@ class Instance {
     uint32_t is_capturable = 0;
     call([&](const Table&) { return extension->is_capturable(self_, &is_capturable); }, "capture.is_capturable");
     return is_capturable != 0;
+  }
+
+  // [train] The bytes from tenon_saved_state.save; empty without this extension. Throws Error(plugin).
+  std::string save_state() const {
+    const auto* const extension = this->extension<tenon_saved_state>(TENON_SAVED_STATE);
+    if (!extension) return {};
+    tenon_string bytes{};
+    call(
+        [&](const Table&) {
+          const tenon_status status = extension->save(self_, &bytes);
+          if (status != TENON_OK || bytes.size == 0 || bytes.data) return status;
+          return fail(TENON_FAILED, "returns " + std::to_string(bytes.size) + " bytes, which are NULL");
+        },
+        "save");
+    return to_string(bytes);
+  }
+  void load_state(const std::string& bytes) const {
+    const auto* const extension = this->extension<tenon_saved_state>(TENON_SAVED_STATE);
+    if (extension) call([&](const Table&) { return extension->load(self_, to_tenon(bytes)); }, "load");
   }
 
   template <class Extension>
@@ -111,27 +138,27 @@ class Instance {
         *component_, function, [&] { return body(table()); }, what);
   }
 
+  // Calls a function that returns a list, and read(list, count). `function`: its name. `reading`: a literal,
+  // "FUNCTION, reading its result", for the report of a crash.
+  template <class Functions, class List, class Read>
+  void read_list(const Functions& functions, tenon_status (*Functions::*field)(void*, List*, uint64_t*),
+                 const char* function, const char* reading, const Read& read) const {
+    List list = nullptr;
+    uint64_t count = 0;
+    call_plugin(*component_, function, [&] { return (functions.*field)(self_, &list, &count); });
+    const ResultScope scope(*component_, reading);
+    read(list, count);
+  }
+
+  // As read_list(), with a function of an extension. Does nothing without it.
+  template <class Extension, class List, class Read>
+  void read_extension_list(const char* id, tenon_status (*Extension::*field)(void*, List*, uint64_t*),
+                           const char* function, const char* reading, const Read& read) const {
+    const auto* const functions = extension<Extension>(id);
+    if (functions && functions->*field) read_list(*functions, field, function, reading, read);
+  }
+
  private:
-  void read_index_inputs(std::vector<Port>& inputs) const {
-    const auto* const extension = this->extension<tenon_index_inputs>(TENON_INDEX_INPUTS);
-    if (!extension || !extension->inputs) return;
-    const tenon_index_input* const* list = nullptr;
-    uint64_t count = 0;
-    call([&](const Table&) { return extension->inputs(self_, &list, &count); }, "index_inputs.inputs");
-    const ResultScope scope(*component_, "index_inputs.inputs, reading its result");
-    components::read_index_inputs(*component_, list, count, inputs);
-  }
-
-  void read_usual_sources(std::vector<Port>& inputs) const {
-    const auto* const extension = this->extension<tenon_usual_sources>(TENON_USUAL_SOURCES);
-    if (!extension || !extension->sources) return;
-    const tenon_usual_source* list = nullptr;
-    uint64_t count = 0;
-    call([&](const Table&) { return extension->sources(self_, &list, &count); }, "usual_sources.sources");
-    const ResultScope scope(*component_, "usual_sources.sources, reading its result");
-    components::read_usual_sources(*component_, list, count, inputs);
-  }
-
   const Component* component_;
   void* self_ = nullptr;
 };

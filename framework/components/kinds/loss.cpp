@@ -6,12 +6,9 @@
 #include <cmath>
 
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
-
-using support::Error;
-using support::ErrorKind;
 
 Loss::Loss(const Component& component, const config::LossPlan& plan)
     : name_(plan.name),
@@ -20,30 +17,26 @@ Loss::Loss(const Component& component, const config::LossPlan& plan)
       ports_(instance_.read_ports()),
       is_capturable_(instance_.read_is_capturable()) {
   if (!ports_.outputs.empty())
-    throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
-                                       " is an output; a loss has only inputs, and returns its result separately");
-  read_part_names();
+    throw_plugin_error(
+        component, "ports",
+        ports_.outputs[0].name + " is an output; a loss has only inputs, and returns its result separately");
+  if (instance_.has(&tenon_loss::parts))
+    instance_.read_list(instance_.table(), &tenon_loss::parts, "parts", "parts, reading its result",
+                        [&](const tenon_string* names, uint64_t count) { read_part_names(names, count); });
 }
 
-void Loss::read_part_names() {
-  if (!instance_.has(&tenon_loss::parts)) return;
-  const tenon_string* names = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_loss& table) { return table.parts(instance_.self(), &names, &count); }, "parts");
-  const ResultScope scope(component(), "parts, reading its result");
-  if (count > 0 && !names)
-    throw Error(ErrorKind::plugin, component().describe() + ", parts: returns a count of " + std::to_string(count) +
-                                       " parts, but the list is NULL; expected a list, or 0 parts");
+void Loss::read_part_names(const tenon_string* names, uint64_t count) {
+  require_list(component(), "parts", names, count, "parts", "a list, or 0 parts");
   for (uint64_t i = 0; i < count; ++i) {
     std::string name = to_string(names[i]);
     if (name.empty() || std::find(part_names_.begin(), part_names_.end(), name) != part_names_.end())
-      throw Error(ErrorKind::plugin, component().describe() + ", parts: part " + std::to_string(i) + " is called \"" +
-                                         name + "\"; expected a unique name");
+      throw_plugin_error(component(), "parts",
+                         fmt::format("part {} is called \"{}\"; expected a unique name", i, name));
     part_names_.push_back(std::move(name));
   }
 }
 
-Loss::Result Loss::forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
+Loss::Result Loss::forward_unchecked(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
   static const std::vector<tenon_tensor*> kNoHandles;
   Frame frame(context, kNoHandles);
   const std::vector<tenon_tensor*> handles = to_handles(inputs);
@@ -57,21 +50,25 @@ Loss::Result Loss::forward(const StepContext& context, const std::vector<at::Ten
         return table.forward(instance_.self(), frame.get(), handles.data(), handles.size(), &result);
       },
       "forward", context.at());
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::plugin, component().describe() + ", forward (" + context.at()() + "): " + what);
-  };
   Result given{to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight, {}};
+  for (const tenon_tensor* part : parts) given.parts.push_back(to_tensor(part));
+  return given;
+}
+
+Loss::Result Loss::forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
+  Result given = forward_unchecked(context, inputs);
+  const auto refuse = [&](const std::string& what) {
+    throw_plugin_error(component(), fmt::format("forward ({})", context.at()()), what);
+  };
   if (!given.loss.defined() || given.loss.numel() != 1)
     refuse("the loss is " + describe(given.loss) + "; expected a scalar");
   if (given.weight_tensor.defined() && given.weight_tensor.numel() != 1)
     refuse("the weight is " + describe(given.weight_tensor) + "; expected a scalar");
   if (!given.weight_tensor.defined() && (!(given.weight >= 0) || std::isinf(given.weight)))
     refuse("the weight is " + std::to_string(given.weight) + "; expected the number of items in the mean");
-  for (size_t i = 0; i < parts.size(); ++i) {
-    given.parts.push_back(to_tensor(parts[i]));
-    if (given.parts.back().defined() && given.parts.back().numel() != 1)
-      refuse("the part " + part_names_[i] + " is " + describe(given.parts.back()) + "; expected a scalar");
-  }
+  for (size_t i = 0; i < given.parts.size(); ++i)
+    if (given.parts[i].defined() && given.parts[i].numel() != 1)
+      refuse("the part " + part_names_[i] + " is " + describe(given.parts[i]) + "; expected a scalar");
   return given;
 }
 

@@ -36,10 +36,14 @@ class Loss {
   // Whether a CUDA graph can replay forward and backward in training; false if the loss does not declare it.
   bool is_capturable() const { return is_capturable_; }
 
+  // Throws Error(plugin) with the step, also for a result that is not as described above.
   Result forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
 
+  // As forward(), but does not check the result. The loss is undefined if the plugin returned null.
+  Result forward_unchecked(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
+
  private:
-  void read_part_names();
+  void read_part_names(const tenon_string* names, uint64_t count);
 
   std::string name_;
   double factor_;

@@ -2,43 +2,38 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
-
-using support::Error;
-using support::ErrorKind;
 
 Metric::Metric(const Component& component, const config::MetricPlan& plan, const c10::Device& device)
     : name_(plan.name), instance_(component, plan), ports_(instance_.read_ports()) {
   if (!ports_.outputs.empty())
-    throw Error(ErrorKind::plugin, component.describe() + ", ports: " + ports_.outputs[0].name +
-                                       " is an output; a metric has only inputs, and returns values");
-  read_states(device);
-  read_values();
+    throw_plugin_error(component, "ports",
+                       ports_.outputs[0].name + " is an output; a metric has only inputs, and returns values");
+  instance_.read_list(instance_.table(), &tenon_metric::states, "states", "states, reading its result",
+                      [&](const auto* states, uint64_t count) { read_states(states, count, device); });
+  instance_.read_list(instance_.table(), &tenon_metric::values, "values", "values, reading its result",
+                      [&](const auto* values, uint64_t count) { read_values(values, count); });
 }
 
-void Metric::read_states(const c10::Device& device) {
-  const tenon_state* const* states = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_metric& table) { return table.states(instance_.self(), &states, &count); }, "states");
-  const ResultScope scope(component(), "states, reading its result");
-  if (count > 0 && !states)
-    throw Error(ErrorKind::plugin, component().describe() + ", states: returns a count of " + std::to_string(count) +
-                                       " states, but the list is NULL; expected a list, or 0 states");
+void Metric::read_states(const tenon_state* const* states, uint64_t count, const c10::Device& device) {
+  require_list(component(), "states", states, count, "states", "a list, or 0 states");
   for (uint64_t i = 0; i < count; ++i) {
     const auto refuse = [&](const std::string& what) {
-      throw Error(ErrorKind::plugin, component().describe() + ", states: state " + std::to_string(i) + " " + what);
+      throw_plugin_error(component(), "states", fmt::format("state {} {}", i, what));
     };
     if (!states[i] || states[i]->size < TENON_SIZE_TO(tenon_state, initial)) refuse("is null or cut short");
     if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_CONCATENATE)
-      refuse("has the reduction " + std::to_string(states[i]->reduction) + ", which this host does not know");
+      refuse(fmt::format("has the reduction {}, which this host does not know", states[i]->reduction));
     if (dtype_bytes(states[i]->dtype) == 0)
-      refuse("has the dtype " + std::to_string(states[i]->dtype) + ", which does not exist");
+      refuse(fmt::format("has the dtype {}, which does not exist", states[i]->dtype));
     if (const auto fault = find_shape_fault(states[i]->ndim, states[i]->shape)) refuse(*fault);
     const at::IntArrayRef shape(states[i]->shape, states[i]->ndim);
     const bool concatenates = states[i]->reduction == TENON_REDUCE_CONCATENATE;
@@ -54,25 +49,17 @@ void Metric::read_states(const c10::Device& device) {
   }
 }
 
-void Metric::read_values() {
-  const tenon_metric_value* const* values = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_metric& table) { return table.values(instance_.self(), &values, &count); }, "values");
-  const ResultScope scope(component(), "values, reading its result");
-  if (count > 0 && !values)
-    throw Error(ErrorKind::plugin, component().describe() + ", values: returns a count of " + std::to_string(count) +
-                                       " values, but the list is NULL; expected a list of 1 or more");
+void Metric::read_values(const tenon_metric_value* const* values, uint64_t count) {
+  const auto refuse = [&](const std::string& what) { throw_plugin_error(component(), "values", what); };
+  require_list(component(), "values", values, count, "values", "a list of 1 or more");
   for (uint64_t i = 0; i < count; ++i) {
     if (!values[i] || values[i]->size < TENON_SIZE_TO(tenon_metric_value, doc) || values[i]->name.size == 0)
-      throw Error(ErrorKind::plugin, component().describe() + ", values: value " + std::to_string(i) +
-                                         " is null, cut short or has no name");
+      refuse(fmt::format("value {} is null, cut short or has no name", i));
     MetricValue value{to_string(values[i]->name), values[i]->direction};
-    for (const MetricValue& known : values_)
-      if (known.name == value.name)
-        throw Error(ErrorKind::plugin, component().describe() + ", values: two values are called " + value.name);
+    if (std::ranges::count(values_, value.name, &MetricValue::name) > 0) refuse("two values are called " + value.name);
     values_.push_back(std::move(value));
   }
-  if (values_.empty()) throw Error(ErrorKind::plugin, component().describe() + ", values: returns none");
+  if (values_.empty()) refuse("returns none");
 }
 
 void Metric::reset() {
@@ -127,8 +114,10 @@ std::vector<std::string> Metric::save_states() const {
 
 std::vector<at::Tensor> Metric::parse_states(const std::vector<std::string>& states) const {
   const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::checkpoint, component().describe() + ": the checkpoint has " + what +
-                                           "; expected a checkpoint of a run with the same training metrics");
+    throw support::Error(
+        support::ErrorKind::checkpoint,
+        fmt::format("{}: the checkpoint has {}; expected a checkpoint of a run with the same training metrics",
+                    component().describe(), what));
   };
   if (states.size() != states_.size()) refuse(std::to_string(states.size()) + " states of this metric");
   std::vector<at::Tensor> parsed;

@@ -22,12 +22,20 @@ class Metric {
     int32_t direction;  // 1: higher is better, -1: lower, 0: neither
   };
 
+  struct State {
+    at::Tensor tensor;
+    double initial;
+    uint32_t reduction;  // how ranks are combined
+    AppendedRows rows;   // for TENON_REDUCE_CONCATENATE
+  };
+
   // `device`: the device of the states and of the inputs of update().
   Metric(const Component& component, const config::MetricPlan& plan, const c10::Device& device = c10::kCPU);
   const Component& component() const { return instance_.component(); }
   const std::vector<Port>& inputs() const { return ports_.inputs; }
   const std::string& name() const { return name_; }
   const std::vector<MetricValue>& values() const { return values_; }
+  const std::vector<State>& states() const { return states_; }
 
   void reset();
   void update(const StepContext& context, const std::vector<at::Tensor>& inputs);
@@ -45,16 +53,10 @@ class Metric {
   std::vector<double> compute(const StepContext& context) const;
 
  private:
-  struct State {
-    at::Tensor tensor;
-    double initial;
-    uint32_t reduction;  // how ranks are combined
-    AppendedRows rows;   // for TENON_REDUCE_CONCATENATE
-  };
-  void read_states(const c10::Device& device);
+  void read_states(const tenon_state* const* states, uint64_t count, const c10::Device& device);
   std::vector<at::Tensor> states_with_rows() const;
   std::vector<at::Tensor> parse_states(const std::vector<std::string>& states) const;
-  void read_values();
+  void read_values(const tenon_metric_value* const* values, uint64_t count);
 
   std::string name_;
   Instance<tenon_metric> instance_;

@@ -1,22 +1,26 @@
 #include "framework/components/kinds/model.h"
 
+#include <ATen/record_function.h>
 #include <tenon/frozen_parameters.h>
 #include <tenon/tied_weights.h>
 #include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <map>
+#include <memory>
 #include <set>
 
-#include "framework/components/kinds/failed_operator.h"
+#include "framework/components/tensors/host_extensions.h"
+#include "framework/components/tensors/operator_inputs.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 
 using support::Error;
-using support::ErrorKind;
 
 namespace {
 
@@ -53,6 +57,89 @@ void initialise(at::Tensor& tensor, const tenon_declaration& declaration, const 
   }
 }
 
+// A view of a model's tensor counts as the tensor, unless others share its memory.
+const NamedTensor* find_named(const std::vector<NamedTensor>& model, const at::Tensor& tensor) {
+  const NamedTensor* owner = nullptr;
+  int owners = 0;
+  for (const NamedTensor& named : model) {
+    if (named.tensor.is_same(tensor)) return &named;
+    if (!tensor.has_storage() || !named.tensor.has_storage() || !named.tensor.is_alias_of(tensor)) continue;
+    owner = &named;
+    ++owners;
+  }
+  return owners == 1 ? owner : nullptr;
+}
+
+// Follows the outermost operators: a convolution, not the operators inside it.
+class OperatorSearch {
+ public:
+  explicit OperatorSearch(const std::vector<NamedTensor>& model) : model_(model) {}
+
+  void begin(const at::RecordFunction& function) {
+    if (depth_++ > 0) return;
+    current_ = {};
+    std::string tensors;
+    const auto add = [&](const at::Tensor& tensor) {
+      const NamedTensor* const named = find_named(model_, tensor);
+      if (named && current_.module.empty()) current_.module = module_of(named->name);
+      tensors += (tensors.empty() ? "" : ", ") + (named ? named->name + ": " : std::string()) + describe(tensor);
+    };
+    for (const c10::IValue& input : function.inputs()) visit_tensors(input, add);
+    current_.call = std::string(function.name()) + "(" + tensors + ")";
+  }
+
+  void end() {
+    if (--depth_ > 0) return;
+    if (std::uncaught_exceptions() > exceptions_before_)
+      failed_ = current_.call + (current_.module.empty() && !last_module_.empty() ? ", after " + last_module_ : "");
+    else if (!current_.module.empty())
+      last_module_ = current_.module;
+  }
+
+  const std::string& failed() const { return failed_; }
+
+ private:
+  struct Operator {
+    std::string call;
+    std::string module;  // of its first tensor that is the model's; else ""
+  };
+
+  const std::vector<NamedTensor>& model_;
+  const int exceptions_before_ = std::uncaught_exceptions();
+  int depth_ = 0;
+  Operator current_;
+  std::string last_module_, failed_;
+};
+
+thread_local OperatorSearch* current_search = nullptr;  // LibTorch's callbacks have no state
+
+// Calls `forward`, which failed before and has to throw again, and describes the operator that throws. Tensors of the
+// model have their names: "aten::linear(float32 [16, 8], head.weight: float32 [2, 9], head.bias: float32 [2])". An
+// operator without such a tensor also names the module before it: "aten::add(float32 [16, 8], float32 [16, 9]), after
+// encoder.1". "" if no operator throws, for instance because the model itself does.
+std::string find_failed_operator(const std::vector<NamedTensor>& model, const std::function<void()>& forward) {
+  OperatorSearch search(model);
+  current_search = &search;
+  const at::CallbackHandle callback =
+      at::addThreadLocalCallback(at::RecordFunctionCallback(
+                                     [](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
+                                       current_search->begin(function);
+                                       return nullptr;
+                                     },
+                                     [](const at::RecordFunction&, at::ObserverContext*) { current_search->end(); })
+                                     .needsInputs(true)
+                                     .scopes({at::RecordScope::FUNCTION}));
+  bool has_failed = false;
+  try {
+    forward();
+  } catch (const std::exception&) {
+    has_failed = true;
+  }
+  at::removeCallback(callback);
+  current_search = nullptr;
+  return has_failed ? search.failed() : "";
+}
+
 }  // namespace
 
 std::string module_of(const std::string& tensor) {
@@ -70,6 +157,9 @@ struct Model::Builder {
   tenon_status add(std::string name, at::Tensor tensor, uint32_t flags, uint64_t* index) {
     if (name.empty() || !names.insert(name).second)
       return fail(TENON_INVALID_ARGUMENT, "the tensor name \"" + name + "\" is empty or used twice");
+    if ((flags & ~uint32_t{TENON_TRAINABLE}) != 0 && detail::call_observer)
+      detail::call_observer->on_violation("declares " + name + " with the flags " + std::to_string(flags) +
+                                          ", which include unknown ones");
     const bool trainable = (flags & TENON_TRAINABLE) != 0;
     if (trainable && !at::isFloatingType(tensor.scalar_type()))
       return fail(TENON_INVALID_ARGUMENT,
@@ -86,18 +176,14 @@ struct Model::Builder {
     const std::string name = to_string(declaration->name);
     if (const auto fault = find_shape_fault(declaration->ndim, declaration->shape))
       return fail(TENON_INVALID_ARGUMENT, "declare " + name + ": the tensor " + *fault);
-    try {
+    return catch_errors("declare " + name, TENON_INVALID_ARGUMENT, [&] {
       const at::IntArrayRef shape(declaration->shape, declaration->ndim);
       Builder& state = *static_cast<Builder*>(builder->context);
       at::Tensor tensor = at::empty(shape, at::TensorOptions(state.device).dtype(to_scalar_type(declaration->dtype)));
       initialise(tensor, *declaration, name);
       if (state.after_declaration) state.after_declaration(name, tensor);
       return state.add(name, std::move(tensor), declaration->flags, index);
-    } catch (const c10::Error& error) {
-      return fail(TENON_INVALID_ARGUMENT, "declare " + name + ": " + error.what_without_backtrace());
-    } catch (const std::exception& error) {
-      return fail(TENON_INVALID_ARGUMENT, "declare " + name + ": " + error.what());
-    }
+    });
   }
 
   static tenon_status adopt(const tenon_builder* builder, tenon_string name, tenon_tensor* tensor, uint32_t flags,
@@ -110,9 +196,9 @@ struct Model::Builder {
 Model::Model(const Component& component, const config::ComponentPlan& plan)
     : instance_(component, plan), ports_(instance_.read_ports()), is_capturable_(instance_.read_is_capturable()) {
   if (ports_.inputs.empty() || ports_.outputs.empty())
-    throw Error(ErrorKind::plugin, component.describe() + ", ports: returns " + std::to_string(ports_.inputs.size()) +
-                                       " inputs and " + std::to_string(ports_.outputs.size()) +
-                                       " outputs; expected at least one of each");
+    throw_plugin_error(component, "ports",
+                       fmt::format("returns {} inputs and {} outputs; expected at least one of each",
+                                   ports_.inputs.size(), ports_.outputs.size()));
   read_decoding();
 }
 
@@ -133,58 +219,51 @@ void Model::build_with(Builder& state) {
     handles_.push_back(to_handle(named.tensor));
     if (!named.trainable) buffers_.push_back(named.tensor);
   }
-  read_frozen_parameters();
-  read_tied_tensors();
+  instance_.read_extension_list(TENON_FROZEN_PARAMETERS, &tenon_frozen_parameters::names, "frozen_parameters.names",
+                                "frozen_parameters.names, reading its result",
+                                [&](const auto* list, uint64_t count) { read_frozen_parameters(list, count); });
+  instance_.read_extension_list(TENON_TIED_WEIGHTS, &tenon_tied_weights::names, "tied_weights.names",
+                                "tied_weights.names, reading its result",
+                                [&](const auto* list, uint64_t count) { read_tied_tensors(list, count); });
 }
 
-void Model::read_frozen_parameters() {
-  const auto* const extension = instance_.extension<tenon_frozen_parameters>(TENON_FROZEN_PARAMETERS);
-  if (!extension || !extension->names) return;
-  const tenon_string* list = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_model&) { return extension->names(instance_.self(), &list, &count); },
-                 "frozen_parameters.names");
-  const ResultScope scope(component(), "frozen_parameters.names, reading its result");
-  const auto refuse = [this](const std::string& message) {
-    throw Error(ErrorKind::plugin, component().describe() + ", frozen_parameters.names: " + message);
-  };
+void Model::require_name_count(const char* function, const void* list, uint64_t count) const {
   if (count > tensors_.size() || (count > 0 && !list))
-    refuse("returns a list of " + std::to_string(count) + " names" + (list ? "" : ", which is null") +
-           "; expected at most one for each of the " + std::to_string(tensors_.size()) + " tensors");
+    throw_plugin_error(component(), function,
+                       fmt::format("returns a list of {} names{}; expected at most one for each of the {} tensors",
+                                   count, list ? "" : ", which is null", tensors_.size()));
+}
+
+void Model::read_frozen_parameters(const tenon_string* list, uint64_t count) {
+  constexpr const char* kFunction = "frozen_parameters.names";
+  require_name_count(kFunction, list, count);
   std::map<std::string, NamedTensor*> tensors;
   for (NamedTensor& named : tensors_) tensors.emplace(named.name, &named);
   for (uint64_t i = 0; i < count; ++i) {
     const std::string name = to_string(list[i]);
     const auto found = tensors.find(name);
-    if (found == tensors.end()) refuse("lists \"" + name + "\", which build() did not declare");
-    if (found->second->trainable) refuse("lists \"" + name + "\", which build() declared as trainable");
+    if (found == tensors.end() || found->second->trainable)
+      throw_plugin_error(component(), kFunction,
+                         fmt::format("lists \"{}\", which build() {}", name,
+                                     found == tensors.end() ? "did not declare" : "declared as trainable"));
     found->second->is_frozen_parameter = true;
   }
 }
 
-void Model::read_tied_tensors() {
-  const auto* const extension = instance_.extension<tenon_tied_weights>(TENON_TIED_WEIGHTS);
-  if (!extension || !extension->names) return;
-  const tenon_tied_weight* list = nullptr;
-  uint64_t count = 0;
-  instance_.call([&](const tenon_model&) { return extension->names(instance_.self(), &list, &count); },
-                 "tied_weights.names");
-  const ResultScope scope(component(), "tied_weights.names, reading its result");
-  const auto refuse = [this](const std::string& message) {
-    throw Error(ErrorKind::plugin, component().describe() + ", tied_weights.names: " + message);
-  };
-  if (count > tensors_.size() || (count > 0 && !list))
-    refuse("returns a list of " + std::to_string(count) + " names" + (list ? "" : ", which is null") +
-           "; expected at most one for each of the " + std::to_string(tensors_.size()) + " tensors");
+void Model::read_tied_tensors(const tenon_tied_weight* list, uint64_t count) {
+  constexpr const char* kFunction = "tied_weights.names";
+  require_name_count(kFunction, list, count);
   std::set<std::string> names;
   for (const NamedTensor& named : tensors_) names.insert(named.name);
   for (uint64_t i = 0; i < count; ++i) {
     std::string name = to_string(list[i].name);
     const auto tensor = std::ranges::find(tensors_, to_string(list[i].tensor), &NamedTensor::name);
     if (tensor == tensors_.end())
-      refuse("\"" + name + "\" is another name of \"" + to_string(list[i].tensor) +
-             "\", which build() did not declare");
-    if (name.empty() || !names.insert(name).second) refuse("the name \"" + name + "\" is empty or used twice");
+      throw_plugin_error(component(), kFunction,
+                         fmt::format("\"{}\" is another name of \"{}\", which build() did not declare", name,
+                                     to_string(list[i].tensor)));
+    if (name.empty() || !names.insert(name).second)
+      throw_plugin_error(component(), kFunction, fmt::format("the name \"{}\" is empty or used twice", name));
     tied_tensors_.push_back({std::move(name), tensor->tensor, tensor->trainable, tensor->is_frozen_parameter});
   }
 }
@@ -192,7 +271,7 @@ void Model::read_tied_tensors() {
 std::vector<at::Tensor> Model::forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
   std::vector<at::Tensor> outputs;
   try {
-    outputs = call_forward(context, inputs);
+    outputs = forward_unchecked(context, inputs, handles_);
   } catch (const Error& error) {
     const std::string operator_text = find_failed_operator(context, inputs, error);
     if (operator_text.empty()) throw;
@@ -202,8 +281,9 @@ std::vector<at::Tensor> Model::forward(const StepContext& context, const std::ve
   return outputs;
 }
 
-std::vector<at::Tensor> Model::call_forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
-  Frame frame(context, handles_);
+std::vector<at::Tensor> Model::forward_unchecked(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                                                 const std::vector<tenon_tensor*>& tensors) const {
+  Frame frame(context, tensors);
   frame.set_buffers(buffers_);
   const std::vector<tenon_tensor*> input_handles = to_handles(inputs);
   std::vector<tenon_tensor*> output_handles(ports_.outputs.size(), nullptr);
@@ -215,12 +295,7 @@ std::vector<at::Tensor> Model::call_forward(const StepContext& context, const st
       "forward", context.at());
   std::vector<at::Tensor> outputs;
   outputs.reserve(output_handles.size());
-  for (size_t i = 0; i < output_handles.size(); ++i) {
-    if (!output_handles[i])
-      throw Error(ErrorKind::plugin,
-                  component().describe() + ", forward: returned no " + ports_.outputs[i].name + " (null)");
-    outputs.push_back(to_tensor(output_handles[i]));
-  }
+  for (const tenon_tensor* output : output_handles) outputs.push_back(to_tensor(output));
   return outputs;
 }
 
@@ -229,11 +304,11 @@ std::vector<at::Tensor> Model::call_forward(const StepContext& context, const st
 std::string Model::find_failed_operator(const StepContext& context, const std::vector<at::Tensor>& inputs,
                                         const Error& error) const {
   const std::string_view text = error.what();
-  if (context.world_size > 1 || context.observer || text.find("CUDA") != text.npos) return "";
+  if (context.world_size > 1 || context.forward_observer || text.find("CUDA") != text.npos) return "";
   bool is_same = false;
   const std::string operator_text = components::find_failed_operator(tensors_, [&] {
     try {
-      call_forward(context, inputs);
+      forward_unchecked(context, inputs, handles_);
     } catch (const Error& again) {
       is_same = again.what() == text;
       throw;
@@ -245,12 +320,16 @@ std::string Model::find_failed_operator(const StepContext& context, const std::v
 // Checked on every call: a wrong shape that broadcasts would silently train the wrong thing.
 void Model::check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,
                           const std::vector<at::Tensor>& outputs) const {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!outputs[i].defined())
+      throw_plugin_error(component(), "forward", fmt::format("returned no {} (null)", ports_.outputs[i].name));
   Extents extents;
   for (size_t i = 0; i < inputs.size(); ++i) find_mismatch(inputs[i], ports_.inputs[i], extents);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (const auto reason = find_mismatch(outputs[i], ports_.outputs[i], extents))
-      throw Error(ErrorKind::plugin, component().describe() + ", forward (" + context.at()() + "): returned " +
-                                         ports_.outputs[i].describe() + " as " + describe(outputs[i]) + ": " + *reason);
+      throw_plugin_error(
+          component(), fmt::format("forward ({})", context.at()()),
+          fmt::format("returned {} as {}: {}", ports_.outputs[i].describe(), describe(outputs[i]), *reason));
 }
 
 }  // namespace tenon::components

@@ -1,6 +1,8 @@
 // A model of a plugin.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -8,10 +10,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <tenon/decoding.h>
 #include <tenon/model.h>
+#include <tenon/tied_weights.h>
 
 #include "framework/components/calls/ports.h"
-#include "framework/components/kinds/decoding.h"
 #include "framework/components/kinds/instance.h"
 #include "framework/components/tensors/frame.h"
 #include "framework/support/diagnostics/error.h"
@@ -29,6 +32,24 @@ struct NamedTensor {
 
 // Returns "layer1.0.conv1" for "layer1.0.conv1.weight", and "" for a name without a dot.
 std::string module_of(const std::string& tensor);
+
+// How a model continues sequences token by token, see tenon/decoding.h.
+struct Decoding {
+  size_t tokens;           // index of the input with the tokens so far
+  size_t scores;           // index of the output with the scores of the token after each of them
+  uint64_t cache_count;    // number of tensors in the cache
+  int64_t context = 0;     // the most tokens of a sequence; 0: no limit
+  int64_t vocabulary = 0;  // extent of the scores; 0: unknown
+};
+
+// The result of Model::decode.
+struct Decoded {
+  at::Tensor scores;              // [N, V], of the token after the last one
+  std::vector<at::Tensor> cache;  // [N, ...] each
+};
+
+// Reads the description of a model with these ports. Throws Error(plugin) for invalid names or numbers.
+Decoding read_decoding(const Component& component, const tenon_decoding_info& info, const PortList& ports);
 
 class Model {
  public:
@@ -59,6 +80,11 @@ class Model {
   // operator that failed where the forward can be repeated.
   std::vector<at::Tensor> forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
 
+  // As forward(), with other tensors in place of tensors(). The outputs are not checked; an output is undefined if the
+  // model returned null.
+  std::vector<at::Tensor> forward_unchecked(const StepContext& context, const std::vector<at::Tensor>& inputs,
+                                            const std::vector<tenon_tensor*>& tensors) const;
+
   // Reads further tokens of sequences, see tenon/decoding.h. In the first call `cache` is empty; in later calls all
   // inputs but the tokens are undefined. Throws Error(plugin). REQUIRES: decoding().
   Decoded decode(const StepContext& context, const std::vector<at::Tensor>& inputs,
@@ -68,9 +94,9 @@ class Model {
   struct Builder;
   void build_with(Builder& state);
   void read_decoding();
-  void read_tied_tensors();
-  void read_frozen_parameters();
-  std::vector<at::Tensor> call_forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
+  void require_name_count(const char* function, const void* list, uint64_t count) const;
+  void read_frozen_parameters(const tenon_string* list, uint64_t count);
+  void read_tied_tensors(const tenon_tied_weight* list, uint64_t count);
   std::string find_failed_operator(const StepContext& context, const std::vector<at::Tensor>& inputs,
                                    const support::Error& error) const;
   void check_outputs(const StepContext& context, const std::vector<at::Tensor>& inputs,

@@ -5,15 +5,11 @@
 #include <tenon/parameter_roles.h>
 
 #include "framework/components/kinds/instance.h"
-#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 
 namespace {
-
-[[noreturn]] void refuse_roles(const Component& component, const std::string& what) {
-  throw support::Error(support::ErrorKind::plugin, component.describe() + ", roles: " + what);
-}
 
 bool is_size(uint32_t role) { return role >= TENON_ROLE_CLASSES && role <= TENON_ROLE_VOCABULARY; }
 
@@ -26,14 +22,16 @@ std::vector<SizeParameter> list_roles(const Component& component) {
   const tenon_parameter_role* roles = nullptr;
   uint64_t count = 0;
   call_plugin(component, "roles", [&] { return extension->roles(&roles, &count); });
-  if (count > 0 && !roles) refuse_roles(component, "the list is null; expected " + std::to_string(count) + " roles");
+  if (count > 0 && !roles)
+    throw_plugin_error(component, "roles", fmt::format("the list is null; expected {} roles", count));
   std::vector<SizeParameter> found;
   for (uint64_t i = 0; i < count; ++i) {
     if (!is_known(roles[i].role)) continue;
     const std::string name = to_string(roles[i].parameter);
     const auto& params = component.schema.params;
     const auto param = std::ranges::find(params, name, &config::ParamSchema::name);
-    if (param == params.end()) refuse_roles(component, "the parameter \"" + name + "\" is not in the schema");
+    if (param == params.end())
+      throw_plugin_error(component, "roles", "the parameter \"" + name + "\" is not in the schema");
     found.push_back({roles[i].role, &*param});
   }
   return found;
@@ -52,9 +50,10 @@ std::vector<std::string> list_metric_parameters(const Component& component) {
   std::vector<std::string> names;
   for (const config::ParamSchema* param : list_parameters(component, TENON_ROLE_METRIC)) {
     if (param->type != config::ParamType::string && param->type != config::ParamType::strings)
-      refuse_roles(component, "the parameter \"" + param->name +
-                                  "\" has the role of a metric's name; expected its type to be a string or a list of "
-                                  "strings");
+      throw_plugin_error(component, "roles",
+                         "the parameter \"" + param->name +
+                             "\" has the role of a metric's name; expected its type to be a string or a list of "
+                             "strings");
     names.push_back(param->name);
   }
   return names;
@@ -65,8 +64,9 @@ std::vector<SizeParameter> list_size_parameters(const Component& component) {
   for (const SizeParameter& one : list_roles(component)) {
     if (!is_size(one.role)) continue;
     if (one.schema->type != config::ParamType::integer || !one.schema->default_value)
-      refuse_roles(component, "the parameter \"" + one.schema->name +
-                                  "\" has the role of a size of the data; expected an integer with a default");
+      throw_plugin_error(component, "roles",
+                         "the parameter \"" + one.schema->name +
+                             "\" has the role of a size of the data; expected an integer with a default");
     sizes.push_back(one);
   }
   return sizes;
@@ -76,10 +76,10 @@ std::optional<std::string> find_unlabelled_parameter(const Component& component)
   const auto params = list_parameters(component, TENON_ROLE_UNLABELLED);
   if (params.empty()) return std::nullopt;
   if (params.size() > 1 || params.front()->type != config::ParamType::strings)
-    refuse_roles(component,
-                 "the parameter \"" + params.back()->name +
-                     "\" has the role of unlabelled inputs; expected one parameter with this role, a list of "
-                     "strings");
+    throw_plugin_error(component, "roles",
+                       "the parameter \"" + params.back()->name +
+                           "\" has the role of unlabelled inputs; expected one parameter with this role, a list of "
+                           "strings");
   return params.front()->name;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,10 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "framework/components/kinds/padding.h"
+#include <tenon/abi.h>
+
 #include "framework/support/compute/aligned_buffer.h"
 
 namespace tenon::components {
+
+// An element of any dtype, stored in the first bytes.
+using Element = std::array<std::byte, 16>;
+
+// Converts the value to an element of the dtype; nothing if the dtype cannot represent it. Integers represent the whole
+// numbers in their range, bool 0 and 1. Floating-point dtypes round to the nearest (ties to even) and represent
+// infinities and NaN, but no finite number becomes infinite. Complex numbers have no imaginary part. REQUIRES:
+// dtype_bytes(dtype) > 0.
+std::optional<Element> encode_element(int32_t dtype, double value);
 
 struct SampleField {
   std::string name;
@@ -24,6 +35,18 @@ struct SampleField {
 
   bool is_varying() const { return std::find(shape.begin(), shape.end(), -1) != shape.end(); }
 };
+
+// Returns body(T()) with the integer type T of the dtype. REQUIRES: the dtype is that of an integer, or bool.
+template <class Body>
+auto visit_integer(int32_t dtype, const Body& body) {
+  switch (dtype) {
+    case TENON_INT64: return body(int64_t{});
+    case TENON_INT32: return body(int32_t{});
+    case TENON_INT16: return body(int16_t{});
+    case TENON_INT8: return body(int8_t{});
+    default: return body(uint8_t{});
+  }
+}
 
 // More than any sample has.
 inline constexpr size_t kMaxSampleBytes = size_t{1} << 40;
@@ -41,21 +64,29 @@ inline std::optional<size_t> count_sample_bytes(std::span<const int64_t> shape, 
 // A varying-size field of one sample, in separate memory until the batch is complete.
 class VaryingSample {
  public:
+  VaryingSample() = default;
+  // resize() fills the memory with a byte, and `margin` bytes before and after it: a plugin must write the former and
+  // not the latter.
+  VaryingSample(size_t margin, std::byte fill) : margin_(margin), fill_(fill) {}
+
   // Returns memory for this shape and discards the previous contents. Throws std::bad_alloc.
   std::byte* resize(std::span<const int64_t> shape, size_t bytes) {
-    std::byte* memory = buffer_.reserve(bytes);
+    std::byte* memory = buffer_.reserve(bytes + 2 * margin_);
+    if (margin_ > 0) std::fill_n(memory, bytes + 2 * margin_, fill_);
     shape_.assign(shape.begin(), shape.end());
     bytes_ = bytes;
-    return memory;
+    return memory + margin_;
   }
 
   std::span<const int64_t> shape() const { return shape_; }
-  std::byte* data() const { return buffer_.data(); }
+  std::byte* data() const { return buffer_.data() + margin_; }
   size_t bytes() const { return bytes_; }
 
  private:
   std::vector<int64_t> shape_;
   size_t bytes_ = 0;
+  size_t margin_ = 0;
+  std::byte fill_{};
   support::AlignedBuffer buffer_;
 };
 

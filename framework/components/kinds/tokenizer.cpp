@@ -8,6 +8,7 @@
 #include "framework/components/calls/ports.h"
 #include "framework/components/kinds/instance.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/printable.h"
 
 namespace tenon::components {
@@ -23,13 +24,13 @@ constexpr int64_t kLargestVocabulary = int64_t{1} << 31;
 template <class Container, class Element>
 tenon_status append(void* context, const Element* elements, uint64_t count, const char* what) {
   if (!elements && count > 0)
-    return fail(TENON_INVALID_ARGUMENT, "put " + std::to_string(count) + " " + what + ", which are NULL");
+    return fail(TENON_INVALID_ARGUMENT, fmt::format("put {} {}, which are NULL", count, what));
   auto& all = *static_cast<Container*>(context);
   try {
     all.insert(all.end(), elements, elements + count);
     return TENON_OK;
   } catch (const std::exception&) {
-    return fail(TENON_FAILED, "put " + std::to_string(count) + " " + what + ", for which there is no memory");
+    return fail(TENON_FAILED, fmt::format("put {} {}, for which there is no memory", count, what));
   }
 }
 
@@ -37,21 +38,22 @@ tenon_status put_tokens(const tenon_token_sink* sink, const int64_t* tokens, uin
   return append<std::vector<int64_t>>(sink->context, tokens, count, "tokens");
 }
 
-tenon_status put_text(const tenon_text_sink* sink, tenon_string bytes) {
-  return append<std::string>(sink->context, bytes.data, bytes.size, "bytes");
-}
-
 // Texts come from the command line and from files of prompts.
 void require_utf8(std::string_view text) {
   const std::string valid = support::replace_invalid_utf8(text);
   if (valid == text) return;
   const auto byte = std::ranges::mismatch(valid, text).in2 - text.begin();
-  throw Error(ErrorKind::configuration, "the text \"" + support::escape_control_characters(text) +
-                                            "\" is not UTF-8 at byte " + std::to_string(byte) +
-                                            "; convert it to UTF-8");
+  throw Error(ErrorKind::configuration, fmt::format("the text \"{}\" is not UTF-8 at byte {}; convert it to UTF-8",
+                                                    support::escape_control_characters(text), byte));
 }
 
 }  // namespace
+
+tenon_text_sink make_text_sink(std::string& text) {
+  return {sizeof(tenon_text_sink), &text, [](const tenon_text_sink* sink, tenon_string bytes) {
+            return append<std::string>(sink->context, bytes.data, bytes.size, "bytes");
+          }};
+}
 
 std::optional<Tokenizer> Tokenizer::read(const Component& component, void* self,
                                          const std::vector<SampleField>& fields) {
@@ -67,30 +69,27 @@ std::optional<Tokenizer> Tokenizer::read(const Component& component, void* self,
 }
 
 void Tokenizer::read_info(const tenon_tokenizer_info& info, const std::vector<SampleField>& fields) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(ErrorKind::plugin, component_->describe() + ", tokenizer.describe: " + what);
-  };
+  const auto refuse = [&](const std::string& what) { throw_plugin_error(*component_, "tokenizer.describe", what); };
   if (info.size < TENON_SIZE_TO(tenon_tokenizer_info, pad)) refuse("the description is cut short");
   if (!info.fields || info.field_count == 0 || info.field_count > fields.size())
-    refuse("names " + std::to_string(info.field_count) + " fields with tokens" +
-           (info.fields ? "" : ", which are NULL") + "; expected 1 to " + std::to_string(fields.size()) +
-           ", the number of fields");
+    refuse(fmt::format("names {} fields with tokens{}; expected 1 to {}, the number of fields", info.field_count,
+                       info.fields ? "" : ", which are NULL", fields.size()));
   for (uint64_t i = 0; i < info.field_count; ++i) {
     const std::string name = to_string(info.fields[i]);
     const auto field = std::ranges::find(fields, name, &SampleField::name);
     if (field == fields.end()) refuse("names the field " + name + ", which is not a field of the dataset");
     if ((TENON_ANY_INTEGER & TENON_DTYPE_BIT(field->dtype)) == 0)
-      refuse("names the field " + name + ", which holds " + dtype_name(field->dtype) + "; expected an integer dtype");
+      refuse(
+          fmt::format("names the field {}, which holds {}; expected an integer dtype", name, dtype_name(field->dtype)));
     if (holds_tokens(name)) refuse("names the field " + name + " twice; expected it once");
     fields_.push_back(name);
   }
   if (info.vocabulary_size < 1 || info.vocabulary_size > kLargestVocabulary)
-    refuse("has a vocabulary of " + std::to_string(info.vocabulary_size) + " tokens; expected 1 to " +
-           std::to_string(kLargestVocabulary));
+    refuse(fmt::format("has a vocabulary of {} tokens; expected 1 to {}", info.vocabulary_size, kLargestVocabulary));
   for (const auto& [name, id] : {std::pair{"begin", info.begin}, {"end", info.end}, {"pad", info.pad}})
     if (id < -1 || id >= info.vocabulary_size)
-      refuse(std::string(name) + " is " + std::to_string(id) + "; expected a token below the size of the vocabulary, " +
-             std::to_string(info.vocabulary_size) + ", or -1");
+      refuse(fmt::format("{} is {}; expected a token below the size of the vocabulary, {}, or -1", name, id,
+                         info.vocabulary_size));
   vocabulary_size_ = info.vocabulary_size;
   begin_ = info.begin;
   end_ = info.end;
@@ -110,9 +109,8 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text) const {
   const auto outside =
       std::ranges::find_if(tokens, [&](int64_t token) { return token < 0 || token >= vocabulary_size_; });
   if (outside != tokens.end())
-    throw Error(ErrorKind::plugin, component_->describe() + ", tokenizer.encode: put the token " +
-                                       std::to_string(*outside) + "; expected 0 to " +
-                                       std::to_string(vocabulary_size_ - 1));
+    throw_plugin_error(*component_, "tokenizer.encode",
+                       fmt::format("put the token {}; expected 0 to {}", *outside, vocabulary_size_ - 1));
   return tokens;
 }
 
@@ -120,13 +118,14 @@ std::string Tokenizer::decode(std::span<const int64_t> tokens) const {
   std::vector<int64_t> kept;
   for (const int64_t token : tokens) {
     if (token >= vocabulary_size_)
-      throw Error(ErrorKind::data, "the token " + std::to_string(token) + " is not in the vocabulary of " +
-                                       component_->describe() + ", which has " + std::to_string(vocabulary_size_) +
-                                       " tokens; use the tokenizer with which the weights were trained");
+      throw Error(ErrorKind::data,
+                  fmt::format("the token {} is not in the vocabulary of {}, which has {} tokens; use the "
+                              "tokenizer with which the weights were trained",
+                              token, component_->describe(), vocabulary_size_));
     if (token >= 0 && token != begin_ && token != end_ && token != pad_) kept.push_back(token);
   }
   std::string text;
-  const tenon_text_sink sink{sizeof sink, &text, put_text};
+  const tenon_text_sink sink = make_text_sink(text);
   call_plugin(*component_, "tokenizer.decode", [&] { return table_->decode(self_, kept.data(), kept.size(), &sink); });
   return support::replace_invalid_utf8(text);
 }

@@ -15,6 +15,9 @@
 
 namespace tenon::components {
 
+// A sink that appends to `text`, which must outlive it.
+tenon_text_sink make_text_sink(std::string& text);
+
 // [train] Valid while its dataset lives.
 class Tokenizer {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <future>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -11,8 +12,10 @@
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/process/signals_blocked.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
+namespace {
 
 namespace fs = std::filesystem;
 using config::ComponentKind;
@@ -21,8 +24,6 @@ using config::ComponentSchema;
 using support::Error;
 using support::ErrorKind;
 
-namespace {
-
 // A pin without a file protects nothing. Most likely its name is misspelt.
 void require_pinned_files(const std::vector<fs::path>& files, const std::vector<config::PluginPin>& pins,
                           const std::string& search) {
@@ -30,10 +31,11 @@ void require_pinned_files(const std::vector<fs::path>& files, const std::vector<
   for (const fs::path& file : files) names.insert(file.filename().string());
   for (const config::PluginPin& pin : pins)
     if (!names.contains(pin.file))
-      throw Error(ErrorKind::plugin, pin.place + ": plugins.sha256 names the file \"" + pin.file +
-                                         "\", which was not found" +
-                                         formats::suggest_name(pin.file, {names.begin(), names.end()}) + " (" + search +
-                                         "); correct the name, or remove it");
+      throw Error(
+          ErrorKind::plugin,
+          fmt::format("{}: plugins.sha256 names the file \"{}\", which was not found{} ({}); correct the name, or "
+                      "remove it",
+                      pin.place, pin.file, formats::suggest_name(pin.file, {names.begin(), names.end()}), search));
 }
 
 // On two threads, because reading the notes of 50 plugins takes several milliseconds. The error is that of the first
@@ -164,8 +166,8 @@ const Component& Catalogue::find(ComponentKind kind, const std::string& id) cons
   require_single({kind, id});
   const auto found = components_.find({kind, id});
   if (found == components_.end())
-    throw Error(ErrorKind::plugin, std::string("no ") + config::to_string(kind) + " \"" + id + "\"" +
-                                       formats::suggest_name(id, component_ids(kind)) + " (" + describe_search() + ")");
+    throw Error(ErrorKind::plugin, fmt::format("no {} \"{}\"{} ({})", config::to_string(kind), id,
+                                               formats::suggest_name(id, component_ids(kind)), describe_search()));
   return found->second;
 }
 
@@ -191,5 +193,30 @@ std::vector<std::string> Catalogue::component_ids(ComponentKind kind) const {
 }
 
 std::string Catalogue::describe_search() const { return components::describe_search(directories_); }
+
+PluginsFound survey_notes(const std::vector<fs::path>& directories, const tenon_host& host,
+                          const std::string& torch_build) {
+  PluginsFound found;
+  std::map<config::ComponentName, fs::path> owners;
+  for (const fs::path& path : list_plugin_files(directories)) {
+    try {
+      const PluginFile file = inspect_plugin_file(path);
+      if (!file.note) {
+        found.without_note.push_back(path);
+        continue;
+      }
+      const uint32_t abi = require_fitting(file, *file.note, host, torch_build);
+      for (const ComponentSchema& component : file.note->components)
+        if (const auto owner = owners.find({component.kind, component.id}); owner != owners.end())
+          throw_in_two_plugins(component.kind, component.id, owner->second, path);
+      for (const ComponentSchema& component : file.note->components)
+        owners.emplace(config::ComponentName{component.kind, component.id}, path);
+      found.plugins.push_back({*file.note, path, read_plugin_sha256(path), abi});
+    } catch (const support::Error& error) {
+      found.refusals.push_back({path, error.what()});
+    }
+  }
+  return found;
+}
 
 }  // namespace tenon::components

@@ -19,7 +19,7 @@ class Catalogue final : public config::SchemaSource {
  public:
   // Inspects every *.so of the directories (and files named directly), in byte order of their names. Opens the files
   // without a note, since nothing else describes them. Inspects all files and compares them with their pins before it
-  // runs code of any of them; see inspect_library.h.
+  // runs code of any of them; see plugin_files.h.
   // `torch_build`: the LibTorch of this host, which native plugins must match exactly; see native_torch.h.
   // `pins`: the digests of files with these names, in any directory. Other files are not pinned.
   // Throws Error(plugin) for the first file that cannot be a valid plugin of this host or does not match its pin, and
@@ -37,7 +37,6 @@ class Catalogue final : public config::SchemaSource {
                         const std::string& torch_build, const std::vector<config::PluginPin>& pins = {});
 
   // As open(), for listings: records each refused file and opens the others.
-  using Refusal = components::Refusal;
   static Catalogue survey(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
                           const std::string& torch_build, std::vector<Refusal>& refusals);
 
@@ -71,5 +70,18 @@ class Catalogue final : public config::SchemaSource {
   std::vector<PluginFile> closed_;  // files with notes that are not opened, in order
   std::map<config::ComponentName, std::pair<std::filesystem::path, std::filesystem::path>> duplicates_;
 };
+
+// What the notes in the files of plugins describe, without running any of their code.
+struct PluginsFound {
+  std::vector<PluginInfo> plugins;                  // in the order of their files
+  std::vector<std::filesystem::path> without_note;  // valid libraries with unknown components
+  std::vector<Refusal> refusals;
+};
+
+// Surveys all *.so of the directories (and files named directly). Refuses a file that a run would refuse, as far as
+// this is known without running its code: the checks of inspect_library(), versions, LibTorch, operators, an id that
+// another file already has.
+PluginsFound survey_notes(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
+                          const std::string& torch_build);
 
 }  // namespace tenon::components

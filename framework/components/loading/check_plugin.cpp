@@ -5,8 +5,10 @@
 
 #include <tenon/tenon.h>
 
-#include "framework/components/loading/plugin_texts.h"
+#include "framework/components/loading/plugin_note.h"
+#include "framework/formats/unicode.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 
@@ -23,21 +25,11 @@ namespace {
 // Reads a text of a plugin. Invalid UTF-8 would garble every message and file that quotes it.
 std::string read_text(const std::filesystem::path& file, tenon_string text, const std::string& field) {
   if (text.size > kMaxTextLength)
-    refuse(file, field + " has " + std::to_string(text.size) + " bytes; expected at most 65536");
+    refuse(file, fmt::format("{} has {} bytes; expected at most 65536", field, text.size));
   if (text.size > 0 && !text.data) refuse(file, field + " has a length but no text");
   const std::string bytes = to_string(text);
-  for (size_t i = 0; i < bytes.size();) {
-    const auto lead = static_cast<unsigned char>(bytes[i]);
-    const size_t length = lead < 0x80                   ? 1
-                          : lead >= 0xC2 && lead < 0xE0 ? 2
-                          : lead >= 0xE0 && lead < 0xF0 ? 3
-                          : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                        : 0;
-    bool valid = length != 0 && i + length <= bytes.size();
-    for (size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(bytes[i + k]) & 0xC0) == 0x80;
-    if (!valid) refuse(file, field + " is not UTF-8 at byte " + std::to_string(i));
-    i += length;
-  }
+  if (const size_t at = formats::find_invalid_utf8(bytes); at != bytes.size())
+    refuse(file, field + " is not UTF-8 at byte " + std::to_string(at));
   return bytes;
 }
 
@@ -53,8 +45,8 @@ void require_size(const std::filesystem::path& file, const Struct* pointer, uint
                   const std::string& what) {
   if (!pointer) refuse(file, what + " is a null pointer");
   if (pointer->size < smallest)
-    refuse(file, what + " is " + std::to_string(pointer->size) + " bytes long; expected at least " +
-                     std::to_string(smallest) + ": the table is cut short");
+    refuse(file, fmt::format("{} is {} bytes long; expected at least {}: the table is cut short", what, pointer->size,
+                             smallest));
 }
 
 // The functions that every table of a kind must have, in the order of the header. The required size ends after the last
@@ -124,8 +116,8 @@ ComponentKind to_kind(const std::filesystem::path& file, uint32_t kind, const st
     case TENON_METRIC: return ComponentKind::metric;
     case TENON_CALLBACK: return ComponentKind::callback;
     default:
-      refuse(file, what + " has the kind " + std::to_string(kind) +
-                       ", which this host does not know; expected 1 (model) to 5 (callback)");
+      refuse(file, fmt::format("{} has the kind {}, which this host does not know; expected 1 (model) to 5 (callback)",
+                               what, kind));
   }
 }
 
@@ -164,28 +156,30 @@ config::ParamSchema check_param(const std::filesystem::path& file, const tenon_p
 
 }  // namespace
 
-std::string describe_abi(uint32_t version) {
-  return std::to_string(version >> 16) + "." + std::to_string(version & 0xFFFF);
-}
+std::string describe_abi(uint32_t version) { return fmt::format("{}.{}", version >> 16, version & 0xFFFF); }
 
 std::string Component::describe() const {
-  return std::string(config::to_string(schema.kind)) + " \"" + schema.id + "\" of plugin " + plugin->id + " " +
-         plugin->version;
+  return fmt::format("{} \"{}\" of plugin {} {}", config::to_string(schema.kind), schema.id, plugin->id,
+                     plugin->version);
 }
 
 uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& reply) {
   const uint32_t chosen = std::min<uint32_t>(reply.abi_max, TENON_ABI_CURRENT);
   if (chosen < reply.abi_min || chosen < TENON_ABI_OLDEST)
-    refuse(file, "speaks the plugin ABI " + describe_abi(reply.abi_min) + " to " + describe_abi(reply.abi_max) +
-                     "; this host speaks " + describe_abi(TENON_ABI_OLDEST) + " to " + describe_abi(TENON_ABI_CURRENT) +
-                     ": rebuild the plugin, or use a host that speaks its version");
+    refuse(file,
+           fmt::format("speaks the plugin ABI {} to {}; this host speaks {} to {}: rebuild the plugin, or use a host "
+                       "that speaks its version",
+                       describe_abi(reply.abi_min), describe_abi(reply.abi_max), describe_abi(TENON_ABI_OLDEST),
+                       describe_abi(TENON_ABI_CURRENT)));
   return chosen;
 }
 
 void require_torch_build(const std::filesystem::path& file, const std::string& said, const std::string& torch_build) {
   if (!said.empty() && said != torch_build)
-    refuse(file, "was built with LibTorch " + said + "; this host has " + (torch_build.empty() ? "none" : torch_build) +
-                     ": a native plugin must match exactly; rebuild it against this host's LibTorch");
+    refuse(file,
+           fmt::format("was built with LibTorch {}; this host has {}: a native plugin must match exactly; rebuild it "
+                       "against this host's LibTorch",
+                       said, torch_build.empty() ? "none" : torch_build));
 }
 
 PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* plugin, const std::string& torch_build) {
@@ -210,6 +204,8 @@ PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* p
   }
   return info;
 }
+
+uint64_t required_table_size(uint32_t kind) { return table_shape(kind).required_size; }
 
 Component check_component(const PluginInfo& plugin, const tenon_component* component) {
   require_size(plugin.file, component, TENON_SIZE_TO(tenon_component, table), "a component's descriptor");

@@ -1,6 +1,7 @@
 // Checks of an opened plugin before the first call of one of its functions.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ void require_torch_build(const std::filesystem::path& file, const std::string& s
 // Checks the descriptor (sizes, texts, licence, native build) and returns its contents. Throws Error(plugin) with the
 // file and the field.
 PluginInfo check_plugin(const std::filesystem::path& file, const tenon_plugin* plugin, const std::string& torch_build);
+
+// The bytes that the table of a component of this kind must have at least, TENON_MODEL etc.
+uint64_t required_table_size(uint32_t kind);
 
 // Checks one component (kind, id, schema, table's size and functions) and returns it. Throws Error(plugin).
 Component check_component(const PluginInfo& plugin, const tenon_component* component);

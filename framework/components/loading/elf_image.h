@@ -65,4 +65,16 @@ class ElfImage {
 
 std::string this_machine();  // "x86-64"
 
+// A plugin's note is stored in the section .note.tenon, which holds one note with the owner "Tenon", type 1 and text as
+// content. The format of notes: System V ABI, chapter 5 (gabi.xinuos.com). The loader ignores the note.
+inline constexpr const char* kNoteSection = ".note.tenon";
+inline constexpr uint64_t kLargestNote = uint64_t{4} << 20;  // bytes of text, far more than any description has
+
+// Returns the bytes of the section.
+std::string make_note_section(const std::string& text);
+
+// Returns the text of the note; none without such a section. Throws std::invalid_argument with the finding if the
+// section is damaged or not unique.
+std::optional<std::string> read_note_section(const ElfImage& image);
+
 }  // namespace tenon::components

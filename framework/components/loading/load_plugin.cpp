@@ -4,12 +4,12 @@
 #include <set>
 #include <utility>
 
-#include "framework/components/calls/forked_process.h"
 #include "framework/components/calls/guard.h"
 #include "framework/components/loading/check_plugin.h"
 #include "framework/components/loading/shared_library.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/process/signals_blocked.h"
+#include "framework/support/text/format.h"
 
 #ifndef TENON_VERSION
 #error "TENON_VERSION is defined by the build"
@@ -23,6 +23,10 @@ using support::Error;
 using support::ErrorKind;
 
 namespace {
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw Error(ErrorKind::plugin, file.string() + ": " + what);
+}
 
 // The entry is code of the plugin. It runs before there is a component to name.
 tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
@@ -38,18 +42,42 @@ tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
   try {
     status = entry(&offer, &reply);
   } catch (...) {
-    throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " threw an exception; expected a status");
+    refuse(file, TENON_ENTRY_SYMBOL " threw an exception; expected a status");
   }
   // A plugin that rejects the host's version still reports its range. The message with both ranges is more useful.
   if (reply.abi_max != 0) negotiate_abi(file, reply);
   if (status != TENON_OK)
-    throw Error(ErrorKind::plugin,
-                file.string() + ": " TENON_ENTRY_SYMBOL " failed: " +
-                    (detail::failure.empty() ? "status " + std::to_string(status) : detail::failure));
-  if (!reply.plugin)
-    throw Error(ErrorKind::plugin, file.string() + ": " TENON_ENTRY_SYMBOL " returned no plugin (null)");
+    refuse(file, TENON_ENTRY_SYMBOL " failed: " +
+                     (detail::failure.empty() ? "status " + std::to_string(status) : detail::failure));
+  if (!reply.plugin) refuse(file, TENON_ENTRY_SYMBOL " returned no plugin (null)");
   return reply;
 }
+
+// Missing operators must fail here, not in the middle of a run.
+void require_operators(const fs::path& file, const PluginDescription& plugin, const tenon_host& host) {
+  for (const std::string& name : plugin.operators) {
+    const size_t dot = name.find('.');
+    const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
+    const tenon_op* found = nullptr;
+    detail::failure.clear();
+    if (host.op(to_tenon(name.substr(0, dot)), to_tenon(overload), &found) != TENON_OK)
+      refuse(file,
+             fmt::format("calls the operator {}: {}; it needs a host with a newer LibTorch, or one that still has it",
+                         name, detail::failure));
+  }
+}
+
+// Without its LibTorch version, the plugin cannot be compared with the host. With a different version it would crash in
+// a later call.
+void require_torch_build_said(const PluginFile& file, const PluginDescription& plugin) {
+  if (!plugin.torch_build.empty() || file.libtorch.empty()) return;
+  refuse(file.file,
+         "links LibTorch but does not declare its version: build it with tenon_add_plugin(NAME TORCH ...), or "
+         "without " +
+             file.libtorch.front());
+}
+
+}  // namespace
 
 tenon_reply open_plugin(const fs::path& file, const tenon_host& host) {
   try {
@@ -61,32 +89,6 @@ tenon_reply open_plugin(const fs::path& file, const tenon_host& host) {
     throw;
   }
 }
-
-// Missing operators must fail here, not in the middle of a run.
-void require_operators(const fs::path& file, const PluginDescription& plugin, const tenon_host& host) {
-  for (const std::string& name : plugin.operators) {
-    const size_t dot = name.find('.');
-    const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
-    const tenon_op* found = nullptr;
-    detail::failure.clear();
-    if (host.op(to_tenon(name.substr(0, dot)), to_tenon(overload), &found) != TENON_OK)
-      throw Error(ErrorKind::plugin, file.string() + ": calls the operator " + name + ": " + detail::failure +
-                                         "; it needs a host with a newer LibTorch, or one that still has it");
-  }
-}
-
-// Without its LibTorch version, the plugin cannot be compared with the host. With a different version it would crash in
-// a later call.
-void require_torch_build_said(const PluginFile& file, const PluginDescription& plugin) {
-  if (!plugin.torch_build.empty() || file.libtorch.empty()) return;
-  throw Error(ErrorKind::plugin,
-              file.file.string() +
-                  ": links LibTorch but does not declare its version: build it with tenon_add_plugin(NAME "
-                  "TORCH ...), or without " +
-                  file.libtorch.front());
-}
-
-}  // namespace
 
 LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const std::string& torch_build) {
   const ResultScope scope(file.file.c_str());
@@ -110,8 +112,8 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
     const Component& component = plugin.components.emplace_back(check_component(info, reply.plugin->components[i]));
     info.components.push_back(component.schema);
     if (!seen.insert({component.schema.kind, component.schema.id}).second)
-      throw Error(ErrorKind::plugin, file.file.string() + ": " + config::to_string(component.schema.kind) + " \"" +
-                                         component.schema.id + "\" is declared twice; rename one");
+      refuse(file.file, fmt::format("{} \"{}\" is declared twice; rename one", config::to_string(component.schema.kind),
+                                    component.schema.id));
   }
   return plugin;
 }

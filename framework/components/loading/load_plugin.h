@@ -1,6 +1,7 @@
 // Loads a plugin from its file and checks its tables.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ struct LoadedPlugin {
   std::unique_ptr<PluginInfo> info;
   std::vector<Component> components;  // kind and id are unique; each points to `info`
 };
+
+// Opens the file and calls its entry, which returns a plugin. Throws Error(plugin) with the file.
+tenon_reply open_plugin(const std::filesystem::path& file, const tenon_host& host);
 
 // Opens the file, calls its entry and checks the complete result. `torch_build`: the LibTorch of this host, which
 // native plugins must match exactly; see native_torch.h. Throws Error(plugin) with the file unless it is a valid

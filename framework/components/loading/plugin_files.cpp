@@ -1,26 +1,34 @@
 #include "framework/components/loading/plugin_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 
 #include <tenon/plugin.h>
 
-#include "framework/components/loading/inspect_library.h"
+#include "framework/components/loading/elf_image.h"
 #include "framework/components/loading/plugin_note.h"
+#include "framework/components/loading/shared_library.h"
+#include "framework/components/loading/write_permission.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/digests/sha256.h"
+#include "framework/support/files/file_descriptor.h"
 #include "framework/support/files/files.h"
-#include "framework/support/files/nearest_path.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
+namespace {
 
 namespace fs = std::filesystem;
 using support::Error;
 using support::ErrorKind;
-
-namespace {
 
 std::vector<fs::path> split_path_list(const char* list) {
   std::vector<fs::path> paths;
@@ -53,10 +61,45 @@ void require_pinned_digest(const fs::path& file, const std::vector<config::Plugi
     if (pin.file != file.filename()) continue;
     const std::string sha256 = read_plugin_sha256(file);
     if (pin.sha256 != sha256)
-      throw Error(ErrorKind::plugin, file.string() + ": has the SHA-256 " + sha256 + "; expected " + pin.sha256 +
-                                         ", as " + pin.place +
-                                         " pins it: restore that file, or pin the new one if you trust it");
+      throw Error(ErrorKind::plugin,
+                  fmt::format("{}: has the SHA-256 {}; expected {}, as {} pins it: restore that file, or "
+                              "pin the new one if you trust it",
+                              file.string(), sha256, pin.sha256, pin.place));
   }
+}
+
+class Opened {
+ public:
+  // Without O_NONBLOCK, opening a pipe would block the host until another process writes to it.
+  explicit Opened(const fs::path& path)
+      : descriptor_(support::retry_interrupted(
+            [&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); })) {
+    if (!descriptor_.is_open() || fstat(descriptor_.number(), &status_) != 0) failure_ = errno;
+  }
+
+  int failure() const { return failure_; }  // errno; 0: it is open
+  int descriptor() const { return descriptor_.number(); }
+  const struct stat& status() const { return status_; }
+
+ private:
+  support::FileDescriptor descriptor_;
+  struct stat status_ {};
+  int failure_ = 0;
+};
+
+[[noreturn]] void refuse_library(const fs::path& file, const std::string& found) {
+  throw Error(
+      ErrorKind::plugin,
+      fmt::format("{}: {}; expected a whole shared library for this machine ({}, 64-bit little-endian ELF): build or "
+                  "copy it again, or move the file out of the plugin directory",
+                  support::format_path(file), found, this_machine()));
+}
+
+const char* describe_kind(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
 }
 
 }  // namespace
@@ -80,9 +123,9 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
   const auto add_named = [&](const std::vector<fs::path>& paths, const std::string& source) {
     for (const fs::path& path : paths) {
       if (!support::path_exists(path))
-        throw Error(ErrorKind::plugin, source + ": " + support::print_path(path) + " " + support::describe_path(path) +
-                                           "; expected a directory of plugins or a plugin file" +
-                                           support::suggest_path(path, is_plugin_path));
+        throw Error(ErrorKind::plugin, fmt::format("{}: {} {}; expected a directory of plugins or a plugin file{}",
+                                                   source, support::format_path(path), support::describe_path(path),
+                                                   support::suggest_path(path, is_plugin_path)));
       add(path);
     }
   };
@@ -127,8 +170,37 @@ PluginFile inspect_plugin_file(const fs::path& file, const std::vector<config::P
 
 void throw_in_two_plugins(config::ComponentKind kind, const std::string& id, const fs::path& first,
                           const fs::path& second) {
-  throw Error(ErrorKind::plugin, std::string(config::to_string(kind)) + " \"" + id + "\" is in two plugins: " +
-                                     first.string() + " and " + second.string() + "; remove one, or rename its id");
+  throw Error(ErrorKind::plugin, fmt::format("{} \"{}\" is in two plugins: {} and {}; remove one, or rename its id",
+                                             config::to_string(kind), id, first.string(), second.string()));
+}
+
+LibraryInfo inspect_library(const fs::path& file, const std::string& symbol) {
+  const Opened opened(file);
+  if (opened.failure() != 0) refuse_library(file, std::string("cannot be read: ") + std::strerror(opened.failure()));
+  if (!S_ISREG(opened.status().st_mode))
+    refuse_library(file, std::string("is ") + describe_kind(opened.status().st_mode));
+  LibraryInfo info;
+  bool has_symbol = false;
+  try {
+    require_no_other_writer(file);
+    const ElfImage image(opened.descriptor(), static_cast<uint64_t>(opened.status().st_size));
+    has_symbol = image.exports_function(symbol);
+    info.needed = image.needed();
+    info.note = read_note_section(image);
+  } catch (const std::invalid_argument& found) {
+    refuse_library(file, found.what());
+  }
+  if (!has_symbol) throw_without_symbol(file, symbol);
+  return info;
+}
+
+std::vector<std::string> find_libtorch(const std::vector<std::string>& needed) {
+  std::vector<std::string> found;
+  for (const std::string& library : needed) {
+    const std::string name = fs::path(library).filename().string();
+    if (name.starts_with("libtorch") || name.starts_with("libc10")) found.push_back(library);
+  }
+  return found;
 }
 
 }  // namespace tenon::components

@@ -1,4 +1,5 @@
-// Finds the files of plugins, before any of their code runs.
+// Finds and inspects the files of plugins before any of their code runs. The loader runs initialisers as soon as it
+// opens a library.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/components/calls/plugin_description.h"
+#include "framework/components/calls/component.h"
 #include "framework/config/plan/run_plan.h"
 
 namespace tenon::components {
@@ -25,6 +26,19 @@ std::vector<std::filesystem::path> list_plugin_files(const std::vector<std::file
 // For messages about what was not found: "searched a, b".
 std::string describe_search(const std::vector<std::filesystem::path>& directories);
 
+struct LibraryInfo {
+  std::vector<std::string> needed;  // DT_NEEDED: the libraries that the loader would open for it, in order
+  std::optional<std::string> note;  // the text of its note, if it has one; unchecked, see plugin_note.h
+};
+
+// Reads the file's headers without mapping or running it. Throws Error(plugin) unless it is a complete ELF64
+// little-endian shared library for this machine that exports the function `symbol`, in a regular file that no other
+// user can write (see write_permission.h). The error states the file, what was found, what was expected and what to do.
+LibraryInfo inspect_library(const std::filesystem::path& file, const std::string& symbol);
+
+// The libraries that belong to LibTorch: libtorch*, libc10*, with or without a folder before the name.
+std::vector<std::string> find_libtorch(const std::vector<std::string>& needed);
+
 // A file that may be opened.
 struct PluginFile {
   std::filesystem::path file;
@@ -34,8 +48,8 @@ struct PluginFile {
 
 enum class Notes { read, passed_by };
 
-// Inspects the file (inspect_library.h), then its digest if a pin has its name, then its note. Throws Error(plugin) for
-// a file that must not be opened, a digest that differs from the pin, or a damaged note.
+// Runs inspect_library(), then checks the digest if a pin has the name of the file, then reads the note. Throws
+// Error(plugin) for a file that must not be opened, a digest that differs from the pin, or a damaged note.
 PluginFile inspect_plugin_file(const std::filesystem::path& file, const std::vector<config::PluginPin>& pins = {},
                                Notes notes = Notes::read);
 

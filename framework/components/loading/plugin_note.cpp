@@ -1,15 +1,18 @@
 #include "framework/components/loading/plugin_note.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 
-#include "framework/components/loading/elf_note.h"
-#include "framework/components/loading/plugin_texts.h"
+#include "framework/components/loading/elf_image.h"
 #include "framework/formats/json_depth.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
+namespace {
 
 namespace fs = std::filesystem;
 using config::ComponentKind;
@@ -21,8 +24,6 @@ using Json = nlohmann::ordered_json;  // prints the keys in this order
 using NoteJson = nlohmann::json;
 using support::Error;
 using support::ErrorKind;
-
-namespace {
 
 constexpr uint64_t kFormat = 1;
 // The choices of a parameter are at depth six. Later hosts may add slightly deeper values.
@@ -194,8 +195,7 @@ std::optional<PluginDescription> to_description(const NoteJson& note) {
 
 std::optional<PluginDescription> parse(const std::string& note) {
   if (note.size() > kLargestNote)
-    throw std::invalid_argument("it has " + std::to_string(note.size()) + " bytes; expected at most " +
-                                std::to_string(kLargestNote) + " bytes");
+    throw std::invalid_argument(fmt::format("it has {} bytes; expected at most {} bytes", note.size(), kLargestNote));
   if (formats::is_nested_deeper(note, kDeepest)) throw std::invalid_argument("it nests deeper than a description does");
   try {
     return to_description(NoteJson::parse(note));
@@ -252,9 +252,10 @@ std::optional<PluginDescription> parse_note(const fs::path& file, const std::str
   try {
     return parse(note);
   } catch (const std::invalid_argument& error) {
-    throw Error(ErrorKind::plugin, file.string() + ": its note is damaged: " + error.what() +
-                                       "; expected what `host note " + file.string() +
-                                       "` writes: build the plugin again, or run that if you trust the file");
+    throw Error(ErrorKind::plugin,
+                fmt::format("{0}: its note is damaged: {1}; expected what `host note {0}` writes: build "
+                            "the plugin again, or run that if you trust the file",
+                            file.string(), error.what()));
   }
 }
 
@@ -263,10 +264,32 @@ void require_same(const fs::path& file, const PluginDescription& note, const Plu
   const Json said = to_json(note);
   const Json is = to_json(plugin);
   const Json::json_pointer place = find_difference(said, is);
-  throw Error(ErrorKind::plugin, file.string() + ": its note does not match it: " + name_place(said, is, place) +
-                                     ": the note says " + show(said, place) + ", the plugin says " + show(is, place) +
-                                     "; expected the same: build it again, or rewrite the note with `host note " +
-                                     file.string() + "`");
+  throw Error(
+      ErrorKind::plugin,
+      fmt::format("{0}: its note does not match it: {1}: the note says {2}, the plugin says {3}; expected the same: "
+                  "build it again, or rewrite the note with `host note {0}`",
+                  file.string(), name_place(said, is, place), show(said, place), show(is, place)));
+}
+
+bool is_id(std::string_view text) {
+  const auto is_lower = [](char letter) { return letter >= 'a' && letter <= 'z'; };
+  const auto fits = [&](char letter) {
+    return is_lower(letter) || (letter >= '0' && letter <= '9') || letter == '_' || letter == '-';
+  };
+  return !text.empty() && is_lower(text[0]) && std::all_of(text.begin(), text.end(), fits);
+}
+
+std::optional<std::string> find_control_character(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned code = static_cast<unsigned char>(text[i]);
+    if (code == 0xC2 && i + 1 < text.size())
+      code = static_cast<unsigned char>(text[i + 1]);  // two bytes: U+0080 and above
+    else if (code >= 0x80)
+      continue;
+    const bool is_control = code < 0x20 ? code != '\n' && code != '\t' : code >= 0x7F && code < 0xA0;
+    if (is_control) return std::string("U+00") + "0123456789ABCDEF"[code >> 4] + "0123456789ABCDEF"[code & 15];
+  }
+  return std::nullopt;
 }
 
 }  // namespace tenon::components

@@ -1,12 +1,14 @@
 // The note in a plugin's file: its description as JSON. `host note` writes it and listings read it. Its storage in the
-// file: elf_note.h. Its purpose and how it may change: docs/decisions/0007-elf-note.md.
+// file: elf_image.h. Its purpose and how it may change: docs/decisions/0007-elf-note.md.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "framework/components/calls/plugin_description.h"
+#include "framework/components/calls/component.h"
 
 namespace tenon::components {
 
@@ -22,5 +24,16 @@ std::optional<PluginDescription> parse_note(const std::filesystem::path& file, c
 
 // Throws Error(plugin) with the file and the first difference between the two.
 void require_same(const std::filesystem::path& file, const PluginDescription& note, const PluginDescription& plugin);
+
+// Of a text in the tables or the note of a plugin.
+inline constexpr size_t kMaxTextLength = 1 << 16;  // bytes
+
+// Whether the text is an id: lower-case letters, digits, _ or -, beginning with a letter. Ids appear in run files,
+// folder names and messages, so they need no quoting anywhere.
+bool is_id(std::string_view text);
+
+// The first control character of a UTF-8 text, such as "U+001B"; none if there is none. Line feed and tab are allowed.
+// U+0080 to U+009F are not, because terminals interpret them.
+std::optional<std::string> find_control_character(std::string_view text);
 
 }  // namespace tenon::components

@@ -9,15 +9,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "framework/components/calls/guard.h"
+#include "framework/components/calls/host_table.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 
 namespace tenon::components {
-
 namespace {
 
 constexpr uid_t kRoot = 0;
@@ -54,6 +57,17 @@ std::string to_octal(mode_t mode) {
   for (const int shift : {9, 6, 3, 0}) digits += static_cast<char>('0' + ((mode >> shift) & 7));
   return digits;
 }
+
+tenon_status check(tenon_string path) {
+  try {
+    require_no_other_writer(to_string(path));
+    return TENON_OK;
+  } catch (const std::exception& error) {
+    return fail(TENON_INVALID_ARGUMENT, error.what());
+  }
+}
+
+constexpr tenon_trusted_files kTrustedFiles{sizeof(tenon_trusted_files), check};
 
 }  // namespace
 
@@ -94,5 +108,7 @@ void require_no_other_writer(const std::filesystem::path& file) {
     throw support::Error(support::ErrorKind::plugin,
                          file.string() + ": its directory " + directory.string() + " " + *found);
 }
+
+const tenon_trusted_files& trusted_files_extension() { return kTrustedFiles; }
 
 }  // namespace tenon::components

@@ -20,6 +20,8 @@
 #include <optional>
 #include <string>
 
+#include <tenon/trusted_files.h>
+
 namespace tenon::components {
 
 // The user that runs the host, as far as the rule needs it.
@@ -47,5 +49,8 @@ std::optional<std::string> find_other_writer(const std::filesystem::path& path, 
 // Throws support::Error of the kind plugin, naming the file, the reason and the fix, unless the file and its directory
 // are trusted. Throws std::invalid_argument if the file system does not report the rights.
 void require_no_other_writer(const std::filesystem::path& file);
+
+// The host's side of the extension TENON_TRUSTED_FILES: files with machine code that a plugin loads.
+const tenon_trusted_files& trusted_files_extension();
 
 }  // namespace tenon::components

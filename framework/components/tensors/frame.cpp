@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "framework/components/calls/host_table.h"
 #include "framework/components/calls/ports.h"
+#include "framework/components/tensors/host_extensions.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/compute/philox.h"
 
@@ -38,7 +38,7 @@ tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t*
                          const void* elements, tenon_tensor** out) {
   if (const auto fault = find_shape_fault(ndim, shape))
     return fail(TENON_INVALID_ARGUMENT, "make_tensor: the tensor " + *fault);
-  try {
+  return catch_errors("make_tensor", TENON_INVALID_ARGUMENT, [&]() -> tenon_status {
     const at::IntArrayRef extents(shape, ndim);
     at::Tensor tensor = at::empty(extents, to_scalar_type(dtype));
     if (tensor.numel() > 0) {
@@ -47,11 +47,7 @@ tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t*
     }
     *out = Frame::of(frame).keep(std::move(tensor));
     return TENON_OK;
-  } catch (const c10::Error& error) {
-    return fail(TENON_INVALID_ARGUMENT, std::string("make_tensor: ") + error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return fail(TENON_INVALID_ARGUMENT, std::string("make_tensor: ") + error.what());
-  }
+  });
 }
 
 tenon_status append_rows(const tenon_frame* base, uint64_t state, tenon_tensor* handle) {

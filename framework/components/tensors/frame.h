@@ -1,6 +1,7 @@
 // The context of one call on the training thread: the host's side of tenon_frame.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <thread>
@@ -11,9 +12,37 @@
 #include <tenon/host.h>
 
 #include "framework/components/calls/guard.h"
-#include "framework/components/tensors/forward_observer.h"
 
 namespace tenon::components {
+
+// What the host does around the segments of a model (tenon/checkpointing.h), to hold the weights of a segment only
+// while it runs. Segments are numbered from 0. A segment within a segment is a part of it.
+class ForwardObserver {
+ public:
+  virtual ~ForwardObserver() = default;
+
+  // [train] Before and after a forward of the model. `trains`: a backward may follow.
+  virtual void start_pass(bool trains) = 0;
+  virtual void end_pass(bool trains) = 0;
+
+  // [train] In place of a forward in evaluation, on a rank that has no batch for it. Not if needs_pass(): then this
+  // rank must run the model on any batch.
+  virtual void join_pass() = 0;
+  virtual bool needs_pass() const = 0;
+
+  // [train] Before a segment computes its outputs, and after it. `kind`: the table of its functions. Returns its
+  // number, which is that of the segment with the same position among those of its kind in other passes.
+  virtual size_t start_forward(const void* kind) = 0;
+  virtual void end_forward(size_t segment) = 0;
+
+  // [train] [autograd] Before backward runs a segment, and after it. end_backward() is not called for a segment without
+  // inputs that require a gradient.
+  virtual void start_backward(size_t segment) = 0;
+  virtual void end_backward(size_t segment) = 0;
+
+  // Whether the segment may use this tensor of the model.
+  virtual bool may_use(size_t segment, const at::Tensor& tensor) const = 0;
+};
 
 // The position of a run, as a frame reports it.
 struct StepContext {
@@ -24,8 +53,8 @@ struct StepContext {
   uint32_t world_size = 1;
   uint64_t seed = 0;  // seed of the run
   bool checkpoints_activations = false;
-  uint32_t part = 0;                    // index of the batch within the step, with gradient accumulation
-  ForwardObserver* observer = nullptr;  // of a model's forward; null: none
+  uint32_t part = 0;                            // index of the batch within the step, with gradient accumulation
+  ForwardObserver* forward_observer = nullptr;  // of a model's forward; null: none
 
   At at() const { return training ? At{"step", step + 1} : At{"evaluation after step", step}; }
 };
@@ -56,7 +85,7 @@ class Frame {
   std::span<const at::Tensor> buffers() const { return buffers_; }
 
   // Hides the observer from the segments that a segment contains.
-  void set_observer(ForwardObserver* observer) { context_.observer = observer; }
+  void set_observer(ForwardObserver* observer) { context_.forward_observer = observer; }
 
   AppendedRows* rows(uint64_t state) const { return state < rows_.size() ? rows_[state] : nullptr; }
 

@@ -1,4 +1,4 @@
-#include "framework/components/tensors/run_tensors.h"
+#include "framework/components/tensors/host_extensions.h"
 
 #include <torch/types.h>
 
@@ -45,25 +45,13 @@ tenon_status tensor(const tenon_run* run, uint64_t index, tenon_run_tensor* out)
   return TENON_OK;
 }
 
-// Turns LibTorch's exceptions into a status.
-template <class Body>
-tenon_status guard(const char* function, Body&& body) {
-  try {
-    body();
-    return TENON_OK;
-  } catch (const c10::Error& error) {
-    return fail(TENON_FAILED, std::string(function) + ": " + error.what_without_backtrace());
-  } catch (const std::exception& error) {
-    return fail(TENON_FAILED, std::string(function) + ": " + error.what());
-  }
-}
-
 tenon_status copy(const tenon_tensor* handle, tenon_tensor** out) {
   if (!handle || !out) return fail(TENON_INVALID_ARGUMENT, "copy: a null tensor or result");
-  return guard("copy", [&] {
+  return catch_errors("copy", TENON_FAILED, [&] {
     const at::NoGradGuard no_grad;
     at::Tensor made = to_tensor(handle).detach().clone();
     *out = reinterpret_cast<tenon_tensor*>(made.unsafeReleaseTensorImpl());
+    return TENON_OK;
   });
 }
 
@@ -93,7 +81,7 @@ tenon_status statistics(tenon_tensor* const* tensors, tenon_tensor* const* minus
   if (count == 0) return TENON_OK;
   if (!tensors || !values || std::find(tensors, tensors + count, nullptr) != tensors + count)
     return fail(TENON_INVALID_ARGUMENT, "statistics: a null tensor or result");
-  return guard("statistics", [&] {
+  return catch_errors("statistics", TENON_FAILED, [&] {
     const at::NoGradGuard no_grad;
     std::vector<at::Tensor> results;
     for (uint64_t i = 0; i < count; ++i) {
@@ -105,6 +93,7 @@ tenon_status statistics(tenon_tensor* const* tensors, tenon_tensor* const* minus
     }
     const at::Tensor read = at::stack(results).cpu();
     std::memcpy(values, read.const_data_ptr(), read.nbytes());
+    return TENON_OK;
   });
 }
 

@@ -1,4 +1,4 @@
-#include "framework/components/tensors/segments.h"
+#include "framework/components/tensors/host_extensions.h"
 
 #include <ATen/autocast_mode.h>
 #include <torch/csrc/autograd/autograd.h>
@@ -214,7 +214,7 @@ class Recomputation final : public torch::autograd::Node {
       : segment_(std::move(segment)),
         number_(number),
         context_(context),
-        observer_(std::exchange(context_.observer, nullptr)),
+        observer_(std::exchange(context_.forward_observer, nullptr)),
         execution_state_(std::move(execution_state)) {}
 
   void keep(const variable_list& inputs, std::vector<at::Tensor> frame_tensors, std::vector<at::Tensor> weights,
@@ -320,7 +320,7 @@ c10::Device device_of(const variable_list& inputs, const std::vector<at::Tensor>
 // Computes a segment without a graph. Its outputs are connected to a node that recomputes it.
 variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segment>& segment, size_t number,
                                 const variable_list& inputs, size_t output_count, tenon_status& status) {
-  const ForwardObserver* const observer = frame.context().observer;
+  const ForwardObserver* const observer = frame.context().forward_observer;
   std::vector<at::Tensor> frame_tensors = tensors_of(frame.get());
   std::vector<at::Tensor> weights;
   for (const at::Tensor& tensor : frame_tensors)
@@ -363,7 +363,7 @@ bool has_weights(const tenon_frame* frame) {
 // Computes a segment as a part of the model's graph. The observer, if there is one, sees it in backward, too.
 variable_list run_in_graph(Frame& frame, const Segment& segment, size_t number, const variable_list& inputs,
                            size_t output_count, bool runs_backward, tenon_status& status) {
-  ForwardObserver* const observer = frame.context().observer;
+  ForwardObserver* const observer = frame.context().forward_observer;
   variable_list passed = inputs;
   if (observer && runs_backward) passed = pass_boundary(*observer, number, Boundary::Side::inputs, inputs);
   std::vector<tenon_tensor*> given(output_count, nullptr);
@@ -393,7 +393,7 @@ tenon_status run(const tenon_frame* base, const tenon_segment* table, void* self
       runs_backward = runs_backward || needs_gradient(given.back());
     }
     runs_backward = at::GradMode::is_enabled() && (runs_backward || has_weights(base));
-    ForwardObserver* const observer = frame.context().observer;
+    ForwardObserver* const observer = frame.context().forward_observer;
     const size_t number = observer ? observer->start_forward(table) : 0;
     tenon_status status = TENON_OK;
     variable_list results = frame.context().checkpoints_activations && runs_backward

@@ -5,14 +5,9 @@
 #include <tenon/native_torch.h>
 
 #include "framework/components/calls/host_table.h"
-#include "framework/components/loading/trusted_files.h"
-#include "framework/components/tensors/device_stream.h"
-#include "framework/components/tensors/dlpack.h"
+#include "framework/components/loading/write_permission.h"
 #include "framework/components/tensors/frame.h"
-#include "framework/components/tensors/gradients.h"
-#include "framework/components/tensors/operator_calls.h"
-#include "framework/components/tensors/run_tensors.h"
-#include "framework/components/tensors/segments.h"
+#include "framework/components/tensors/host_extensions.h"
 #include "framework/components/tensors/tensor_handles.h"
 
 #ifndef TENON_TORCH_BUILD
@@ -145,10 +140,12 @@ std::string describe(const at::Tensor& tensor) {
   return std::string(dtype_name(to_dtype(tensor.scalar_type()))) + " " + to_string(exact_shape(tensor.sizes().vec()));
 }
 
-void install_libtorch() {
-  install_tensor_functions({retain, release, tensor_info, tensor_data, find_operator, call_operator, make_tensor,
-                            append_rows, get_extension});
+TensorFunctions libtorch_functions() {
+  return {retain,        release,     tensor_info, tensor_data,  find_operator,
+          call_operator, make_tensor, append_rows, get_extension};
 }
+
+void install_libtorch() { install_tensor_functions(libtorch_functions()); }
 
 std::string torch_build() { return TENON_TORCH_BUILD; }
 

@@ -3,7 +3,12 @@
 
 #include <string>
 
+#include "framework/components/calls/host_table.h"
+
 namespace tenon::components {
+
+// Handles, operators and the native extension.
+TensorFunctions libtorch_functions();
 
 // Installs handles, operators and the native extension in host_table(). Call it once, before a plugin is opened.
 void install_libtorch();

@@ -1,20 +1,20 @@
 #include "framework/distributed/collectives/owned_tensors.h"
 
-#include <ATen/record_function.h>
-#include <torch/types.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <numeric>
 #include <span>
 #include <utility>
 
-#include "framework/distributed/collectives/open_shared_pages.h"
+#include <ATen/record_function.h>
+#include <torch/types.h>
+
+#include "framework/distributed/collectives/shared_memory_sum.h"
 #include "framework/support/diagnostics/check.h"
 
 namespace tenon::distributed {
-
 namespace {
 
 // The bytes of the tensors of one rank, one after another.
@@ -48,55 +48,30 @@ class Row {
   size_t piece_ = 0, offset_ = 0;  // the position of next()
 };
 
-// Sends the rows of all ranks through the slots in parts. A rank writes a part of its row and then reads the previous
-// parts of the others, so that these have time to write.
-class SharedMemoryGather {
- public:
-  SharedMemoryGather(SharedPages& pages, uint32_t& next, std::vector<Row>& rows)
-      : pages_(pages), next_(next), rows_(rows) {}
-
-  void run() {
-    size_t most = 0;
-    for (const Row& row : rows_) most = std::max(most, row.bytes());
-    const size_t parts = (most + SharedPages::kSlotBytes - 1) / SharedPages::kSlotBytes;
-    const uint32_t first = next_;
-    next_ += static_cast<uint32_t>(parts);
-    for (size_t i = 0; i <= parts; ++i) {
-      if (i < parts) write(first + static_cast<uint32_t>(i));
-      if (i > 0) read(first + static_cast<uint32_t>(i - 1));
-    }
-  }
-
- private:
-  void write(uint32_t number) {
-    // All ranks must have read the previous contents of the slot. Numbers before 0 count as read.
-    for (int64_t r = 0; r < pages_.size(); ++r)
-      if (r != pages_.rank()) pages_.wait_read(r, number - SharedPages::kSlots);
-    std::byte* to = pages_.slot(pages_.rank(), number);
-    rows_[static_cast<size_t>(pages_.rank())].next(SharedPages::kSlotBytes, [&to](std::byte* piece, size_t size) {
+// Sends the rows of all ranks, in parts.
+void gather_rows(SharedPages& pages, uint32_t& next, std::vector<Row>& rows) {
+  size_t most = 0;
+  for (const Row& row : rows) most = std::max(most, row.bytes());
+  const auto write = [&](uint32_t number, size_t) {
+    std::byte* to = pages.slot(pages.rank(), number);
+    rows[static_cast<size_t>(pages.rank())].next(SharedPages::kSlotBytes, [&to](std::byte* piece, size_t size) {
       std::memcpy(to, piece, size);
       to += size;
     });
-    pages_.set_written(number);
-  }
-
-  void read(uint32_t number) {
-    for (int64_t r = 0; r < pages_.size(); ++r) {
-      if (r == pages_.rank()) continue;
-      pages_.wait_written(r, number);
-      const std::byte* from = pages_.slot(r, number);
-      rows_[static_cast<size_t>(r)].next(SharedPages::kSlotBytes, [&from](std::byte* piece, size_t size) {
+  };
+  const auto read = [&](uint32_t number, size_t) {
+    for (int64_t r = 0; r < pages.size(); ++r) {
+      if (r == pages.rank()) continue;
+      pages.wait_written(r, number);
+      const std::byte* from = pages.slot(r, number);
+      rows[static_cast<size_t>(r)].next(SharedPages::kSlotBytes, [&from](std::byte* piece, size_t size) {
         std::memcpy(piece, from, size);
         from += size;
       });
     }
-    pages_.set_read(number);
-  }
-
-  SharedPages& pages_;
-  uint32_t& next_;
-  std::vector<Row>& rows_;
-};
+  };
+  pages.send_in_parts(most, next, write, read);
+}
 
 bool can_copy_bytes(const at::Tensor& tensor) {
   return tensor.is_cpu() && tensor.layout() == at::kStrided && tensor.is_non_overlapping_and_dense();
@@ -105,10 +80,9 @@ bool can_copy_bytes(const at::Tensor& tensor) {
 }  // namespace
 
 OwnedTensors::OwnedTensors(ProcessGroup& group, const config::DistributedSection& plan)
-    : group_(group), message_bytes_(static_cast<size_t>(plan.bucket_mib * 1024 * 1024)) {
-  if (plan.backend == config::Backend::automatic && group.world().is_one_machine())
-    pages_ = open_shared_pages(group, std::chrono::milliseconds(static_cast<int64_t>(plan.timeout_s * 1000)));
-}
+    : group_(group),
+      message_bytes_(static_cast<size_t>(plan.bucket_mib * 1024 * 1024)),
+      pages_(open_shared_pages(group, plan)) {}
 
 OwnedTensors::~OwnedTensors() = default;
 
@@ -142,7 +116,7 @@ void OwnedTensors::gather_shared(const std::vector<at::Tensor>& tensors, const s
   for (size_t i = 0; i < tensors.size(); ++i) rows[static_cast<size_t>(owners[i])].add(tensors[i]);
   group_.set_waiting(true);
   try {
-    SharedMemoryGather(*pages_, next_, rows).run();
+    gather_rows(*pages_, next_, rows);
   } catch (const std::exception& error) {
     group_.rethrow_as_lost(error);
   }
@@ -177,6 +151,20 @@ void OwnedTensors::for_each_message(
     }
     if (!message.empty()) send(message, owner);
   }
+}
+
+std::vector<int64_t> assign_owners(const std::vector<int64_t>& bytes, int64_t ranks) {
+  TENON_CHECK(ranks >= 1, ranks << " ranks");
+  std::vector<size_t> order(bytes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](size_t i) { return bytes[i]; });
+  std::vector<int64_t> loads(static_cast<size_t>(ranks), 0), owners(bytes.size(), 0);
+  for (const size_t i : order) {
+    const auto least = std::ranges::min_element(loads);  // the lowest rank among equals
+    owners[i] = least - loads.begin();
+    *least += bytes[i];
+  }
+  return owners;
 }
 
 }  // namespace tenon::distributed

@@ -1,4 +1,4 @@
-// Sends tensors from the ranks that own them to all other ranks.
+// Divides tensors over the ranks, and sends them from the ranks that own them to all other ranks.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,10 @@
 namespace tenon::distributed {
 
 class SharedPages;
+
+// Returns the rank of each tensor, so that the ranks have about the same number of bytes: the largest tensor first,
+// each to the rank with the fewest bytes so far. Equal arguments give equal ranks. REQUIRES: ranks >= 1.
+std::vector<int64_t> assign_owners(const std::vector<int64_t>& bytes, int64_t ranks);
 
 class OwnedTensors {
  public:

@@ -139,7 +139,6 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
                            std::function<std::string()> describe_activity, const MakeBackend& make_nccl,
                            FindOverdueCall find_overdue_call)
     : world_(world), timeout_s_(plan.timeout_s), parts_(std::make_unique<Parts>()) {
-  if (is_single()) return;
   if (!world.is_one_machine() && plan.interface.empty())
     throw Error(ErrorKind::configuration,
                 "distributed.interface: is not given, but the ranks are on several machines; expected the name of the "

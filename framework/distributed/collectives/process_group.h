@@ -27,11 +27,11 @@ namespace tenon::distributed {
 enum class Reduction { sum, maximum, minimum };
 
 // All ranks must call every collective in the same order. A collective that cannot be completed throws Error(rank_lost)
-// with the first cause: the message of the failed rank, or the activity of the missing rank. In a group of one process
-// every collective returns immediately and leaves the tensors as they are.
+// with the first cause: the message of the failed rank, or the activity of the missing rank. In a single
+// process every collective returns immediately and leaves the tensors as they are.
 class ProcessGroup {
  public:
-  // A group of one process. single() is one that lives as long as the process.
+  // A single process, without communication. single() lives as long as the process.
   ProcessGroup();
   static ProcessGroup& single();
 
@@ -59,7 +59,8 @@ class ProcessGroup {
   const World& world() const { return world_; }
   int64_t rank() const { return world_.rank; }
   int64_t size() const { return world_.size; }
-  bool is_single() const { return world_.size == 1; }
+  // Whether nothing is communicated. False for a connected group of one rank, such as a test of NCCL.
+  bool is_single() const { return parts_ == nullptr; }
 
   // A pending collective. It completes even if it is destroyed without wait().
   class Pending {
@@ -143,7 +144,7 @@ class ProcessGroup {
   int64_t turns_ = 0;             // calls of rank0_first()
   int64_t gathers_ = 0;           // calls of gather()
   int64_t broadcasts_ = 0;        // calls of broadcast_string()
-  std::unique_ptr<Parts> parts_;  // unused by a single process
+  std::unique_ptr<Parts> parts_;  // null: a single process
   bool has_failed_ = false;
   std::optional<support::Error> lost_;
 };

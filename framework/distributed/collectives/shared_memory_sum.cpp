@@ -1,19 +1,17 @@
 #include "framework/distributed/collectives/shared_memory_sum.h"
 
-#include <ATen/record_function.h>
-#include <torch/types.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
 #include <utility>
 #include <vector>
 
-#include "framework/distributed/collectives/open_shared_pages.h"
+#include <ATen/record_function.h>
+#include <torch/types.h>
+
 #include "framework/support/diagnostics/check.h"
 
 namespace tenon::distributed {
-
 namespace {
 
 // Sums in the order of the ranks, independent of the rank that computes the sum.
@@ -45,8 +43,7 @@ void add_up(const std::vector<const std::byte*>& parts, int64_t count, at::Scala
   }
 }
 
-// Sends tensors through the slots in parts. A rank writes a part and then sums the previous one, so that the other
-// ranks have time to write theirs.
+// Sends tensors in parts.
 class SharedMemoryReduce {
  public:
   // As SharedMemorySum::start().
@@ -62,13 +59,9 @@ class SharedMemoryReduce {
   }
 
   void run() {
-    const size_t parts = (size_ + SharedPages::kSlotBytes - 1) / SharedPages::kSlotBytes;
-    const uint32_t first = next_;
-    next_ += static_cast<uint32_t>(parts);
-    for (size_t i = 0; i <= parts; ++i) {
-      if (i < parts) write(first, i);
-      if (i > 0) read(first, i - 1);
-    }
+    pages_.send_in_parts(
+        size_, next_, [&](uint32_t number, size_t part) { write(number, part); },
+        [&](uint32_t number, size_t part) { read(number, part); });
   }
 
  private:
@@ -94,20 +87,14 @@ class SharedMemoryReduce {
     }
   }
 
-  void write(uint32_t first, size_t part) {
-    const uint32_t number = first + static_cast<uint32_t>(part);
-    // All ranks must have read the previous contents of the slot. Numbers before 0 count as read.
-    for (int64_t r = 0; r < pages_.size(); ++r)
-      if (r != pages_.rank()) pages_.wait_read(r, number - SharedPages::kSlots);
+  void write(uint32_t number, size_t part) {
     std::byte* const slot = pages_.slot(pages_.rank(), number);
     visit(part, [slot](const Piece& piece, size_t offset, size_t place, size_t size) {
       std::memcpy(slot + place, piece.bytes + offset, size);
     });
-    pages_.set_written(number);
   }
 
-  void read(uint32_t first, size_t part) {
-    const uint32_t number = first + static_cast<uint32_t>(part);
+  void read(uint32_t number, size_t part) {
     for (int64_t r = 0; r < pages_.size(); ++r)
       if (r != pages_.rank()) pages_.wait_written(r, number);
     visit(part, [&](const Piece& piece, size_t offset, size_t place, size_t size) {
@@ -117,7 +104,6 @@ class SharedMemoryReduce {
       const auto count = static_cast<int64_t>(size / c10::elementSize(piece.dtype));
       add_up(parts, count, piece.dtype, piece.bytes + offset);
     });
-    pages_.set_read(number);
   }
 
   SharedPages& pages_;
@@ -125,6 +111,15 @@ class SharedMemoryReduce {
   std::vector<Piece> pieces_;
   size_t size_ = 0;
 };
+
+template <class Open>
+std::unique_ptr<SharedPages> try_to(const Open& open) {
+  try {
+    return open();
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
 
 }  // namespace
 
@@ -135,9 +130,8 @@ std::unique_ptr<SharedMemorySum> SharedMemorySum::make(ProcessGroup& group, std:
 
 std::unique_ptr<SharedMemorySum> SharedMemorySum::make_for(const std::vector<at::Tensor>& tensors, ProcessGroup& group,
                                                            const config::DistributedSection& plan) {
-  const bool is_possible = plan.backend == config::Backend::automatic && group.world().is_one_machine() &&
-                           std::ranges::all_of(tensors, can_add);
-  return is_possible ? make(group, std::chrono::milliseconds(static_cast<int64_t>(plan.timeout_s * 1000))) : nullptr;
+  std::unique_ptr<SharedPages> pages = std::ranges::all_of(tensors, can_add) ? open_shared_pages(group, plan) : nullptr;
+  return pages ? std::unique_ptr<SharedMemorySum>(new SharedMemorySum(std::move(pages))) : nullptr;
 }
 
 SharedMemorySum::SharedMemorySum(std::unique_ptr<SharedPages> pages)
@@ -198,6 +192,23 @@ void SharedMemorySum::work() {
     else
       task.done->markCompleted(std::move(task.tensors));
   }
+}
+
+std::unique_ptr<SharedPages> open_shared_pages(ProcessGroup& group, std::chrono::milliseconds timeout) {
+  std::unique_ptr<SharedPages> pages;
+  if (group.rank() == 0) pages = try_to([&] { return std::make_unique<SharedPages>(group.size(), timeout); });
+  const std::string name = group.broadcast_string("shared memory", pages ? pages->name() : "");
+  if (group.rank() > 0 && !name.empty())
+    pages = try_to([&] { return std::make_unique<SharedPages>(name, group.rank(), group.size(), timeout); });
+  const at::Tensor have = at::full({1}, pages ? 1 : 0, at::kLong);
+  group.reduce(Reduction::minimum, have);
+  return have.item<int64_t>() == 0 ? nullptr : std::move(pages);
+}
+
+std::unique_ptr<SharedPages> open_shared_pages(ProcessGroup& group, const config::DistributedSection& plan) {
+  const bool is_possible = plan.backend == config::Backend::automatic && group.world().is_one_machine();
+  return is_possible ? open_shared_pages(group, std::chrono::milliseconds(static_cast<int64_t>(plan.timeout_s * 1000)))
+                     : nullptr;
 }
 
 }  // namespace tenon::distributed

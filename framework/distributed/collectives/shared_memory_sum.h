@@ -15,16 +15,23 @@
 #include <ATen/core/ivalue.h>
 
 #include "framework/config/plan/distributed_plan.h"
+#include "framework/distributed/collectives/process_group.h"
+#include "framework/distributed/collectives/shared_pages.h"
 
 namespace tenon::distributed {
 
 class ProcessGroup;
 class SharedPages;
 
+// A collective. Returns null on all ranks if one of them cannot open the memory of rank 0, for example from another
+// container. Opening it requires access to the open files of rank 0.
+std::unique_ptr<SharedPages> open_shared_pages(ProcessGroup& group, std::chrono::milliseconds timeout);
+// A collective. Also returns null if the ranks are on several machines, or `plan` chooses a backend.
+std::unique_ptr<SharedPages> open_shared_pages(ProcessGroup& group, const config::DistributedSection& plan);
+
 class SharedMemorySum {
  public:
-  // A collective. Returns null on all ranks if one of them cannot open the memory of rank 0, for example from another
-  // container. Opening it requires access to the open files of rank 0.
+  // A collective. Returns null as open_shared_pages() does.
   static std::unique_ptr<SharedMemorySum> make(ProcessGroup& group, std::chrono::milliseconds timeout);
   // A collective. As make() if all tensors can be summed here and the ranks are on one machine, unless `plan` chooses a
   // backend. Otherwise returns null.

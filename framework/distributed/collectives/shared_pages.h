@@ -38,6 +38,28 @@ class SharedPages {
   // Wait until rank r has done so. Throw std::runtime_error if its process has ended or the timeout has expired.
   void wait_written(int64_t r, uint32_t number) const { wait(r, counters(r).written, number); }
   void wait_read(int64_t r, uint32_t number) const { wait(r, counters(r).read, number); }
+  // Sends `bytes` of each rank through the slots in parts: writes a part and then reads the part before it, so that the
+  // other ranks have time to write theirs. write(number, part) and read(number, part) use the slots of this number,
+  // which `next` counts.
+  template <class Write, class Read>
+  void send_in_parts(size_t bytes, uint32_t& next, const Write& write, const Read& read) {
+    const size_t parts = (bytes + kSlotBytes - 1) / kSlotBytes;
+    const uint32_t first = next;
+    next += static_cast<uint32_t>(parts);
+    for (size_t i = 0; i <= parts; ++i) {
+      if (i < parts) {
+        const uint32_t number = first + static_cast<uint32_t>(i);
+        // All ranks must have read the previous contents of the slot. Numbers before 0 count as read.
+        for (int64_t r = 0; r < size_; ++r)
+          if (r != rank_) wait_read(r, number - kSlots);
+        write(number, i);
+        set_written(number);
+      }
+      if (i == 0) continue;
+      read(first + static_cast<uint32_t>(i - 1), i - 1);
+      set_read(first + static_cast<uint32_t>(i - 1));
+    }
+  }
   // Cancels all waits, which then throw. [any thread]
   void abandon() { is_abandoned_ = true; }
 

@@ -11,22 +11,118 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <utility>
 
 #include "framework/distributed/launch/loopback_socket.h"
-#include "framework/distributed/launch/output_backlog.h"
-#include "framework/distributed/launch/prefixed_lines.h"
 #include "framework/distributed/launch/process_state.h"
+#include "framework/distributed/launch/rank_output.h"
 #include "framework/distributed/launch/rank_process.h"
 #include "framework/distributed/launch/signal_inbox.h"
 #include "framework/distributed/launch/world.h"
 #include "framework/support/diagnostics/check.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::distributed {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int kRankLost = static_cast<int>(support::ErrorKind::rank_lost);
+constexpr int kSignalled = 128;
+
+// How a process ended.
+struct RankEnd {
+  int64_t rank = 0;
+  int exit_code = 0;  // valid if no signal ended the process
+  int signal = 0;     // signal that ended the process; 0: none
+  bool was_ended_by_launcher = false;
+  char state = 0;  // state of the process when the launcher ended it, see process_state.h
+};
+
+bool lost_other_rank(const RankEnd& end) { return end.signal == 0 && end.exit_code == kRankLost; }
+
+bool was_stopped(const RankEnd& end) { return end.was_ended_by_launcher && is_stopped(end.state); }
+
+// Recognises 130, 143 and so on: the exit codes of a host that was stopped by a signal.
+bool stopped_in_order(const RankEnd& end) {
+  return end.signal == 0 && (end.exit_code == kSignalled + SIGINT || end.exit_code == kSignalled + SIGTERM ||
+                             end.exit_code == kSignalled + SIGHUP);
+}
+
+std::string name_signal(int signal) {
+  const char* const name = sigabbrev_np(signal);
+  return fmt::format("{} (signal {})", name ? std::string("SIG") + name : "a signal", signal);
+}
+
+std::string describe(const RankEnd& end) {
+  const std::string rank = "rank " + std::to_string(end.rank);
+  if (was_stopped(end)) return rank + " does not answer; " + describe_process_state(end.state) + ", and was ended";
+  if (end.signal == SIGKILL)
+    return rank + " was ended by " + name_signal(end.signal) +
+           ", which the kernel also sends when it runs out of memory";
+  if (end.signal != 0) return rank + " was ended by " + name_signal(end.signal);
+  if (lost_other_rank(end))
+    return rank + " ended because a rank did not answer or was lost (exit code 6), see its message";
+  return rank + " ended with exit code " + std::to_string(end.exit_code);
+}
+
+// Describes which of the other ranks ended by themselves and which ones the launcher killed.
+std::string describe_others(const std::vector<RankEnd>& ends, const RankEnd& cause) {
+  const size_t others = ends.size() - 1;
+  if (others == 0) return "";
+  std::vector<int64_t> ended;
+  for (const RankEnd& end : ends)
+    if (end.was_ended_by_launcher && end.rank != cause.rank) ended.push_back(end.rank);
+  if (ended.empty()) return others == 1 ? "; the other ended by itself" : "; the others ended by themselves";
+  if (ended.size() == others) return others == 1 ? "; the other was ended" : "; the others were ended";
+  std::sort(ended.begin(), ended.end());
+  std::string names;
+  for (size_t i = 0; i < ended.size(); ++i)
+    names += (i == 0 ? "" : i + 1 == ended.size() ? " and " : ", ") + std::to_string(ended[i]);
+  return ended.size() == 1 ? fmt::format("; rank {}, which did not end by itself, was ended", names)
+                           : fmt::format("; ranks {}, which did not end by themselves, were ended", names);
+}
+
+template <class Is>
+const RankEnd* find_first(const std::vector<RankEnd>& ends, const Is& is) {
+  const auto found = std::find_if(ends.begin(), ends.end(), is);
+  return found == ends.end() ? nullptr : &*found;
+}
+
+// Returns whether the process finished or stopped on request.
+bool ended_in_order(const RankEnd& end) { return (end.signal == 0 && end.exit_code == 0) || stopped_in_order(end); }
+
+// A process that lost another one (exit code 6) is not the cause if another process failed differently, or was stopped
+// so that it did not answer. `ends`: the ends of all processes in order of time. `requested`: signal that requested
+// this process to stop; 0: none.
+LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int requested) {
+  const RankEnd* const failed = find_first(ends, [&](const RankEnd& end) {
+    const bool was_requested = end.signal != 0 && end.signal == requested;
+    return !ended_in_order(end) && !lost_other_rank(end) && !end.was_ended_by_launcher && !was_requested;
+  });
+  // Every process has printed its error.
+  const auto ended_like_first = [&](const RankEnd& end) {
+    return end.signal == 0 && !end.was_ended_by_launcher && end.exit_code == ends.front().exit_code;
+  };
+  if (failed && ends.size() > 1 && std::all_of(ends.begin(), ends.end(), ended_like_first))
+    return {failed->exit_code, ""};
+  const auto explain = [&](const RankEnd& cause) { return describe(cause) + describe_others(ends, cause); };
+  if (failed) return {failed->signal != 0 ? kRankLost : failed->exit_code, explain(*failed)};
+  const bool all_finished =
+      std::all_of(ends.begin(), ends.end(), [](const RankEnd& end) { return end.signal == 0 && end.exit_code == 0; });
+  const RankEnd* const stopped_process = find_first(ends, was_stopped);
+  if (requested != 0)
+    return {all_finished ? 0 : kSignalled + requested, stopped_process ? explain(*stopped_process) : ""};
+  if (stopped_process) return {kRankLost, explain(*stopped_process)};
+  const RankEnd* const stopped = find_first(ends, stopped_in_order);
+  const RankEnd* const lost = find_first(ends, lost_other_rank);
+  if (stopped) return {stopped->exit_code, lost ? explain(*stopped) : ""};
+  if (lost) return {kRankLost, explain(*lost)};
+  return {};
+}
 
 // A stop request often arrives twice: timeout(1) and shells signal the process and then its whole group.
 constexpr std::chrono::milliseconds kSameRequest{1000};

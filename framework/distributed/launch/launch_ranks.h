@@ -6,9 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "framework/distributed/launch/first_cause.h"
-
 namespace tenon::distributed {
+
+// How a run ended.
+struct LaunchReport {
+  int exit_code = 0;
+  std::string message;  // names the process that was the first cause; empty if there is nothing to report
+  bool was_stopped_to_restart = false;  // by LaunchRequest::on_checkpoint, and all ranks have stopped in order
+};
 
 struct LaunchRequest {
   int64_t processes = 1;               // at least 1

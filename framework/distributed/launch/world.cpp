@@ -2,13 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <numeric>
 #include <optional>
 #include <vector>
 
-#include "framework/distributed/launch/node_list.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::distributed {
 namespace {
@@ -34,7 +36,7 @@ class Variables {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(found.data(), found.data() + found.size(), value);
     if (error != std::errc() || end != found.data() + found.size() || value < least || value > most)
-      refuse(describe(name), "an integer from " + std::to_string(least) + " to " + std::to_string(most));
+      refuse(describe(name), fmt::format("an integer from {} to {}", least, most));
     return value;
   }
 
@@ -45,12 +47,12 @@ class Variables {
 
   // Returns "RANK is "3"" or "RANK is not set".
   std::string describe(const char* name) const {
-    return std::string(name) + (has(name) ? " is \"" + text(name) + "\"" : " is not set");
+    return has(name) ? fmt::format("{} is \"{}\"", name, text(name)) : fmt::format("{} is not set", name);
   }
 
   [[noreturn]] void refuse(const std::string& found, const std::string& expected) const {
     throw support::Error(support::ErrorKind::configuration,
-                         "environment: " + found + "; expected " + expected + "; " + hint_);
+                         fmt::format("environment: {}; expected {}; {}", found, expected, hint_));
   }
 
  private:
@@ -79,20 +81,27 @@ void refuse_contradictions(const World& world, const Variables& variables, const
     variables.refuse(both(names.rank, names.local_rank), "the same rank twice, since all processes are on one machine");
 }
 
+World read_ranks(World::Launcher launcher, const Variables& variables, const Names& names) {
+  World world;
+  world.launcher = launcher;
+  world.rank = variables.number(names.rank, 0, kMaxProcesses);
+  world.size = variables.number(names.size, 1, kMaxProcesses);
+  world.local_rank = variables.number(names.local_rank, 0, kMaxProcesses);
+  world.local_size = variables.number(names.local_size, 1, kMaxProcesses);
+  refuse_contradictions(world, variables, names);
+  return world;
+}
+
 bool was_started_by_tenon(const Variables& variables) {
   return variables.text(variables::kLauncherPid) == std::to_string(getppid());
 }
 
 World read_tenon(const std::function<const char*(const char*)>& environment) {
   const Variables variables(environment, "only Tenon's launcher may set these variables");
-  World world;
-  world.launcher = World::Launcher::tenon;
-  world.rank = world.local_rank = variables.number(variables::kRank, 0, kMaxProcesses);
-  world.size = world.local_size = variables.number(variables::kWorldSize, 1, kMaxProcesses);
+  World world = read_ranks(World::Launcher::tenon, variables,
+                           {variables::kRank, variables::kWorldSize, variables::kRank, variables::kWorldSize});
   world.attempt = variables.number(variables::kAttempt, 0, INT32_MAX);
   world.reports_checkpoints = variables.has(variables::kReportsCheckpoints);
-  refuse_contradictions(world, variables,
-                        {variables::kRank, variables::kWorldSize, variables::kRank, variables::kWorldSize});
   if (world.size == 1) return world;
   world.master_address = variables.require(variables::kMasterAddress);
   world.master_port = static_cast<uint16_t>(variables.number(variables::kMasterPort, 1, UINT16_MAX));
@@ -105,15 +114,10 @@ World read_torchrun(const std::function<const char*(const char*)>& environment) 
   const Variables variables(environment,
                             "start the processes with torchrun --no-python, or unset RANK and WORLD_SIZE to run as "
                             "one process");
-  World world;
-  world.launcher = World::Launcher::torchrun;
-  world.rank = variables.number("RANK", 0, kMaxProcesses);
-  world.size = variables.number("WORLD_SIZE", 1, kMaxProcesses);
-  world.local_rank = variables.number("LOCAL_RANK", 0, kMaxProcesses);
-  world.local_size = variables.number("LOCAL_WORLD_SIZE", 1, kMaxProcesses);
+  World world =
+      read_ranks(World::Launcher::torchrun, variables, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"});
   if (variables.has("TORCHELASTIC_RESTART_COUNT"))
     world.attempt = variables.number("TORCHELASTIC_RESTART_COUNT", 0, INT32_MAX);
-  refuse_contradictions(world, variables, {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"});
   if (world.size == 1) return world;
   world.master_address = variables.require("MASTER_ADDR");
   world.master_port = static_cast<uint16_t>(variables.number("MASTER_PORT", 1, UINT16_MAX));
@@ -131,13 +135,7 @@ uint16_t compute_port(const std::string& job) {
 // `job`: a text that is the same in all processes and differs between jobs; empty: the launcher gives none. Then the
 // port comes from the process that started those of this machine.
 World read_mpi(World::Launcher launcher, const Names& names, const std::string& job, const Variables& variables) {
-  World world;
-  world.launcher = launcher;
-  world.rank = variables.number(names.rank, 0, kMaxProcesses);
-  world.size = variables.number(names.size, 1, kMaxProcesses);
-  world.local_rank = variables.number(names.local_rank, 0, kMaxProcesses);
-  world.local_size = variables.number(names.local_size, 1, kMaxProcesses);
-  refuse_contradictions(world, variables, names);
+  World world = read_ranks(launcher, variables, names);
   if (world.size == 1) return world;
   if (variables.has("MASTER_ADDR") || !world.is_one_machine())
     world.master_address = variables.require("MASTER_ADDR");
@@ -183,7 +181,7 @@ int64_t read_slurm_local_size(const World& world, const Variables& variables) {
   const auto tasks = parse_tasks_per_node(variables.text(kStepTasks));
   if (!tasks) variables.refuse(variables.describe(kStepTasks), "numbers of tasks such as \"2(x3),1\"");
   if (std::accumulate(tasks->begin(), tasks->end(), int64_t{0}) != world.size)
-    variables.refuse(variables.describe(kStepTasks) + " in a step of " + std::to_string(world.size) + " tasks",
+    variables.refuse(fmt::format("{} in a step of {} tasks", variables.describe(kStepTasks), world.size),
                      "the same total");
   if (tasks->size() == 1) return tasks->front();
   return tasks->at(static_cast<size_t>(variables.number("SLURM_NODEID", 0, static_cast<int64_t>(tasks->size()) - 1)));
@@ -224,6 +222,34 @@ World read_slurm(const Variables& variables, int64_t tasks) {
   return world;
 }
 
+bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// Returns the first number of "01-04,7" with its leading zeros.
+std::optional<std::string> first_of_range(const std::string& range) {
+  const bool is_range =
+      std::all_of(range.begin(), range.end(), [](char one) { return is_digit(one) || one == '-' || one == ','; });
+  const size_t length = std::min(range.find_first_of("-,"), range.size());
+  if (!is_range || length == 0) return std::nullopt;
+  return range.substr(0, length);
+}
+
+// Reads the number at the start of the text. Returns false if there is none or it is a billion or more.
+bool take_number(const char*& from, const char* end, int64_t& number) {
+  const char* const start = from;
+  if (start == end || !is_digit(*start)) return false;
+  const auto [rest, error] = std::from_chars(start, end, number);
+  from = rest;
+  return error == std::errc() && number < 1'000'000'000;
+}
+
+bool take(const char*& from, const char* end, const std::string& word) {
+  if (!std::string(from, end).starts_with(word)) return false;
+  from += word.size();
+  return true;
+}
+
+constexpr int64_t kMaxNodes = 1'000'000;
+
 }  // namespace
 
 World read_world(const std::function<const char*(const char*)>& environment) {
@@ -247,6 +273,39 @@ const char* name_of(World::Launcher launcher) {
     case World::Launcher::slurm: return "srun";
   }
   return "no launcher";
+}
+
+std::optional<std::string> first_node(const std::string& list) {
+  std::string name;
+  for (size_t i = 0; i < list.size() && list[i] != ','; ++i) {
+    if (list[i] == ']' || std::isspace(static_cast<unsigned char>(list[i]))) return std::nullopt;
+    if (list[i] != '[') {
+      name += list[i];
+      continue;
+    }
+    const size_t close = list.find(']', i);
+    if (close == list.npos) return std::nullopt;
+    const auto number = first_of_range(list.substr(i + 1, close - i - 1));
+    if (!number) return std::nullopt;
+    name += *number;
+    i = close;
+  }
+  return name.empty() ? std::nullopt : std::optional(name);
+}
+
+std::optional<std::vector<int64_t>> parse_tasks_per_node(const std::string& text) {
+  std::vector<int64_t> tasks;
+  const char* from = text.data();
+  const char* const end = from + text.size();
+  do {
+    int64_t of_each = 0;
+    int64_t nodes = 1;
+    if (!take_number(from, end, of_each)) return std::nullopt;
+    if (take(from, end, "(x") && !(take_number(from, end, nodes) && take(from, end, ")"))) return std::nullopt;
+    if (static_cast<int64_t>(tasks.size()) + nodes > kMaxNodes) return std::nullopt;
+    tasks.insert(tasks.end(), static_cast<size_t>(nodes), of_each);
+  } while (take(from, end, ","));
+  return from == end ? std::optional(tasks) : std::nullopt;
 }
 
 }  // namespace tenon::distributed
