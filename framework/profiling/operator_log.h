@@ -6,6 +6,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/components/kinds/model.h"
@@ -15,10 +16,14 @@ namespace tenon::profiling {
 struct LoggedOperator {
   std::string name;
   std::string module;  // "layer1.0.conv1": the module of the first input that is a tensor of the model; else ""
-  int64_t macs = 0;    // including inner operators
+  int64_t macs = 0;    // multiply-accumulates, including inner operators; one is two FLOPs
   double seconds = 0;  // until the call returned; on CUDA before the kernel is done
 };
 
+// Counts the multiply-accumulates (MACs) of the operators that dominate the time of a network: matrix products,
+// convolutions and attention. Activations, normalisation, pooling and sums count as 0, as in
+// torch.utils.flop_counter.FlopCounterMode.
+//
 // LibTorch calls it for each operator on any thread. Only one log can exist at a time.
 class OperatorLog {
  public:
@@ -39,6 +44,9 @@ class OperatorLog {
   std::unique_ptr<Observer> observer_;
   uint64_t handle_;
 };
+
+// Whether the operator has many MACs that the log cannot count: recurrent layers of cuDNN and oneDNN.
+bool is_uncounted(std::string_view name);
 
 // Assigns a module to operators without one: the innermost module that contains the modules of both neighbours.
 // Attention between `attn.query` and `attn.output` belongs to `attn`. At the ends, it is the module of the only

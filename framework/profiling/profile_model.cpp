@@ -7,7 +7,7 @@
 
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/loop/train_step.h"
-#include "framework/profiling/memory_monitor.h"
+#include "framework/profiling/measurements.h"
 
 namespace tenon::profiling {
 
@@ -117,10 +117,10 @@ class Profiler {
     evaluated_.outputs.clear();
   }
 
-  void add_batch() { step_.add(batch_, context(true)); }
+  void add_batch() { step_.run_batch(batch_, context(true)); }
 
   void finish_step() {
-    step_.finish({training_.plan->optimizer.lr}, /*with_norm=*/false);
+    step_.update_weights({training_.plan->optimizer.lr}, /*with_norm=*/false);
     step_.drain();
     ++steps_;
   }

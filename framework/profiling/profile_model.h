@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "framework/pipeline/build/training.h"
-#include "framework/profiling/latency.h"
+#include "framework/profiling/measurements.h"
 #include "framework/profiling/operator_log.h"
 
 namespace tenon::profiling {
@@ -17,7 +17,7 @@ struct ModuleProfile {
   std::string name;        // "layer1.0.conv1"; "" for tensors and operators outside of any module
   int64_t parameters = 0;  // number of elements, including frozen parameters
   int64_t bytes = 0;       // parameters and buffers
-  int64_t macs = 0;        // for one batch, forward in evaluation mode; see count_macs()
+  int64_t macs = 0;        // for one batch, forward in evaluation mode; see OperatorLog
   double seconds = 0;      // of the same forward, summed over operators; on CUDA until the launch
 };
 

@@ -1,18 +1,28 @@
 #include "framework/validation/validate.h"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
-#include "framework/components/loading/check_plugin.h"
-#include "framework/components/tensors/tensor_functions.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
+#include "framework/validation/checks/checks.h"
 #include "framework/validation/session/child_process.h"
-#include "framework/validation/session/open_plugin.h"
+#include "framework/validation/session/recording_host.h"
 
 namespace tenon::validation {
+
+const char* to_string(Level level) {
+  constexpr const char* kNames[] = {"load", "create", "contract", "training"};
+  return kNames[static_cast<size_t>(level)];
+}
+
+const char* to_string(CheckStatus status) {
+  constexpr const char* kNames[] = {"pass", "warning", "fail", "skipped"};
+  return kNames[static_cast<size_t>(status)];
+}
 
 namespace {
 
@@ -30,12 +40,28 @@ struct Found {
   std::string needed;       // the parameters without a default: "dataset.digits={ path = ... }"
 };
 
-Session make_session(const ValidationRequest& request) {
-  Session session;
-  session.file = request.file;
-  session.seed = request.seed;
-  session.given = request.params;
-  return session;
+// All checks, in the order in which they run.
+const std::vector<Check>& all_checks() {
+  static const std::vector<Check> all = [] {
+    std::vector<Check> list;
+    const auto add = [&](const std::string& of, std::vector<Check> checks) {
+      for (Check& check : checks) {
+        check.of = of;
+        list.push_back(std::move(check));
+      }
+    };
+    add(kPlugin, load_checks());
+    add("", create_checks());
+    add("dataset", dataset_checks());
+    add("model", model_checks());
+    add("loss", loss_checks());
+    add("metric", metric_checks());
+    add("callback", callback_checks());
+    add("", isolation_checks());
+    add("", state_checks());
+    return list;
+  }();
+  return all;
 }
 
 std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
@@ -48,9 +74,10 @@ std::string run_check(const Check& check, const std::string& component, const Va
     return to_text({{"status", static_cast<int>(status)}, {"reason", reason}});
   };
   try {
-    Session session = make_session(request);
-    if (check.of != Check::Of::plugin) open_plugin(session, component);
+    Session session(request.file, request.seed, request.params);
+    if (check.of != kPlugin) session.open(component);
     check.run(session);
+    session.require_no_escaped();
     std::string warnings;
     for (const std::string& warning : session.warnings()) warnings += (warnings.empty() ? "" : "; ") + warning;
     return answer(warnings.empty() ? CheckStatus::pass : CheckStatus::warning, warnings);
@@ -81,16 +108,15 @@ std::string describe_needed(const components::Component& component) {
   std::string needed;
   for (const config::ParamSchema& param : component.schema.params)
     if (!param.default_value) needed += (needed.empty() ? "" : ", ") + param.name + " = ...";
-  return name_of(component) + "={ " + needed + " }";
+  return fmt::format("{}={{ {} }}", name_of(component), needed);
 }
 
 std::string list_components(const ValidationRequest& request) {
   Json list = Json::array();
   try {
-    Session session = make_session(request);
-    open_plugin(session, "");
-    for (uint64_t i = 0; i < session.plugin->component_count; ++i) {
-      const components::Component component = components::check_component(*session.info, session.plugin->components[i]);
+    Session session(request.file, request.seed, request.params);
+    session.open("");
+    for (const components::Component& component : session.components()) {
       std::string not_created;
       try {
         plan_of(component, request.params);
@@ -124,9 +150,9 @@ void require_known(const ValidationRequest& request, const std::vector<Found>& f
   std::vector<std::string> names;
   for (const Found& each : found) names.push_back(each.name);
   const auto require = [&](const std::string& name, const std::string& option) {
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      refuse(option + " names " + name + ", which is not in " + request.file.string() +
-             formats::suggest_name(name, names));
+    if (std::ranges::find(names, name) == names.end())
+      refuse(fmt::format("{} names {}, which is not in {}{}", option, name, request.file.string(),
+                         formats::suggest_name(name, names)));
   };
   for (const GivenParams& given : request.params) {
     require(given.component, "--params");
@@ -140,9 +166,10 @@ void require_known(const ValidationRequest& request, const std::vector<Found>& f
 void require_known_check(const std::string& name) {
   std::vector<std::string> names;
   for (const Check& check : all_checks())
-    if (std::find(names.begin(), names.end(), check.name) == names.end()) names.push_back(check.name);
-  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-    refuse("there is no check " + name + formats::suggest_name(name, names) + " (a report without --brief names them)");
+    if (std::ranges::find(names, check.name) == names.end()) names.push_back(check.name);
+  if (!name.empty() && std::ranges::find(names, name) == names.end())
+    refuse(fmt::format("there is no check {}{} (a report without --brief names them)", name,
+                       formats::suggest_name(name, names)));
 }
 
 // ---- The order of checks -------------------------------------------------------------------------------------------
@@ -157,8 +184,7 @@ std::vector<std::string> usable(const std::string& kind) {
 }
 
 bool belongs_to(const Check& check, const std::string& kind) {
-  if (check.of == Check::Of::plugin) return kind == kPlugin;
-  return kind != kPlugin && (check.of == Check::Of::every_component || config::to_string(*check.kind) == kind);
+  return check.of.empty() ? kind != kPlugin : check.of == kind;
 }
 
 class Validation {
@@ -188,7 +214,7 @@ class Validation {
   std::string blocking(const Check& check, const Found& component, const std::set<std::string>& unknown) const {
     // Reported once, for `create`. All other checks need it.
     if (!component.not_created.empty() && (check.name == "create" || !request_.check.empty()))
-      return component.not_created + "; set it with --params '" + component.needed + "'";
+      return fmt::format("{}; set it with --params '{}'", component.not_created, component.needed);
     for (const std::string& need : check.needs)
       for (const std::string& name : need == "usable" ? usable(component.kind) : std::vector<std::string>{need})
         if (unknown.contains(name)) return "needs " + name;
@@ -205,7 +231,7 @@ class Validation {
 std::vector<CheckResult> validate(const ValidationRequest& request,
                                   const std::function<void(const CheckResult&)>& report) {
   require_known_check(request.check);
-  components::install_libtorch();
+  install_recording_functions();
   Validation validation(request, report);
   validation.check_all_of({kPlugin, kPlugin, "", ""});
   const std::vector<Found> found = find_components(request);

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "framework/validation/session/check.h"
 #include "framework/validation/session/session.h"
 
 namespace tenon::validation {

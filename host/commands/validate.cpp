@@ -8,6 +8,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "framework/validation/validate.h"
 #include "host/command_line/command.h"
@@ -35,8 +36,8 @@ validation::ValidationRequest make_request(const ValidateOptions& options) {
   validation::ValidationRequest request{options.file,      options.seed,  {},
                                         options.component, options.check, options.timeout_s};
   if (!support::path_exists(options.file))
-    throw Error(ErrorKind::plugin, support::print_path(options.file) + ": " + support::describe_path(options.file) +
-                                       "; expected a plugin file");
+    throw Error(ErrorKind::plugin, fmt::format("{}: {}; expected a plugin file", support::format_path(options.file),
+                                               support::describe_path(options.file)));
   request.file = support::find_canonical(options.file, ErrorKind::plugin);
   for (const std::string& given : options.params) {
     const size_t equals = given.find('=');
@@ -50,40 +51,39 @@ validation::ValidationRequest make_request(const ValidateOptions& options) {
 
 // Returns the command that repeats only this check.
 std::string describe_repeat(const CheckResult& result, const ValidateOptions& options) {
-  std::string command = "host validate " + support::quote_for_shell(options.file.string()) + " --check " +
-                        result.check->name + " --component " + result.component + " --seed " +
-                        std::to_string(options.seed);
+  std::string command =
+      fmt::format("host validate {} --check {} --component {} --seed {}",
+                  support::quote_for_shell(options.file.string()), result.check->name, result.component, options.seed);
   for (const std::string& given : options.params)
     if (given.starts_with(result.component + "=")) command += " --params " + support::quote_for_shell(given);
   return command;
 }
 
 size_t count(const std::vector<CheckResult>& results, CheckStatus status) {
-  return static_cast<size_t>(
-      std::count_if(results.begin(), results.end(), [&](const CheckResult& one) { return one.status == status; }));
+  return static_cast<size_t>(std::ranges::count(results, status, &CheckResult::status));
 }
 
 void print_indented(const std::string& text, const char* margin) {
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) reporting::write_output("%s%s\n", margin, line.c_str());
+  for (std::string line; std::getline(lines, line);) reporting::write_output("{}{}\n", margin, line);
 }
 
 // Prints one row of a table, then the reasons, which are longer than a line.
 void print_result(const CheckResult& result, const ValidateOptions& options) {
-  reporting::write_output("  %-24s %-9s %-22s %s\n", result.component.c_str(), to_string(result.check->level),
-                          result.check->name.c_str(), to_string(result.status));
+  reporting::write_output("  {:<24} {:<9} {:<22} {}\n", result.component, to_string(result.check->level),
+                          result.check->name, result.status == CheckStatus::fail ? "FAIL" : to_string(result.status));
   if (!result.reason.empty()) print_indented(result.reason, "      ");
   if (!result.output.empty()) {
-    reporting::write_output("      output:\n");
+    reporting::write_output_text("      output:\n");
     print_indented(result.output, "        ");
   }
   if (result.status == CheckStatus::fail)
-    reporting::write_output("      repeat: %s\n", describe_repeat(result, options).c_str());
+    reporting::write_output("      repeat: {}\n", describe_repeat(result, options));
   std::fflush(stdout);
 }
 
 void print_summary(const std::vector<CheckResult>& results) {
-  reporting::write_output("%zu checks: %zu passed, %zu with a warning, %zu failed, %zu skipped\n", results.size(),
+  reporting::write_output("{} checks: {} passed, {} with a warning, {} failed, {} skipped\n", results.size(),
                           count(results, CheckStatus::pass), count(results, CheckStatus::warning),
                           count(results, CheckStatus::fail), count(results, CheckStatus::skipped));
 }
@@ -106,17 +106,14 @@ void print_as_json(const std::vector<CheckResult>& results, const ValidateOption
   std::vector<std::string> untested;
   for (const Untested& one : find_untested(results)) untested.push_back(one.component);
   Json checks = Json::array();
-  for (const CheckResult& result : results) {
-    std::string status = to_string(result.status);
-    std::transform(status.begin(), status.end(), status.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const CheckResult& result : results)
     checks.push_back({{"component", result.component},
                       {"level", to_string(result.check->level)},
                       {"check", result.check->name},
-                      {"result", status},
+                      {"result", to_string(result.status)},
                       {"reason", result.reason},
                       {"output", result.output},
                       {"repeat", describe_repeat(result, options)}});
-  }
   const Json all{{"file", options.file.string()},
                  {"seed", options.seed},
                  {"passed", count(results, CheckStatus::pass)},
@@ -128,9 +125,7 @@ void print_as_json(const std::vector<CheckResult>& results, const ValidateOption
   reporting::write_output_json(all);
 }
 
-po::options_description make_validate_options() {
-  po::options_description options = no_options();
-  auto add = options.add_options();
+void add_validate_options(AddOption& add) {
   add("brief", "print only warnings, failures and the summary");
   add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
       "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
@@ -140,8 +135,7 @@ po::options_description make_validate_options() {
   add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "seed of the generated inputs");
   add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"),
       "time limit for each call of the plugin");
-  add_json_option(options);
-  return options;
+  add_json_option(add);
 }
 
 ValidateOptions read_validate_options(const Arguments& arguments) {
@@ -158,8 +152,7 @@ int validate(const Arguments& arguments) {
   const validation::ValidationRequest request = make_request(options);
   const bool is_brief = arguments.has("brief");
   const bool as_json = arguments.wants_json();
-  if (!as_json)
-    reporting::write_output("%s, seed %llu\n", options.file.c_str(), static_cast<unsigned long long>(options.seed));
+  if (!as_json) reporting::write_output("{}, seed {}\n", options.file.string(), options.seed);
   const std::vector<CheckResult> results = validation::validate(request, [&](const CheckResult& result) {
     const bool is_fine = result.status == CheckStatus::pass || result.status == CheckStatus::skipped;
     if (!as_json && !(is_brief && is_fine)) print_result(result, options);
@@ -178,24 +171,24 @@ int validate(const Arguments& arguments) {
   std::string needed;
   for (const Untested& one : untested) {
     names += (names.empty() ? "" : ", ") + one.component;
-    needed += " --params '" + one.needed_params + "'";
+    needed += fmt::format(" --params '{}'", one.needed_params);
   }
-  throw Error(ErrorKind::configuration, "command options: no check of " + names +
-                                            " was run, because parameters without a default are missing; expected" +
-                                            needed + ", with their values");
+  throw Error(ErrorKind::configuration,
+              fmt::format("command options: no check of {} was run, because parameters without a default are missing; "
+                          "expected{}, with their values",
+                          names, needed));
 }
 
 }  // namespace
 
 extern const Command validate_command{.name = "validate",
                                       .arguments = "FILE",
-                                      .needed = "",
                                       .purpose = "check a plugin before you train with it",
                                       .details =
                                           "Runs every check that applies to the plugin's components, each in a "
                                           "separate process. The exit code is 3 if one fails.",
                                       .page = "reference/validate.md",
-                                      .make_options = make_validate_options,
+                                      .add_options = add_validate_options,
                                       .run = validate};
 
 }  // namespace tenon::host

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <nlohmann/json.hpp>
+
 #include "tests/bad_plugins/validated.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
@@ -12,6 +14,23 @@ namespace {
 
 std::string bad(const std::string& plugin) { return TENON_BINARY_DIR "/tests/bad_plugins/" + plugin + ".so"; }
 std::string bundled(const std::string& plugin) { return TENON_BINARY_DIR "/plugins/" + plugin + ".so"; }
+
+// Runs `host validate` with these arguments after the file.
+Answer validate_by_host(const std::string& file, const std::vector<std::string>& arguments = {}) {
+  std::vector<std::string> words{"validate", file, "--json"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  const Outcome outcome = run_host(words);
+  Answer answer{outcome.exit_code, {}, {}, {}, outcome.output + outcome.errors};
+  const auto all = nlohmann::json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
+  if (!all.is_object()) return answer;
+  for (const auto& check : all["checks"]) {
+    const std::string name = check["component"].get<std::string>() + " " + check["check"].get<std::string>();
+    answer.statuses[name] = check["result"];
+    answer.reasons[name] = check["reason"];
+    answer.outputs[name] = check["output"];
+  }
+  return answer;
+}
 
 }  // namespace
 

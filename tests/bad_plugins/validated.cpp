@@ -1,6 +1,5 @@
 #include "tests/bad_plugins/validated.h"
 
-#include <algorithm>
 #include <csignal>
 
 #include "framework/support/diagnostics/error.h"
@@ -42,12 +41,10 @@ Answer validate(const std::string& file, const Options& options) {
   bool is_untested = false;
   for (const validation::CheckResult& result : validation::validate(request, [](const auto&) {})) {
     const std::string name = result.component + " " + result.check->name;
-    std::string status = validation::to_string(result.status);
-    std::ranges::transform(status, status.begin(), [](unsigned char letter) { return std::tolower(letter); });
-    answer.statuses[name] = status;
+    answer.statuses[name] = validation::to_string(result.status);
     answer.reasons[name] = result.reason;
     answer.outputs[name] = result.output;
-    answer.text += name + ": " + status + " " + result.reason + "\n" + result.output;
+    answer.text += name + ": " + answer.statuses[name] + " " + result.reason + "\n" + result.output;
     if (!result.needed_params.empty()) is_untested = true;
   }
   if (!answer.with("fail").empty())

@@ -35,7 +35,4 @@ struct Options {
 // Validates in this process, which starts a process for each check. exit_code is that of the command.
 Answer validate(const std::string& file, const Options& options = {});
 
-// Runs `host validate` with these arguments after the file.
-Answer validate_by_host(const std::string& file, const std::vector<std::string>& arguments = {});
-
 }  // namespace tenon::bad_plugins

@@ -1,11 +1,10 @@
 // Compares with counts by hand. tests/end_to_end/profile_test.cpp compares whole networks with the counter of PyTorch.
-#include "framework/profiling/operator_macs.h"
+#include "framework/profiling/operator_log.h"
 
 #include <torch/nn/functional.h>
 
 #include <functional>
 
-#include "framework/profiling/operator_log.h"
 #include "tests/doctest_with_torch.h"
 
 using namespace tenon::profiling;

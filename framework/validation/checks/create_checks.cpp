@@ -1,7 +1,6 @@
-#include "framework/validation/checks/create_checks.h"
-
+#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstdint>
 
 #include <tenon/capture.h>
 #include <tenon/class_names.h>
@@ -9,6 +8,7 @@
 #include <tenon/frozen_parameters.h>
 #include <tenon/index_inputs.h>
 #include <tenon/parameter_roles.h>
+#include <tenon/prepare.h>
 #include <tenon/preprocessing.h>
 #include <tenon/sample_names.h>
 #include <tenon/sample_order.h>
@@ -19,7 +19,8 @@
 
 #include "framework/components/kinds/parameter_roles.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/validation/session/session.h"
+#include "framework/support/text/format.h"
+#include "framework/validation/checks/checks.h"
 
 namespace tenon::validation {
 
@@ -30,23 +31,16 @@ using config::ParamSchema;
 using config::ParamType;
 using config::Value;
 
-using Instance = Subject<AnyTable>;
-
-void check_create(Session& session) {
-  Instance one(session);
-  one.destroy();
-}
+void check_create(Session& session) { session.create(); }
 
 // Creates two instances at once, destroys them in the order of creation, and creates a third.
 void check_create_again(Session& session) {
   {
-    Instance first(session);
-    Instance second(session);
-    first.destroy();
-    second.destroy();
+    std::vector<components::Instance<AnyTable>> both;
+    both.push_back(session.create());
+    both.push_back(session.create());
   }
-  Instance third(session);
-  third.destroy();
+  session.create();
 }
 
 // Values at the edges of what the schema allows. Without a bound, the values stay small enough to allocate.
@@ -105,127 +99,89 @@ std::vector<Value> edges(const ParamSchema& param) {
 }
 
 // Creates an instance with the value in place of the plan's. Throws Failed if create fails without a reason.
-void try_value(Session& session, const ParamSchema& param, const Value& value) {
-  config::Values values = session.plan.params;
-  values[param.name] = value;
-  const tenon_params params(values);
-  const auto& table = *static_cast<const AnyTable*>(session.component.table);
-  const std::string what = param.name + " = " + config::to_toml(value).substr(0, 60);
-  void* self = nullptr;
-  tenon_status status = TENON_OK;
-  std::string reason;
-  session.call(
-      "create",
-      [&] {
-        status = table.create(&recording_host(), &params, &self);
-        reason = components::detail::failure;
-        return TENON_OK;
-      },
-      what);
-  if (status != TENON_OK) {
-    if (reason.empty())
-      throw Failed("create with " + what + " returns status " + std::to_string(status) +
-                   " and no reason; expected a call of host->fail with a text first");
-    return;
+void try_value(const Session& session, const ParamSchema& param, const Value& value) {
+  config::ComponentPlan plan = session.plan();
+  plan.params[param.name] = value;
+  plan.place = param.name + " = " + config::to_toml(value).substr(0, 60);
+  try {
+    session.create(plan);
+  } catch (const support::Error&) {
+    session.require_reason("create with " + plan.place);
   }
-  session.call(
-      "destroy",
-      [&] {
-        table.destroy(self);
-        return TENON_OK;
-      },
-      what);
 }
 
 void check_odd_params(Session& session) {
-  if (session.component.schema.params.empty()) throw Skipped("it has no parameters");
-  for (const ParamSchema& param : session.component.schema.params)
+  if (session.component().schema.params.empty()) throw Skipped("it has no parameters");
+  for (const ParamSchema& param : session.component().schema.params)
     for (const Value& value : edges(param)) try_value(session, param, value);
 }
 
-// Checks the size and the functions of a known extension's table, if the component has that extension.
-template <class Table, class... Functions>
-void check_table(Instance& instance, const char* id, const char* type, uint64_t smallest,
-                 Functions Table::*... functions) {
-  const auto* table = instance.extension<Table>(id);
-  if (!table) return;
-  if (table->size < smallest || table->size > 1 << 16)
-    throw Failed("the table of " + std::string(id) + " declares a size of " + std::to_string(table->size) +
-                 " bytes; expected sizeof(" + type + ")");
-  if (!((table->*functions) && ...))
-    throw Failed("the table of " + std::string(id) + " lacks a function (null); expected all of " + type);
-}
+// The table of a known extension: its size, followed by functions, of which the host needs those within `bytes`.
+struct ExtensionTable {
+  const char* id;
+  const char* type;
+  uint64_t bytes;
+  std::vector<ComponentKind> kinds;  // that may have it
+};
+#define TENON_TABLE(id, type, last, ...) \
+  { id, #type, TENON_SIZE_TO(type, last), __VA_ARGS__ }
 
-void check_roles(const components::Component& component) {
-  try {
-    components::list_metric_parameters(component);
-    components::list_size_parameters(component);
-    components::find_unlabelled_parameter(component);
-  } catch (const support::Error& error) {
-    throw Failed(error.what());
-  }
+const std::vector<ExtensionTable>& extension_tables() {
+  constexpr auto kModel = ComponentKind::model, kLoss = ComponentKind::loss, kMetric = ComponentKind::metric,
+                 kDataset = ComponentKind::dataset, kCallback = ComponentKind::callback;
+  static const std::vector<ComponentKind> kAll{kModel, kLoss, kMetric, kDataset, kCallback};
+  static const std::vector<ComponentKind> kWithPorts{kModel, kLoss, kMetric};
+  static const std::vector<ExtensionTable> tables{
+      TENON_TABLE(TENON_SAVED_STATE, tenon_saved_state, load, kAll),
+      TENON_TABLE(TENON_PARAMETER_ROLES, tenon_parameter_roles, roles, kAll),
+      TENON_TABLE(TENON_CAPTURE, tenon_capture, is_capturable, {kModel, kLoss}),
+      TENON_TABLE(TENON_INDEX_INPUTS, tenon_index_inputs, inputs, kWithPorts),
+      TENON_TABLE(TENON_DECODING, tenon_decoding, forward, {kModel}),
+      TENON_TABLE(TENON_FROZEN_PARAMETERS, tenon_frozen_parameters, names, {kModel}),
+      TENON_TABLE(TENON_TIED_WEIGHTS, tenon_tied_weights, names, {kModel}),
+      TENON_TABLE(TENON_USUAL_SOURCES, tenon_usual_sources, sources, kWithPorts),
+      TENON_TABLE(TENON_CLASS_NAMES, tenon_class_lists, classes, {kDataset}),
+      TENON_TABLE(TENON_PREPARE, tenon_prepare, prepare, {kDataset}),
+      TENON_TABLE(TENON_PREPROCESSING, tenon_preprocessing_lists, lists, {kDataset}),
+      TENON_TABLE(TENON_SAMPLE_NAMES, tenon_sample_names, name, {kDataset}),
+      TENON_TABLE(TENON_SAMPLE_LENGTHS, tenon_sample_lengths, lengths, {kDataset}),
+      TENON_TABLE(TENON_SAMPLE_WEIGHTS, tenon_sample_weights, weights, {kDataset}),
+      TENON_TABLE(TENON_TOKENIZER, tenon_tokenizer, decode, {kDataset})};
+  return tables;
+}
+#undef TENON_TABLE
+
+void check_extension_table(const components::Component& component, const ExtensionTable& expected) {
+  const void* const table = components::find_extension_table(component, expected.id);
+  if (!table) return;
+  const auto* const fields = static_cast<const uint64_t*>(table);
+  if (fields[0] < expected.bytes || fields[0] > 1 << 16)
+    throw Failed(fmt::format("the table of {} declares a size of {} bytes; expected sizeof({})", expected.id, fields[0],
+                             expected.type));
+  if (std::find(fields + 1, fields + expected.bytes / sizeof *fields, 0) != fields + expected.bytes / sizeof *fields)
+    throw Failed(
+        fmt::format("the table of {} lacks a function (null); expected all of {}", expected.id, expected.type));
 }
 
 void check_extensions(Session& session) {
-  if (!session.component.get_extension) throw Skipped("it has no get_extension");
-  Instance one(session);
-  struct Sized {
-    uint64_t size;
-  };
-  if (one.extension<Sized>("unknown.extension/1"))
+  const components::Component& component = session.component();
+  if (!component.get_extension) throw Skipped("it has no get_extension");
+  if (components::find_extension_table(component, "unknown.extension/1"))
     throw Failed("get_extension returns a table for an unknown id; expected null");
-  check_table(one, TENON_SAVED_STATE, "tenon_saved_state", TENON_SIZE_TO(tenon_saved_state, load),
-              &tenon_saved_state::save, &tenon_saved_state::load);
-  check_table(one, TENON_PARAMETER_ROLES, "tenon_parameter_roles", TENON_SIZE_TO(tenon_parameter_roles, roles),
-              &tenon_parameter_roles::roles);
-  check_roles(session.component);
-  const ComponentKind kind = session.component.schema.kind;
-  if (kind == ComponentKind::model || kind == ComponentKind::loss)
-    check_table(one, TENON_CAPTURE, "tenon_capture", TENON_SIZE_TO(tenon_capture, is_capturable),
-                &tenon_capture::is_capturable);
-  if (kind == ComponentKind::model || kind == ComponentKind::loss || kind == ComponentKind::metric)
-    check_table(one, TENON_INDEX_INPUTS, "tenon_index_inputs", TENON_SIZE_TO(tenon_index_inputs, inputs),
-                &tenon_index_inputs::inputs);
-  if (kind == ComponentKind::model)
-    check_table(one, TENON_DECODING, "tenon_decoding", TENON_SIZE_TO(tenon_decoding, forward),
-                &tenon_decoding::describe, &tenon_decoding::forward);
-  if (kind == ComponentKind::model)
-    check_table(one, TENON_FROZEN_PARAMETERS, "tenon_frozen_parameters", TENON_SIZE_TO(tenon_frozen_parameters, names),
-                &tenon_frozen_parameters::names);
-  if (kind == ComponentKind::model)
-    check_table(one, TENON_TIED_WEIGHTS, "tenon_tied_weights", TENON_SIZE_TO(tenon_tied_weights, names),
-                &tenon_tied_weights::names);
-  if (kind == ComponentKind::model || kind == ComponentKind::loss || kind == ComponentKind::metric)
-    check_table(one, TENON_USUAL_SOURCES, "tenon_usual_sources", TENON_SIZE_TO(tenon_usual_sources, sources),
-                &tenon_usual_sources::sources);
-  if (kind == ComponentKind::dataset) {
-    check_table(one, TENON_CLASS_NAMES, "tenon_class_lists", TENON_SIZE_TO(tenon_class_lists, classes),
-                &tenon_class_lists::classes);
-    check_table(one, TENON_PREPARE, "tenon_prepare", TENON_SIZE_TO(tenon_prepare, prepare), &tenon_prepare::prepare);
-    check_table(one, TENON_PREPROCESSING, "tenon_preprocessing_lists", TENON_SIZE_TO(tenon_preprocessing_lists, lists),
-                &tenon_preprocessing_lists::lists);
-    check_table(one, TENON_SAMPLE_NAMES, "tenon_sample_names", TENON_SIZE_TO(tenon_sample_names, name),
-                &tenon_sample_names::name);
-    check_table(one, TENON_SAMPLE_LENGTHS, "tenon_sample_lengths", TENON_SIZE_TO(tenon_sample_lengths, lengths),
-                &tenon_sample_lengths::lengths);
-    check_table(one, TENON_SAMPLE_WEIGHTS, "tenon_sample_weights", TENON_SIZE_TO(tenon_sample_weights, weights),
-                &tenon_sample_weights::weights);
-    check_table(one, TENON_TOKENIZER, "tenon_tokenizer", TENON_SIZE_TO(tenon_tokenizer, decode),
-                &tenon_tokenizer::describe, &tenon_tokenizer::encode, &tenon_tokenizer::decode);
-  }
-}
-
-Check make_create_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
-  return {name, Level::create, Check::Of::every_component, {}, std::move(needs), run};
+  for (const ExtensionTable& table : extension_tables())
+    if (std::ranges::count(table.kinds, component.schema.kind) > 0) check_extension_table(component, table);
+  components::list_metric_parameters(component);
+  components::list_size_parameters(component);
+  components::find_unlabelled_parameter(component);
 }
 
 }  // namespace
 
 std::vector<Check> create_checks() {
-  return {make_create_check("create", {}, check_create),
-          make_create_check("create-again", {"create"}, check_create_again),
-          make_create_check("odd-params", {"create"}, check_odd_params),
-          make_create_check("extensions", {"create"}, check_extensions)};
+  return {{"create", Level::create, {}, check_create},
+          {"create-again", Level::create, {"create"}, check_create_again},
+          {"odd-params", Level::create, {"create"}, check_odd_params},
+          {"extensions", Level::create, {"create"}, check_extensions}};
 }
 
 }  // namespace tenon::validation

@@ -1,104 +1,172 @@
-#include "framework/validation/checks/dataset_checks.h"
-
+#include <algorithm>
 #include <barrier>
-#include <cmath>
-#include <cstring>
+#include <deque>
 #include <exception>
+#include <memory>
+#include <optional>
+#include <span>
 #include <thread>
+#include <utility>
+
+#include <tenon/sample_order.h>
 
 #include "framework/components/calls/ports.h"
-#include "framework/validation/session/dataset_under_test.h"
-#include "framework/validation/session/use_component.h"
+#include "framework/components/kinds/dataset.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/compute/philox.h"
+#include "framework/support/text/format.h"
+#include "framework/validation/checks/checks.h"
+#include "framework/validation/session/child_process.h"
 
 namespace tenon::validation {
 
 namespace {
 
-std::string describe_fields(const std::vector<DatasetField>& fields) {
-  std::string text;
-  for (const DatasetField& field : fields)
-    text += (text.empty() ? "" : "; ") + field.name + ": " + components::dtype_name(field.dtype) + " " +
-            components::to_string(components::exact_shape(field.shape));
-  return text;
+using components::Dataset;
+using support::StreamPurpose;
+
+Dataset open_dataset(const Session& session) {
+  session.prepare(session.plan());
+  return {session.component(), config::NamedDataset{session.plan(), ""}};
 }
 
-std::string sample_name(int64_t index) { return "sample " + std::to_string(index); }
+// The number of samples that checks read: the first 64, or all.
+int64_t count_read(const Dataset& dataset) { return std::min<int64_t>(dataset.size(), 64); }
+
+std::string sample_name(int64_t index) { return fmt::format("sample {}", index); }
+
+// The shape and the bytes of each field of one sample.
+using Contents = std::vector<std::pair<std::vector<int64_t>, std::vector<std::byte>>>;
+
+// The memory that a dataset writes one sample to, filled with a byte, between guard bytes of the same value.
+class SampleMemory {
+ public:
+  explicit SampleMemory(const Dataset& dataset, std::byte fill = {}) : dataset_(dataset), fill_(fill) {
+    fields_.reserve(dataset.fields().size());
+    for (const components::SampleField& field : dataset.fields()) {
+      components::VaryingSample& memory = fields_.emplace_back(kGuard, fill);
+      if (field.is_varying())
+        slots_.push_back({nullptr, &memory});
+      else
+        slots_.push_back({memory.resize(field.shape, field.sample_bytes), nullptr});
+    }
+  }
+  SampleMemory(const SampleMemory&) = delete;
+  SampleMemory& operator=(const SampleMemory&) = delete;
+
+  std::span<const components::SampleSlot> slots() const { return slots_; }
+
+  std::string fields_written_outside() const {  // "" or "image, before its first byte"
+    std::string names;
+    const auto add = [&](size_t i, const char* place) {
+      names += (names.empty() ? "" : ", ") + dataset_.fields()[i].name + place;
+    };
+    for (size_t i = 0; i < fields_.size(); ++i) {
+      if (!is_untouched(fields_[i].data() - kGuard)) add(i, ", before its first byte");
+      if (!is_untouched(fields_[i].data() + fields_[i].bytes())) add(i, ", after its last byte");
+    }
+    return names;
+  }
+
+  Contents contents() const {
+    Contents all;
+    for (const components::VaryingSample& field : fields_)
+      all.push_back({{field.shape().begin(), field.shape().end()}, {field.data(), field.data() + field.bytes()}});
+    return all;
+  }
+
+ private:
+  static constexpr size_t kGuard = 4096;
+  bool is_untouched(const std::byte* guard) const {
+    return std::all_of(guard, guard + kGuard, [this](std::byte byte) { return byte == fill_; });
+  }
+
+  const Dataset& dataset_;
+  const std::byte fill_;
+  std::vector<components::VaryingSample> fields_;
+  std::vector<components::SampleSlot> slots_;
+};
 
 // A scope with one open worker.
 class OpenWorker {
  public:
-  explicit OpenWorker(DatasetUnderTest& dataset, uint64_t id = 0)
-      : dataset_(dataset), worker_(dataset.open_worker(id)) {}
+  OpenWorker(const Session& session, const Dataset& dataset, uint64_t id = 0)
+      : dataset_(dataset),
+        seed_(session.seed()),
+        worker_(dataset.open_worker(id, support::derive_seed(seed_, StreamPurpose::worker, 1, 0))) {}
   OpenWorker(const OpenWorker&) = delete;
   OpenWorker& operator=(const OpenWorker&) = delete;
-  ~OpenWorker() {
-    try {
-      dataset_.close_worker(worker_);
-    } catch (const std::exception&) {
-      // The check `workers` reports it.
-    }
+  ~OpenWorker() { dataset_.close_worker(worker_); }
+
+  // Throws support::Error.
+  void get(int64_t index, const SampleMemory& memory) const {
+    const uint64_t seed = support::derive_seed(seed_, StreamPurpose::sample, 1, static_cast<uint64_t>(index));
+    dataset_.get(worker_, {sizeof(tenon_sample), index, 1, seed}, memory.slots());
   }
-  void* get() const { return worker_; }
+  Contents read(int64_t index, std::byte fill = {}) const {
+    const SampleMemory memory(dataset_, fill);
+    get(index, memory);
+    return memory.contents();
+  }
 
  private:
-  DatasetUnderTest& dataset_;
-  void* worker_;
+  const Dataset& dataset_;
+  const uint64_t seed_;
+  void* const worker_;
 };
 
 void check_length(Session& session) {
-  Subject<tenon_dataset> subject(session);
+  const components::Instance<tenon_dataset> instance = session.create<tenon_dataset>();
   int64_t lengths[2] = {-1, -1};
   for (int64_t& length : lengths)
-    subject.call("length", [&] { return subject.table().length(subject.self(), &length); });
-  if (lengths[0] < 1) throw Failed("length returns " + std::to_string(lengths[0]) + "; expected at least 1");
+    instance.call([&](const tenon_dataset& table) { return table.length(instance.self(), &length); }, "length");
+  if (lengths[0] < 1) throw Failed(fmt::format("length returns {}; expected at least 1", lengths[0]));
   if (lengths[0] != lengths[1])
-    throw Failed("length returns " + std::to_string(lengths[0]) + ", then " + std::to_string(lengths[1]) +
-                 "; expected the same each time");
+    throw Failed(fmt::format("length returns {}, then {}; expected the same each time", lengths[0], lengths[1]));
+}
+
+std::string describe_fields(const Dataset& dataset) {
+  std::string text;
+  for (const components::SampleField& field : dataset.fields())
+    text += fmt::format("{}{}: {} {}", text.empty() ? "" : "; ", field.name, components::dtype_name(field.dtype),
+                        components::to_string(components::exact_shape(field.shape)));
+  return text;
 }
 
 void check_fields(Session& session) {
-  DatasetUnderTest dataset(session);
-  const std::string first = describe_fields(dataset.fields());
-  const std::string second = describe_fields(dataset.read_fields());
-  if (first != second) throw Failed("fields returns " + first + ", then " + second + "; expected the same each time");
+  const std::string first = describe_fields(open_dataset(session));
+  const std::string second = describe_fields(open_dataset(session));
+  if (first != second)
+    throw Failed(fmt::format("fields returns {}, then {}; expected the same each time", first, second));
 }
 
 void check_workers(Session& session) {
-  if (!static_cast<const tenon_dataset*>(session.component.table)->open_worker) throw Skipped("it has no open_worker");
-  DatasetUnderTest dataset(session);
-  void* const first = dataset.open_worker(0);
-  void* const second = dataset.open_worker(1);
-  dataset.close_worker(first);
-  void* const third = dataset.open_worker(0);
-  dataset.close_worker(third);
-  dataset.close_worker(second);
+  const Dataset dataset = open_dataset(session);
+  if (!static_cast<const tenon_dataset*>(session.component().table)->open_worker)
+    throw Skipped("it has no open_worker");
+  auto first = std::make_unique<OpenWorker>(session, dataset, 0);
+  const OpenWorker second(session, dataset, 1);
+  first.reset();
+  const OpenWorker third(session, dataset, 0);
 }
 
 void check_get(Session& session) {
-  DatasetUnderTest dataset(session);
-  const OpenWorker worker(dataset);
-  for (int64_t index = 0; index < dataset.looked_at(); ++index) {
-    SampleSlots slots(dataset.fields(), std::byte{0});
-    try {
-      dataset.get(worker.get(), index, slots);
-    } catch (const std::exception&) {
-      if (slots.error().empty()) throw;
-    }
-    if (!slots.error().empty()) throw Failed("get of " + sample_name(index) + " " + slots.error());
-    if (const std::string missing = slots.unrequested_fields(); !missing.empty())
-      throw Failed("get of " + sample_name(index) + " did not request the slot of " + missing +
-                   "; expected each field once");
+  const Dataset dataset = open_dataset(session);
+  const OpenWorker worker(session, dataset);
+  for (int64_t index = 0; index < count_read(dataset); ++index) {
+    worker.read(index);
+    session.require_no_violation("get", "get of " + sample_name(index));
   }
 }
 
 void check_stays_in_slot(Session& session) {
-  DatasetUnderTest dataset(session);
-  const OpenWorker worker(dataset);
-  for (int64_t index = 0; index < dataset.looked_at(); ++index) {
-    SampleSlots slots(dataset.fields(), std::byte{0});
-    dataset.get(worker.get(), index, slots);
-    if (const std::string outside = slots.fields_written_outside(); !outside.empty())
-      throw Failed("get of " + sample_name(index) + " wrote outside of the slot of " + outside);
+  const Dataset dataset = open_dataset(session);
+  const OpenWorker worker(session, dataset);
+  for (int64_t index = 0; index < count_read(dataset); ++index) {
+    const SampleMemory memory(dataset, std::byte{0xC3});
+    worker.get(index, memory);
+    if (const std::string outside = memory.fields_written_outside(); !outside.empty())
+      throw Failed(fmt::format("get of {} wrote outside of the slot of {}", sample_name(index), outside));
   }
 }
 
@@ -106,195 +174,166 @@ void check_stays_in_slot(Session& session) {
 void check_fills_slot(Session& session) {
   constexpr std::byte kFirst{0xA5};
   constexpr std::byte kSecond{0x5A};
-  DatasetUnderTest dataset(session);
-  const OpenWorker worker(dataset);
-  for (int64_t index = 0; index < dataset.looked_at(); ++index) {
-    SampleSlots first(dataset.fields(), kFirst);
-    SampleSlots second(dataset.fields(), kSecond);
-    dataset.get(worker.get(), index, first);
-    dataset.get(worker.get(), index, second);
-    const Contents one = first.contents();
-    const Contents other = second.contents();
-    for (size_t field = 0; field < one.size(); ++field)
-      for (size_t i = dataset.fields()[field].shape.size() * sizeof(int64_t);
-           i < std::min(one[field].size(), other[field].size()); ++i)
-        if (one[field][i] == kFirst && other[field][i] == kSecond) {
-          const size_t element = (i - dataset.fields()[field].shape.size() * sizeof(int64_t)) /
-                                 components::dtype_bytes(dataset.fields()[field].dtype);
-          throw Failed("get of " + sample_name(index) + " left element " + std::to_string(element) + " of " +
-                       dataset.fields()[field].name + " unwritten; the host does not clear slots");
-        }
-  }
-}
-
-// Whether the element at `bytes` is neither NaN nor infinite.
-bool is_finite(const std::byte* bytes, int32_t dtype) {
-  if (dtype == TENON_FLOAT64) {
-    double number = 0;
-    std::memcpy(&number, bytes, sizeof number);
-    return std::isfinite(number);
-  }
-  if (dtype == TENON_FLOAT32) {
-    float number = 0;
-    std::memcpy(&number, bytes, sizeof number);
-    return std::isfinite(number);
-  }
-  uint16_t bits = 0;
-  std::memcpy(&bits, bytes, sizeof bits);
-  const uint16_t exponent = dtype == TENON_FLOAT16 ? 0x7C00 : 0x7F80;
-  return (bits & exponent) != exponent;
-}
-
-void check_finite_samples(Session& session) {
-  DatasetUnderTest dataset(session);
-  const OpenWorker worker(dataset);
-  for (int64_t index = 0; index < dataset.looked_at(); ++index) {
-    const Contents sample = dataset.read(worker.get(), index);
-    for (size_t field = 0; field < sample.size(); ++field) {
-      const DatasetField& of = dataset.fields()[field];
-      if ((TENON_DTYPE_BIT(of.dtype) & TENON_ANY_FLOAT) == 0) continue;
-      const size_t step = components::dtype_bytes(of.dtype);
-      for (size_t i = of.shape.size() * sizeof(int64_t); i < sample[field].size(); i += step)
-        if (!is_finite(sample[field].data() + i, of.dtype)) {
-          session.warn("get of " + sample_name(index) + " returns NaN or infinity in " + of.name);
-          return;
-        }
+  const Dataset dataset = open_dataset(session);
+  const OpenWorker worker(session, dataset);
+  for (int64_t index = 0; index < count_read(dataset); ++index) {
+    const Contents first = worker.read(index, kFirst), second = worker.read(index, kSecond);
+    for (size_t field = 0; field < first.size(); ++field) {
+      const std::vector<std::byte>&one = first[field].second, &other = second[field].second;
+      for (size_t i = 0; i < std::min(one.size(), other.size()); ++i)
+        if (one[i] == kFirst && other[i] == kSecond)
+          throw Failed(fmt::format("get of {} left element {} of {} unwritten; the host does not clear slots",
+                                   sample_name(index), i / dataset.fields()[field].element_bytes,
+                                   dataset.fields()[field].name));
     }
   }
 }
 
-std::vector<Contents> read_in_order(DatasetUnderTest& dataset) {
-  const OpenWorker worker(dataset);
+void check_finite_samples(Session& session) {
+  const Dataset dataset = open_dataset(session);
+  const OpenWorker worker(session, dataset);
+  for (int64_t index = 0; index < count_read(dataset); ++index) {
+    const Contents sample = worker.read(index);
+    for (size_t i = 0; i < sample.size(); ++i) {
+      const components::SampleField& field = dataset.fields()[i];
+      if ((TENON_DTYPE_BIT(field.dtype) & TENON_ANY_FLOAT) == 0) continue;
+      const std::vector<std::byte>& bytes = sample[i].second;
+      const at::Tensor elements = at::from_blob(const_cast<std::byte*>(bytes.data()),
+                                                {static_cast<int64_t>(bytes.size() / field.element_bytes)},
+                                                components::to_scalar_type(field.dtype));
+      if (at::isfinite(elements).all().item<bool>()) continue;
+      session.warn(fmt::format("get of {} returns NaN or infinity in {}", sample_name(index), field.name));
+      return;
+    }
+  }
+}
+
+std::vector<Contents> read_in_order(const Session& session, const Dataset& dataset) {
+  const OpenWorker worker(session, dataset);
   std::vector<Contents> samples;
-  for (int64_t index = 0; index < dataset.looked_at(); ++index) samples.push_back(dataset.read(worker.get(), index));
+  for (int64_t index = 0; index < count_read(dataset); ++index) samples.push_back(worker.read(index));
   return samples;
 }
 
 void check_dataset_repeats(Session& session) {
-  DatasetUnderTest dataset(session);
-  const std::vector<Contents> first = read_in_order(dataset);
-  const std::vector<Contents> second = read_in_order(dataset);
-  for (size_t i = 0; i < first.size(); ++i)
-    if (first[i] != second[i])
-      throw Failed("get returns different bytes for " + sample_name(static_cast<int64_t>(i)) +
-                   " the second time; expected them to depend only on the sample's index and seed");
+  const Dataset dataset = open_dataset(session);
+  const std::vector<Contents> first = read_in_order(session, dataset);
+  const std::vector<Contents> second = read_in_order(session, dataset);
+  const auto differing = std::ranges::mismatch(first, second).in1;
+  if (differing != first.end())
+    throw Failed(
+        fmt::format("get returns different bytes for {} the second time; expected them to depend only on the "
+                    "sample's index and seed",
+                    sample_name(differing - first.begin())));
 }
 
 void check_any_order(Session& session) {
-  std::vector<Contents> expected;
-  {
-    DatasetUnderTest dataset(session);
-    expected = read_in_order(dataset);
-  }
-  DatasetUnderTest other(session);
-  const OpenWorker worker(other);
-  for (int64_t index = other.looked_at() - 1; index >= 0; --index)
-    if (other.read(worker.get(), index) != expected.at(static_cast<size_t>(index)))
+  const std::vector<Contents> expected = read_in_order(session, open_dataset(session));
+  const Dataset other = open_dataset(session);
+  const OpenWorker worker(session, other);
+  for (int64_t index = count_read(other) - 1; index >= 0; --index)
+    if (worker.read(index) != expected.at(static_cast<size_t>(index)))
       throw Failed(
-          "get returns different bytes for " + sample_name(index) +
-          " when the samples are read from the last to the first; expected them to depend only on index and seed");
+          fmt::format("get returns different bytes for {} when the samples are read from the last to the "
+                      "first; expected them to depend only on index and seed",
+                      sample_name(index)));
 }
 
-// Reads samples on one of several threads and records the first difference; empty: none.
-class ConcurrentReader {
- public:
-  ConcurrentReader(DatasetUnderTest& dataset, const std::vector<Contents>& expected, int64_t number)
-      : dataset_(dataset), expected_(expected), number_(number) {}
-
-  void read(void* worker, std::barrier<>& start) {
-    constexpr int kRounds = 3;
-    for (int round = 0; round < kRounds; ++round) {
-      start.arrive_and_wait();
-      for (int64_t i = 0; i < dataset_.looked_at() && difference_.empty(); ++i)
-        compare(worker, (i + number_) % dataset_.looked_at());
+// Reads the samples three times, from sample `first` on, and returns the first difference; "": none.
+std::string find_difference(const OpenWorker& worker, const std::vector<Contents>& expected, size_t first,
+                            std::barrier<>& start) {
+  std::string difference;
+  for (int round = 0; round < 3; ++round) {
+    start.arrive_and_wait();
+    for (size_t i = 0; i < expected.size() && difference.empty(); ++i) {
+      const size_t index = (i + first) % expected.size();
+      try {
+        if (worker.read(static_cast<int64_t>(index)) != expected[index])
+          difference = fmt::format("get returns different bytes for {} while other threads call it",
+                                   sample_name(static_cast<int64_t>(index)));
+      } catch (const std::exception& error) {
+        difference = error.what();
+      }
     }
   }
-  const std::string& difference() const { return difference_; }
-
- private:
-  void compare(void* worker, int64_t index) {
-    try {
-      SampleSlots slots(dataset_.fields(), std::byte{0});
-      dataset_.get_on_worker_thread(worker, index, slots);
-      if (slots.contents() != expected_.at(static_cast<size_t>(index)))
-        difference_ = "get returns different bytes for " + sample_name(index) + " while other threads call it";
-    } catch (const std::exception& error) {
-      difference_ = error.what();
-    }
-  }
-
-  DatasetUnderTest& dataset_;
-  const std::vector<Contents>& expected_;
-  int64_t number_;
-  std::string difference_;
-};
+  return difference;
+}
 
 void check_threads(Session& session) {
-  constexpr int64_t kThreads = 4;
-  DatasetUnderTest dataset(session);
-  const std::vector<Contents> expected = read_in_order(dataset);
-  std::vector<ConcurrentReader> readers;
-  for (int64_t i = 0; i < kThreads; ++i) readers.emplace_back(dataset, expected, i);
+  constexpr size_t kThreads = 4;
+  const Dataset dataset = open_dataset(session);
+  const std::vector<Contents> expected = read_in_order(session, dataset);
+  std::string differences[kThreads];
   std::barrier<> start(kThreads);
-  record_call("get", "on four threads at once");
   {
-    std::vector<void*> workers;
-    for (int64_t i = 0; i < kThreads; ++i) workers.push_back(dataset.open_worker(static_cast<uint64_t>(i)));
+    std::deque<OpenWorker> workers;
+    for (size_t i = 0; i < kThreads; ++i) workers.emplace_back(session, dataset, i);
     record_call("get", "on four threads at once");
     std::vector<std::jthread> threads;
-    for (int64_t i = 0; i < kThreads; ++i)
-      threads.emplace_back([&, i] { readers[static_cast<size_t>(i)].read(workers[static_cast<size_t>(i)], start); });
-    threads.clear();
-    for (void* worker : workers) dataset.close_worker(worker);
+    for (size_t i = 0; i < kThreads; ++i)
+      threads.emplace_back([&, i] { differences[i] = find_difference(workers[i], expected, i, start); });
   }
-  for (const ConcurrentReader& reader : readers)
-    if (!reader.difference().empty()) throw Failed(reader.difference() + "; expected the same as on one thread");
+  for (const std::string& difference : differences)
+    if (!difference.empty()) throw Failed(difference + "; expected the same as on one thread");
 }
 
 void check_fingerprint(Session& session) {
-  const auto& table = *static_cast<const tenon_dataset*>(session.component.table);
-  if (!TENON_HAS(&table, tenon_dataset, fingerprint) || !table.fingerprint) throw Skipped("it has no fingerprint");
-  uint64_t numbers[2] = {0, 0};
-  for (uint64_t& number : numbers) {
-    Subject<tenon_dataset> subject(session);
-    subject.call("fingerprint", [&] { return subject.table().fingerprint(subject.self(), &number); });
-  }
-  if (numbers[0] != numbers[1])
-    throw Failed("fingerprint returns " + std::to_string(numbers[0]) + ", then " + std::to_string(numbers[1]) +
-                 " for another instance of the same data; expected equal numbers");
+  const std::optional<uint64_t> first = open_dataset(session).read_fingerprint();
+  const std::optional<uint64_t> second = open_dataset(session).read_fingerprint();
+  if (!first) throw Skipped("it has no fingerprint");
+  if (first != second)
+    throw Failed(
+        fmt::format("fingerprint returns {}, then {} for another instance of the same data; expected equal "
+                    "numbers",
+                    *first, *second));
 }
 
-Check make_dataset_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
-  return {name, level, Check::Of::kind, config::ComponentKind::dataset, std::move(needs), run};
+// `read` returns one number per sample, or nothing. Throws Failed if the numbers are others the second time.
+template <class Read>
+void require_same_numbers(const std::string& function, const char* id, const Read& read) {
+  const auto first = read(), second = read();
+  if (!first) throw Skipped(fmt::format("it does not provide them ({})", id));
+  const auto [one, other] = std::ranges::mismatch(*first, *second);
+  if (one != first->end())
+    throw Failed(fmt::format("{} returns {} for sample {}, then {}; expected the same each time", function, *one,
+                             one - first->begin(), *other));
+}
+
+void check_lengths(Session& session) {
+  const Dataset dataset = open_dataset(session);
+  require_same_numbers("lengths", TENON_SAMPLE_LENGTHS, [&] { return dataset.read_lengths(); });
+}
+
+void check_weights(Session& session) {
+  const Dataset dataset = open_dataset(session);
+  require_same_numbers("weights", TENON_SAMPLE_WEIGHTS, [&] { return dataset.read_weights(); });
 }
 
 }  // namespace
 
 void use_dataset(Session& session) {
-  DatasetUnderTest dataset(session);
-  const auto& table = dataset.subject().table();
-  void* const worker = dataset.open_worker(0);
-  for (int64_t index = 0; index < std::min<int64_t>(dataset.looked_at(), 4); ++index) dataset.read(worker, index);
-  dataset.close_worker(worker);
-  uint64_t number = 0;
-  if (TENON_HAS(&table, tenon_dataset, fingerprint) && table.fingerprint)
-    dataset.subject().call("fingerprint", [&] { return table.fingerprint(dataset.subject().self(), &number); });
-  dataset.subject().destroy();
+  const Dataset dataset = open_dataset(session);
+  {
+    const OpenWorker worker(session, dataset);
+    for (int64_t index = 0; index < std::min<int64_t>(dataset.size(), 4); ++index) worker.read(index);
+  }
+  dataset.read_fingerprint();
 }
 
 std::vector<Check> dataset_checks() {
-  const std::vector<std::string> read{"length", "fields", "workers"};
-  return {make_dataset_check("length", Level::contract, {"create"}, check_length),
-          make_dataset_check("fields", Level::contract, {"length"}, check_fields),
-          make_dataset_check("workers", Level::contract, {"fields"}, check_workers),
-          make_dataset_check("get", Level::contract, read, check_get),
-          make_dataset_check("stays-in-slot", Level::contract, {"get"}, check_stays_in_slot),
-          make_dataset_check("fills-slot", Level::contract, {"get"}, check_fills_slot),
-          make_dataset_check("finite-samples", Level::contract, {"get"}, check_finite_samples),
-          make_dataset_check("fingerprint", Level::contract, {"create"}, check_fingerprint),
-          make_dataset_check("repeats", Level::training, {"get"}, check_dataset_repeats),
-          make_dataset_check("any-order", Level::training, {"repeats"}, check_any_order),
-          make_dataset_check("threads", Level::training, {"any-order"}, check_threads)};
+  return {{"length", Level::contract, {"create"}, check_length},
+          {"fields", Level::contract, {"length"}, check_fields},
+          {"workers", Level::contract, {"fields"}, check_workers},
+          {"get", Level::contract, {"length", "fields", "workers"}, check_get},
+          {"stays-in-slot", Level::contract, {"get"}, check_stays_in_slot},
+          {"fills-slot", Level::contract, {"get"}, check_fills_slot},
+          {"finite-samples", Level::contract, {"get"}, check_finite_samples},
+          {"fingerprint", Level::contract, {"fields"}, check_fingerprint},
+          {"repeats", Level::training, {"get"}, check_dataset_repeats},
+          {"any-order", Level::training, {"repeats"}, check_any_order},
+          {"threads", Level::training, {"any-order"}, check_threads},
+          {"sample-lengths", Level::contract, {"fields", "extensions"}, check_lengths},
+          {"sample-weights", Level::contract, {"fields", "extensions"}, check_weights}};
 }
 
 }  // namespace tenon::validation

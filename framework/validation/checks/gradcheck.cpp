@@ -7,9 +7,8 @@
 #include <cmath>
 #include <optional>
 #include <set>
-#include <sstream>
 
-#include "framework/validation/session/check.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::validation {
 
@@ -113,10 +112,9 @@ GradientComparison compare_gradients(const std::function<at::Tensor()>& function
       ++comparison.compared;
       if (compared.result == ComparedElement::Result::inconclusive) ++comparison.inconclusive;
       if (compared.result != ComparedElement::Result::differs) continue;
-      std::ostringstream text;
-      text << "the gradient with respect to element " << index << " of " << variable.name << " is " << slope
-           << "; the numerical gradient is " << compared.numerical;
-      comparison.difference = text.str();
+      comparison.difference =
+          fmt::format("the gradient with respect to element {} of {} is {:g}; the numerical gradient is {:g}", index,
+                      variable.name, slope, compared.numerical);
       return comparison;
     }
   }
@@ -125,12 +123,13 @@ GradientComparison compare_gradients(const std::function<at::Tensor()>& function
 
 void require_equal_gradients(Session& session, const std::function<at::Tensor()>& function,
                              const std::vector<NamedVariable>& variables) {
-  const GradientComparison comparison = compare_gradients(function, variables, session.seed);
+  const GradientComparison comparison = compare_gradients(function, variables, session.seed());
   if (!comparison.difference.empty()) throw Failed(comparison.difference);
   if (comparison.inconclusive == 0) return;
-  session.warn(std::to_string(comparison.inconclusive) + " of " + std::to_string(comparison.compared) +
-               " gradients could not be compared: each step size gives another numerical gradient, because the "
-               "function is too steep for its rounding errors; try other sizes with --params");
+  session.warn(
+      fmt::format("{} of {} gradients could not be compared: each step size gives another numerical gradient, "
+                  "because the function is too steep for its rounding errors; try other sizes with --params",
+                  comparison.inconclusive, comparison.compared));
 }
 
 }  // namespace tenon::validation

@@ -1,5 +1,3 @@
-#include "framework/validation/checks/load_checks.h"
-
 #include <cstring>
 
 #include <tenon/tenon.h>
@@ -7,23 +5,24 @@
 #include "framework/components/calls/host_table.h"
 #include "framework/components/loading/catalogue.h"
 #include "framework/components/loading/check_plugin.h"
-#include "framework/components/loading/inspect_library.h"
+#include "framework/components/loading/plugin_files.h"
 #include "framework/components/tensors/tensor_functions.h"
-#include "framework/validation/session/open_plugin.h"
+#include "framework/support/text/format.h"
+#include "framework/validation/checks/checks.h"
 #include "framework/validation/session/process_settings.h"
 
 namespace tenon::validation {
 
 namespace {
 
-void check_library(Session& session) { components::inspect_library(session.file, TENON_ENTRY_SYMBOL); }
+void check_library(Session& session) { components::inspect_library(session.file(), TENON_ENTRY_SYMBOL); }
 
-void check_entry(Session& session) { call_entry(session.file); }
+void check_entry(Session& session) { call_entry(session.file()); }
 
 void check_entry_keeps_process(Session& session) {
   record_host_descriptors();
   const std::vector<std::string> before = read_process_settings();
-  call_entry(session.file);
+  call_entry(session.file());
   const std::string changes = describe_changes(before, read_process_settings());
   if (!changes.empty()) throw Failed("opening the plugin changed " + changes + "; expected it to leave them unchanged");
 }
@@ -32,22 +31,10 @@ void check_entry_keeps_process(Session& session) {
 constexpr uint64_t kLargest = 1 << 16;
 
 void require_size(uint64_t size, uint64_t smallest, const std::string& what) {
-  if (size < smallest)
-    throw Failed(what + " declares a size of " + std::to_string(size) + " bytes; expected at least " +
-                 std::to_string(smallest) + ": set size to sizeof the struct");
-  if (size > kLargest)
-    throw Failed(what + " declares a size of " + std::to_string(size) + " bytes; expected at most " +
-                 std::to_string(kLargest) + ": set size to sizeof the struct");
-}
-
-uint64_t smallest_table(uint32_t kind) {
-  switch (kind) {
-    case TENON_MODEL: return TENON_SIZE_TO(tenon_model, forward);
-    case TENON_DATASET: return TENON_SIZE_TO(tenon_dataset, get);
-    case TENON_LOSS: return TENON_SIZE_TO(tenon_loss, forward);
-    case TENON_METRIC: return TENON_SIZE_TO(tenon_metric, compute);
-    default: return TENON_SIZE_TO(tenon_callback, on_event);
-  }
+  if (size < smallest || size > kLargest)
+    throw Failed(fmt::format("{} declares a size of {} bytes; expected at {}: set size to sizeof the struct", what,
+                             size,
+                             size < smallest ? fmt::format("least {}", smallest) : fmt::format("most {}", kLargest)));
 }
 
 void check_component_sizes(const tenon_component& component, const std::string& what) {
@@ -55,17 +42,17 @@ void check_component_sizes(const tenon_component& component, const std::string& 
   if (component.table) {
     uint64_t size = 0;
     std::memcpy(&size, component.table, sizeof size);
-    require_size(size, smallest_table(component.kind), "the table of " + what);
+    require_size(size, components::required_table_size(component.kind), "the table of " + what);
   }
   for (uint64_t i = 0; component.params && i < component.param_count; ++i)
     if (component.params[i])
       require_size(component.params[i]->size, TENON_SIZE_TO(tenon_param, doc),
-                   "parameter " + std::to_string(i) + " of " + what);
+                   fmt::format("parameter {} of {}", i, what));
 }
 
 // The check `lists` reports null pointers.
 void check_sizes(Session& session) {
-  const tenon_plugin& plugin = *call_entry(session.file).plugin;
+  const tenon_plugin& plugin = *call_entry(session.file()).plugin;
   require_size(plugin.size, TENON_SIZE_TO(tenon_plugin, torch_build), "the plugin's descriptor");
   for (uint64_t i = 0; plugin.components && i < plugin.component_count; ++i)
     if (plugin.components[i]) check_component_sizes(*plugin.components[i], "component " + std::to_string(i));
@@ -74,36 +61,35 @@ void check_sizes(Session& session) {
 template <class Element>
 void require_list(const Element* const* list, uint64_t count, const std::string& what) {
   constexpr uint64_t kMaxCount = 10000;
-  if (count > kMaxCount)
-    throw Failed(what + " has a count of " + std::to_string(count) + "; expected at most " + std::to_string(kMaxCount));
-  if (count > 0 && !list) throw Failed(what + " has a count of " + std::to_string(count) + " but is a null pointer");
+  if (count > kMaxCount) throw Failed(fmt::format("{} has a count of {}; expected at most {}", what, count, kMaxCount));
+  if (count > 0 && !list) throw Failed(fmt::format("{} has a count of {} but is a null pointer", what, count));
   for (uint64_t i = 0; i < count; ++i)
-    if (!list[i]) throw Failed(what + " has a null pointer at " + std::to_string(i));
+    if (!list[i]) throw Failed(fmt::format("{} has a null pointer at {}", what, i));
 }
 
 void check_lists(Session& session) {
-  const tenon_plugin& plugin = *call_entry(session.file).plugin;
+  const tenon_plugin& plugin = *call_entry(session.file()).plugin;
   require_list(plugin.components, plugin.component_count, "the list of components");
   for (uint64_t i = 0; i < plugin.component_count; ++i)
     require_list(plugin.components[i]->params, plugin.components[i]->param_count,
                  "the list of parameters of component " + std::to_string(i));
 }
 
-void check_descriptor(Session& session) {
-  components::check_plugin(session.file, call_entry(session.file).plugin, components::torch_build());
+components::PluginInfo read_descriptor(const Session& session) {
+  return components::check_plugin(session.file(), call_entry(session.file()).plugin, components::torch_build());
 }
 
 void check_components(Session& session) {
-  open_plugin(session, "");
-  for (uint64_t i = 0; i < session.plugin->component_count; ++i)
-    components::check_component(*session.info, session.plugin->components[i]);
+  const tenon_plugin& plugin = *call_entry(session.file()).plugin;
+  const components::PluginInfo info = read_descriptor(session);
+  for (uint64_t i = 0; i < plugin.component_count; ++i) components::check_component(info, plugin.components[i]);
 }
 
 void check_operators(Session& session) {
-  open_plugin(session, "");
-  if (session.info->operators.empty()) throw Skipped("it does not declare its operators");
+  const components::PluginInfo info = read_descriptor(session);
+  if (info.operators.empty()) throw Skipped("it does not declare its operators");
   std::string missing;
-  for (const std::string& name : session.info->operators) {
+  for (const std::string& name : info.operators) {
     const size_t dot = name.find('.');
     const tenon_op* found = nullptr;
     components::detail::failure.clear();
@@ -116,25 +102,21 @@ void check_operators(Session& session) {
 }
 
 void check_accepted(Session& session) {
-  components::Catalogue::open({session.file}, recording_host(), components::torch_build());
-}
-
-Check make_load_check(const char* name, std::vector<std::string> needs, void (*run)(Session&)) {
-  return {name, Level::load, Check::Of::plugin, {}, std::move(needs), run};
+  components::Catalogue::open({session.file()}, components::host_table(), components::torch_build());
 }
 
 }  // namespace
 
 std::vector<Check> load_checks() {
-  return {make_load_check("library", {}, check_library),
-          make_load_check("entry", {"library"}, check_entry),
-          make_load_check("entry-keeps-process", {"entry"}, check_entry_keeps_process),
-          make_load_check("sizes", {"entry"}, check_sizes),
-          make_load_check("lists", {"sizes"}, check_lists),
-          make_load_check("descriptor", {"lists"}, check_descriptor),
-          make_load_check("components", {"descriptor"}, check_components),
-          make_load_check("operators", {"descriptor"}, check_operators),
-          make_load_check("accepted", {"components", "operators"}, check_accepted)};
+  return {{"library", Level::load, {}, check_library},
+          {"entry", Level::load, {"library"}, check_entry},
+          {"entry-keeps-process", Level::load, {"entry"}, check_entry_keeps_process},
+          {"sizes", Level::load, {"entry"}, check_sizes},
+          {"lists", Level::load, {"sizes"}, check_lists},
+          {"descriptor", Level::load, {"lists"}, read_descriptor},
+          {"components", Level::load, {"descriptor"}, check_components},
+          {"operators", Level::load, {"descriptor"}, check_operators},
+          {"accepted", Level::load, {"components", "operators"}, check_accepted}};
 }
 
 }  // namespace tenon::validation

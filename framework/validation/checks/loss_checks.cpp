@@ -1,57 +1,84 @@
-#include "framework/validation/checks/loss_checks.h"
-
 #include <torch/types.h>
+#include <torch/utils.h>
 
 #include <cmath>
 
+#include "framework/components/kinds/loss.h"
 #include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/text/format.h"
+#include "framework/validation/checks/checks.h"
 #include "framework/validation/checks/gradcheck.h"
-#include "framework/validation/session/autocast.h"
-#include "framework/validation/session/loss_under_test.h"
-#include "framework/validation/session/model_under_test.h"
-#include "framework/validation/session/use_component.h"
+#include "framework/validation/checks/tensor_checks.h"
+#include "framework/validation/session/child_process.h"
 
 namespace tenon::validation {
 
 namespace {
 
+components::Loss make_loss(const Session& session) {
+  return {session.component(), config::LossPlan{session.plan(), session.plan().use}};
+}
+
+// A loss with inputs that it accepts and for which it is finite, if there are such inputs.
+struct ReadyLoss {
+  explicit ReadyLoss(const Session& of) : session(of) {}
+
+  // Floating-point inputs require grad.
+  std::vector<at::Tensor> make_inputs(int64_t batch, int32_t preferred = TENON_DTYPE_NONE) const {
+    std::vector<at::Tensor> made = inputs.make(batch, preferred);
+    for (at::Tensor& input : made)
+      if (at::isFloatingType(input.scalar_type())) input.requires_grad_(true);
+    return made;
+  }
+
+  components::Loss::Result forward(const std::vector<at::Tensor>& given) const {
+    torch::manual_seed(session.seed());
+    return loss.forward_unchecked(make_context(session, /*training=*/true), given);
+  }
+
+  const Session& session;
+  const components::Loss loss = make_loss(session);
+  const RandomInputs inputs{loss.inputs(), session.seed(), "forward",
+                            [this](const std::vector<at::Tensor>& given, bool& is_accepted) {
+                              const at::Tensor value = forward(given).loss;
+                              is_accepted = true;
+                              return value.defined() && !find_non_finite({value});
+                            }};
+};
+
 void check_loss_ports(Session& session) {
-  LossUnderTest loss(session);
-  const std::string first = describe(components::PortList{loss.ports(), {}});
-  const std::string second = describe(read_ports(loss.subject()));
-  if (first != second) throw Failed("ports returns " + first + " then " + second + " expected the same each time");
+  require_same_ports<tenon_loss>(session);
+  make_loss(session);
 }
 
 void check_parts(Session& session) {
-  LossUnderTest loss(session);
-  if (loss.parts().empty()) throw Skipped("it has no parts");
-  if (loss.parts() != loss.read_parts()) throw Failed("parts returns different names the second time");
-  loss.find_recipe();
-  const LossUnderTest::Result result = loss.forward(loss.inputs(3));
-  for (size_t i = 0; i < result.parts.size(); ++i)
-    if (result.parts[i].defined() && result.parts[i].numel() != 1)
-      throw Failed("forward returns the part " + loss.parts()[i] + " as " + components::describe(result.parts[i]) +
-                   "; expected a scalar");
+  const ReadyLoss ready(session);
+  const std::vector<std::string>& names = ready.loss.part_names();
+  if (names.empty()) throw Skipped("it has no parts");
+  if (names != make_loss(session).part_names()) throw Failed("parts returns different names the second time");
+  const std::vector<at::Tensor> parts = ready.forward(ready.make_inputs(3)).parts;
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (parts[i].defined() && parts[i].numel() != 1)
+      throw Failed(fmt::format("forward returns the part {} as {}; expected a scalar", names[i],
+                               components::describe(parts[i])));
 }
 
 void check_loss_forward(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
-  for (const int64_t batch : {2, 3}) loss.forward(loss.inputs(batch));
+  const ReadyLoss ready(session);
+  for (const int64_t batch : {2, 3}) ready.forward(ready.make_inputs(batch));
 }
 
-void require_scalar_loss(const LossUnderTest::Result& result, const std::string& when) {
+void require_scalar_loss(const components::Loss::Result& result, const std::string& when) {
   if (!result.loss.defined()) throw Failed(when + "forward returns no loss (null)");
   if (result.loss.numel() != 1 || !at::isFloatingType(result.loss.scalar_type()))
-    throw Failed(when + "forward returns the loss as " + components::describe(result.loss) +
-                 "; expected a floating-point scalar");
+    throw Failed(fmt::format("{}forward returns the loss as {}; expected a floating-point scalar", when,
+                             components::describe(result.loss)));
 }
 
 void check_scalar_loss(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
+  const ReadyLoss ready(session);
   for (const int64_t batch : {2, 3}) {
-    const LossUnderTest::Result result = loss.forward(loss.inputs(batch));
+    const components::Loss::Result result = ready.forward(ready.make_inputs(batch));
     require_scalar_loss(result, "");
     if (!result.loss.requires_grad())
       throw Failed("the loss does not require grad although its inputs do; nothing would be trained");
@@ -59,21 +86,19 @@ void check_scalar_loss(Session& session) {
 }
 
 void check_finite_loss(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
-  if (!find_non_finite({loss.forward(loss.inputs(2)).loss}).empty())
+  const ReadyLoss ready(session);
+  if (find_non_finite({ready.forward(ready.make_inputs(2)).loss}))
     throw Failed("the loss is NaN or infinite for normally distributed inputs and for inputs within (0, 1)");
 }
 
-double weight_of(const LossUnderTest::Result& result) {
+double weight_of(const components::Loss::Result& result) {
   return result.weight_tensor.defined() ? result.weight_tensor.to(at::kDouble).item<double>() : result.weight;
 }
 
 void check_weight(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
+  const ReadyLoss ready(session);
   for (const int64_t batch : {2, 3}) {
-    const LossUnderTest::Result result = loss.forward(loss.inputs(batch));
+    const components::Loss::Result result = ready.forward(ready.make_inputs(batch));
     if (result.weight_tensor.defined() && result.weight_tensor.numel() != 1)
       throw Failed("the weight is " + components::describe(result.weight_tensor) + "; expected a scalar");
     const double weight = weight_of(result);
@@ -87,12 +112,11 @@ void check_weight(Session& session) {
 }
 
 void check_loss_repeats(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
-  const std::vector<at::Tensor> inputs = loss.inputs(2);
-  const LossUnderTest::Result first = loss.forward(inputs);
-  loss.forward(loss.inputs(3));
-  const LossUnderTest::Result second = loss.forward(inputs);
+  const ReadyLoss ready(session);
+  const std::vector<at::Tensor> inputs = ready.make_inputs(2);
+  const components::Loss::Result first = ready.forward(inputs);
+  ready.forward(ready.make_inputs(3));
+  const components::Loss::Result second = ready.forward(inputs);
   if (!first.loss.equal(second.loss) || weight_of(first) != weight_of(second))
     throw Failed(
         "forward returns a different loss for the same inputs, after other inputs in between; expected it to depend "
@@ -100,75 +124,66 @@ void check_loss_repeats(Session& session) {
 }
 
 void check_loss_gradients(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
-  const std::vector<at::Tensor> inputs = loss.inputs(3);
-  const at::Tensor value = loss.forward(inputs).loss;
+  const ReadyLoss ready(session);
+  const std::vector<at::Tensor> inputs = ready.make_inputs(3);
+  const at::Tensor value = ready.forward(inputs).loss;
   record_call("backward through the loss", "");
   value.backward();
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (!find_non_finite({inputs[i].grad()}).empty())
-      throw Failed("the gradient with respect to " + loss.ports()[i].name + " is NaN or infinite");
+    if (find_non_finite({inputs[i].grad()}))
+      throw Failed("the gradient with respect to " + ready.loss.inputs()[i].name + " is NaN or infinite");
 }
 
 void check_loss_gradcheck(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
-  if (!takes(loss.ports(), TENON_FLOAT64))
+  const ReadyLoss ready(session);
+  if (!takes(ready.loss.inputs(), TENON_FLOAT64))
     throw Skipped("not all of its inputs accept float64, which gradcheck needs for its precision");
-  const std::vector<at::Tensor> inputs = loss.inputs(3, TENON_FLOAT64);
+  const std::vector<at::Tensor> inputs = ready.make_inputs(3, TENON_FLOAT64);
   std::vector<NamedVariable> variables;
   // An input that gets no gradient is a target.
-  const at::Tensor value = loss.forward(inputs).loss;
+  const at::Tensor value = ready.forward(inputs).loss;
   if (value.scalar_type() != at::kDouble) throw Skipped("the loss has a smaller dtype although its inputs are float64");
   value.backward();
   for (size_t i = 0; i < inputs.size(); ++i)
-    if (inputs[i].grad().defined()) variables.push_back({loss.ports()[i].name, inputs[i]});
+    if (inputs[i].grad().defined()) variables.push_back({ready.loss.inputs()[i].name, inputs[i]});
   require_equal_gradients(
-      session, [&] { return loss.forward(inputs).loss.reshape({}); }, variables);
+      session, [&] { return ready.forward(inputs).loss.reshape({}); }, variables);
 }
 
 void check_loss_autocast(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
+  const ReadyLoss ready(session);
   bool tried = false;
   for (const int32_t dtype : {TENON_FLOAT32, TENON_BFLOAT16}) {
-    if (!takes(loss.ports(), dtype)) continue;
+    if (!takes(ready.loss.inputs(), dtype)) continue;
     tried = true;
-    const std::vector<at::Tensor> inputs = loss.inputs(3, dtype);
+    const std::vector<at::Tensor> inputs = ready.make_inputs(3, dtype);
     const Bfloat16Autocast autocast;
-    const at::Tensor value = loss.forward(inputs).loss;
+    const at::Tensor value = ready.forward(inputs).loss;
     require_scalar_loss({value, {}, 0, {}}, "under bfloat16 autocast ");
-    if (!find_non_finite({value}).empty()) throw Failed("under bfloat16 autocast the loss is NaN or infinite");
+    if (find_non_finite({value})) throw Failed("under bfloat16 autocast the loss is NaN or infinite");
     value.backward();
   }
   if (!tried) throw Skipped("its inputs are neither float32 nor bfloat16");
 }
 
-Check make_loss_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
-  return {name, level, Check::Of::kind, config::ComponentKind::loss, std::move(needs), run};
-}
-
 }  // namespace
 
 void use_loss(Session& session) {
-  LossUnderTest loss(session);
-  loss.find_recipe();
-  for (const int64_t batch : {2, 3}) loss.forward(loss.inputs(batch)).loss.backward();
-  loss.subject().destroy();
+  const ReadyLoss ready(session);
+  for (const int64_t batch : {2, 3}) ready.forward(ready.make_inputs(batch)).loss.backward();
 }
 
 std::vector<Check> loss_checks() {
-  return {make_loss_check("ports", Level::contract, {"create"}, check_loss_ports),
-          make_loss_check("forward", Level::contract, {"ports"}, check_loss_forward),
-          make_loss_check("parts", Level::contract, {"forward"}, check_parts),
-          make_loss_check("scalar-loss", Level::contract, {"forward"}, check_scalar_loss),
-          make_loss_check("finite-loss", Level::contract, {"scalar-loss"}, check_finite_loss),
-          make_loss_check("weight", Level::contract, {"forward"}, check_weight),
-          make_loss_check("repeats", Level::training, {"finite-loss"}, check_loss_repeats),
-          make_loss_check("gradients", Level::training, {"finite-loss"}, check_loss_gradients),
-          make_loss_check("gradcheck", Level::training, {"repeats", "gradients"}, check_loss_gradcheck),
-          make_loss_check("autocast", Level::training, {"gradients"}, check_loss_autocast)};
+  return {{"ports", Level::contract, {"create"}, check_loss_ports},
+          {"forward", Level::contract, {"ports"}, check_loss_forward},
+          {"parts", Level::contract, {"forward"}, check_parts},
+          {"scalar-loss", Level::contract, {"forward"}, check_scalar_loss},
+          {"finite-loss", Level::contract, {"scalar-loss"}, check_finite_loss},
+          {"weight", Level::contract, {"forward"}, check_weight},
+          {"repeats", Level::training, {"finite-loss"}, check_loss_repeats},
+          {"gradients", Level::training, {"finite-loss"}, check_loss_gradients},
+          {"gradcheck", Level::training, {"repeats", "gradients"}, check_loss_gradcheck},
+          {"autocast", Level::training, {"gradients"}, check_loss_autocast}};
 }
 
 }  // namespace tenon::validation

@@ -1,69 +1,95 @@
-#include "framework/validation/checks/metric_checks.h"
+#include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
-#include <sstream>
 
-#include "framework/validation/session/metric_under_test.h"
-#include "framework/validation/session/model_under_test.h"
-#include "framework/validation/session/use_component.h"
+#include "framework/components/kinds/metric.h"
+#include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/text/format.h"
+#include "framework/validation/checks/checks.h"
+#include "framework/validation/checks/tensor_checks.h"
 
 namespace tenon::validation {
 
 namespace {
 
-void check_metric_ports(Session& session) {
-  Subject<tenon_metric> subject(session);
-  const std::string first = describe(read_ports(subject));
-  const std::string second = describe(read_ports(subject));
-  if (first != second) throw Failed("ports returns " + first + " then " + second + " expected the same each time");
+components::Metric make_metric(const Session& session) {
+  return {session.component(), config::MetricPlan{session.plan(), session.plan().use}};
 }
 
-std::string describe_states(MetricUnderTest& metric) {
+void check_metric_ports(Session& session) { require_same_ports<tenon_metric>(session); }
+
+std::string describe_states(const components::Metric& metric) {
   std::string text;
-  for (const MetricState& state : metric.new_states())
-    text += state.name + " " + components::to_string(components::exact_shape(state.tensor.sizes().vec())) + "; ";
+  for (const components::Metric::State& state : metric.states())
+    text += fmt::format("{}, reduction {}; ", components::describe(state.tensor), state.reduction);
   return text;
 }
 
 void check_states(Session& session) {
-  MetricUnderTest metric(session);
-  const std::string first = describe_states(metric);
-  const std::string second = describe_states(metric);
-  if (first != second) throw Failed("states returns " + first + " then " + second + " expected the same each time");
+  const std::string first = describe_states(make_metric(session));
+  const std::string second = describe_states(make_metric(session));
+  if (first != second)
+    throw Failed(fmt::format("states returns {} then {} expected the same each time", first, second));
 }
 
-std::string join(const std::vector<std::string>& names) {
+std::string join_names(const components::Metric& metric) {
   std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  for (const auto& value : metric.values()) text += (text.empty() ? "" : ", ") + value.name;
   return text;
 }
 
 void check_values(Session& session) {
-  MetricUnderTest metric(session);
-  const std::vector<std::string> second = metric.read_values();
-  if (metric.values() != second)
-    throw Failed("values returns " + join(metric.values()) + ", then " + join(second) +
-                 "; expected the same each time");
+  const std::string first = join_names(make_metric(session));
+  const std::string second = join_names(make_metric(session));
+  if (first != second)
+    throw Failed(fmt::format("values returns {}, then {}; expected the same each time", first, second));
 }
 
 constexpr int64_t kBatchSizes[] = {2, 3, 3, 2};
 constexpr size_t kBatches = std::size(kBatchSizes);
 
-void add_batches(MetricUnderTest& metric, MetricStates& states, size_t first, size_t end) {
-  for (size_t i = first; i < end; ++i) metric.update(states, metric.inputs(kBatchSizes[i], i));
-}
+// A metric with inputs that it accepts.
+struct ReadyMetric {
+  explicit ReadyMetric(const Session& of) : session(of) {}
+
+  void update(const std::vector<at::Tensor>& given) {
+    const at::NoGradGuard no_grad;
+    metric.update(make_context(session, /*training=*/false), given);
+  }
+  // Resets the states and adds the batches from `first` to `end`.
+  void evaluate(size_t first, size_t end) {
+    metric.reset();
+    for (size_t i = first; i < end; ++i) update(inputs.make(kBatchSizes[i], TENON_DTYPE_NONE, i));
+  }
+  std::vector<double> compute() const {
+    const at::NoGradGuard no_grad;
+    return metric.compute(make_context(session, /*training=*/false));
+  }
+
+  const Session& session;
+  components::Metric metric = make_metric(session);
+  const RandomInputs inputs{metric.inputs(), session.seed(), "update",
+                            [this](const std::vector<at::Tensor>& given, bool& is_accepted) {
+                              metric.reset();
+                              update(given);
+                              is_accepted = true;
+                              compute();  // a metric may check its inputs here, so that update need not synchronise
+                              return true;
+                            }};
+};
 
 void check_evaluation(Session& session) {
-  MetricUnderTest metric(session);
-  metric.find_recipe();
-  MetricStates states = metric.new_states();
-  add_batches(metric, states, 0, kBatches);
-  const std::vector<double> values = metric.compute(states);
+  ReadyMetric ready(session);
+  ready.evaluate(0, kBatches);
+  const std::vector<double> values = ready.compute();
   for (size_t i = 0; i < values.size(); ++i)
     if (std::isinf(values[i]))
-      throw Failed("compute returns infinity for " + metric.values()[i] + "; expected a number, or NaN for no value");
+      throw Failed(fmt::format("compute returns infinity for {}; expected a number, or NaN for no value",
+                               ready.metric.values()[i].name));
   // Without samples, a value is NaN or a number. It is not an error.
-  metric.compute(metric.new_states());
+  ready.metric.reset();
+  ready.compute();
 }
 
 bool is_close(double left, double right) {
@@ -71,65 +97,51 @@ bool is_close(double left, double right) {
   return std::abs(left - right) <= 1e-7 + 1e-5 * std::max(std::abs(left), std::abs(right));
 }
 
-void require_equal(const MetricUnderTest& metric, const std::vector<double>& expected, const std::vector<double>& found,
-                   const std::string& what) {
-  for (size_t i = 0; i < expected.size(); ++i) {
-    if (is_close(expected[i], found[i])) continue;
-    std::ostringstream text;
-    text << metric.values()[i] << " is " << found[i] << " " << what << expected[i];
-    throw Failed(text.str());
-  }
+void require_equal(const components::Metric& metric, const std::vector<double>& expected,
+                   const std::vector<double>& found, const std::string& what) {
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (!is_close(expected[i], found[i]))
+      throw Failed(fmt::format("{} is {:g} {}{:g}", metric.values()[i].name, found[i], what, expected[i]));
 }
 
+// Adds the states of one half to those of the other, as with the states of two ranks.
 void check_adds_up(Session& session) {
-  MetricUnderTest metric(session);
-  metric.find_recipe();
-  MetricStates whole = metric.new_states();
-  add_batches(metric, whole, 0, kBatches);
-  MetricStates left = metric.new_states();
-  MetricStates right = metric.new_states();
-  add_batches(metric, left, 0, kBatches / 2);
-  add_batches(metric, right, kBatches / 2, kBatches);
-  require_equal(metric, metric.compute(whole), metric.compute(reduce(left, right)),
+  ReadyMetric ready(session);
+  ready.evaluate(0, kBatches);
+  const std::vector<double> whole = ready.compute();
+  ready.evaluate(kBatches / 2, kBatches);
+  const std::vector<std::string> half = ready.metric.save_states();
+  ready.evaluate(0, kBatches / 2);
+  ready.metric.add_states(half);
+  require_equal(ready.metric, whole, ready.compute(),
                 "from two halves of the data, reduced as the states declare; expected the value for all data, ");
 }
 
 void check_starts_anew(Session& session) {
-  MetricUnderTest metric(session);
-  metric.find_recipe();
-  std::vector<double> values[2];
-  for (std::vector<double>& each : values) {
-    MetricStates states = metric.new_states();
-    add_batches(metric, states, 0, kBatches);
-    each = metric.compute(states);
-  }
+  ReadyMetric ready(session);
+  ready.evaluate(0, kBatches);
+  const std::vector<double> first = ready.compute();
+  ready.evaluate(0, kBatches);
   require_equal(
-      metric, values[0], values[1],
+      ready.metric, first, ready.compute(),
       "in a second evaluation of the same data; expected the value of the first, since the states were reset: ");
-}
-
-Check make_metric_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
-  return {name, level, Check::Of::kind, config::ComponentKind::metric, std::move(needs), run};
 }
 
 }  // namespace
 
 void use_metric(Session& session) {
-  MetricUnderTest metric(session);
-  metric.find_recipe();
-  MetricStates states = metric.new_states();
-  add_batches(metric, states, 0, 2);
-  metric.compute(states);
-  metric.subject().destroy();
+  ReadyMetric ready(session);
+  ready.evaluate(0, 2);
+  ready.compute();
 }
 
 std::vector<Check> metric_checks() {
-  return {make_metric_check("ports", Level::contract, {"create"}, check_metric_ports),
-          make_metric_check("states", Level::contract, {"ports"}, check_states),
-          make_metric_check("values", Level::contract, {"states"}, check_values),
-          make_metric_check("evaluation", Level::contract, {"values"}, check_evaluation),
-          make_metric_check("starts-anew", Level::training, {"evaluation"}, check_starts_anew),
-          make_metric_check("adds-up", Level::training, {"starts-anew"}, check_adds_up)};
+  return {{"ports", Level::contract, {"create"}, check_metric_ports},
+          {"states", Level::contract, {"ports"}, check_states},
+          {"values", Level::contract, {"states"}, check_values},
+          {"evaluation", Level::contract, {"values"}, check_evaluation},
+          {"starts-anew", Level::training, {"evaluation"}, check_starts_anew},
+          {"adds-up", Level::training, {"starts-anew"}, check_adds_up}};
 }
 
 }  // namespace tenon::validation

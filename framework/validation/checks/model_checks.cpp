@@ -1,85 +1,106 @@
-#include "framework/validation/checks/model_checks.h"
-
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include <cmath>
 
+#include "framework/components/kinds/model.h"
 #include "framework/components/tensors/graph_leaves.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
+#include "framework/validation/checks/checks.h"
 #include "framework/validation/checks/gradcheck.h"
-#include "framework/validation/session/autocast.h"
-#include "framework/validation/session/model_under_test.h"
-#include "framework/validation/session/use_component.h"
+#include "framework/validation/checks/tensor_checks.h"
+#include "framework/validation/session/child_process.h"
 
 namespace tenon::validation {
 
 namespace {
 
-using Mode = ModelUnderTest::Mode;
-
-// Builds the model and finds inputs that it accepts.
-void make_ready(ModelUnderTest& model) {
+components::Model build_model(const Session& session) {
+  components::Model model(session.component(), session.plan());
+  torch::manual_seed(session.seed());
   model.build();
-  model.find_recipe();
+  return model;
+}
+
+// A built model with inputs that it accepts.
+struct ReadyModel {
+  explicit ReadyModel(const Session& of) : session(of) {}
+
+  std::vector<at::Tensor> tensors() const {
+    std::vector<at::Tensor> all;
+    for (const components::NamedTensor& named : model.tensors()) all.push_back(named.tensor);
+    return all;
+  }
+
+  // Operators that sample from ATen's generator get the same numbers each time.
+  std::vector<at::Tensor> forward(bool training, const std::vector<at::Tensor>& given) const {
+    return forward_with(tensors(), training, given);
+  }
+  std::vector<at::Tensor> forward_with(const std::vector<at::Tensor>& weights, bool training,
+                                       const std::vector<at::Tensor>& given) const {
+    torch::manual_seed(session.seed());
+    return model.forward_unchecked(make_context(session, training), given, components::to_handles(weights));
+  }
+  std::vector<at::Tensor> forward_checked(bool training, const std::vector<at::Tensor>& given) const {
+    torch::manual_seed(session.seed());
+    return model.forward(make_context(session, training), given);
+  }
+
+  const Session& session;
+  const components::Model model = build_model(session);
+  const RandomInputs inputs{model.inputs(), session.seed(), "forward",
+                            [this](const std::vector<at::Tensor>& given, bool&) {
+                              forward(/*training=*/false, given);
+                              return true;
+                            }};
+};
+
+// The sum of all floating-point outputs, each weighted with random factors, as a float64 scalar.
+at::Tensor weigh_outputs(const std::vector<at::Tensor>& outputs, uint64_t seed) {
+  at::Tensor sum = at::zeros({}, at::kDouble);
+  torch::manual_seed(seed);
+  for (const at::Tensor& output : outputs)
+    if (output.defined() && at::isFloatingType(output.scalar_type()))
+      sum = sum + (output.to(at::kDouble) * (at::rand(output.sizes(), at::kDouble) + 0.5)).sum();
+  return sum;
 }
 
 void check_model_ports(Session& session) {
-  ModelUnderTest model(session);
-  const std::string first = describe(model.ports());
-  const std::string second = describe(read_ports(model.subject()));
-  if (first != second) throw Failed("ports returns " + first + " then " + second + " expected the same each time");
+  require_same_ports<tenon_model>(session);
+  const components::Model model(session.component(), session.plan());
 }
 
 void check_build(Session& session) {
-  ModelUnderTest model(session);
-  model.build();
+  build_model(session);
+  session.require_no_violation("build", "build");
 }
 
 void check_model_forward(Session& session) {
-  ModelUnderTest model(session);
-  make_ready(model);
+  const ReadyModel ready(session);
   for (const int64_t batch : {2, 3})
-    for (const Mode mode : {Mode::evaluation, Mode::training}) model.forward(mode, model.inputs(batch));
-}
-
-// Why the outputs do not fit the ports; empty: they fit.
-std::string find_wrong_output(const ModelUnderTest& model, const std::vector<at::Tensor>& inputs,
-                              const std::vector<at::Tensor>& outputs) {
-  components::Extents extents;
-  for (size_t i = 0; i < inputs.size(); ++i) components::find_mismatch(inputs[i], model.ports().inputs[i], extents);
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const components::Port& port = model.ports().outputs[i];
-    if (!outputs[i].defined()) return "returns no " + port.name + " (null)";
-    if (!outputs[i].device().is_cpu())
-      return "returns " + port.name + " on " + outputs[i].device().str() + "; expected the CPU, where the inputs are";
-    if (const auto reason = components::find_mismatch(outputs[i], port, extents))
-      return "returns " + port.describe() + " as " + components::describe(outputs[i]) + ": " + *reason;
-  }
-  return "";
+    for (const bool training : {false, true}) ready.forward(training, ready.inputs.make(batch));
 }
 
 void check_outputs(Session& session) {
-  ModelUnderTest model(session);
-  make_ready(model);
+  const ReadyModel ready(session);
   for (const int64_t batch : {2, 3})
-    for (const Mode mode : {Mode::evaluation, Mode::training}) {
-      const std::vector<at::Tensor> inputs = model.inputs(batch);
-      const std::string wrong = find_wrong_output(model, inputs, model.forward(mode, inputs));
-      if (!wrong.empty()) throw Failed("forward " + wrong);
+    for (const bool training : {false, true}) {
+      const std::vector<at::Tensor> outputs = ready.forward_checked(training, ready.inputs.make(batch));
+      for (size_t i = 0; i < outputs.size(); ++i)
+        if (!outputs[i].device().is_cpu())
+          throw Failed(fmt::format("forward returns {} on {}; expected the CPU, where the inputs are",
+                                   ready.model.outputs()[i].name, outputs[i].device().str()));
     }
 }
 
 void check_finite_outputs(Session& session) {
-  ModelUnderTest model(session);
-  make_ready(model);
-  for (const Mode mode : {Mode::evaluation, Mode::training}) {
-    const std::string number = find_non_finite(model.forward(mode, model.inputs(3)));
-    if (!number.empty())
-      throw Failed("forward returns NaN or infinity in " + model.ports().outputs[std::stoul(number)].name +
-                   " for normally distributed inputs");
-  }
+  const ReadyModel ready(session);
+  for (const bool training : {false, true})
+    if (const auto output = find_non_finite(ready.forward(training, ready.inputs.make(3))))
+      throw Failed(fmt::format("forward returns NaN or infinity in {} for normally distributed inputs",
+                               ready.model.outputs()[*output].name));
 }
 
 bool are_equal(const std::vector<at::Tensor>& left, const std::vector<at::Tensor>& right) {
@@ -91,12 +112,11 @@ bool are_equal(const std::vector<at::Tensor>& left, const std::vector<at::Tensor
 // Calls forward with other inputs in between. The model must not remember them.
 void check_model_repeats(Session& session) {
   const at::NoGradGuard no_grad;
-  ModelUnderTest model(session);
-  make_ready(model);
-  const std::vector<at::Tensor> inputs = model.inputs(2);
-  const std::vector<at::Tensor> first = model.forward(Mode::evaluation, inputs);
-  model.forward(Mode::evaluation, model.inputs(3));
-  if (!are_equal(first, model.forward(Mode::evaluation, inputs)))
+  const ReadyModel ready(session);
+  const std::vector<at::Tensor> inputs = ready.inputs.make(2);
+  const std::vector<at::Tensor> first = ready.forward(/*training=*/false, inputs);
+  ready.forward(/*training=*/false, ready.inputs.make(3));
+  if (!are_equal(first, ready.forward(/*training=*/false, inputs)))
     throw Failed(
         "forward returns different outputs for the same inputs in evaluation mode, after other inputs in between; "
         "expected them to depend only on its arguments and the frame's tensors");
@@ -113,18 +133,17 @@ bool are_close(const std::vector<at::Tensor>& left, const std::vector<at::Tensor
 // overwritten with NaN, which cannot be mistaken for a rounding error.
 void check_frame_tensors(Session& session) {
   const at::NoGradGuard no_grad;
-  ModelUnderTest model(session);
-  make_ready(model);
-  if (model.tensors().empty()) throw Skipped("it has no tensors");
+  const ReadyModel ready(session);
+  if (ready.model.tensors().empty()) throw Skipped("it has no tensors");
   std::vector<at::Tensor> copies;
-  for (const DeclaredTensor& declared : model.tensors()) copies.push_back(declared.tensor.clone());
-  const std::vector<at::Tensor> inputs = model.inputs(2);
-  const std::vector<at::Tensor> expected = model.forward(Mode::evaluation, inputs);
-  for (const DeclaredTensor& declared : model.tensors())
-    if (at::isFloatingType(declared.tensor.scalar_type())) at::Tensor(declared.tensor).fill_(std::nan(""));
+  for (const at::Tensor& tensor : ready.tensors()) copies.push_back(tensor.clone());
+  const std::vector<at::Tensor> inputs = ready.inputs.make(2);
+  const std::vector<at::Tensor> expected = ready.forward(/*training=*/false, inputs);
+  for (at::Tensor& tensor : ready.tensors())
+    if (at::isFloatingType(tensor.scalar_type())) tensor.fill_(std::nan(""));
   std::vector<at::Tensor> found;
   try {
-    found = model.forward_with(copies, Mode::evaluation, inputs);
+    found = ready.forward_with(copies, /*training=*/false, inputs);
   } catch (const support::Error& error) {
     throw Skipped(std::string("it rejects tensors other than those it was built with: ") + error.what());
   }
@@ -135,117 +154,90 @@ void check_frame_tensors(Session& session) {
 }
 
 void check_model_gradients(Session& session) {
-  ModelUnderTest model(session);
-  make_ready(model);
-  const at::Tensor sum = weigh_outputs(model.forward(Mode::training, model.inputs(3)), session.seed);
+  const ReadyModel ready(session);
+  const at::Tensor sum = weigh_outputs(ready.forward(/*training=*/true, ready.inputs.make(3)), session.seed());
   std::vector<at::Tensor> gradients;
   std::vector<std::string> names;
   std::string without;
-  if (sum.defined()) {
-    std::vector<at::Tensor> declared;
-    for (const DeclaredTensor& tensor : model.tensors()) declared.push_back(tensor.tensor);
-    if (const std::string unregistered = components::find_unregistered(sum, declared); !unregistered.empty())
+  if (sum.requires_grad()) {
+    if (const std::string unregistered = components::find_unregistered(sum, ready.tensors()); !unregistered.empty())
       throw Failed(unregistered);
     record_call("backward through the outputs", "");
     sum.backward();
   }
-  for (const DeclaredTensor& declared : model.tensors()) {
+  for (const components::NamedTensor& declared : ready.model.tensors()) {
     if (!declared.trainable) continue;
     names.push_back(declared.name);
     gradients.push_back(declared.tensor.grad());
     if (!gradients.back().defined()) without += (without.empty() ? "" : ", ") + declared.name;
   }
   if (names.empty()) throw Skipped("it has no trainable tensor");
-  if (!sum.defined()) throw Failed("no output of forward in training mode depends on the trainable tensors");
-  if (const std::string number = find_non_finite(gradients); !number.empty())
-    throw Failed("the gradient of " + names[std::stoul(number)] + " is NaN or infinite");
+  if (!sum.requires_grad()) throw Failed("no output of forward in training mode depends on the trainable tensors");
+  if (const auto found = find_non_finite(gradients))
+    throw Failed(fmt::format("the gradient of {} is NaN or infinite", names[*found]));
   if (!without.empty()) session.warn("trainable tensors without a gradient: " + without);
 }
 
-// In place, so that a model that keeps its tensors itself also computes in float64.
-void make_double(const ModelUnderTest& model) {
-  for (const DeclaredTensor& declared : model.tensors()) {
-    at::Tensor tensor = declared.tensor;
-    if (at::isFloatingType(tensor.scalar_type())) tensor.set_data(tensor.detach().to(at::kDouble));
-  }
-}
-
 void check_model_gradcheck(Session& session) {
-  ModelUnderTest model(session);
-  make_ready(model);
-  if (!takes_where_floating(model.ports().inputs, TENON_FLOAT64) || !takes(model.ports().outputs, TENON_FLOAT64))
+  const ReadyModel ready(session);
+  if (!takes_where_floating(ready.model.inputs(), TENON_FLOAT64) || !takes(ready.model.outputs(), TENON_FLOAT64))
     throw Skipped("not all of its ports accept float64, which gradcheck needs for its precision");
-  make_double(model);
-  std::vector<at::Tensor> inputs = model.inputs(3, TENON_FLOAT64);
+  // In place, so that a model that keeps its tensors itself also computes in float64.
+  for (at::Tensor& tensor : ready.tensors())
+    if (at::isFloatingType(tensor.scalar_type())) tensor.set_data(tensor.detach().to(at::kDouble));
+  std::vector<at::Tensor> inputs = ready.inputs.make(3, TENON_FLOAT64);
   std::vector<NamedVariable> variables;
-  for (const DeclaredTensor& declared : model.tensors())
+  for (const components::NamedTensor& declared : ready.model.tensors())
     if (declared.trainable) variables.push_back({declared.name, declared.tensor});
   for (size_t i = 0; i < inputs.size(); ++i)
     if (inputs[i].scalar_type() == at::kDouble)
-      variables.push_back({"the input " + model.ports().inputs[i].name, inputs[i].requires_grad_(true)});
-  const std::vector<at::Tensor> outputs = model.forward(Mode::training, inputs);
+      variables.push_back({"the input " + ready.model.inputs()[i].name, inputs[i].requires_grad_(true)});
+  const std::vector<at::Tensor> outputs = ready.forward(/*training=*/true, inputs);
   for (const at::Tensor& output : outputs)
     if (at::isFloatingType(output.scalar_type()) && output.scalar_type() != at::kDouble)
-      throw Skipped("an output has the dtype " + std::string(c10::toString(output.scalar_type())) +
-                    " although all inputs and tensors are float64");
-  if (!weigh_outputs(outputs, session.seed).defined()) throw Skipped("no output has a gradient");
-  // Numerical gradients are computed without autograd, where no output requires grad. The factors must stay the same.
-  const auto function = [&] {
-    std::vector<at::Tensor> given = model.forward(Mode::training, inputs);
-    at::Tensor sum = at::zeros({}, at::kDouble);
-    torch::manual_seed(session.seed);
-    for (const at::Tensor& output : given)
-      if (at::isFloatingType(output.scalar_type()))
-        sum = sum + (output * (at::rand(output.sizes(), at::kDouble) + 0.5)).sum();
-    return sum;
-  };
-  require_equal_gradients(session, function, variables);
+      throw Skipped(fmt::format("an output has the dtype {} although all inputs and tensors are float64",
+                                c10::toString(output.scalar_type())));
+  if (!weigh_outputs(outputs, session.seed()).requires_grad()) throw Skipped("no output has a gradient");
+  // The factors are the same each time.
+  require_equal_gradients(
+      session, [&] { return weigh_outputs(ready.forward(/*training=*/true, inputs), session.seed()); }, variables);
 }
 
 void check_model_autocast(Session& session) {
-  ModelUnderTest model(session);
-  make_ready(model);
-  if (!takes_where_floating(model.ports().inputs, TENON_FLOAT32)) throw Skipped("its inputs are not float32");
-  const std::vector<at::Tensor> inputs = model.inputs(3, TENON_FLOAT32);
+  const ReadyModel ready(session);
+  if (!takes_where_floating(ready.model.inputs(), TENON_FLOAT32)) throw Skipped("its inputs are not float32");
+  const std::vector<at::Tensor> inputs = ready.inputs.make(3, TENON_FLOAT32);
   const Bfloat16Autocast autocast;
-  const std::vector<at::Tensor> outputs = model.forward(Mode::training, inputs);
-  const std::string wrong = find_wrong_output(model, inputs, outputs);
-  if (!wrong.empty()) throw Failed("under bfloat16 autocast forward " + wrong);
-  if (const std::string number = find_non_finite(outputs); !number.empty())
-    throw Failed("under bfloat16 autocast forward returns NaN or infinity in " +
-                 model.ports().outputs[std::stoul(number)].name);
-  if (const at::Tensor sum = weigh_outputs(outputs, session.seed); sum.defined()) sum.backward();
-}
-
-Check make_model_check(const char* name, Level level, std::vector<std::string> needs, void (*run)(Session&)) {
-  return {name, level, Check::Of::kind, config::ComponentKind::model, std::move(needs), run};
+  const std::vector<at::Tensor> outputs = ready.forward_checked(/*training=*/true, inputs);
+  if (const auto found = find_non_finite(outputs))
+    throw Failed(fmt::format("under bfloat16 autocast forward returns NaN or infinity in {}",
+                             ready.model.outputs()[*found].name));
+  if (const at::Tensor sum = weigh_outputs(outputs, session.seed()); sum.requires_grad()) sum.backward();
 }
 
 }  // namespace
 
 void use_model(Session& session) {
-  ModelUnderTest model(session);
-  make_ready(model);
+  const ReadyModel ready(session);
   {
     const at::NoGradGuard no_grad;
-    model.forward(Mode::evaluation, model.inputs(2));
+    ready.forward(/*training=*/false, ready.inputs.make(2));
   }
-  const at::Tensor sum = weigh_outputs(model.forward(Mode::training, model.inputs(3)), session.seed);
-  if (sum.defined()) sum.backward();
-  model.subject().destroy();
+  const at::Tensor sum = weigh_outputs(ready.forward(/*training=*/true, ready.inputs.make(3)), session.seed());
+  if (sum.requires_grad()) sum.backward();
 }
 
 std::vector<Check> model_checks() {
-  return {make_model_check("ports", Level::contract, {"create"}, check_model_ports),
-          make_model_check("build", Level::contract, {"ports"}, check_build),
-          make_model_check("forward", Level::contract, {"build"}, check_model_forward),
-          make_model_check("outputs", Level::contract, {"forward"}, check_outputs),
-          make_model_check("finite-outputs", Level::contract, {"outputs"}, check_finite_outputs),
-          make_model_check("repeats", Level::training, {"finite-outputs"}, check_model_repeats),
-          make_model_check("frame-tensors", Level::training, {"repeats"}, check_frame_tensors),
-          make_model_check("gradients", Level::training, {"finite-outputs"}, check_model_gradients),
-          make_model_check("gradcheck", Level::training, {"repeats", "gradients"}, check_model_gradcheck),
-          make_model_check("autocast", Level::training, {"gradients"}, check_model_autocast)};
+  return {{"ports", Level::contract, {"create"}, check_model_ports},
+          {"build", Level::contract, {"ports"}, check_build},
+          {"forward", Level::contract, {"build"}, check_model_forward},
+          {"outputs", Level::contract, {"forward"}, check_outputs},
+          {"finite-outputs", Level::contract, {"outputs"}, check_finite_outputs},
+          {"repeats", Level::training, {"finite-outputs"}, check_model_repeats},
+          {"frame-tensors", Level::training, {"repeats"}, check_frame_tensors},
+          {"gradients", Level::training, {"finite-outputs"}, check_model_gradients},
+          {"gradcheck", Level::training, {"repeats", "gradients"}, check_model_gradcheck},
+          {"autocast", Level::training, {"gradients"}, check_model_autocast}};
 }
 
 }  // namespace tenon::validation

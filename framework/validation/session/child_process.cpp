@@ -23,6 +23,7 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/process/before_exit.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::validation {
 
@@ -31,6 +32,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using support::Error;
 using support::ErrorKind;
+
+[[noreturn]] void refuse_call(const char* function) {
+  throw Error(ErrorKind::internal, fmt::format("validate: {} failed: {}", function, std::strerror(errno)));
+}
 
 // Memory shared with the child process, so that the parent can read it after the child has ended.
 struct CallRecord {
@@ -42,17 +47,10 @@ struct CallRecord {
 CallRecord& call_record() {
   static CallRecord* const shared = [] {
     void* memory = mmap(nullptr, sizeof(CallRecord), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-      throw Error(ErrorKind::internal, std::string("validate: mmap failed: ") + std::strerror(errno));
+    if (memory == MAP_FAILED) refuse_call("mmap");
     return static_cast<CallRecord*>(memory);
   }();
   return *shared;
-}
-
-void put(char* place, size_t size, const std::string& text) {
-  const size_t length = std::min(size - 1, text.size());
-  std::memcpy(place, text.data(), length);
-  place[length] = '\0';
 }
 
 struct Pipe {
@@ -62,8 +60,7 @@ struct Pipe {
 
 Pipe make_pipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    throw Error(ErrorKind::internal, std::string("validate: pipe2 failed: ") + std::strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0) refuse_call("pipe2");
   return {ends[0], ends[1]};
 }
 
@@ -163,7 +160,7 @@ std::string signal_name(int signal) {
     case SIGABRT: return "SIGABRT (abort)";
     case SIGFPE: return "SIGFPE (arithmetic error)";
     case SIGILL: return "SIGILL (illegal instruction)";
-    default: return "signal " + std::to_string(signal);
+    default: return fmt::format("signal {}", signal);
   }
 }
 
@@ -175,8 +172,8 @@ std::string ChildEnd::describe() const {
     case How::finished: return "finished";
     case How::exited:
       return code == kLeftByExit
-                 ? "ended the process with exit()" + where + "; expected it to return"
-                 : "ended the process" + where + " with exit code " + std::to_string(code) + "; expected it to return";
+                 ? fmt::format("ended the process with exit(){}; expected it to return", where)
+                 : fmt::format("ended the process{} with exit code {}; expected it to return", where, code);
     case How::crashed: return "crashed with " + signal_name(code) + where;
     case How::timed_out: return "did not end within the time limit" + where;
   }
@@ -191,7 +188,7 @@ ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s
   const Pipe output = make_pipe();
   const Pipe result = make_pipe();
   const pid_t child = fork();
-  if (child < 0) throw Error(ErrorKind::internal, std::string("validate: fork failed: ") + std::strerror(errno));
+  if (child < 0) refuse_call("fork");
   if (child == 0) be_child(body, output.to, result.to);
   setpgid(child, child);
   close(output.to);
@@ -203,7 +200,7 @@ ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s
   close(result.from);
   const CallRecord& left = call_record();
   end.function = left.function;
-  if (left.detail[0] != '\0') end.function += std::string(" (") + left.detail + ")";
+  if (left.detail[0] != '\0') end.function += fmt::format(" ({})", left.detail);
   const bool complete = !end.result.empty() && end.result.back() == kEnd;
   if (complete) end.result.pop_back();
   end.how = !ended                                 ? ChildEnd::How::timed_out
@@ -215,9 +212,10 @@ ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s
 }
 
 void record_call(const std::string& function, const std::string& detail) {
-  put(call_record().function, sizeof call_record().function, function);
-  put(call_record().detail, sizeof call_record().detail, detail);
-  ++call_record().steps;
+  CallRecord& record = call_record();
+  std::snprintf(record.function, sizeof record.function, "%s", function.c_str());
+  std::snprintf(record.detail, sizeof record.detail, "%s", detail.c_str());
+  ++record.steps;
 }
 
 void clear_call_record() { record_call("", ""); }

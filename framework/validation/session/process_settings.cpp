@@ -1,20 +1,27 @@
 #include "framework/validation/session/process_settings.h"
 
+#include <ATen/autocast_mode.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <torch/types.h>
 #include <unistd.h>
+
 #include <algorithm>
+#include <cfenv>
 #include <clocale>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <locale>
-#include <sstream>
 
-#include "framework/validation/session/floating_point.h"
-#include "framework/validation/session/torch_modes.h"
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
+#include "framework/support/text/format.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::validation {
 
@@ -35,21 +42,19 @@ std::string read_signal_mask() {
 }
 
 std::string read_signal_handlers() {
-  std::ostringstream text;
+  std::string text;
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction action {};
     if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_DFL)
-      text << (text.tellp() > 0 ? " " : "") << signal << ":" << reinterpret_cast<uintptr_t>(action.sa_handler);
+      text += fmt::format("{}{}:{}", text.empty() ? "" : " ", signal, reinterpret_cast<uintptr_t>(action.sa_handler));
   }
-  return text.str();
+  return text;
 }
 
 std::string read_umask() {
   const mode_t mask = umask(0);
   umask(mask);
-  std::ostringstream text;
-  text << "0" << std::oct << mask;
-  return text.str();
+  return fmt::format("0{:o}", mask);
 }
 
 std::string read_directory() {
@@ -80,8 +85,8 @@ std::string read_descriptors() {
   for (const int number : host_descriptors()) {
     struct stat status {};
     const bool is_open = fstat(number, &status) == 0;
-    text += (text.empty() ? "" : ", ") + std::to_string(number) + " is " +
-            (is_open ? std::to_string(status.st_dev) + ":" + std::to_string(status.st_ino) : "closed");
+    text += fmt::format("{}{} is {}", text.empty() ? "" : ", ", number,
+                        is_open ? fmt::format("{}:{}", status.st_dev, status.st_ino) : "closed");
   }
   return text;
 }
@@ -92,10 +97,24 @@ std::string read_environment() {
   return text;
 }
 
+// Rounding and the handling of subnormal numbers, without the exception flags.
 std::string read_arithmetic() {
-  std::ostringstream text;
-  text << std::hex << floating_point_modes();
-  return text.str();
+  auto modes = static_cast<uint32_t>(std::fegetround());
+#if defined(__x86_64__)
+  constexpr uint32_t kFlags = 0x3F;
+  modes ^= (_mm_getcsr() & ~kFlags) << 8;
+#endif
+  return fmt::format("{:x}", modes);
+}
+
+std::string read_torch_modes() {
+  std::string text = at::GradMode::is_enabled() ? "gradients" : "no gradients";
+  if (c10::InferenceMode::is_enabled()) text += ", inference";
+  if (at::autocast::is_autocast_enabled(at::kCPU)) text += ", autocast";
+  text += fmt::format(", {}, new tensors {}", support::format_count(at::get_num_threads(), "thread"),
+                      c10::toString(c10::get_default_dtype_as_scalartype()));
+  if (at::globalContext().deterministicAlgorithms()) text += ", deterministic";
+  return text;
 }
 
 }  // namespace

@@ -2,20 +2,24 @@
 
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <thread>
 
+#include <tenon/host.h>
 #include <tenon/native_torch.h>
 
 #include "framework/components/calls/guard.h"
 #include "framework/components/calls/host_table.h"
-#include "framework/components/tensors/run_tensors.h"
+#include "framework/components/tensors/host_extensions.h"
+#include "framework/components/tensors/tensor_functions.h"
 
 namespace tenon::validation {
 
 namespace {
 
 struct HostRecorder {
-  tenon_native_torch native;  // the host's functions that the recorded ones call
+  const components::TensorFunctions libtorch = components::libtorch_functions();  // what the recorded functions call
+  const tenon_native_torch native = *static_cast<const tenon_native_torch*>(libtorch.get_extension(TENON_NATIVE_TORCH));
   std::thread::id training_thread;
   std::mutex mutex;
   std::map<const tenon_op*, std::string> names;
@@ -48,7 +52,7 @@ void note_owner(const void* tensor, int64_t change) {
 
 void retain(tenon_tensor* tensor) {
   note_owner(tensor, 1);
-  components::host_table().retain(tensor);
+  recorder().libtorch.retain(tensor);
 }
 
 void release(tenon_tensor* tensor) {
@@ -62,12 +66,12 @@ void release(tenon_tensor* tensor) {
     }
     --found->second;
   }
-  components::host_table().release(tensor);
+  recorder().libtorch.release(tensor);
 }
 
 tenon_status find_operator(tenon_string name, tenon_string overload, const tenon_op** out) {
   note_thread("op");
-  const tenon_status status = components::host_table().op(name, overload, out);
+  const tenon_status status = recorder().libtorch.op(name, overload, out);
   if (status == TENON_OK) {
     const std::lock_guard lock(recorder().mutex);
     recorder().names[*out] =
@@ -84,18 +88,18 @@ tenon_status call(const tenon_frame* frame, const tenon_op* op, const tenon_valu
     if (const auto found = recorder().names.find(op); found != recorder().names.end())
       recorder().use.operators.insert(found->second);
   }
-  return components::host_table().call(frame, op, args, arg_count, kwargs, kwarg_count, results, result_count);
+  return recorder().libtorch.call(frame, op, args, arg_count, kwargs, kwarg_count, results, result_count);
 }
 
 tenon_status make_tensor(const tenon_frame* frame, int32_t dtype, const int64_t* shape, uint32_t ndim,
                          const void* elements, tenon_tensor** out) {
   note_thread("make_tensor");
-  return components::host_table().make_tensor(frame, dtype, shape, ndim, elements, out);
+  return recorder().libtorch.make_tensor(frame, dtype, shape, ndim, elements, out);
 }
 
 tenon_status append(const tenon_frame* frame, uint64_t state, tenon_tensor* rows) {
   note_thread("append");
-  return components::host_table().append(frame, state, rows);
+  return recorder().libtorch.append(frame, state, rows);
 }
 
 tenon_tensor* wrap(const void* at_tensor) {
@@ -115,40 +119,30 @@ tenon_status copy_run_tensor(const tenon_tensor* tensor, tenon_tensor** out) {
   return status;
 }
 
-const void* get_extension(tenon_string id) {
-  const void* const found = components::host_table().get_extension(id);
-  if (components::to_string(id) == TENON_RUN_TENSORS) {
-    static tenon_run_tensors recording_tensors = components::run_tensors_extension();
-    recording_tensors.copy = copy_run_tensor;
-    return &recording_tensors;
-  }
-  if (components::to_string(id) != TENON_NATIVE_TORCH || !found) return found;
-  static tenon_native_torch recorded;
-  recorder().native = *static_cast<const tenon_native_torch*>(found);
-  recorded = recorder().native;
-  recorded.wrap = wrap;
-  recorded.add_to_frame = add_to_frame;
-  return &recorded;
-}
-
-tenon_host make_recording_host() {
-  tenon_host host = components::host_table();
-  host.retain = retain;
-  host.release = release;
-  host.op = find_operator;
-  host.call = call;
-  host.make_tensor = make_tensor;
-  host.append = append;
-  host.get_extension = get_extension;
-  recorder().training_thread = std::this_thread::get_id();
-  return host;
+const void* get_extension(std::string_view id) {
+  static const tenon_native_torch native = [] {
+    tenon_native_torch table = recorder().native;
+    table.wrap = wrap;
+    table.add_to_frame = add_to_frame;
+    return table;
+  }();
+  static const tenon_run_tensors run_tensors = [] {
+    tenon_run_tensors table = components::run_tensors_extension();
+    table.copy = copy_run_tensor;
+    return table;
+  }();
+  if (id == TENON_NATIVE_TORCH) return &native;
+  if (id == TENON_RUN_TENSORS) return &run_tensors;
+  return recorder().libtorch.get_extension(id);
 }
 
 }  // namespace
 
-const tenon_host& recording_host() {
-  static const tenon_host host = make_recording_host();
-  return host;
+void install_recording_functions() {
+  recorder().training_thread = std::this_thread::get_id();
+  const components::TensorFunctions& libtorch = recorder().libtorch;
+  components::install_tensor_functions({retain, release, libtorch.tensor_info, libtorch.tensor_data, find_operator,
+                                        call, make_tensor, append, get_extension});
 }
 
 HostUse host_use() {

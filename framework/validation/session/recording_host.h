@@ -1,12 +1,10 @@
-// The host table of a validated plugin. It forwards to the host's functions and records how the plugin uses them.
+// Records how a validated plugin uses the host table.
 #pragma once
 
 #include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
-
-#include <tenon/host.h>
 
 namespace tenon::validation {
 
@@ -17,9 +15,9 @@ struct HostUse {
   int64_t owned;                             // handles that the plugin retained and has not released yet
 };
 
-// The host table for opening a validated plugin and creating its components. The thread of the first call is the
-// training thread. A handle that the plugin does not own is not released, so that the record can be read afterwards.
-const tenon_host& recording_host();
+// Installs LibTorch's functions with records in the host table. This thread is the training thread. A handle that the
+// plugin does not own is not released, so that the record can be read afterwards.
+void install_recording_functions();
 
 HostUse host_use();  // the record so far
 

@@ -1,12 +1,33 @@
-// Measures the allocations of LibTorch during its lifetime.
+// Measurements of time and memory.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <vector>
 
 #include <c10/core/Device.h>
 
+namespace c10 {
+class DebugInfoGuard;
+}
+
 namespace tenon::profiling {
+
+// Statistics in seconds.
+struct Latency {
+  double median = 0;
+  double tenth = 0;      // 10th percentile
+  double ninetieth = 0;  // 90th percentile
+  double least = 0;
+};
+
+// Computes the statistics with nearest-rank percentiles. REQUIRES: `seconds` is not empty.
+Latency summarize(std::vector<double> seconds);
+
+// Runs `work` `warm_up` times, then `repeats` times (at least 1). Synchronises with the device before and after each
+// run.
+Latency time_repeated(const c10::Device& device, int64_t warm_up, int64_t repeats, const std::function<void()>& work);
 
 // Measures tensor memory on one device in bytes, relative to the start. Counts allocations of this thread, and those of
 // backward on its behalf. On the CPU, LibTorch does not report the release of memory that was allocated before the
@@ -23,9 +44,8 @@ class MemoryMonitor {
 
  private:
   class Reporter;
-  class Installed;
   std::shared_ptr<Reporter> reporter_;
-  std::unique_ptr<Installed> installed_;
+  std::unique_ptr<c10::DebugInfoGuard> installed_;
 };
 
 }  // namespace tenon::profiling

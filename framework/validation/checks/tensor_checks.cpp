@@ -1,4 +1,4 @@
-#include "framework/validation/session/random_inputs.h"
+#include "framework/validation/checks/tensor_checks.h"
 
 #include <torch/types.h>
 #include <torch/utils.h>
@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <map>
 
-#include "framework/components/calls/escaped_exception.h"
+#include "framework/components/calls/guard.h"
 #include "framework/components/tensors/tensor_handles.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::validation {
 
@@ -61,14 +63,8 @@ at::Tensor fill(const std::vector<int64_t>& shape, int32_t dtype, const InputRec
   return numbers.to(type);
 }
 
-}  // namespace
-
-std::string InputRecipe::describe() const {
-  return "named dimensions of " + std::to_string(extent) + (distinct ? " and more" : "") +
-         (rest.empty() ? "" : ", `...` as " + components::to_string(components::exact_shape(rest)));
-}
-
-std::vector<InputRecipe> input_recipes(const std::vector<Port>& ports) {
+// The most likely recipe comes first. Recipes that give equal inputs for these ports are left out.
+std::vector<InputRecipe> list_recipes(const std::vector<Port>& ports) {
   bool is_open = false;
   bool has_names = false;
   for (const Port& port : ports) {
@@ -90,27 +86,42 @@ std::vector<InputRecipe> input_recipes(const std::vector<Port>& ports) {
   return recipes;
 }
 
-std::vector<at::Tensor> make_inputs(const std::vector<Port>& ports, const InputRecipe& recipe, int64_t batch,
-                                    uint64_t seed, int32_t preferred) {
-  torch::manual_seed(seed);
-  ShapeMaker shapes(recipe, batch);
-  std::vector<at::Tensor> inputs;
-  for (const Port& port : ports) inputs.push_back(fill(shapes.make(port.shape), choose_dtype(port, preferred), recipe));
-  return inputs;
-}
+}  // namespace
 
-bool try_recipes(const std::vector<Port>& ports, const std::function<bool(const InputRecipe&)>& attempt,
-                 std::string& last_error) {
-  for (const InputRecipe& recipe : input_recipes(ports)) {
+RandomInputs::RandomInputs(const std::vector<Port>& ports, uint64_t seed, const std::string& function,
+                           const Attempt& attempt)
+    : ports_(ports), seed_(seed) {
+  const at::NoGradGuard no_grad;
+  std::string last_error;
+  std::optional<InputRecipe> accepted;
+  for (const InputRecipe& recipe : list_recipes(ports)) {
+    recipe_ = recipe;
+    bool is_accepted = false;
     try {
-      if (attempt(recipe)) return true;
+      if (attempt(make(2), is_accepted)) return;
     } catch (const components::EscapedException&) {
       throw;
     } catch (const support::Error& error) {
       last_error = error.what();
     }
+    if (is_accepted && !accepted) accepted = recipe;
   }
-  return false;
+  if (!accepted)
+    throw Failed(
+        fmt::format("{} accepts none of the inputs that were tried; its last error: {}. If it requires inputs "
+                    "of a certain size, declare that size in its ports, or make it accept smaller ones with "
+                    "--params",
+                    function, last_error));
+  recipe_ = *accepted;
+}
+
+std::vector<at::Tensor> RandomInputs::make(int64_t batch, int32_t preferred, uint64_t number) const {
+  torch::manual_seed(seed_ + static_cast<uint64_t>(batch) + number);
+  ShapeMaker shapes(recipe_, batch);
+  std::vector<at::Tensor> inputs;
+  for (const Port& port : ports_)
+    inputs.push_back(fill(shapes.make(port.shape), choose_dtype(port, preferred), recipe_));
+  return inputs;
 }
 
 bool takes(const std::vector<Port>& ports, int32_t dtype) {
@@ -119,6 +130,25 @@ bool takes(const std::vector<Port>& ports, int32_t dtype) {
 
 bool takes_where_floating(const std::vector<Port>& ports, int32_t dtype) {
   return std::ranges::all_of(ports, [&](const Port& port) { return !is_floating(port) || allows(port, dtype); });
+}
+
+std::optional<size_t> find_non_finite(const std::vector<at::Tensor>& tensors) {
+  for (size_t i = 0; i < tensors.size(); ++i)
+    if (tensors[i].defined() && at::isFloatingType(tensors[i].scalar_type()) &&
+        !at::isfinite(tensors[i]).all().item<bool>())
+      return i;
+  return std::nullopt;
+}
+
+components::StepContext make_context(const Session& session, bool training) {
+  return {.training = training, .epoch = 1, .seed = session.seed()};
+}
+
+std::string describe(const components::PortList& ports) {
+  std::string text;
+  for (const Port& port : ports.inputs) text += "input " + port.describe() + "; ";
+  for (const Port& port : ports.outputs) text += "output " + port.describe() + "; ";
+  return text;
 }
 
 }  // namespace tenon::validation
