@@ -1,4 +1,4 @@
-// A hash of the contents of files that stays cheap for large ones, for the fingerprint of a dataset.
+// Hashes that give the same number on every machine, which std::hash does not promise.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +7,24 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/hash_text.h"
 #include "plugins/regular_file.h"
 
 namespace components {
 
-// Reads at most 64 MiB. A large part of a file counts with three pieces. What exceeds the limit counts with its size.
+// FNV-1a (Fowler, Noll, Vo). `hash` is the hash of the preceding text.
+constexpr uint64_t hash_text(std::string_view text, uint64_t hash = 0xCBF29CE484222325u) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return hash;
+}
+
+// The same for the elements of a list of numbers.
+template <class Number>
+uint64_t hash_elements(const std::vector<Number>& numbers, uint64_t hash = hash_text("")) {
+  return hash_text({reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)}, hash);
+}
+
+// A hash of the contents of files that stays cheap for large ones, for the fingerprint of a dataset. Reads at most 64
+// MiB. A large part of a file counts with three pieces. What exceeds the limit counts with its size.
 class ContentHash {
  public:
   void add(std::string_view text) { hash_ = hash_text(text, hash_); }

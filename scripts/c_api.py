@@ -21,7 +21,7 @@ GROUPS = {
     "Operators in C": ["ops", "ops/call", "called_operators", "ops/arithmetic", "ops/comparison", "ops/shape", "ops/network", "ops/loss"],
     "Losses and metrics": ["loss", "metric", "run_metrics"],
     "Datasets": ["dataset", "random", "class_names", "sample_names", "sample_order", "prepare", "preprocessing", "tokenizer", "draft/fitted_data"],
-    "Callbacks": ["callback", "run_progress", "run_tensors", "run_values", "saved_state", "deferred_work"],
+    "Callbacks": ["callback", "run_progress", "run_tensors", "run_values", "saved_state"],
 }
 INTRODUCTION = """# C API
 

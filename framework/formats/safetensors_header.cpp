@@ -4,15 +4,40 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
 #include <unordered_set>
 #include <utility>
 
-#include "framework/formats/safetensors_limits.h"
 #include "framework/formats/stored_types.h"
 
 namespace formats {
-
 namespace {
+
+enum class Letter : uint8_t { blank, mark, other };
+
+Letter classify(char letter) {
+  switch (letter) {
+    case ' ':
+    case '\t':
+    case '\r':
+    case '\n': return Letter::blank;
+    case '{':
+    case '}':
+    case '[':
+    case ']':
+    case ':':
+    case ',':
+    case '"': return Letter::mark;
+    default: return Letter::other;
+  }
+}
+
+// Returns the end of the string that starts after the quotation mark at `start`: the next unescaped quotation mark.
+size_t find_end_of_text(std::string_view text, size_t start) {
+  size_t end = start + 1;
+  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
+  return std::min(end, text.size());
+}
 
 using HeaderJson = nlohmann::json;
 
@@ -256,6 +281,35 @@ void check_cover(const std::vector<SafetensorsEntry>& tensors, uint64_t data_byt
   if (covered != data_bytes) {
     throw std::invalid_argument("the tensors end at byte " + std::to_string(covered) + " of the data; expected " +
                                 std::to_string(data_bytes) + ", the end of the file");
+  }
+}
+
+// Checks the lengths of all strings, numbers and runs of blanks, because the JSON parser keeps several copies of the
+// current token and includes it in messages. Lengths are in bytes of the header, including escapes. Throws
+// std::invalid_argument. Does not check that the text is JSON.
+void check_header_lengths(std::string_view text) {
+  constexpr size_t kMaxNumberLength = 1 << 12;  // bytes
+  const auto check = [&](const char* what, size_t begin, size_t end, size_t longest) {
+    if (end - begin <= longest) return;
+    throw std::invalid_argument(std::string("the header has ") + what + " of more than " + std::to_string(longest) +
+                                " bytes, at byte " + std::to_string(begin + 1));
+  };
+  for (size_t i = 0; i < text.size();) {
+    const size_t begin = i;
+    const Letter kind = classify(text[i]);
+    if (kind == Letter::mark) {
+      if (text[begin] == '"') {
+        i = find_end_of_text(text, begin);
+        check("a text", begin + 1, i, kMaxMetadataTextLength);
+      }
+      ++i;
+      continue;
+    }
+    while (i < text.size() && classify(text[i]) == kind) ++i;
+    if (kind == Letter::blank)
+      check("blanks", begin, i, kMaxMetadataTextLength);
+    else
+      check("a number", begin, i, kMaxNumberLength);
   }
 }
 

@@ -1,6 +1,7 @@
 // Parser for the JSON header of a safetensors file. The file is untrusted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,6 +10,11 @@
 
 namespace formats {
 
+// Limits in addition to those of the format, far above the needs of models. They keep a hostile header of a hundred
+// megabytes from using gigabytes of memory.
+inline constexpr size_t kMaxSafetensors = 1 << 18;         // number of tensors; also number of metadata entries
+inline constexpr size_t kMaxTensorNameLength = 1 << 20;    // bytes; also for a metadata key
+inline constexpr size_t kMaxMetadataTextLength = 1 << 24;  // bytes; also for consecutive blanks
 inline constexpr uint64_t kLargestSafetensorsHeader = 100'000'000;  // bytes; the limit of the reference implementation
 inline constexpr std::string_view kMetadataKey = "__metadata__";
 
@@ -27,8 +33,8 @@ struct SafetensorsHeader {
 
 // `data_bytes` is the number of bytes after the header. Throws std::invalid_argument with what is wrong, without the
 // name of the file, unless all of these hold: the text is JSON of the right form without duplicate names, every dtype
-// is known, the offsets match the shapes, the tensors cover the data without gaps or overlaps, and the limits of
-// safetensors_limits.h are kept.
+// is known, the offsets match the shapes, the tensors cover the data without gaps or overlaps, and the limits
+// above are kept.
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes);
 
 }  // namespace formats

@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "framework/formats/safetensors_header.h"
-#include "framework/formats/safetensors_limits.h"
 
 namespace formats {
 

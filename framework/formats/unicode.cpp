@@ -2,32 +2,35 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <iterator>
 #include <utility>
 
 namespace formats {
 namespace {
 
-bool is_continuation(unsigned char byte) { return (byte & 0xC0) == 0x80; }
+using namespace std::string_view_literals;
 
-// The number of bytes of a character with this first byte, or 0 if it cannot start a character.
-size_t length_of(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first < 0xE0) return 2;
-  if (first >= 0xE0 && first < 0xF0) return 3;
-  return first >= 0xF0 && first < 0xF5 ? 4 : 0;
+// Latin letters and digits have a zero byte in each character.
+std::string_view guess_by_zeros(std::string_view text) {
+  constexpr size_t kRead = 4096;
+  text = text.substr(0, std::min(text.size(), kRead) / 4 * 4);
+  size_t zeros[4] = {};
+  for (size_t i = 0; i < text.size(); ++i) zeros[i % 4] += text[i] == '\0';
+  const size_t characters = text.size() / 4;
+  if (characters == 0) return "";
+  const auto most = [&](size_t count) { return count * 10 >= characters * 9; };
+  if (zeros[0] == 0 && most(zeros[1]) && most(zeros[2]) && most(zeros[3])) return "UTF-32LE";
+  if (zeros[3] == 0 && most(zeros[0]) && most(zeros[1]) && most(zeros[2])) return "UTF-32BE";
+  const auto many = [&](size_t count) { return count * 10 >= 2 * characters * 7; };
+  if (zeros[0] + zeros[2] == 0 && many(zeros[1] + zeros[3])) return "UTF-16LE";
+  if (zeros[1] + zeros[3] == 0 && many(zeros[0] + zeros[2])) return "UTF-16BE";
+  return "";
 }
 
-// For three and four bytes, the second byte decides whether the form is overlong, a surrogate, or out of range.
-bool is_second_allowed(unsigned char first, unsigned char second) {
-  switch (first) {
-    case 0xE0: return second >= 0xA0;
-    case 0xED: return second < 0xA0;
-    case 0xF0: return second >= 0x90;
-    case 0xF4: return second < 0x90;
-    default: return true;
-  }
+std::string_view guess(std::string_view text) {
+  if (text.starts_with("\xFF\xFE\0\0"sv) || text.starts_with("\0\0\xFE\xFF"sv)) return "UTF-32";
+  if (text.starts_with("\xFF\xFE"sv) || text.starts_with("\xFE\xFF"sv)) return "UTF-16";
+  return guess_by_zeros(text);
 }
 
 constexpr std::array<std::string_view, 9> kBlanks = {" ",  "\t",       "\r",           "\n",          "\v",
@@ -60,16 +63,6 @@ char32_t compose(char32_t first, char32_t second) {
   return is_there ? found->composed : 0;
 }
 
-// REQUIRES: valid UTF-8.
-char32_t read_character(std::string_view& text) {
-  const auto first = static_cast<unsigned char>(text.front());
-  const size_t length = length_of(first);
-  char32_t character = length == 1 ? first : first & (0x7F >> length);
-  for (size_t i = 1; i < length; ++i) character = character << 6 | (static_cast<unsigned char>(text[i]) & 0x3F);
-  text.remove_prefix(length);
-  return character;
-}
-
 void append(char32_t character, std::string& text) {
   if (character < 0x80) {
     text += static_cast<char>(character);
@@ -83,17 +76,37 @@ void append(char32_t character, std::string& text) {
 
 }  // namespace
 
-size_t find_invalid_utf8(std::string_view text) {
-  const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = length_of(byte(at));
-    if (length == 0 || length > text.size() - at) return at;
-    for (size_t i = 1; i < length; ++i)
-      if (!is_continuation(byte(at + i))) return at;
-    if (length > 2 && !is_second_allowed(byte(at), byte(at + 1))) return at;
-    at += length;
+std::string find_wide_encoding(std::string_view text) {
+  const std::string encoding(guess(text));
+  if (encoding.empty()) return "";
+  return "is " + encoding + "; expected UTF-8; convert it with iconv -f " + encoding +
+         " -t UTF-8, or save it in Excel as \"CSV UTF-8\"";
+}
+
+Character first_character(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  if (first < 0x80) return {first, 1};
+  const size_t bytes = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return {0, 0};
+  char32_t code = first & (0xFF >> (bytes + 1));
+  for (size_t i = 1; i < bytes; ++i) {
+    const auto next = static_cast<unsigned char>(text[i]);
+    if ((next & 0xC0) != 0x80) return {0, 0};
+    code = code << 6 | (next & 0x3F);
   }
-  return text.size();
+  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool is_valid = code >= kSmallest[bytes] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);
+  return is_valid ? Character{code, bytes} : Character{0, 0};
+}
+
+size_t find_invalid_utf8(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t bytes = first_character(text.substr(at)).bytes;
+    if (bytes == 0) break;
+    at += bytes;
+  }
+  return at;
 }
 
 std::string_view trim(std::string_view text) {
@@ -118,9 +131,14 @@ std::string compose(std::string_view text) {
       std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   if (is_ascii || find_invalid_utf8(text) != text.size()) return std::string(text);
   std::string composed;
-  char32_t last = read_character(text);
+  const auto read_character = [&] {
+    const Character next = first_character(text);
+    text.remove_prefix(next.bytes);
+    return next.code;
+  };
+  char32_t last = read_character();
   while (!text.empty()) {
-    const char32_t next = read_character(text);
+    const char32_t next = read_character();
     if (const char32_t both = compose(last, next)) {
       last = both;
     } else {

@@ -1,4 +1,4 @@
-// Blanks, equal forms and UTF-8 in names.
+// Encodings of texts; blanks and equal forms in names.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,16 @@
 
 namespace formats {
 
-// The index of the first byte that is not UTF-8, or the size of the text. RFC 3629 (F. Yergeau, 2003) excludes
-// surrogates, overlong forms and code points above U+10FFFF.
+struct Character {
+  char32_t code;
+  size_t bytes;  // 0: not UTF-8
+};
+
+// The first character of a text that is not empty. Overlong forms, surrogates and code points above U+10FFFF are not
+// UTF-8 (RFC 3629, F. Yergeau, 2003).
+Character first_character(std::string_view text);
+
+// The index of the first byte that is not UTF-8, or the size of the text.
 size_t find_invalid_utf8(std::string_view text);
 
 // Removes blanks at both ends: spaces, tabs, ends of lines, and the no-break space, ideographic space and byte order
@@ -22,5 +30,11 @@ std::string compose(std::string_view text);
 
 // Trims and composes a name.
 inline std::string clean_name(std::string_view name) { return compose(trim(name)); }
+
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // of UTF-8
+
+// Describes how to convert a text in UTF-16 or UTF-32, by its byte order mark or its zero bytes: "is UTF-16; expected
+// UTF-8; ...". "" for other texts.
+std::string find_wide_encoding(std::string_view text);
 
 }  // namespace formats

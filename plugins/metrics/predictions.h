@@ -2,9 +2,12 @@
 // wrong predictions. Both are counted on the device and checked when the metrics are computed.
 #pragma once
 
-#include <tenon/plugin.hpp>
-
+#include <cstdint>
 #include <limits>
+#include <string>
+
+#include <tenon/error.hpp>
+#include <tenon/plugin.hpp>
 
 namespace tenon::metrics {
 
@@ -33,6 +36,12 @@ inline void refuse_outside(const Tensor& count, const std::string& expected) {
   if (count.number() == 0) return;
   throw DataError("number of invalid targets: " + std::to_string(static_cast<int64_t>(count.number())) + "; expected " +
                   expected);
+}
+
+// The error for a target that is not a class.
+inline DataError outside_classes(int64_t target, int64_t classes, int64_t ignore_index) {
+  return DataError("a target is " + std::to_string(target) + "; expected a class from 0 to " +
+                   std::to_string(classes - 1) + ", or ignore_index (" + std::to_string(ignore_index) + ")");
 }
 
 inline std::string describe_classes(int64_t ignore_index) {

@@ -6,12 +6,10 @@
 
 #include <tenon/error.hpp>
 
-#include "framework/formats/encoding.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/csv.h"
 #include "plugins/datasets/shared/warn.h"
 #include "plugins/regular_file.h"
-#include "plugins/text/utf8.h"
 
 namespace text {
 namespace {
@@ -199,7 +197,7 @@ void TextTable::append(std::string_view cell, std::string_view column, size_t li
   const auto refuse = [&](const std::string& what) {
     throw tenon::DataError(path_ + ':' + std::to_string(line) + ": column \"" + std::string(column) + "\" " + what);
   };
-  if (const size_t at = find_invalid_utf8(cell); at != cell.size()) {
+  if (const size_t at = formats::find_invalid_utf8(cell); at != cell.size()) {
     refuse("is not UTF-8 at byte " + std::to_string(at) + "; convert the file to UTF-8");
   }
   if (cell.find_first_not_of(" \t\r\n") == std::string_view::npos) {

@@ -1,11 +1,15 @@
-// Text tokenization with SentencePiece (T. Kudo and J. Richardson, arXiv:1808.06226).
+// Text tokenization with SentencePiece (T. Kudo and J. Richardson, arXiv:1808.06226), and the vocabulary of a run: its
+// training data make it, or a tokenizer file, and its other data use it.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <tenon/params.hpp>
 
 namespace sentencepiece {
 class SentencePieceProcessor;
@@ -46,5 +50,47 @@ void warn_about_unknown(size_t unknown, size_t tokens, const std::string& place)
 
 // Reads a model file. Throws tenon::DataError with the file name.
 std::string read_tokenizer_file(const std::string& path);
+
+// The vocabulary of a run: its training data make it, or a tokenizer file, and its other data use it.
+struct TokenizerTraining {
+  // The parameters `vocabulary_size`, `model_type` and `character_coverage`.
+  static std::vector<tenon::Param> schema();
+  static TokenizerTraining read(const tenon::Params& params);
+
+  int64_t vocabulary_size;
+  std::string model_type;  // "unigram", "bpe" or "char"
+  double character_coverage;
+};
+
+// Trains a SentencePiece model on these texts. The ids are 0 for padding, 1 for unknown, 2 for BOS and 3 for EOS. The
+// bytes of the model depend only on the arguments. The model has vocabulary_size pieces, or fewer if the texts contain
+// fewer. While the result is in use, another call with the same arguments returns the same object. `place` is used in
+// messages. Throws tenon::Error if the vocabulary is too small for the characters of the texts.
+std::shared_ptr<const std::string> train_tokenizer(const std::vector<std::string>& texts,
+                                                   const TokenizerTraining& training, const std::string& place);
+
+// What a dataset of texts saves with the weights, see tenon/draft/fitted_data.h.
+struct FittedVocabulary {
+  std::string kind;   // "bytes", "characters" or "pieces"
+  std::string bytes;  // nothing, all characters, or a SentencePiece model
+
+  std::string print() const { return kind + '\n' + bytes; }
+
+  // Throws tenon::DataError for bytes that print() did not return.
+  static FittedVocabulary parse(std::string_view printed);
+};
+
+// The parameters `tokenizer` and `tokenizer_text`. `without_both`: what a tokenizer is trained from then.
+std::vector<tenon::Param> tokenizer_schema(const std::string& what, const std::string& tokenizer_text,
+                                           const std::string& without_both);
+
+// Returns the contents of a vocabulary: those of `fitted`, which are the training data's, unless it is empty. Otherwise
+// `read` returns them from the file of `tokenizer`, and `make` from that of `tokenizer_text` or from `path`. Throws
+// tenon::Error if the parameters name another vocabulary than `fitted`, and for both parameters. A file that is missing
+// is then ignored.
+std::shared_ptr<const std::string> choose_vocabulary(
+    const tenon::Params& params, std::string_view fitted, const std::string& path,
+    const std::function<std::string(const std::string& file)>& read,
+    const std::function<std::shared_ptr<const std::string>(const std::string& file)>& make);
 
 }  // namespace text

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "framework/components/calls/host_table.h"
-#include "framework/components/loading/survey_notes.h"
+#include "framework/components/loading/catalogue.h"
 #include "framework/components/tensors/tensor_functions.h"
 
 using Components = std::map<std::string, std::set<std::string>>;  // component ids by plugin file name, without .so

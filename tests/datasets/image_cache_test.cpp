@@ -12,7 +12,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "plugins/datasets/shared/cache/memory_cache.h"
+#include "plugins/datasets/shared/image_cache.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 #include "tests/datasets/written_tar.h"

@@ -5,7 +5,7 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/datasets/shared/validation_part.h"
+#include "plugins/datasets/shared/split.h"
 #include "tests/datasets/written_images.h"
 
 using namespace image_folder;

@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "plugins/datasets/parquet/list_files.h"
-#include "plugins/datasets/parquet/row_group_cache.h"
-#include "plugins/text/train_tokenizer.h"
+#include "plugins/datasets/parquet/row_index.h"
+#include "plugins/text/tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/parquet_params.h"
 #include "tests/datasets/written_images.h"

@@ -1,12 +1,12 @@
 // Tests that a path that exists is that path, whatever characters it has, in every dataset that expands patterns.
-#include "plugins/datasets/shared/path_pattern.h"
+#include "plugins/datasets/shared/find_files.h"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "plugins/datasets/parquet/list_files.h"
-#include "plugins/datasets/tar_shards/shard_paths.h"
+#include "plugins/datasets/tar_shards/shard_index.h"
 #include "tests/datasets/written_images.h"
 
 namespace path_pattern_test {

@@ -11,7 +11,7 @@
 #include <tenon/error.hpp>
 
 #include "plugins/datasets/shared/csv.h"
-#include "plugins/images/decode/read_file.h"
+#include "plugins/images/decode/image_info.h"
 #include "plugins/regular_file.h"
 #include "plugins/text/tokenizer.h"
 #include "tests/datasets/opened_dataset.h"

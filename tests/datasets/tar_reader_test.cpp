@@ -9,8 +9,7 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/datasets/tar_shards/shard_file.h"
-#include "plugins/datasets/tar_shards/shard_paths.h"
+#include "plugins/datasets/tar_shards/shard_index.h"
 #include "tests/datasets/written_images.h"
 #include "tests/datasets/written_tar.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "plugins/text/train_tokenizer.h"
+#include "plugins/text/tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/test_folder.h"
 

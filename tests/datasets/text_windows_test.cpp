@@ -8,7 +8,6 @@
 #include <tenon/random.hpp>
 
 #include "plugins/text/tokenizer.h"
-#include "plugins/text/train_tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/test_folder.h"
 

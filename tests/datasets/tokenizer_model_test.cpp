@@ -9,7 +9,6 @@
 #include <tenon/error.hpp>
 
 #include "plugins/text/tokenizer.h"
-#include "plugins/text/train_tokenizer.h"
 
 namespace tokenizer_model_test {
 

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "framework/support/diagnostics/error.h"
-#include "plugins/models/exported/json.h"
+#include "plugins/models/exported/schema.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
 #include "tests/test_folder.h"

@@ -7,9 +7,6 @@
 
 #include "plugins/models/exported/archive.h"
 #include "plugins/models/exported/compile.h"
-#include "plugins/models/exported/segments.h"
-#include "plugins/models/exported/stored_tensors.h"
-#include "plugins/models/exported/symbolic.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/exported/archives.h"
 
@@ -56,21 +53,21 @@ std::vector<std::string> list_segments(const std::filesystem::path& path) {
   return names;
 }
 
-using Names = std::vector<std::string>;
+using Modules = std::vector<std::string>;
 
 }  // namespace
 
 TEST_CASE("the segments are the repeated blocks of a model") {
-  CHECK(list_segments(path_of("resnet")) == Names{"layer1.0", "layer1.1", "layer2.0", "layer3.0", "layer4.0"});
-  CHECK(list_segments(path_of("vit")) == Names{"encoder.layers.encoder_layer_0", "encoder.layers.encoder_layer_1"});
-  CHECK(list_segments(path_of("gpt2")) == Names{"transformer.h.0", "transformer.h.1"});
-  CHECK(list_segments(path_of("llama")) == Names{"model.layers.0", "model.layers.1"});
-  CHECK(list_segments(path_of("whisper")) ==
-        Names{"model.encoder.layers.0", "model.encoder.layers.1", "model.decoder.layers.0", "model.decoder.layers.1"});
+  CHECK(list_segments(path_of("resnet")) == Modules{"layer1.0", "layer1.1", "layer2.0", "layer3.0", "layer4.0"});
+  CHECK(list_segments(path_of("vit")) == Modules{"encoder.layers.encoder_layer_0", "encoder.layers.encoder_layer_1"});
+  CHECK(list_segments(path_of("gpt2")) == Modules{"transformer.h.0", "transformer.h.1"});
+  CHECK(list_segments(path_of("llama")) == Modules{"model.layers.0", "model.layers.1"});
+  CHECK(list_segments(path_of("whisper")) == Modules{"model.encoder.layers.0", "model.encoder.layers.1",
+                                                     "model.decoder.layers.0", "model.decoder.layers.1"});
 }
 
 TEST_CASE("a block that changes a tensor in place within itself is a segment") {
-  CHECK(list_segments(tenon::exported::archive_path("residual")) == Names{"blocks.0", "blocks.1"});
+  CHECK(list_segments(tenon::exported::archive_path("residual")) == Modules{"blocks.0", "blocks.1"});
 }
 
 TEST_CASE("a block that changes its input in place is not a segment") {
@@ -84,7 +81,7 @@ TEST_CASE("a block that changes its input in place is not a segment") {
     if (node["inputs"][1]["arg"].contains("as_tensor")) std::swap(node["inputs"][0]["arg"], node["inputs"][1]["arg"]);
   }
   records["models/train.json"] = model.dump();
-  CHECK(list_segments(write_records(records, "changed")) == Names{"blocks.0"});
+  CHECK(list_segments(write_records(records, "changed")) == Modules{"blocks.0"});
 }
 
 TEST_CASE("a model without repeated blocks has no segments") {

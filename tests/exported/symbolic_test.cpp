@@ -1,5 +1,5 @@
 // Arithmetic on sizes has Python's results.
-#include "plugins/models/exported/symbolic.h"
+#include "plugins/models/exported/compile.h"
 
 #include <limits>
 #include <stdexcept>

@@ -1,4 +1,4 @@
-#include "framework/formats/encoding.h"
+#include "framework/formats/unicode.h"
 
 #include <doctest/doctest.h>
 

@@ -31,7 +31,10 @@ TEST_CASE("decomposed names are composed as NFC") {
 TEST_CASE("the first byte that is not UTF-8 is found") {
   CHECK(find_invalid_utf8("a\xC3\xA9") == 3);
   CHECK(find_invalid_utf8("a\xE9") == 1);
-  CHECK(find_invalid_utf8("\xED\xA0\x80") == 0);
+  CHECK(find_invalid_utf8("\xED\xA0\x80") == 0);      // a surrogate
+  CHECK(find_invalid_utf8("a\xE0\x9F\xBF") == 1);     // overlong
+  CHECK(find_invalid_utf8("\xF4\x90\x80\x80") == 0);  // above U+10FFFF
+  CHECK(find_invalid_utf8("\xF4\x8F\xBF\xBF\xE2\x82") == 4);
 }
 
 }  // namespace unicode_test

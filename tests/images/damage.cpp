@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "plugins/images/decode/jpeg_markers.h"
+#include "plugins/images/decode/headers.h"
 
 namespace {
 

@@ -8,7 +8,6 @@
 #include <opencv2/imgcodecs.hpp>
 #include <tenon/error.hpp>
 
-#include "plugins/images/decode/read_file.h"
 #include "tests/datasets/written_images.h"
 #include "tests/images/written_jpeg.h"
 

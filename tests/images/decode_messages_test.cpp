@@ -17,7 +17,7 @@
 #include <tenon/error.hpp>
 
 #include "plugins/images/decode/decode_image.h"
-#include "plugins/images/decode/read_file.h"
+#include "plugins/images/decode/image_info.h"
 #include "plugins/images/decode/tiff_tags.h"
 #include "tests/images/damage.h"
 #include "tests/images/written_jpeg.h"

@@ -11,7 +11,7 @@
 #include <tenon/error.hpp>
 
 #include "plugins/images/decode/decode_image.h"
-#include "plugins/images/decode/read_file.h"
+#include "plugins/images/decode/image_info.h"
 #include "tests/datasets/written_images.h"
 
 namespace {

@@ -7,7 +7,6 @@
 
 #include "plugins/images/transforms/apply_step.h"
 #include "plugins/images/transforms/augment_operations.h"
-#include "plugins/images/transforms/warp.h"
 #include "plugins/images/transforms/write_pixels.h"
 #include "tests/images/reference_cases.h"
 

@@ -6,7 +6,7 @@
 
 #include <jpeglib.h>
 
-#include "plugins/images/decode/jpeg_markers.h"
+#include "plugins/images/decode/headers.h"
 
 const std::vector<JpegKind>& jpeg_kinds() {
   static const std::vector<JpegKind> kinds = {

@@ -9,9 +9,6 @@
 //   int32_t priority() const;                       // optional, 0 by default: a smaller one is called first
 //   std::string save_state() const;                 // optional, both or neither: the state for a checkpoint;
 //   void load_state(std::string_view bytes);        //   equal states give equal bytes (saved_state.h)
-//   void finish_work(const std::string& folder);    // optional: does what the run left in its folder
-//   (deferred_work.h);
-//                                                   //   throws if some of it is left
 //
 // Register the class with tenon::callback<T>("id", "one line") in TENON_PLUGIN. A class may also define a function for
 // any event, instead of or in addition to the named functions:
@@ -29,7 +26,6 @@
 
 #include "callback.h"
 #include "component.hpp"
-#include "deferred_work.h"
 #include "detail/component_extensions.hpp"
 #include "parameter_roles.hpp"
 #include "saved_state.h"
@@ -193,11 +189,6 @@ inline constexpr bool has_load_state = false;
 template <class T>
 inline constexpr bool has_load_state<T, std::void_t<decltype(&T::load_state)>> = true;
 
-template <class T, class = void>
-inline constexpr bool has_finish_work = false;
-template <class T>
-inline constexpr bool has_finish_work<T, std::void_t<decltype(&T::finish_work)>> = true;
-
 template <class T, class Function>
 void invoke(T& callback, Function function, const Run& run, Requests& requests) {
   if constexpr (std::is_invocable_v<Function, T&, const Run&, Requests&>) {
@@ -299,19 +290,11 @@ struct TENON_HIDDEN CallbackTable {
     return guard([&] { instance(self).callback.load_state(std::string_view(bytes.data, bytes.size)); });
   }
 
-  static tenon_status finish_work(void* self, tenon_string folder) {
-    return guard([&] { instance(self).callback.finish_work(copy(folder)); });
-  }
-
   static const void* get_extension(tenon_string id) {
     static_assert(has_save_state<T> == has_load_state<T>, "define both save_state and load_state, or neither");
     if constexpr (has_save_state<T>) {
       static constexpr tenon_saved_state kSavedState = {sizeof(tenon_saved_state), &save, &load};
       if (copy(id) == TENON_SAVED_STATE) return &kSavedState;
-    }
-    if constexpr (has_finish_work<T>) {
-      static constexpr tenon_deferred_work kDeferredWork = {sizeof(tenon_deferred_work), &finish_work};
-      if (copy(id) == TENON_DEFERRED_WORK) return &kDeferredWork;
     }
     return Extensions<ParameterRolesExtension<T>>::find(id);
   }

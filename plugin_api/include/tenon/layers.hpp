@@ -30,14 +30,23 @@ inline Tensor tensor_or_none(const Frame& frame, const std::optional<uint64_t>& 
 
 }  // namespace detail
 
+struct LinearOptions {
+  bool has_bias = true;
+  std::optional<Init> init = std::nullopt;       // initialisation of the weight; default: that of torch.nn.Linear
+  std::optional<Init> bias_init = std::nullopt;  // likewise of the bias
+};
+
 // torch.nn.Linear: [..., inputs] to [..., outputs].
 class Linear {
  public:
   Linear() = default;
-  Linear(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs, bool has_bias = true) {
+  Linear(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs, bool has_bias = true)
+      : Linear(builder, name, inputs, outputs, LinearOptions{has_bias}) {}
+  Linear(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs,
+         const LinearOptions& options) {
     const Init init = detail::uniform_by_fan_in(inputs);
-    weight_ = builder.parameter(name + ".weight", {outputs, inputs}, init);
-    if (has_bias) bias_ = builder.parameter(name + ".bias", {outputs}, init);
+    weight_ = builder.parameter(name + ".weight", {outputs, inputs}, options.init.value_or(init));
+    if (options.has_bias) bias_ = builder.parameter(name + ".bias", {outputs}, options.bias_init.value_or(init));
   }
 
   Tensor operator()(const Tensor& input) const {
@@ -56,7 +65,8 @@ struct Conv2dOptions {
   int64_t dilation = 1;
   int64_t groups = 1;
   bool has_bias = true;
-  std::optional<Init> init = std::nullopt;  // initialisation of the weight; default: that of torch.nn.Conv2d
+  std::optional<Init> init = std::nullopt;       // initialisation of the weight; default: that of torch.nn.Conv2d
+  std::optional<Init> bias_init = std::nullopt;  // likewise of the bias
 };
 
 // torch.nn.Conv2d with a square kernel: [N, inputs, H, W] to [N, outputs, H', W'].
@@ -74,7 +84,7 @@ class Conv2d {
     const int64_t group_inputs = inputs / options.groups;
     const Init init = detail::uniform_by_fan_in(group_inputs * kernel * kernel);
     weight_ = builder.parameter(name + ".weight", {outputs, group_inputs, kernel, kernel}, options.init.value_or(init));
-    if (options.has_bias) bias_ = builder.parameter(name + ".bias", {outputs}, init);
+    if (options.has_bias) bias_ = builder.parameter(name + ".bias", {outputs}, options.bias_init.value_or(init));
   }
 
   Tensor operator()(const Tensor& input) const {
@@ -124,22 +134,23 @@ class BatchNorm {
 class LayerNorm {
  public:
   LayerNorm() = default;
-  LayerNorm(const Builder& builder, const std::string& name, std::vector<int64_t> shape, double eps = 1e-5)
+  LayerNorm(const Builder& builder, const std::string& name, std::vector<int64_t> shape, double eps = 1e-5,
+            bool has_bias = true)
       : shape_(std::move(shape)), eps_(eps) {
     weight_ = builder.parameter(name + ".weight", shape_, init::constant(1));
-    bias_ = builder.parameter(name + ".bias", shape_, init::constant(0));
+    if (has_bias) bias_ = builder.parameter(name + ".bias", shape_, init::constant(0));
   }
 
   Tensor operator()(const Tensor& input) const {
     const Frame& frame = *input.frame();
-    return layer_norm(input, shape_, frame.tensor(weight_), frame.tensor(bias_), eps_);
+    return layer_norm(input, shape_, frame.tensor(weight_), detail::tensor_or_none(frame, bias_), eps_);
   }
 
  private:
   std::vector<int64_t> shape_;
   double eps_ = 0;
   uint64_t weight_ = 0;
-  uint64_t bias_ = 0;
+  std::optional<uint64_t> bias_;
 };
 
 // torch.nn.Embedding: [...] int64 in [0, entries) to [..., width].

@@ -8,7 +8,6 @@
 #include "class_names.h"       /* the classes of labels */
 #include "dataset.h"           /* datasets, which write samples directly into the batch */
 #include "decoding.h"          /* continuing sequences */
-#include "deferred_work.h"     /* work of callbacks after a run */
 #include "device_stream.h"     /* current device and stream, for kernels */
 #include "dlpack.h"            /* tensor exchange with other libraries */
 #include "frozen_parameters.h" /* parameters that are not trained */

@@ -7,8 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/callbacks/monitored_metric.h"
-#include "plugins/callbacks/state_text.h"
+#include "plugins/callbacks/callback.h"
 
 namespace {
 

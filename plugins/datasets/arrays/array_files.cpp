@@ -7,14 +7,18 @@
 #include <filesystem>
 #include <set>
 #include <span>
+#include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <tenon/plugin.h>
 #include <tenon/error.hpp>
 
+#include "framework/formats/safetensors_header.h"
+#include "framework/formats/stored_types.h"
 #include "plugins/content_hash.h"
 #include "plugins/datasets/shared/check_fields.h"
-#include "plugins/datasets/shared/list_folder.h"
+#include "plugins/datasets/shared/find_files.h"
 #include "plugins/datasets/shared/npy.h"
 
 namespace arrays {
@@ -24,6 +28,8 @@ static_assert(std::endian::native == std::endian::little,
               "elements are copied from little-endian files without conversion");
 
 namespace fs = std::filesystem;
+
+constexpr size_t kMostDimensions = 64;  // of an array; the limit of the host for the fields of a sample
 
 // An archive of numpy.savez has one .npy file for each array, compressed or not.
 [[noreturn]] void refuse_archive(const std::string& path, bool is_numpy) {
@@ -57,6 +63,37 @@ Array read_npy(const components::RegularFile& file, const std::vector<uint8_t>& 
   const uint64_t offset = datasets::npy_data_offset(start, file.size(), path);
   datasets::NpyHeader header = datasets::read_npy_header(file.read(0, offset), file.size(), path);
   return {fs::path(path).stem().native(), header.dtype, std::move(header.shape), offset, file.size() - offset, path};
+}
+
+// Returns the tensors of a safetensors file (github.com/huggingface/safetensors), sorted by name. Throws
+// tenon::DataError naming the file and the tensor if the file violates the format.
+std::vector<Array> read_safetensors(const components::RegularFile& file) {
+  constexpr uint64_t kLength = 8;
+  const std::string& path = file.path();
+  uint64_t length = UINT64_MAX;
+  if (file.size() >= kLength) {
+    const std::vector<uint8_t> digits = file.read(0, kLength);
+    for (size_t i = kLength; i > 0; --i) length = length << 8 | digits[i - 1];
+  }
+  if (file.size() < kLength || length > file.size() - kLength || length > formats::kLargestSafetensorsHeader) {
+    throw tenon::DataError(path + ": is neither a .npy file nor a complete safetensors file; expected one of the two");
+  }
+  const uint64_t data = kLength + length;
+  const std::vector<uint8_t> text = file.read(kLength, length);
+  formats::SafetensorsHeader header;
+  try {
+    header = formats::parse_safetensors_header({reinterpret_cast<const char*>(text.data()), text.size()},
+                                               file.size() - data);
+  } catch (const std::invalid_argument& error) {
+    throw tenon::DataError(path + ": " + error.what() + "; save the file again");
+  }
+  if (header.tensors.empty()) throw tenon::DataError(path + ": holds no tensor");
+  std::ranges::sort(header.tensors, {}, &formats::SafetensorsEntry::name);
+  std::vector<Array> arrays;
+  for (const formats::SafetensorsEntry& entry : header.tensors)
+    arrays.push_back({entry.name, entry.dtype, entry.shape, data + entry.begin, entry.end - entry.begin,
+                      path + ": tensor " + formats::quote_name(entry.name)});
+  return arrays;
 }
 
 // Reads the headers of one file: an array, or several of a safetensors file.

@@ -6,10 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "plugins/datasets/arrays/array.h"
 #include "plugins/regular_file.h"
 
 namespace arrays {
+
+struct Array {
+  std::string name;
+  int32_t dtype;               // TENON_FLOAT32, ...
+  std::vector<int64_t> shape;  // samples first
+  uint64_t offset;             // of the elements in the file: C-contiguous, little-endian, perhaps not aligned
+  uint64_t bytes;
+  std::string place;  // location for messages: the file, and the array if a file holds several
+  size_t file = 0;    // index of the file
+};
 
 class ArrayFiles {
  public:

@@ -7,7 +7,23 @@
 
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/digits/digits_csv.h"
+// The assembler embeds the unchanged file digits.csv. This needs no generated source, and no file at run time.
+asm(R"(
+  .pushsection .rodata
+  .globl digits_csv_begin
+  .globl digits_csv_end
+  .hidden digits_csv_begin
+  .hidden digits_csv_end
+digits_csv_begin:
+  .incbin ")" DIGITS_CSV R"("
+digits_csv_end:
+  .popsection
+)");
+
+extern "C" {
+extern const char digits_csv_begin[] __attribute__((visibility("hidden")));
+extern const char digits_csv_end[] __attribute__((visibility("hidden")));
+}
 
 namespace {
 
@@ -45,7 +61,7 @@ class Digits final {
 
   explicit Digits(const tenon::Params& params) {
     const bool use_test = params.text("split") == "test";
-    std::string_view text = digits::digits_csv();
+    std::string_view text = {digits_csv_begin, static_cast<size_t>(digits_csv_end - digits_csv_begin)};
     for (int64_t row = 0; !text.empty(); ++row) {
       Digit digit;
       for (uint8_t& pixel : digit.pixels) pixel = take_number(text);

@@ -7,7 +7,7 @@
 
 #include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/image_table.h"
-#include "plugins/datasets/shared/unlabelled_images.h"
+#include "plugins/datasets/shared/list_images.h"
 
 namespace {
 

@@ -9,10 +9,9 @@
 #include <tenon/error.hpp>
 
 #include "framework/formats/class_names.h"
-#include "plugins/datasets/shared/image_names.h"
-#include "plugins/datasets/shared/label_columns.h"
-#include "plugins/datasets/shared/list_folder.h"
-#include "plugins/datasets/shared/listed_file.h"
+#include "plugins/datasets/shared/find_files.h"
+#include "plugins/datasets/shared/list_images.h"
+#include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/shared/warn.h"
 
 namespace image_folder {

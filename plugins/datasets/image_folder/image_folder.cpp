@@ -7,26 +7,11 @@
 
 #include "plugins/datasets/image_folder/image_files.h"
 #include "plugins/datasets/shared/image_reader.h"
-#include "plugins/datasets/shared/unlabelled_images.h"
-#include "plugins/datasets/shared/validation_part.h"
+#include "plugins/datasets/shared/list_images.h"
+#include "plugins/datasets/shared/split.h"
 
 namespace image_folder {
 namespace {
-
-// Returns the images of the split. All classes define the labels, so labels are the same in every split.
-std::vector<ImageFile> select_images(std::vector<ImageFile> images, const tenon::Params& params) {
-  const std::string split = params.text("split");
-  if (split == "all") return images;
-  const double fraction = params.number("validation_fraction");
-  std::erase_if(images, [&](const ImageFile& image) {
-    return datasets::is_validation_name(image.path, fraction) != (split == "validation");
-  });
-  if (images.empty()) {
-    throw tenon::DataError(params.path("path") + ": none of its images falls into the split \"" + split +
-                           "\"; change validation_fraction, or add images");
-  }
-  return images;
-}
 
 // A class may have too few images for both parts.
 void warn_about_missing(const std::vector<std::string>& classes, const std::vector<ImageFile>& images,
@@ -77,7 +62,11 @@ class ImageFolder final {
     ImageFiles files = list_image_files(root_);
     datasets::warn_about(files.skipped, root_);
     classes_ = std::move(files.classes);
-    images_ = select_images(std::move(files.images), params);
+    images_ = std::move(files.images);
+    // All classes define the labels, so labels are the same in every split.
+    const datasets::Split split(params);
+    std::erase_if(images_, [&](const ImageFile& image) { return !split.has(image.path); });
+    split.check_samples(images_.size(), root_, "images");
     if (params.text("split") == "train") warn_about_missing(classes_, images_, root_);
     reader_.expect_images(images_.size());
     reader_.examine(images_.size(),

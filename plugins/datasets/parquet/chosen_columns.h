@@ -9,7 +9,7 @@
 
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/parquet/huggingface_features.h"
+#include "plugins/datasets/parquet/column_classes.h"
 #include "plugins/datasets/parquet/parquet_file.h"
 
 namespace parquet_dataset {

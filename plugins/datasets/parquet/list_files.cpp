@@ -10,9 +10,7 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/datasets/shared/list_folder.h"
-#include "plugins/datasets/shared/listed_file.h"
-#include "plugins/datasets/shared/path_pattern.h"
+#include "plugins/datasets/shared/find_files.h"
 
 namespace parquet_dataset {
 namespace {

@@ -14,16 +14,14 @@
 
 #include "framework/formats/class_names.h"
 #include "framework/formats/unicode.h"
+#include "plugins/content_hash.h"
+#include "plugins/datasets/parquet/column_classes.h"
 #include "plugins/datasets/parquet/list_files.h"
-#include "plugins/datasets/parquet/multi_hot_classes.h"
-#include "plugins/datasets/parquet/row_group_cache.h"
 #include "plugins/datasets/parquet/row_index.h"
 #include "plugins/datasets/shared/image_reader.h"
-#include "plugins/datasets/shared/label_columns.h"
-#include "plugins/datasets/shared/positions.h"
 #include "plugins/datasets/shared/split.h"
+#include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/shared/turned_images.h"
-#include "plugins/hash_text.h"
 #include "plugins/text/tokenizer.h"
 
 namespace parquet_dataset {
@@ -186,10 +184,7 @@ class Parquet {
 
   std::string sample_name(int64_t index) const { return index_.name(row_of(index)); }
 
-  uint64_t fingerprint() const {
-    const std::string_view rows(reinterpret_cast<const char*>(selected_.data()), selected_.size() * sizeof(int64_t));
-    return components::hash_text(rows, index_.hash());
-  }
+  uint64_t fingerprint() const { return components::hash_elements(selected_, index_.hash()); }
 
   tenon::TokenizerInfo tokenizer() const {
     if (!tokens_) return {};

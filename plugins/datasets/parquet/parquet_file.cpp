@@ -22,7 +22,7 @@
 #include <tenon/error.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/hash_text.h"
+#include "plugins/content_hash.h"
 #include "plugins/regular_file.h"
 
 namespace parquet_dataset {
@@ -225,24 +225,20 @@ struct Range {
   int64_t count;
 };
 
+template <class Visit>
+auto visit_lists(const arrow::Array& lists, const Visit& visit) {
+  if (lists.type_id() == Type::LIST) return visit(static_cast<const arrow::ListArray&>(lists));
+  if (lists.type_id() == Type::LARGE_LIST) return visit(static_cast<const arrow::LargeListArray&>(lists));
+  return visit(static_cast<const arrow::FixedSizeListArray&>(lists));
+}
+
 // The values of a list, as a range of list_values().
 Range list_range(const arrow::Array& lists, int64_t i) {
-  if (lists.type_id() == Type::LIST) {
-    const auto& array = static_cast<const arrow::ListArray&>(lists);
-    return {array.value_offset(i), array.value_length(i)};
-  }
-  if (lists.type_id() == Type::LARGE_LIST) {
-    const auto& array = static_cast<const arrow::LargeListArray&>(lists);
-    return {array.value_offset(i), array.value_length(i)};
-  }
-  const auto& array = static_cast<const arrow::FixedSizeListArray&>(lists);
-  return {array.value_offset(i), array.value_length(i)};
+  return visit_lists(lists, [i](const auto& array) { return Range{array.value_offset(i), array.value_length(i)}; });
 }
 
 std::shared_ptr<arrow::Array> list_values(const arrow::Array& lists) {
-  if (lists.type_id() == Type::LIST) return static_cast<const arrow::ListArray&>(lists).values();
-  if (lists.type_id() == Type::LARGE_LIST) return static_cast<const arrow::LargeListArray&>(lists).values();
-  return static_cast<const arrow::FixedSizeListArray&>(lists).values();
+  return visit_lists(lists, [](const auto& array) { return array.values(); });
 }
 
 // The part of a column in one array.

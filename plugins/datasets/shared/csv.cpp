@@ -8,7 +8,6 @@
 
 #include <tenon/error.hpp>
 
-#include "framework/formats/encoding.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/warn.h"
 #include "plugins/regular_file.h"

@@ -4,10 +4,8 @@
 #include <array>
 #include <mutex>
 
-#include "plugins/datasets/shared/cache/disk_cache.h"
-#include "plugins/datasets/shared/cache/memory_cache.h"
-#include "plugins/datasets/shared/finding.h"
-#include "plugins/datasets/shared/spread.h"
+#include "plugins/datasets/shared/examine.h"
+#include "plugins/datasets/shared/image_cache.h"
 
 namespace datasets {
 namespace {

@@ -10,10 +10,9 @@
 
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/shared/cache/image_cache.h"
-#include "plugins/datasets/shared/image_file.h"
+#include "plugins/datasets/shared/image_cache.h"
 #include "plugins/images/decode/decode_image.h"
-#include "plugins/images/decode/pixel_buffer.h"
+#include "plugins/images/decode/pixels.h"
 #include "plugins/images/transforms/transform_chain.h"
 
 namespace datasets {

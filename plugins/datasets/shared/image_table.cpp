@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "framework/formats/unicode.h"
-#include "plugins/datasets/shared/listed_paths.h"
-#include "plugins/datasets/shared/positions.h"
+#include "plugins/datasets/shared/find_files.h"
 #include "plugins/datasets/shared/split.h"
+#include "plugins/datasets/shared/turned_images.h"
 #include "plugins/datasets/shared/warn.h"
 
 namespace datasets {

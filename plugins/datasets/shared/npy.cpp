@@ -1,12 +1,13 @@
 #include "plugins/datasets/shared/npy.h"
 
-#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
 
 #include <tenon/plugin.h>
 #include <tenon/error.hpp>
+
+#include "framework/formats/stored_types.h"
 
 namespace datasets {
 namespace {
@@ -85,22 +86,15 @@ class HeaderReader {
 struct Type {
   std::string_view descr;
   int32_t dtype;
-  size_t size;
 };
 
-constexpr std::array<Type, 9> kTypes = {{{"|b1", TENON_BOOL, 1},
-                                         {"|u1", TENON_UINT8, 1},
-                                         {"|i1", TENON_INT8, 1},
-                                         {"<i2", TENON_INT16, 2},
-                                         {"<i4", TENON_INT32, 4},
-                                         {"<i8", TENON_INT64, 8},
-                                         {"<f2", TENON_FLOAT16, 2},
-                                         {"<f4", TENON_FLOAT32, 4},
-                                         {"<f8", TENON_FLOAT64, 8}}};
+constexpr Type kTypes[] = {{"|b1", TENON_BOOL},    {"|u1", TENON_UINT8},   {"|i1", TENON_INT8},
+                           {"<i2", TENON_INT16},   {"<i4", TENON_INT32},   {"<i8", TENON_INT64},
+                           {"<f2", TENON_FLOAT16}, {"<f4", TENON_FLOAT32}, {"<f8", TENON_FLOAT64}};
 
-const Type& find_type(const std::string& descr, const std::string& path) {
+int32_t find_dtype(const std::string& descr, const std::string& path) {
   for (const Type& type : kTypes) {
-    if (type.descr == descr) return type;
+    if (type.descr == descr) return type.dtype;
   }
   // "|O" holds Python objects, and "<U3" texts.
   const bool holds_names = descr.size() > 1 && (descr[1] == 'O' || descr[1] == 'U' || descr[1] == 'S');
@@ -108,18 +102,6 @@ const Type& find_type(const std::string& descr, const std::string& path) {
                          "\"; expected bool, uint8, int8 to int64 or float16 to float64, little-endian; " +
                          (holds_names ? "number the classes, for example with numpy.unique(array, return_inverse=True)"
                                       : "convert it with numpy's astype"));
-}
-
-bool has_size(const std::vector<int64_t>& shape, size_t element, uint64_t bytes) {
-  for (const int64_t extent : shape) {
-    if (extent == 0) return bytes == 0;
-  }
-  uint64_t size = element;
-  for (const int64_t extent : shape) {
-    if (size > bytes / static_cast<uint64_t>(extent)) return false;
-    size *= static_cast<uint64_t>(extent);
-  }
-  return size == bytes;
 }
 
 constexpr size_t kVersionEnd = kMagic.size() + 2;
@@ -167,17 +149,17 @@ NpyHeader read_npy_header(std::span<const uint8_t> beginning, uint64_t size, con
   if (!HeaderReader({reinterpret_cast<const char*>(text.data()), text.size()}).read(header)) {
     throw tenon::DataError(path + ": has an unreadable header; expected an array of numbers from numpy.save");
   }
-  const Type& type = find_type(*header.descr, path);
+  const int32_t dtype = find_dtype(*header.descr, path);
   if (*header.is_fortran && header.shape->size() > 1) {
     throw tenon::DataError(path +
                            ": is in Fortran order; expected C order (the last index changes fastest); save "
                            "numpy.ascontiguousarray(array)");
   }
-  if (!has_size(*header.shape, type.size, size - data_offset)) {
+  if (formats::count_bytes(*header.shape, formats::find_stored_type(dtype)->bytes) != size - data_offset) {
     throw tenon::DataError(path + ": holds " + std::to_string(size - data_offset) +
                            " bytes after its header, which does not match its shape; it was cut off or damaged");
   }
-  return {type.dtype, *header.shape, data_offset};
+  return {dtype, *header.shape, data_offset};
 }
 
 }  // namespace datasets

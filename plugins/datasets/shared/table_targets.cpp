@@ -1,10 +1,67 @@
 #include "plugins/datasets/shared/table_targets.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
+
+#include <tenon/error.hpp>
+
+#include "framework/formats/class_names.h"
+#include "framework/formats/unicode.h"
+#include "plugins/datasets/shared/warn.h"
 
 namespace tables {
 namespace {
+
+using Numbers = std::map<std::string, int64_t, std::less<>>;
+
+Numbers number_given(const std::vector<std::string>& classes) {
+  Numbers numbers;
+  for (const std::string& name : classes) {
+    if (!numbers.emplace(formats::clean_name(name), static_cast<int64_t>(numbers.size())).second) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT,
+                         "parameter \"classes\" has \"" + name + "\" twice; expected each class once");
+    }
+  }
+  return numbers;
+}
+
+std::string describe(const Csv& csv, size_t column) { return csv.path() + ": column \"" + csv.columns()[column] + '"'; }
+
+// Returns the names in the order in which they are numbered.
+std::vector<std::string> order(std::vector<std::string> names, const std::string& place) {
+  if (formats::sort_numbers(names)) report_order(names, place);
+  return names;
+}
+
+std::vector<std::string> distinct(const std::vector<std::string>& names) {
+  std::set<std::string_view> known;
+  std::vector<std::string> found;
+  for (const std::string& name : names)
+    if (!formats::is_missing_value(name) && known.insert(name).second) found.push_back(name);
+  return found;
+}
+
+[[noreturn]] void refuse_missing(const Csv& csv, size_t row, size_t column, const std::string& name) {
+  throw tenon::DataError(csv.place(row, column) + (name.empty() ? " is empty" : " is a missing value, " + name) +
+                         "; expected the name of a class: remove the row" +
+                         (name.empty() ? "" : ", or list all names in the parameter \"classes\" if this is one"));
+}
+
+// `name` is from the cell.
+int64_t number_of(const std::string& name, const Csv& csv, size_t row, size_t column, const Numbers& numbers,
+                  const std::vector<std::string>& classes, const std::string& lister) {
+  if (const size_t at = formats::find_invalid_utf8(name); at != name.size()) {
+    throw tenon::DataError(csv.place(row, column) + " is not UTF-8 at byte " + std::to_string(at) +
+                           "; convert the file to UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8");
+  }
+  const auto found = numbers.find(name);
+  if (found != numbers.end()) return found->second;
+  if (formats::is_missing_value(name)) refuse_missing(csv, row, column, name);
+  throw tenon::DataError(csv.place(row, column) + ": \"" + name + "\" is none of the " +
+                         std::to_string(classes.size()) + " classes that " + lister + suggest_class(name, classes));
+}
 
 constexpr const char* kTargets = "targets";
 
@@ -35,6 +92,123 @@ void check_names(const std::vector<std::string>& labels, bool has_targets, std::
 }
 
 }  // namespace
+
+std::vector<std::string> read_names(const Csv& csv, size_t column, bool warns) {
+  formats::NameCleaner cleaner;
+  std::vector<std::string> names;
+  for (size_t row = 0; row < csv.rows(); ++row) names.push_back(cleaner.clean(csv.cell(row, column)));
+  if (const std::string changes = cleaner.describe_changes(); warns && !changes.empty())
+    datasets::warn(describe(csv, column) + ": " + changes);
+  return names;
+}
+
+void refuse_listed_classes(const std::vector<std::string>& names, const std::string& place, bool has_separator) {
+  const auto listed = formats::find_listed_classes(names);
+  if (!listed) return;
+  throw tenon::DataError(place + ": \"" + listed->name + "\" lists several classes; expected one class in each row; " +
+                         (has_separator ? "set label_separator = \"" + std::string(1, listed->separator) +
+                                              "\" for a target with 1 for each class of a row, or "
+                                        : "store each class as a column of 0 and 1, or ") +
+                         "list all names in the parameter \"classes\" if this is the name of one class");
+}
+
+void check_names(const std::vector<std::string>& names, const std::string& place, const std::string& advice,
+                 const std::function<std::string(const std::string& name)>& place_of) {
+  const auto quote = [&](const std::string& name) {
+    return '"' + name + '"' + (place_of ? " (" + place_of(name) + ')' : "");
+  };
+  if (const auto equal = formats::find_equal_names(names)) {
+    throw tenon::DataError(
+        place + ": " + quote(equal->first) + " and " + quote(equal->second) +
+        " are the same value, and would be two classes; expected one text for each class: " + advice);
+  }
+  if (const auto other_case = formats::find_names_of_other_case(names))
+    datasets::warn(place + ": the classes " + quote(other_case->first) + " and " + quote(other_case->second) +
+                   " differ only in case; expected one name if they are one class: " + advice);
+  for (const char* name : {"None", "null", "NULL"})
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      datasets::warn(place + ": " + quote(name) + " is a class; if it is a missing value, remove its samples");
+}
+
+void warn_of_many_classes(size_t classes, size_t rows, const std::string& place) {
+  constexpr size_t kLeast = 20;
+  if (classes < kLeast || 2 * classes <= rows) return;
+  datasets::warn(place + ": has " + std::to_string(classes) + " classes in " + std::to_string(rows) +
+                 " rows; expected several rows of each class: choose another column, or if it holds numbers to "
+                 "predict, list it in the parameter \"targets\" (dataset table: set task = \"regression\")");
+}
+
+void check_names(const Csv& csv, size_t column, const std::vector<std::string>& names,
+                 const std::vector<std::string>& all) {
+  check_names(
+      names, describe(csv, column),
+      "write it the same way everywhere, or list all names in the parameter \"classes\" if they are two classes",
+      all.empty() ? std::function<std::string(const std::string&)>() : [&](const std::string& name) {
+        const auto row = static_cast<size_t>(std::find(all.begin(), all.end(), name) - all.begin());
+        return "line " + std::to_string(csv.line(row));
+      });
+  if (!all.empty()) warn_of_many_classes(names.size(), all.size(), describe(csv, column));
+}
+
+void report_order(const std::vector<std::string>& classes, const std::string& place) {
+  const auto as_text = formats::sort_numbers_as_text(classes);
+  if (!as_text) return;
+  datasets::inform(place + ": its " + std::to_string(classes.size()) +
+                   " classes are numbers, in the order of their values: " + formats::list_briefly(classes) +
+                   "; the order as text, as of torchvision's ImageFolder, is " + formats::list_briefly(*as_text));
+}
+
+std::string suggest_class(const std::string& name, const std::vector<std::string>& classes) {
+  const auto number = parse_number(name);
+  for (const std::string& known : classes)
+    if (number && parse_number(known) == number) return "; \"" + known + "\" has the same value: write it the same way";
+  return "";
+}
+
+NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<std::string>& classes,
+                               const std::string& lister) {
+  const std::vector<std::string> names = read_names(csv, column);
+  NumberedClasses numbered;
+  for (const std::string& name : classes) numbered.names.push_back(formats::clean_name(name));
+  const Numbers given = number_given(classes);
+  if (classes.empty()) {
+    numbered.names = order(distinct(names), describe(csv, column));
+    refuse_listed_classes(numbered.names, describe(csv, column));
+    check_names(csv, column, numbered.names, names);
+  }
+  const Numbers numbers = classes.empty() ? number_given(numbered.names) : given;
+  for (size_t row = 0; row < csv.rows(); ++row) {
+    if (names[row].empty()) refuse_missing(csv, row, column, "");
+    numbered.numbers.push_back(number_of(names[row], csv, row, column, numbers, numbered.names, lister));
+  }
+  return numbered;
+}
+
+std::vector<std::string> list_marked(const Csv& csv, size_t column, const std::string& separator) {
+  std::vector<std::string> all;
+  for (size_t row = 0; row < csv.rows(); ++row)
+    for (std::string& part : formats::split_classes(csv.cell(row, column), separator)) {
+      if (formats::is_missing_value(part)) refuse_missing(csv, row, column, part);
+      all.push_back(std::move(part));
+    }
+  return distinct(all);
+}
+
+MarkedClasses mark_classes(const Csv& csv, size_t column, const std::string& separator,
+                           const std::vector<std::string>& classes, const std::string& lister) {
+  MarkedClasses marked;
+  for (const std::string& name : classes) marked.names.push_back(formats::clean_name(name));
+  const Numbers numbers = number_given(marked.names);
+  const size_t width = marked.names.size();
+  marked.marks.resize(csv.rows() * width);
+  for (size_t row = 0; row < csv.rows(); ++row) {
+    for (const std::string& name : formats::split_classes(csv.cell(row, column), separator)) {
+      const int64_t number = number_of(name, csv, row, column, numbers, marked.names, lister);
+      marked.marks[row * width + static_cast<size_t>(number)] = 1;
+    }
+  }
+  return marked;
+}
 
 std::vector<tenon::Param> TableTargets::schema() {
   return {

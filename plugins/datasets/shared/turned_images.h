@@ -4,10 +4,11 @@
 #include <atomic>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/shared/finding.h"
+#include "plugins/datasets/shared/examine.h"
 #include "plugins/datasets/shared/image_reader.h"
 
 namespace datasets {
@@ -57,5 +58,14 @@ class TurnedImages {
   std::string other_;
   mutable std::atomic<bool> has_warned_ = false;
 };
+
+// Fields that hold positions in an image. The transforms and the EXIF orientation of the image do not move them.
+
+// Whether some of the columns or fields seem to hold coordinates, by their names: x1, box_left, ymin, bbox2. A single
+// "x" or "y" is often the target of a regression.
+bool have_coordinates(const std::vector<std::string>& names);
+
+// Whether an array seems to hold a value for each pixel, by its name: mask, depth_map.
+bool is_pixel_map(const std::string& name);
 
 }  // namespace datasets

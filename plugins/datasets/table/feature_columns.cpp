@@ -13,7 +13,7 @@
 
 #include "framework/formats/class_names.h"
 #include "framework/formats/unicode.h"
-#include "plugins/datasets/shared/label_columns.h"
+#include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/shared/warn.h"
 
 namespace table {
@@ -42,20 +42,16 @@ bool is_ascii_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <
 
 enum class Kind { digit, letter, sign };
 
-// The code point at `at`, which is moved to the next one. Text that is not UTF-8 is a letter.
-Kind next_kind(std::string_view text, size_t& at) {
-  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const unsigned first = byte(at);
-  if (first < 0x80) {
-    const char c = text[at++];
+// Removes the first character. What is not UTF-8 is a letter.
+Kind take_kind(std::string_view& text) {
+  const auto [point, bytes] = formats::first_character(text);
+  text.remove_prefix(std::max<size_t>(bytes, 1));
+  if (bytes == 0) return Kind::letter;
+  if (point < 0x80) {
+    const char c = static_cast<char>(point);
     return is_ascii_digit(c) ? Kind::digit : is_ascii_letter(c) ? Kind::letter : Kind::sign;
   }
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  const unsigned point = length == 2   ? (first & 0x1F) << 6 | (byte(at + 1) & 0x3F)
-                         : length == 3 ? (first & 0x0F) << 12 | (byte(at + 1) & 0x3F) << 6 | (byte(at + 2) & 0x3F)
-                                       : 0;
-  at = std::min(at + length, text.size());
-  const auto within = [&](unsigned least, unsigned most) { return point >= least && point <= most; };
+  const auto within = [code = point](char32_t least, char32_t most) { return code >= least && code <= most; };
   // Arabic, Persian, Devanagari and full-width digits, and fractions.
   if (within(0x660, 0x669) || within(0x6F0, 0x6F9) || within(0x966, 0x96F) || within(0xFF10, 0xFF19) ||
       within(0xBC, 0xBE) || within(0x2150, 0x215F))
@@ -70,8 +66,8 @@ Kind next_kind(std::string_view text, size_t& at) {
 // Digits and signs without letters.
 bool is_number_with_signs(std::string_view text) {
   bool has_digit = false;
-  for (size_t at = 0; at < text.size();) {
-    const Kind kind = next_kind(text, at);
+  while (!text.empty()) {
+    const Kind kind = take_kind(text);
     if (kind == Kind::letter) return false;
     has_digit |= kind == Kind::digit;
   }
@@ -125,9 +121,9 @@ bool holds_names(const Part& part, size_t column) {
 
 // Prices such as "EUR 10", and identifiers such as "A-103": nearly all cells have digits, and most differ.
 bool may_be_numbers(const std::vector<std::string>& names, size_t categories) {
-  const auto has_digit = [](const std::string& name) {
-    for (size_t at = 0; at < name.size();)
-      if (next_kind(name, at) == Kind::digit) return true;
+  const auto has_digit = [](std::string_view name) {
+    while (!name.empty())
+      if (take_kind(name) == Kind::digit) return true;
     return false;
   };
   const auto with_digit = static_cast<size_t>(std::count_if(names.begin(), names.end(), has_digit));

@@ -13,11 +13,11 @@
 #include <tenon/plugin.hpp>
 
 #include "framework/formats/class_names.h"
+#include "plugins/content_hash.h"
 #include "plugins/datasets/shared/csv.h"
-#include "plugins/datasets/shared/label_columns.h"
 #include "plugins/datasets/shared/split.h"
+#include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/table/feature_columns.h"
-#include "plugins/hash_text.h"
 
 namespace table {
 namespace {
@@ -204,13 +204,10 @@ class Table {
   std::string fitted_data() const { return fitted_; }
 
   uint64_t fingerprint() const {
-    const auto bytes = [](const auto& numbers) {
-      return std::string_view(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof numbers[0]);
-    };
-    uint64_t hash = components::hash_text(
-        bytes(labels_), components::hash_text(bytes(targets_), components::hash_text(bytes(features_))));
-    if (!marks_.empty()) hash = components::hash_text(bytes(marks_), hash);
-    return groups_.empty() ? hash : components::hash_text(bytes(groups_), hash);
+    using components::hash_elements;
+    uint64_t hash = hash_elements(labels_, hash_elements(targets_, hash_elements(features_)));
+    if (!marks_.empty()) hash = hash_elements(marks_, hash);
+    return groups_.empty() ? hash : hash_elements(groups_, hash);
   }
 
  private:

@@ -1,17 +1,49 @@
-// The stored data of a field, sample by sample: the location of its bytes, or the number of a label.
+// The fields of a sample, and their stored data sample by sample: the location of its bytes, or the number of a label.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/tar_shards/shard_fields.h"
 #include "plugins/datasets/tar_shards/tar_reader.h"
 
 namespace tar_shards {
+
+// The extension of a member is the part of its base name after the first dot, as in WebDataset: `jpg` in `a/0001.jpg`,
+// `image.npy` in `0001.image.npy`.
+struct ShardField {
+  enum class Kind { image, array, label };
+  std::string name;
+  Kind kind;
+  std::vector<std::string> extensions;  // alternatives; a sample has one of them
+  std::string json_key = {};            // key of a label in a .json member
+
+  // Returns for example `a .jpg or a .png`.
+  std::string describe_members() const;
+};
+
+// Parses `[NAME=]EXTENSION[;EXTENSION...]`, for example `jpg`, `image=jpg;png`, `box=npy`, `label=json:category`. The
+// default name is the part before the extension's last dot (`mask` in `mask.png`), or else image, label, array or the
+// key. Throws tenon::Error describing the error.
+std::vector<ShardField> parse_fields(const std::vector<std::string>& texts);
+
+// Returns the fields of a sample with these extensions: images, arrays and .cls, in their order. Throws tenon::Error if
+// two fields would have the same name.
+std::vector<ShardField> guess_fields(const std::vector<std::string>& extensions);
+
+// The names of classes in a shard: a member `__class_names__` with a JSON object such as {"label": ["cat", "dog"]}.
+// Readers of WebDataset skip members with such names.
+inline constexpr const char* kClassNamesMember = "__class_names__";
+
+// Field -> the names of the classes 0, 1, ...
+using NamedClasses = std::map<std::string, std::vector<std::string>>;
+
+// Throws tenon::DataError prefixed by `place` if the member has another form.
+NamedClasses read_class_names(TarReader& reader, const TarMember& member, const std::string& place);
 
 struct Stored {
   uint64_t offset;  // in the shard: offset of an image's file, or of an array's first element

@@ -5,15 +5,39 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "plugins/datasets/tar_shards/shard_classes.h"
 #include "plugins/datasets/tar_shards/shard_columns.h"
-#include "plugins/datasets/tar_shards/shard_fields.h"
-#include "plugins/datasets/tar_shards/shard_file.h"
+#include "plugins/datasets/tar_shards/tar_reader.h"
+#include "plugins/regular_file.h"
 
 namespace tar_shards {
+
+// Lists the files that a path describes. A folder lists its .tar files in byte order, without hidden ones. A path that
+// exists is one file. Braces after the last existing folder of a path are expanded from left to right as in a shell:
+// {000..009}, with leading zeros kept, or {a,b}. Any other path is one file. Throws tenon::DataError naming the path: a
+// folder that cannot be listed, has no .tar file or has compressed ones, or invalid braces. A missing file is reported
+// when it is opened.
+std::vector<std::string> list_shards(const std::string& path);
+
+// A tar file that many threads read.
+class ShardFile final : public ByteSource {
+ public:
+  using Keep = components::RegularFile::Keep;
+
+  // Throws tenon::DataError like components::RegularFile.
+  ShardFile(std::string path, Keep keep) : file_(std::move(path), "a tar file", keep) {}
+
+  const std::string& path() const override { return file_.path(); }
+  uint64_t size() const override { return file_.size(); }
+  void read(uint64_t offset, std::span<uint8_t> bytes) const override { file_.read(offset, bytes); }
+  const components::RegularFile& file() const { return file_; }
+
+ private:
+  components::RegularFile file_;
+};
 
 class ShardIndex {
  public:

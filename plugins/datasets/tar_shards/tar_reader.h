@@ -9,9 +9,18 @@
 #include <string>
 #include <vector>
 
-#include "plugins/datasets/tar_shards/byte_source.h"
-
 namespace tar_shards {
+
+// Random access to bytes by offset.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  virtual const std::string& path() const = 0;  // for messages
+  virtual uint64_t size() const = 0;
+  // Fills `bytes`. Throws tenon::DataError naming path and offset if the read fails. REQUIRES: the range is within
+  // size().
+  virtual void read(uint64_t offset, std::span<uint8_t> bytes) const = 0;
+};
 
 struct TarMember {
   std::string name;

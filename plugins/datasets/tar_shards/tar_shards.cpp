@@ -12,10 +12,8 @@
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/shared/image_reader.h"
-#include "plugins/datasets/shared/positions.h"
 #include "plugins/datasets/shared/turned_images.h"
 #include "plugins/datasets/tar_shards/shard_index.h"
-#include "plugins/datasets/tar_shards/shard_paths.h"
 
 namespace tar_shards {
 namespace {

@@ -1,6 +1,9 @@
 // Pairs of texts as tokens, for sequence-to-sequence models: translation, transliteration, normalisation.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,15 +12,102 @@
 #include <tenon/draft/fitted_data.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/shared/validation_part.h"
-#include "plugins/datasets/text_pairs/token_pairs.h"
-#include "plugins/text/fitted_vocabulary.h"
+#include "plugins/content_hash.h"
+#include "plugins/datasets/shared/split.h"
 #include "plugins/text/text_table.h"
 #include "plugins/text/tokenizer.h"
-#include "plugins/text/train_tokenizer.h"
 
 namespace text_pairs {
 namespace {
+
+// Length limits for the sides of a pair, and the handling of longer pairs.
+struct LengthLimits {
+  // Declares `max_source_tokens`, `max_target_tokens` and `too_long`.
+  static std::vector<tenon::Param> schema();
+  explicit LengthLimits(const tenon::Params& params);
+
+  size_t source;
+  size_t target;
+  enum class Longer { truncate, leave_out, refuse } longer;
+};
+
+// The tokens of all pairs of a dataset, concatenated in a single array.
+class TokenPairs {
+ public:
+  explicit TokenPairs(const LengthLimits& limits) : limits_(limits) {}
+
+  // Appends the tokens of both texts, each followed by EOS. Throws tenon::DataError prefixed by `place` if the pair is
+  // too long and LengthLimits::longer is `refuse`.
+  void append(std::string_view source, std::string_view target, const text::Tokenizer& tokenizer, int32_t end,
+              const std::string& place);
+
+  size_t size() const { return ends_.size() / 2; }
+  std::span<const int32_t> source(size_t pair) const { return side(2 * pair); }
+  std::span<const int32_t> target(size_t pair) const { return side(2 * pair + 1); }
+  size_t read() const { return read_; }          // number of appended pairs
+  size_t too_long() const { return too_long_; }  // number of appended pairs that were too long, left out or not
+
+  // FNV-1a hash of all tokens and the offsets of their ends.
+  uint64_t hash() const;
+
+ private:
+  std::span<const int32_t> side(size_t index) const {
+    const size_t begin = index == 0 ? 0 : ends_[index - 1];
+    return std::span(tokens_).subspan(begin, ends_[index] - begin);
+  }
+
+  LengthLimits limits_;
+  std::vector<int32_t> tokens_;
+  std::vector<size_t> ends_;  // ends of source and target, alternating; offsets into tokens_
+  size_t read_ = 0;
+  size_t too_long_ = 0;
+};
+
+LengthLimits::Longer longer_named(const std::string& name) {
+  if (name == "refuse") return LengthLimits::Longer::refuse;
+  return name == "leave_out" ? LengthLimits::Longer::leave_out : LengthLimits::Longer::truncate;
+}
+
+std::vector<tenon::Param> LengthLimits::schema() {
+  return {
+      tenon::param("max_source_tokens", 256).range("[2, 1e9]").doc("maximum source length in tokens, including EOS"),
+      tenon::param("max_target_tokens", 256).range("[2, 1e9]").doc("maximum target length in tokens, including EOS"),
+      tenon::param("too_long", "truncate")
+          .choices({"truncate", "leave_out", "refuse"})
+          .doc("how to handle a longer pair: truncate it and end it with EOS, leave it out (the log counts both), or "
+               "report an error")};
+}
+
+LengthLimits::LengthLimits(const tenon::Params& params)
+    : source(static_cast<size_t>(params.integer("max_source_tokens"))),
+      target(static_cast<size_t>(params.integer("max_target_tokens"))),
+      longer(longer_named(params.text("too_long"))) {}
+
+void TokenPairs::append(std::string_view source, std::string_view target, const text::Tokenizer& tokenizer, int32_t end,
+                        const std::string& place) {
+  std::vector<int32_t> sides[2];
+  tokenizer.append_ids(source, sides[0]);
+  tokenizer.append_ids(target, sides[1]);
+  const size_t limits[2] = {limits_.source, limits_.target};
+  const bool is_too_long = sides[0].size() + 1 > limits[0] || sides[1].size() + 1 > limits[1];
+  ++read_;
+  too_long_ += is_too_long;
+  if (is_too_long && limits_.longer == LengthLimits::Longer::leave_out) return;
+  if (is_too_long && limits_.longer == LengthLimits::Longer::refuse) {
+    throw tenon::DataError(place + ": has " + std::to_string(sides[0].size() + 1) + " source and " +
+                           std::to_string(sides[1].size() + 1) + " target tokens; expected at most " +
+                           std::to_string(limits[0]) + " and " + std::to_string(limits[1]) +
+                           "; raise max_source_tokens or max_target_tokens, or choose another too_long");
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    sides[i].resize(std::min(sides[i].size(), limits[i] - 1));
+    tokens_.insert(tokens_.end(), sides[i].begin(), sides[i].end());
+    tokens_.push_back(end);
+    ends_.push_back(tokens_.size());
+  }
+}
+
+uint64_t TokenPairs::hash() const { return components::hash_elements(ends_, components::hash_elements(tokens_)); }
 
 constexpr int64_t kIgnored = -100;  // default ignore_index of losses and metrics
 
@@ -44,19 +134,14 @@ class TextPairs {
         tenon::param("source", "source")
             .doc("column that the model reads; for json_lines a name, or a JSON pointer such as /translation/en"),
         tenon::param("target", "target").doc("column that the model learns to write"),
-        tenon::param("split", "all")
-            .choices({"all", "train", "validation"})
-            .doc("pairs to use: all, or one of two parts, split by the source texts"),
-        tenon::param("validation_fraction", 0.1)
-            .range("(0, 1)")
-            .doc("fraction of the pairs in the validation split; the train split has the rest"),
     };
     const std::vector<tenon::Param> special = {
         tenon::param("pad_id", -1).range("[-1, 1e9]").doc("id for padding; -1: the tokenizer's padding id"),
         tenon::param("bos_id", -1).range("[-1, 1e9]").doc("first id of target_in; -1: the tokenizer's BOS"),
         tenon::param("eos_id", -1).range("[-1, 1e9]").doc("last id of source and target; -1: the tokenizer's EOS")};
     for (const std::vector<tenon::Param>& more :
-         {text::tokenizer_schema("of both texts",
+         {datasets::Split::schema("the source texts", "pairs"),
+          text::tokenizer_schema("of both texts",
                                  "table with the same columns for training a tokenizer, from the rows of all splits",
                                  "path of the training data"),
           text::TableFormat::schema(), text::TokenizerTraining::schema(), LengthLimits::schema(), special}) {
@@ -79,13 +164,12 @@ class TextPairs {
     pad_ = special_id(params, "pad_id", tokenizer_ids.pad, vocabulary_size);
     begin_ = special_id(params, "bos_id", tokenizer_ids.begin, vocabulary_size);
     end_ = special_id(params, "eos_id", tokenizer_ids.end, vocabulary_size);
-    const std::string split = params.text("split");
-    const double fraction = params.number("validation_fraction");
+    const datasets::Split part(params);
     for (size_t row = 0; row < table.rows(); ++row) {
-      const bool is_validation = datasets::is_validation_name(table.text(row, 0), fraction);
-      if (split != "all" && is_validation != (split == "validation")) continue;
-      pairs_.append(table.text(row, 0), table.text(row, 1), tokenizer_, end_, table.place(row));
+      if (part.has(table.text(row, 0)))
+        pairs_.append(table.text(row, 0), table.text(row, 1), tokenizer_, end_, table.place(row));
     }
+    const std::string split = params.text("split");
     if (pairs_.size() == 0) {
       throw tenon::DataError(path + ": none of its pairs is in the split \"" + split +
                              "\" and short enough; change validation_fraction or the length limits, or add pairs");
@@ -194,6 +278,7 @@ class TextPairs {
 };
 
 }  // namespace
+
 }  // namespace text_pairs
 
 TENON_PLUGIN("text_pairs", "0.1.0", "Apache-2.0", "Pairs of texts as tokens.",

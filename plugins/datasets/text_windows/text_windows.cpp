@@ -10,10 +10,9 @@
 #include <tenon/draft/fitted_data.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/text_windows/text_file.h"
+#include "plugins/content_hash.h"
 #include "plugins/datasets/text_windows/text_tokens.h"
-#include "plugins/hash_text.h"
-#include "plugins/text/fitted_vocabulary.h"
+#include "plugins/text/tokenizer.h"
 
 namespace text_windows {
 namespace {
@@ -121,8 +120,8 @@ class TextWindows {
   }
 
   uint64_t fingerprint() const {
-    return components::hash_text({reinterpret_cast<const char*>(ids_.data()), ids_.size() * sizeof ids_[0]},
-                                 components::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
+    return components::hash_elements(ids_,
+                                     components::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
   }
 
  private:

@@ -24,7 +24,7 @@
 #include <opencv2/core.hpp>
 
 #include "plugins/images/decode/image_info.h"
-#include "plugins/images/decode/rendering.h"
+#include "plugins/images/decode/pixels.h"
 
 namespace images {
 

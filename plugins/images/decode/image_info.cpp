@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <climits>
 #include <cstring>
 #include <optional>
 #include <string_view>
 
 #include <tenon/error.hpp>
 
-#include "plugins/images/decode/complete_file.h"
 #include "plugins/images/decode/headers.h"
+#include "plugins/regular_file.h"
 
 namespace images {
 namespace {
@@ -119,6 +120,11 @@ void check_limits(const ImageInfo& info, const std::string& path, const Limits& 
 }
 
 }  // namespace
+
+// OpenCV counts the bytes of an encoded image with an int.
+void read_file(const std::string& path, std::vector<uint8_t>& bytes) {
+  components::read_whole(path, "an image", bytes, INT_MAX);
+}
 
 cv::Size make_size(int64_t width, int64_t height) {
   if (width < 1 || height < 1 || width > INT32_MAX || height > INT32_MAX) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <opencv2/core/types.hpp>
 
@@ -22,6 +23,10 @@ struct ImageInfo {
   bool has_alpha = false;  // of PNG, WebP and TIFF, also as one transparent colour; BMP rarely means its fourth channel
   bool has_more_images = false;  // of PNG and TIFF: frames or pages after the first one, which alone is read
 };
+
+// Reads a file into reusable memory. Throws tenon::DataError naming it if it cannot be read, is not a regular file, is
+// empty, or has more than INT_MAX bytes.
+void read_file(const std::string& path, std::vector<uint8_t>& bytes);
 
 struct Limits {
   // Limits width x height, also of a TIFF tile. The default is the size at which Pillow warns of a decompression bomb.

@@ -1,4 +1,4 @@
-#include "plugins/images/decode/jpeg_decoder.h"
+#include "plugins/images/decode/decoders.h"
 
 #include <algorithm>
 #include <array>

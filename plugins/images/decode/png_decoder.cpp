@@ -1,4 +1,4 @@
-#include "plugins/images/decode/png_decoder.h"
+#include "plugins/images/decode/decoders.h"
 
 #include <array>
 #include <bit>
@@ -11,7 +11,7 @@
 #include <png.h>
 #include <tenon/error.hpp>
 
-#include "plugins/images/decode/upright.h"
+#include "plugins/images/decode/pixels.h"
 
 namespace images {
 namespace {

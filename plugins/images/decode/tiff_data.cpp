@@ -1,4 +1,4 @@
-#include "plugins/images/decode/tiff_data.h"
+#include "plugins/images/decode/headers.h"
 
 #include <zlib.h>
 
@@ -8,8 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "plugins/images/decode/headers.h"
-#include "plugins/images/decode/jpeg_decoder.h"
+#include "plugins/images/decode/decoders.h"
 #include "plugins/images/decode/tiff_tags.h"
 
 namespace images {

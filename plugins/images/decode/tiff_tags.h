@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "plugins/images/decode/byte_reader.h"
+#include "plugins/images/decode/headers.h"
 
 namespace images {
 

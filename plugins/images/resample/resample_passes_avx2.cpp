@@ -1,7 +1,7 @@
 // Resampling with AVX2. Two neighbouring taps are stored next to each other in 16 bits, so that one instruction
 // multiplies and adds both. A weight of 22 bits does not fit in 16 bits. So its lower and upper halves are summed
 // separately and combined at the end.
-#include "plugins/images/resample/resample_passes.h"
+#include "plugins/images/resample/resample.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 

@@ -2,10 +2,6 @@
 
 #include <type_traits>
 
-#include "plugins/images/transforms/colour.h"
-#include "plugins/images/transforms/neighbourhood.h"
-#include "plugins/images/transforms/warp.h"
-
 namespace images {
 namespace {
 
@@ -59,6 +55,11 @@ bool is_pointwise(const Step& step) {
       step);
 }
 
+bool is_geometric(const Step& step) {
+  return std::holds_alternative<Resize>(step) || std::holds_alternative<Crop>(step) ||
+         std::holds_alternative<Flip>(step) || std::holds_alternative<Warp>(step);
+}
+
 void MovingImage::take_next_buffer() {
   buffers_.last_written ^= 1;
   image_ = buffers_.images[buffers_.last_written];
@@ -73,67 +74,40 @@ cv::Mat& MovingImage::writable() {
   return image_;
 }
 
-template <class Work>
-void MovingImage::rewrite(Work&& work) {
-  work(image_, next_buffer());
+void MovingImage::resize(const ResizeArea& area, Interpolation interpolation, Antialias antialias) {
+  images::resize(image_, area, interpolation, antialias, buffers_.resample, next_buffer());
   take_next_buffer();
 }
 
-void MovingImage::resize(const ResizeArea& area, Interpolation interpolation, Antialias antialias) {
-  rewrite([&](const cv::Mat& source, cv::Mat& target) {
-    images::resize(source, area, interpolation, antialias, buffers_.resample, target);
-  });
-}
-
 void MovingImage::apply(const Step& step) {
-  std::visit(
-      Overloaded{[&](const Resize& resize) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) {
-                     images::resize(source(resize.source), area_of(resize), resize.interpolation, resize.antialias,
-                                    buffers_.resample, target);
-                   });
-                 },
-                 [&](const Crop& crop) {
-                   const cv::Scalar fill(crop.fill[0], crop.fill[1], crop.fill[2]);
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) { cut_out(source, crop.window, fill, target); });
-                 },
-                 [&](Flip direction) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) { flip(source, direction, target); });
-                 },
-                 [&](const Warp& step) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) { warp(source, step, target); });
-                 },
-                 [&](const Sharpness& step) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) { sharpen(source, step, target); });
-                 },
-                 [&](const Blur& step) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) { blur(source, step, target); });
-                 },
-                 [&](const Erase& step) { erase(step, writable()); },
-                 [&](const auto& colour) { images::apply(colour, writable()); }},
-      step);
+  cv::Mat& target = next_buffer();
+  const auto change = [&](const auto& colour) { images::apply(colour, writable()); };
+  std::visit(Overloaded{[&](const Resize& resize) {
+                          images::resize(image_(resize.source), area_of(resize), resize.interpolation, resize.antialias,
+                                         buffers_.resample, target);
+                        },
+                        [&](const Crop& crop) {
+                          const cv::Scalar fill(crop.fill[0], crop.fill[1], crop.fill[2]);
+                          cut_out(image_, crop.window, fill, target);
+                        },
+                        [&](Flip direction) { flip(image_, direction, target); },
+                        [&](const Warp& step) { warp(image_, step, target); },
+                        [&](const Sharpness& step) { sharpen(image_, step, target); },
+                        [&](const Blur& step) { blur(image_, step, target); },
+                        [&](const Erase& step) { erase(step, writable()); }, change},
+             step);
+  if (!is_pointwise(step) && !std::holds_alternative<Erase>(step)) take_next_buffer();
 }
 
 void MovingImage::apply_to_mask(const Step& step, int fill) {
-  std::visit(
-      Overloaded{[&](const Resize& resize) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) {
-                     resize_nearest(source(resize.source), area_of(resize), target);
-                   });
-                 },
-                 [&](const Crop& crop) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) {
-                     cut_out(source, crop.window, cv::Scalar(fill), target);
-                   });
-                 },
-                 [&](Flip direction) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) { flip(source, direction, target); });
-                 },
-                 [&](const Warp& step) {
-                   rewrite([&](const cv::Mat& source, cv::Mat& target) { warp_mask(source, step, fill, target); });
-                 },
-                 [](const auto&) {}},
-      step);
+  cv::Mat& target = next_buffer();
+  const auto ignore = [](const auto&) {};
+  std::visit(Overloaded{[&](const Resize& resize) { resize_nearest(image_(resize.source), area_of(resize), target); },
+                        [&](const Crop& crop) { cut_out(image_, crop.window, cv::Scalar(fill), target); },
+                        [&](Flip direction) { flip(image_, direction, target); },
+                        [&](const Warp& step) { warp_mask(image_, step, fill, target); }, ignore},
+             step);
+  if (is_geometric(step)) take_next_buffer();
 }
 
 }  // namespace images

@@ -1,9 +1,10 @@
-// A transform of the configuration. It samples random values and produces steps.
+// The transforms that a configuration can name.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <opencv2/core.hpp>
@@ -54,7 +55,54 @@ struct TransformKind {
   std::unique_ptr<Transform> (*make)(const Arguments& arguments);  // throws TextError
 };
 
+template <class T>
+std::unique_ptr<Transform> make_transform(const Arguments& arguments) {
+  if constexpr (std::is_default_constructible_v<T>)
+    return std::make_unique<T>();
+  else
+    return std::make_unique<T>(arguments);
+}
+
 // Returns all transforms, in the order of the documentation.
 const std::vector<TransformKind>& all_transforms();
+
+// One function per transform, and the arguments that several transforms share.
+TransformKind random_resized_crop_kind();
+TransformKind resize_kind();
+TransformKind center_crop_kind();
+TransformKind random_crop_kind();
+TransformKind horizontal_flip_kind();
+TransformKind vertical_flip_kind();
+TransformKind random_rotation_kind();
+TransformKind random_affine_kind();
+TransformKind color_jitter_kind();
+TransformKind grayscale_kind();
+TransformKind gaussian_blur_kind();
+TransformKind rand_augment_kind();
+TransformKind auto_augment_kind();
+TransformKind trivial_augment_wide_kind();
+TransformKind normalize_kind();
+TransformKind random_erasing_kind();
+
+// Declares the argument `p`, the probability that the transform is applied. The chain checks it before the transform
+// samples other values.
+Argument probability(std::string default_value);
+Argument size_argument(std::string doc);  // `224` or `(height, width)`
+Argument interpolation_argument(std::string default_value, std::vector<std::string> words,
+                                std::string doc = "interpolation method");
+Argument antialias_argument();
+Argument fill_argument();
+Argument magnitude_bins_argument(std::string doc);
+
+cv::Size size_from(const Arguments& arguments, std::string_view name);  // one number: a square
+Interpolation interpolation_from(const Arguments& arguments);
+Antialias antialias_from(const Arguments& arguments);
+Colour colour_from(const std::vector<double>& numbers);  // one for all channels, or three
+
+// Returns a number in [lower, upper).
+double draw_between(tenon::Random& random, std::pair<double, double> interval);
+
+// Generates docs/reference/transforms.md from the declarations of the transforms.
+std::string describe_transforms();
 
 }  // namespace images

@@ -1,14 +1,16 @@
 #include "plugins/images/transforms/transform_chain.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <string>
 #include <string_view>
 
 #include <tenon/error.hpp>
 
 #include "framework/formats/nearest_name.h"
-#include "plugins/hash_text.h"
-#include "plugins/images/transforms/chain_text.h"
+#include "plugins/content_hash.h"
+#include "plugins/images/transforms/arguments.h"
 
 namespace images {
 namespace {
@@ -45,13 +47,89 @@ bool moves_pixels(const Transform& transform, bool counts_scaling) {
       const auto* resize = std::get_if<Resize>(&step);
       const bool is_whole =
           resize && resize->source == cv::Rect({}, size) && resize->part == cv::Rect({}, resize->scaled);
-      const bool moves = resize || std::holds_alternative<Crop>(step) || std::holds_alternative<Flip>(step) ||
-                         std::holds_alternative<Warp>(step);
-      if (moves && (counts_scaling || !is_whole)) return true;
+      if (is_geometric(step) && (counts_scaling || !is_whole)) return true;
       size = size_after(step, size);
     }
   }
   return false;
+}
+
+// The default limit for images. Long thin images can exceed it when their shorter side is scaled up.
+constexpr int64_t kMaxPixels = 178956970;
+
+// Returns the size after all steps. Throws if a step makes the image too large.
+cv::Size final_size(const Steps& steps, cv::Size image) {
+  cv::Size size = image;
+  for (const Step& step : steps) {
+    size = size_after(step, size);
+    if (int64_t{size.width} * size.height > kMaxPixels) {
+      throw tenon::DataError("an image of " + describe_size(image) + " pixels would become one of " +
+                             describe_size(size) + "; expected " + std::to_string(kMaxPixels) +
+                             " pixels at most; give resize a max_size, or remove the image");
+    }
+  }
+  return size;
+}
+
+bool contains(cv::Rect outer, cv::Rect inner) { return !inner.empty() && (outer & inner) == inner; }
+
+// Merges two steps into one if that gives the same pixels. `size` is the size before both.
+std::optional<Step> join(const Step& first, const Step& second, cv::Size size) {
+  if (const auto* crop = std::get_if<Crop>(&first)) {
+    const auto* resize = std::get_if<Resize>(&second);
+    if (!resize || !contains({{}, size}, crop->window)) return std::nullopt;
+    Resize joined = *resize;
+    joined.source += crop->window.tl();
+    return joined;
+  }
+  if (const auto* resize = std::get_if<Resize>(&first)) {
+    const auto* crop = std::get_if<Crop>(&second);
+    if (!crop || !contains({{}, resize->part.size()}, crop->window)) return std::nullopt;
+    Resize joined = *resize;
+    joined.part = crop->window + resize->part.tl();
+    return joined;
+  }
+  return std::nullopt;
+}
+
+Steps join_steps(const Steps& steps, cv::Size size) {
+  Steps joined;
+  cv::Size before_last = size;
+  for (const Step& step : steps) {
+    if (!joined.empty()) {
+      if (const std::optional<Step> both = join(joined.back(), step, before_last)) {
+        joined.back() = *both;
+        continue;
+      }
+      before_last = size_after(joined.back(), before_last);
+    }
+    joined.push_back(step);
+  }
+  return joined;
+}
+
+bool averages(const Resize& step) {
+  return step.antialias == Antialias::yes && step.interpolation != Interpolation::nearest;
+}
+
+void fill_with_noise(const Erase& step, cv::Size size, float* planes) {
+  tenon::Random noise = step.noise;
+  for (size_t channel = 0; channel < 3; ++channel) {
+    cv::Mat plane(size, CV_32F, planes + channel * static_cast<size_t>(size.area()));
+    for (int y = step.area.y; y < step.area.y + step.area.height; ++y) {
+      float* row = plane.ptr<float>(y) + step.area.x;
+      for (int x = 0; x < step.area.width; ++x) row[x] = static_cast<float>(noise.normal());
+    }
+  }
+}
+
+void erase(const Erase& step, cv::Size size, float* planes) {
+  if (step.area.empty()) return;
+  if (!step.colour) return fill_with_noise(step, size, planes);
+  for (size_t channel = 0; channel < 3; ++channel) {
+    cv::Mat plane(size, CV_32F, planes + channel * static_cast<size_t>(size.area()));
+    plane(step.area).setTo((*step.colour)[channel]);
+  }
 }
 
 }  // namespace
@@ -144,6 +222,85 @@ std::vector<int64_t> TransformChain::shape() const {
   const int64_t width = size ? size->width : -1;
   if (normalizes()) return {3, height, width};
   return {height, width, 3};
+}
+
+SampledTransforms::SampledTransforms(cv::Size image_size, Steps steps, Steps erasures,
+                                     const std::optional<Scaling8Bit>& scaling, Reducing reducing)
+    : image_size_(image_size), steps_(std::move(steps)), erasures_(std::move(erasures)), scaling_(scaling) {
+  steps_ = join_steps(steps_, image_size_);
+  size_ = final_size(steps_, image_size_);
+  defer_mirroring();
+  find_window(reducing);
+}
+
+// The copy into the batch applies the last mirroring.
+void SampledTransforms::defer_mirroring() {
+  auto last = steps_.rbegin();
+  while (last != steps_.rend() && is_pointwise(*last)) ++last;
+  if (last == steps_.rend()) return;
+  const auto* flip = std::get_if<Flip>(&*last);
+  if (!flip || *flip != Flip::horizontal) return;
+  steps_.erase(std::next(last).base());
+  mirror_ = Mirror::yes;
+}
+
+void SampledTransforms::find_window(Reducing reducing) {
+  window_ = {{}, image_size_};
+  reduction_ = {image_size_, image_size_};
+  if (steps_.empty()) return;
+  if (const auto* resize = std::get_if<Resize>(&steps_.front())) {
+    window_ = resize->source;
+    if (averages(*resize)) {
+      window_ = needed_window(resize->source.size(), area_of(*resize), resize->interpolation) + resize->source.tl();
+    }
+    const bool reduces = reducing == Reducing::yes && resize->interpolation != Interpolation::nearest;
+    if (reduces) reduction_ = {resize->source.size(), resize->scaled};
+  } else if (const auto* crop = std::get_if<Crop>(&steps_.front())) {
+    const cv::Rect within = crop->window & window_;
+    if (!within.empty()) window_ = within;
+  }
+}
+
+cv::Mat SampledTransforms::move(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers) const {
+  MovingImage moving(image, buffers);
+  size_t done = 0;
+  if (!steps_.empty()) {
+    if (const auto* resize = std::get_if<Resize>(&steps_.front())) {
+      // The source in pixels of the image. It may extend beyond the needed part, and so beyond the image.
+      const double across = place.width / window_.width;
+      const double down = place.height / window_.height;
+      const cv::Rect2d box(place.x + (resize->source.x - window_.x) * across,
+                           place.y + (resize->source.y - window_.y) * down, resize->source.width * across,
+                           resize->source.height * down);
+      moving.resize({box, resize->scaled, resize->part}, resize->interpolation, resize->antialias);
+      done = 1;
+    } else if (const auto* crop = std::get_if<Crop>(&steps_.front())) {
+      moving.apply(Crop{crop->window - window_.tl(), crop->fill});
+      done = 1;
+    }
+  }
+  for (; done < steps_.size(); ++done) moving.apply(steps_[done]);
+  return moving.get();
+}
+
+void SampledTransforms::write(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers,
+                              float* planes) const {
+  write_planes(move(image, place, buffers), mirror_, scaling_.value(), planes);
+  for (const Step& step : erasures_) erase(std::get<Erase>(step), size_, planes);
+}
+
+void SampledTransforms::write(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers,
+                              uint8_t* pixels) const {
+  CV_Assert(!scaling_);
+  write_bytes(move(image, place, buffers), mirror_, pixels);
+}
+
+cv::Mat SampledTransforms::move_mask(const cv::Mat& mask, int fill, TransformBuffers& buffers) const {
+  CV_Assert(mask.size() == image_size_ && mask.channels() == 1);
+  MovingImage moving(mask, buffers);
+  for (const Step& step : steps_) moving.apply_to_mask(step, fill);
+  if (mirror_ == Mirror::yes) moving.apply_to_mask(Flip::horizontal, fill);
+  return moving.get();
 }
 
 }  // namespace images

@@ -1,4 +1,4 @@
-#include "plugins/images/transforms/warp.h"
+#include "plugins/images/transforms/apply_step.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,11 +1,19 @@
-// random_rotation and random_affine: torchvision 0.26, v2.RandomRotation and v2.RandomAffine.
+// horizontal_flip and vertical_flip: torchvision 0.26, v2.RandomHorizontalFlip and v2.RandomVerticalFlip.
 #include <cmath>
 
-#include "plugins/images/transforms/transform_kinds.h"
-#include "plugins/images/transforms/warp.h"
+#include "plugins/images/transforms/apply_step.h"
+#include "plugins/images/transforms/transform.h"
 
 namespace images {
 namespace {
+
+template <Flip kFlip>
+class FlipTransform final : public Transform {
+ public:
+  void draw(cv::Size&, tenon::Random&, Steps& steps) const override { steps.push_back(kFlip); }
+};
+
+// random_rotation and random_affine: torchvision 0.26, v2.RandomRotation and v2.RandomAffine.
 
 // A single number `10` means -10 to 10; two numbers are both ends.
 std::pair<double, double> symmetric_interval(const Arguments& arguments, std::string_view name) {
@@ -93,6 +101,22 @@ Argument degrees_argument() {
 
 }  // namespace
 
+TransformKind horizontal_flip_kind() {
+  return {"horizontal_flip",
+          "Flips the image left to right.",
+          "torchvision RandomHorizontalFlip",
+          {probability("0.5")},
+          make_transform<FlipTransform<Flip::horizontal>>};
+}
+
+TransformKind vertical_flip_kind() {
+  return {"vertical_flip",
+          "Flips the image top to bottom.",
+          "torchvision RandomVerticalFlip",
+          {probability("0.5")},
+          make_transform<FlipTransform<Flip::vertical>>};
+}
+
 TransformKind random_rotation_kind() {
   return {"random_rotation",
           "Rotates counter-clockwise around the centre by a random angle.",
@@ -100,9 +124,7 @@ TransformKind random_rotation_kind() {
           {degrees_argument(), interpolation_argument("nearest", {"nearest", "bilinear"}),
            flag("expand", "false", "whether to enlarge the image so that nothing is cut off"), fill_argument(),
            probability("1")},
-          [](const Arguments& arguments) -> std::unique_ptr<Transform> {
-            return std::make_unique<RandomRotation>(arguments);
-          }};
+          make_transform<RandomRotation>};
 }
 
 TransformKind random_affine_kind() {
@@ -129,9 +151,7 @@ TransformKind random_affine_kind() {
            interpolation_argument("nearest", {"nearest", "bilinear"}),
            fill_argument(),
            probability("1")},
-          [](const Arguments& arguments) -> std::unique_ptr<Transform> {
-            return std::make_unique<RandomAffine>(arguments);
-          }};
+          make_transform<RandomAffine>};
 }
 
 }  // namespace images

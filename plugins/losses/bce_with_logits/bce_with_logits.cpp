@@ -1,5 +1,5 @@
 // Binary cross entropy over logits, as in torch.nn.functional.binary_cross_entropy_with_logits.
-#include "plugins/losses/binary_targets.h"
+#include "plugins/losses/loss.h"
 
 namespace {
 
@@ -18,11 +18,7 @@ class BceWithLogits final {
   explicit BceWithLogits(const tenon::Params& params)
       : positive_weight_(params.number("positive_weight")), positive_weights_(params.numbers("positive_weights")) {}
 
-  // ...S: the same further dimensions on both sides, so that nothing is broadcast unintentionally.
-  std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
-            tenon::input("target", "N,...S", tenon::losses::kBinaryTargets, "0 or 1, or a probability")};
-  }
+  std::vector<tenon::Port> ports() const { return tenon::losses::binary_ports(); }
 
   // positive_weights are copied from host memory in each step.
   bool is_capturable() const { return positive_weights_.empty(); }

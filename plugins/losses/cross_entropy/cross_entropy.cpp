@@ -1,12 +1,10 @@
 // Softmax cross entropy over class indices, as in torch.nn.functional.cross_entropy. Works for samples, pixels, and the
 // tokens of sequences, which are flattened. Label smoothing: Szegedy et al., arXiv:1512.00567.
-#include "plugins/losses/class_targets.h"
+#include "plugins/losses/loss.h"
 
 namespace {
 
 using tenon::losses::ClassTargets;
-
-constexpr uint64_t kInt64 = TENON_DTYPE_BIT(TENON_INT64);
 
 class MeanCrossEntropy {
  public:
@@ -59,10 +57,7 @@ class CrossEntropy final : public MeanCrossEntropy {
  public:
   using MeanCrossEntropy::MeanCrossEntropy;
 
-  std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
-            tenon::input("target", "N,...S", kInt64, "class in [0, C), or ignore_index")};
-  }
+  std::vector<tenon::Port> ports() const { return tenon::losses::class_ports(); }
   static std::vector<std::pair<std::string, std::string>> usual_sources() { return {{"target", "label"}}; }
 
   std::vector<tenon::IndexInput> index_inputs() const { return targets().index_inputs("C"); }
@@ -78,7 +73,7 @@ class SequenceCrossEntropy final : public MeanCrossEntropy {
 
   std::vector<tenon::Port> ports() const {
     return {tenon::input("logits", "N,T,V", TENON_ANY_FLOAT, "unnormalised log-probabilities of the vocabulary"),
-            tenon::input("target", "N,T", kInt64, "token in [0, V), or ignore_index")};
+            tenon::input("target", "N,T", TENON_DTYPE_BIT(TENON_INT64), "token in [0, V), or ignore_index")};
   }
 
   std::vector<tenon::IndexInput> index_inputs() const { return targets().index_inputs("V"); }

@@ -1,6 +1,6 @@
 // Connectionist temporal classification: Graves et al., ICML 2006. As in torch.nn.CTCLoss(reduction="mean"): the loss
 // of each sequence is divided by the length of its target, then averaged over sequences.
-#include "plugins/losses/mean_loss.h"
+#include "plugins/losses/loss.h"
 
 #include <algorithm>
 

@@ -1,8 +1,7 @@
 // Soft Dice loss: Milletari et al., "V-Net", arXiv:1606.04797. For each sample and class it is 1 - (2 sum(p t) +
 // smooth) / (sum(p) + sum(t) + smooth), with sums over positions. Then it is averaged over classes and samples, as in
 // monai's DiceLoss. A mean over samples can be accumulated over parts of a batch; a value of the whole batch cannot.
-#include "plugins/losses/binary_targets.h"
-#include "plugins/losses/class_targets.h"
+#include "plugins/losses/loss.h"
 
 namespace {
 
@@ -53,10 +52,7 @@ class Dice final {
         targets_(params.integer("ignore_index"), {}),
         include_background_(params.boolean("include_background")) {}
 
-  std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
-            tenon::input("target", "N,...S", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
-  }
+  std::vector<tenon::Port> ports() const { return tenon::losses::class_ports(); }
 
   std::vector<tenon::IndexInput> index_inputs() const { return targets_.index_inputs("C"); }
   bool is_capturable() const { return true; }
@@ -96,8 +92,7 @@ class BinaryDice final {
       : smooth_(params.number("smooth")), targets_(params.integer("ignore_index"), {}) {}
 
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
-            tenon::input("target", "N,...S", tenon::losses::kBinaryTargets, "0 or 1, a probability, or ignore_index")};
+    return tenon::losses::binary_ports("0 or 1, a probability, or ignore_index");
   }
 
   bool is_capturable() const { return true; }

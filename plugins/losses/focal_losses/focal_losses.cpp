@@ -1,7 +1,6 @@
 // Focal loss: Lin et al., "Focal Loss for Dense Object Detection", arXiv:1708.02002. Cross entropy in which a target
 // with the probability p has the weight (1 - p)^gamma. binary_focal equals torchvision.ops.sigmoid_focal_loss.
-#include "plugins/losses/binary_targets.h"
-#include "plugins/losses/class_targets.h"
+#include "plugins/losses/loss.h"
 
 namespace {
 
@@ -28,10 +27,7 @@ class Focal final {
 
   explicit Focal(const tenon::Params& params) : gamma_(params.number("gamma")), targets_(params) {}
 
-  std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,C,...S", TENON_ANY_FLOAT, "unnormalised log-probabilities of the classes"),
-            tenon::input("target", "N,...S", TENON_DTYPE_BIT(TENON_INT64), "class in [0, C), or ignore_index")};
-  }
+  std::vector<tenon::Port> ports() const { return tenon::losses::class_ports(); }
 
   std::vector<tenon::IndexInput> index_inputs() const { return targets_.index_inputs("C"); }
   bool is_capturable() const { return targets_.is_capturable(); }
@@ -65,10 +61,7 @@ class BinaryFocal final {
 
   explicit BinaryFocal(const tenon::Params& params) : gamma_(params.number("gamma")), alpha_(params.number("alpha")) {}
 
-  std::vector<tenon::Port> ports() const {
-    return {tenon::input("logits", "N,...S", TENON_ANY_FLOAT, "log-odds of the target being 1"),
-            tenon::input("target", "N,...S", tenon::losses::kBinaryTargets, "0 or 1, or a probability")};
-  }
+  std::vector<tenon::Port> ports() const { return tenon::losses::binary_ports(); }
 
   bool is_capturable() const { return true; }
 

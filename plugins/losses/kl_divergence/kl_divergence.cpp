@@ -1,7 +1,7 @@
 // Kullback-Leibler divergence of a prediction and a target distribution, as in
 // torch.nn.KLDivLoss(reduction="batchmean"). With a temperature, and logits on both sides, it is the distillation loss:
 // Hinton et al., "Distilling the Knowledge in a Neural Network", arXiv:1503.02531.
-#include "plugins/losses/mean_loss.h"
+#include "plugins/losses/loss.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Regression losses as in torch.nn.functional, each averaged over all elements. smooth_l1: Girshick, "Fast R-CNN",
 // arXiv:1504.08083. huber: Huber, "Robust Estimation of a Location Parameter", 1964.
-#include "plugins/losses/mean_loss.h"
+#include "plugins/losses/loss.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // Softmax cross entropy over class probabilities, as in torch.nn.functional.cross_entropy with floating-point targets.
 // Mixed labels need it (Zhang et al., "mixup: Beyond empirical risk minimization", ICLR 2018). Label smoothing: Szegedy
 // et al., arXiv:1512.00567.
-#include "plugins/losses/mean_loss.h"
+#include "plugins/losses/loss.h"
 
 namespace {
 

@@ -1,15 +1,55 @@
 // Similarity of generated sequences to one reference sequence each, token by token. Tokens are compared by their ids.
 // For word-level values, as in papers, use a tokenizer that splits words.
-#include "plugins/metrics/predictions.h"
-#include "plugins/metrics/text_metrics/token_overlap.h"
-
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "plugins/metrics/predictions.h"
 
 namespace {
 
 using tenon::Tensor;
 using tenon::metrics::kNone;
-using tenon::metrics::Tokens;
+
+using Tokens = std::vector<int64_t>;
+
+// Counts the n-grams of the sequence.
+std::map<Tokens, int64_t> count_ngrams(const Tokens& tokens, size_t n) {
+  std::map<Tokens, int64_t> counts;
+  for (size_t i = 0; i + n <= tokens.size(); ++i) {
+    const auto first = tokens.begin() + static_cast<std::ptrdiff_t>(i);
+    ++counts[Tokens(first, first + static_cast<std::ptrdiff_t>(n))];
+  }
+  return counts;
+}
+
+// Counts the n-grams of `predicted` that are in `target`, each at most as often as in `target`.
+int64_t count_common_ngrams(const Tokens& predicted, const Tokens& target, size_t n) {
+  const std::map<Tokens, int64_t> expected = count_ngrams(target, n);
+  int64_t common = 0;
+  for (const auto& [ngram, count] : count_ngrams(predicted, n)) {
+    const auto found = expected.find(ngram);
+    if (found != expected.end()) common += std::min(count, found->second);
+  }
+  return common;
+}
+
+// Returns the length of the longest common subsequence.
+int64_t longest_common(const Tokens& left, const Tokens& right) {
+  // lengths for the processed part of `left` and each prefix of `right`
+  std::vector<int64_t> lengths(right.size() + 1, 0);
+  for (const int64_t token : left) {
+    int64_t diagonal = 0;
+    for (size_t i = 0; i < right.size(); ++i) {
+      const int64_t above = lengths[i + 1];
+      lengths[i + 1] = token == right[i] ? diagonal + 1 : std::max(above, lengths[i]);
+      diagonal = above;
+    }
+  }
+  return lengths.back();
+}
 
 class SequencePairs {
  public:
@@ -84,7 +124,7 @@ class Bleu final : public SequencePairs {
     std::vector<int64_t> common(max_n_), all(max_n_), lengths(3);
     visit_pairs(frame, inputs, [&](const Tokens& predicted, const Tokens& target) {
       for (size_t n = 1; n <= max_n_; ++n) {
-        common[n - 1] += tenon::metrics::count_common_ngrams(predicted, target, n);
+        common[n - 1] += count_common_ngrams(predicted, target, n);
         if (predicted.size() >= n) all[n - 1] += static_cast<int64_t>(predicted.size() - n + 1);
       }
       lengths[kPredicted] += static_cast<int64_t>(predicted.size());
@@ -141,7 +181,7 @@ class RougeL final : public SequencePairs {
     double sum = 0;
     int64_t samples = 0;
     visit_pairs(frame, inputs, [&](const Tokens& predicted, const Tokens& target) {
-      const auto common = static_cast<double>(tenon::metrics::longest_common(predicted, target));
+      const auto common = static_cast<double>(longest_common(predicted, target));
       if (common > 0) sum += 2 * common / static_cast<double>(predicted.size() + target.size());
       ++samples;
     });

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "plugins/models/stochastic_depth.h"
-#include "plugins/models/weight_names.h"
+#include "plugins/models/layers.h"
+#include "plugins/models/params.h"
 
 namespace {
 
@@ -43,12 +43,6 @@ int64_t round_channels(double channels) {
   return static_cast<double>(rounded) < 0.9 * channels ? rounded + 8 : rounded;
 }
 
-// Initialises by the fan-out, as in "Delving Deep into Rectifiers", arXiv:1502.01852. A depthwise convolution counts as
-// dense.
-tenon::Init init_convolution(int64_t to, int64_t kernel) {
-  return tenon::init::normal(0, std::sqrt(2 / static_cast<double>(to * kernel * kernel)));
-}
-
 // What the weights of several libraries differ in.
 struct Convention {
   double momentum, eps;   // of batch normalisation
@@ -80,7 +74,7 @@ class Convolution {
         stride_(shape.stride),
         convolution_(builder, name + ".0", shape.from, shape.to, shape.kernel,
                      {shape.stride, pads_same_ ? 0 : shape.kernel / 2, 1, shape.groups, /*has_bias=*/false,
-                      init_convolution(shape.to, shape.kernel)}),
+                      tenon::components::init_by_fan_out(shape.to, shape.kernel)}),
         norm_(builder, name + ".1", shape.to, by.momentum, by.eps) {}
 
   Tensor operator()(const Tensor& x) const {
@@ -95,32 +89,24 @@ class Convolution {
 };
 
 // A 1 x 1 convolution with a bias initialised to 0.
-class Pointwise {
- public:
-  Pointwise(const Builder& builder, const std::string& name, int64_t from, int64_t to)
-      : weight_(builder.parameter(name + ".weight", {to, from, 1, 1}, init_convolution(to, 1))),
-        bias_(builder.parameter(name + ".bias", {to}, tenon::init::constant(0))) {}
-
-  Tensor operator()(const Tensor& x) const {
-    return conv2d(x, x.checked_frame().tensor(weight_), x.checked_frame().tensor(bias_));
-  }
-
- private:
-  uint64_t weight_, bias_;
-};
+tenon::Conv2d make_pointwise(const Builder& builder, const std::string& name, int64_t from, int64_t to) {
+  return {builder, name, from,
+          to,      1,    {.init = tenon::components::init_by_fan_out(to, 1), .bias_init = tenon::init::constant(0)}};
+}
 
 // Weighs the channels by their means over the image: Hu et al., "Squeeze-and-excitation networks", arXiv:1709.01507.
 class SqueezeExcitation {
  public:
   SqueezeExcitation(const Builder& builder, const std::string& name, int64_t channels, int64_t squeezed)
-      : squeeze_(builder, name + ".fc1", channels, squeezed), excite_(builder, name + ".fc2", squeezed, channels) {}
+      : squeeze_(make_pointwise(builder, name + ".fc1", channels, squeezed)),
+        excite_(make_pointwise(builder, name + ".fc2", squeezed, channels)) {}
 
   Tensor operator()(const Tensor& x) const {
     return sigmoid(excite_(silu(squeeze_(adaptive_avg_pool2d(x, 1, 1))))) * x;
   }
 
  private:
-  Pointwise squeeze_, excite_;
+  tenon::Conv2d squeeze_, excite_;
 };
 
 // An inverted residual block: expand the channels, convolve each channel, and reduce the channels. Sandler et al.,
@@ -160,8 +146,7 @@ class Block {
 };
 
 Variant read_variant(const tenon::Params& params) {
-  Variant variant = *std::find_if(std::begin(kVariants), std::end(kVariants),
-                                  [&](const Variant& known) { return params.text("variant") == known.name; });
+  Variant variant = tenon::components::find_variant(kVariants, params);
   if (params.number("width") > 0) variant.width = params.number("width");
   if (params.number("depth") > 0) variant.depth = params.number("depth");
   if (params.number("dropout") >= 0) variant.dropout = params.number("dropout");
@@ -171,17 +156,11 @@ Variant read_variant(const tenon::Params& params) {
 class EfficientNet final {
  public:
   static std::vector<tenon::Param> schema() {
-    std::vector<std::string> names;
-    for (const Variant& variant : kVariants) names.emplace_back(variant.name);
-    return {tenon::param("variant", "b0").choices(names).doc("model size, for images of 224 to 600 pixels"),
-            tenon::param("channels", 3)
-                .range("[1, 1e9]")
-                .counts_channels()
-                .doc("channels of the image; if left out, those of the data"),
-            tenon::param("classes", 1000)
-                .range("[1, 1e9]")
-                .counts_classes()
-                .doc("number of classes; if left out, that of the data"),
+    return {tenon::param("variant", "b0")
+                .choices(tenon::components::list_variants(kVariants))
+                .doc("model size, for images of 224 to 600 pixels"),
+            tenon::components::channels_param(3),
+            tenon::components::classes_param(1000),
             tenon::param("dropout", -1.0)
                 .range("[-1, 1)")
                 .doc("dropout probability before the classifier; negative: the default of the variant, 0.2 to 0.5"),
@@ -229,8 +208,8 @@ class EfficientNet final {
     head_.emplace(builder, "features." + std::to_string(std::size(kStages) + 1), Convolution::Shape{last, 4 * last},
                   by);
     const double bound = 1 / std::sqrt(static_cast<double>(classes_));
-    weight_ = builder.parameter("classifier.1.weight", {classes_, 4 * last}, tenon::init::uniform(-bound, bound));
-    bias_ = builder.parameter("classifier.1.bias", {classes_}, tenon::init::constant(0));
+    classifier_ = tenon::Linear(builder, "classifier.1", 4 * last, classes_,
+                                {true, tenon::init::uniform(-bound, bound), tenon::init::constant(0)});
   }
 
   bool is_capturable() const { return true; }
@@ -276,7 +255,7 @@ class EfficientNet final {
     x = tenon::checkpoint(
         frame, [this](const Frame&, const Tensor& given) { return adaptive_avg_pool2d(silu((*head_)(given)), 1, 1); },
         x);
-    return linear(dropout(flatten(x, 1), variant_.dropout), frame.tensor(weight_), frame.tensor(bias_));
+    return classifier_(dropout(flatten(x, 1), variant_.dropout));
   }
 
  private:
@@ -313,7 +292,7 @@ class EfficientNet final {
   double norm_eps_;
   std::optional<Convolution> stem_, head_;
   std::vector<Block> blocks_;
-  uint64_t weight_ = 0, bias_ = 0;
+  tenon::Linear classifier_;
 };
 
 }  // namespace

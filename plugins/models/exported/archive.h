@@ -1,14 +1,16 @@
 // The zip archive that torch.export writes, a .pt2 file. https://docs.pytorch.org/docs/stable/export/pt2_archive.html
 #pragma once
 
-#include <caffe2/serialize/inline_container.h>
-
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "plugins/models/exported/json.h"
+#include <ATen/core/Tensor.h>
+#include <caffe2/serialize/inline_container.h>
+
+#include "plugins/models/exported/schema.h"
 #include "plugins/regular_file.h"
 
 namespace exported {
@@ -38,6 +40,35 @@ class Archive {
   uint64_t bytes_ = 0;
   std::unique_ptr<caffe2::serialize::PyTorchStreamReader> reader_;
   std::vector<std::string> models_;
+};
+
+// The tensors of an archive: weights with their names in state_dict(), and constants.
+struct StoredTensor {
+  std::string record;  // equal for names that share one tensor
+  at::Tensor tensor;   // dense, on the CPU
+  bool is_trained;     // a parameter that requires a gradient
+  bool is_parameter;   // false: a buffer
+};
+using StoredTensors = std::map<std::string, StoredTensor>;
+
+// Reads the tensors that a configuration such as data/weights/model_weights_config.json lists. `prefix` is the folder
+// of their records. Throws tenon::DataError.
+StoredTensors read_tensors(Archive& archive, const std::string& config, const std::string& prefix);
+
+// A temporary folder that only this user can read and write. It is deleted with its files at the end of the scope.
+class PrivateFolder {
+ public:
+  // In $TMPDIR, or /tmp. Throws tenon::DataError if it cannot be created.
+  PrivateFolder();
+  ~PrivateFolder();
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+
+  // Returns the path. `name` has no slash. Throws tenon::DataError if the file cannot be written.
+  std::string write(const std::string& name, const std::vector<char>& bytes) const;
+
+ private:
+  std::string path_;
 };
 
 }  // namespace exported

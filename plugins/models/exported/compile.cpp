@@ -4,10 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "plugins/models/exported/dtypes.h"
-#include "plugins/models/exported/mode.h"
-#include "plugins/models/exported/operands.h"
-#include "plugins/models/exported/symbolic.h"
+#include "plugins/models/exported/schema.h"
 
 namespace exported {
 namespace {

@@ -14,7 +14,7 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/models/exported/private_folder.h"
+#include "plugins/models/exported/archive.h"
 
 namespace exported {
 namespace {

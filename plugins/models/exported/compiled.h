@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plugins/models/exported/archive.h"
-#include "plugins/models/exported/json.h"
+#include "plugins/models/exported/schema.h"
 
 namespace exported {
 

@@ -20,11 +20,7 @@
 #include "plugins/models/exported/archive.h"
 #include "plugins/models/exported/compile.h"
 #include "plugins/models/exported/compiled.h"
-#include "plugins/models/exported/mode.h"
-#include "plugins/models/exported/ports.h"
 #include "plugins/models/exported/run.h"
-#include "plugins/models/exported/segments.h"
-#include "plugins/models/exported/stored_tensors.h"
 
 namespace {
 

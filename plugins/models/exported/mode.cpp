@@ -1,4 +1,4 @@
-#include "plugins/models/exported/mode.h"
+#include "plugins/models/exported/compile.h"
 
 #include <ATen/core/enum_tag.h>
 

@@ -1,11 +1,11 @@
-#include "plugins/models/exported/operands.h"
+#include "plugins/models/exported/compile.h"
 
 #include <ATen/ScalarOps.h>
 #include <ATen/core/List.h>
 
 #include <stdexcept>
 
-#include "plugins/models/exported/dtypes.h"
+#include "plugins/models/exported/schema.h"
 
 namespace exported {
 namespace {

@@ -1,4 +1,4 @@
-#include "plugins/models/exported/ports.h"
+#include "plugins/models/exported/compile.h"
 
 #include <c10/core/ScalarType.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "plugins/models/exported/dtypes.h"
+#include "plugins/models/exported/schema.h"
 
 namespace exported {
 namespace {

@@ -1,4 +1,4 @@
-#include "plugins/models/exported/segments.h"
+#include "plugins/models/exported/compile.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "plugins/models/exported/symbolic.h"
+#include "plugins/models/exported/compile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -81,11 +81,8 @@ int64_t power(int64_t base, int64_t exponent) {
   return result;
 }
 
-using OnIntegers = int64_t (*)(int64_t, int64_t);
-using OnDoubles = double (*)(double, double);
-
 // Integers stay integers, as in Python.
-template <OnIntegers on_integers, OnDoubles on_doubles>
+template <auto on_integers, auto on_doubles>
 c10::IValue binary(const Numbers& numbers) {
   require_count(numbers, 2);
   if (is_integer(numbers[0]) && is_integer(numbers[1]))
@@ -94,14 +91,15 @@ c10::IValue binary(const Numbers& numbers) {
 }
 
 template <class Compare>
-c10::IValue compare(const Numbers& numbers) {
-  require_count(numbers, 2);
-  if (is_integer(numbers[0]) && is_integer(numbers[1]))
-    return Compare()(to_integer(numbers[0]), to_integer(numbers[1]));
-  return Compare()(to_double(numbers[0]), to_double(numbers[1]));
+constexpr SymbolicFunction compare = &binary<Compare{}, Compare{}>;
+
+template <auto function>
+c10::IValue unary(const Numbers& numbers) {
+  require_count(numbers, 1);
+  return function(numbers[0]);
 }
 
-template <OnIntegers on_integers, bool (*on_booleans)(bool, bool)>
+template <int64_t (*on_integers)(int64_t, int64_t), bool (*on_booleans)(bool, bool)>
 c10::IValue logical(const Numbers& numbers) {
   require_count(numbers, 2);
   if (numbers[0].isBool() && numbers[1].isBool()) return on_booleans(numbers[0].toBool(), numbers[1].toBool());
@@ -123,36 +121,23 @@ c10::IValue divide(const Numbers& numbers) {
 }
 
 template <int64_t sign>
-c10::IValue signed_number(const Numbers& numbers) {
-  require_count(numbers, 1);
-  if (is_integer(numbers[0])) return multiply(sign, to_integer(numbers[0]));
-  return static_cast<double>(sign) * to_double(numbers[0]);
+c10::IValue signed_number(const c10::IValue& number) {
+  if (is_integer(number)) return multiply(sign, to_integer(number));
+  return static_cast<double>(sign) * to_double(number);
 }
 
 // Python's int() and math.trunc.
-c10::IValue as_integer(const Numbers& numbers) {
-  require_count(numbers, 1);
-  return is_integer(numbers[0]) ? to_integer(numbers[0]) : truncate(to_double(numbers[0]));
+int64_t as_integer(const c10::IValue& number) {
+  return is_integer(number) ? to_integer(number) : truncate(to_double(number));
 }
 
-c10::IValue as_float(const Numbers& numbers) {
-  require_count(numbers, 1);
-  return to_double(numbers[0]);
-}
+bool invert(const c10::IValue& number) { return !to_bool(number); }
 
-c10::IValue invert(const Numbers& numbers) {
-  require_count(numbers, 1);
-  return !to_bool(numbers[0]);
-}
+double square_root(const c10::IValue& number) { return std::sqrt(to_double(number)); }
 
 c10::IValue choose(const Numbers& numbers) {
   require_count(numbers, 3);
   return to_bool(numbers[0]) ? numbers[1] : numbers[2];
-}
-
-c10::IValue square_root(const Numbers& numbers) {
-  require_count(numbers, 1);
-  return std::sqrt(to_double(numbers[0]));
 }
 
 double floor_divide_floats(double a, double b) {
@@ -195,14 +180,16 @@ double subtract_floats(double a, double b) { return a - b; }
 double multiply_floats(double a, double b) { return a * b; }
 double refuse_shift(double, double) { throw std::invalid_argument("shifts a float"); }
 
-const std::map<std::string, SymbolicFunction>& functions() {
-  static const std::map<std::string, SymbolicFunction> table = {
-      {"_operator.eq", &compare<std::equal_to<>>},
-      {"_operator.ne", &compare<std::not_equal_to<>>},
-      {"_operator.le", &compare<std::less_equal<>>},
-      {"_operator.ge", &compare<std::greater_equal<>>},
-      {"_operator.lt", &compare<std::less<>>},
-      {"_operator.gt", &compare<std::greater<>>},
+}  // namespace
+
+SymbolicFunction find_symbolic(const std::string& target) {
+  static const std::map<std::string, SymbolicFunction> functions = {
+      {"_operator.eq", compare<std::equal_to<>>},
+      {"_operator.ne", compare<std::not_equal_to<>>},
+      {"_operator.le", compare<std::less_equal<>>},
+      {"_operator.ge", compare<std::greater_equal<>>},
+      {"_operator.lt", compare<std::less<>>},
+      {"_operator.gt", compare<std::greater<>>},
       {"_operator.add", &binary<&add, &add_floats>},
       {"_operator.sub", &binary<&subtract, &subtract_floats>},
       {"_operator.mul", &binary<&multiply, &multiply_floats>},
@@ -210,30 +197,24 @@ const std::map<std::string, SymbolicFunction>& functions() {
       {"_operator.mod", &binary<&modulo, &modulo_floats>},
       {"_operator.pow", &raise_to_power},
       {"_operator.truediv", &divide},
-      {"_operator.neg", &signed_number<-1>},
-      {"_operator.pos", &signed_number<1>},
+      {"_operator.neg", &unary<&signed_number<-1>>},
+      {"_operator.pos", &unary<&signed_number<1>>},
       {"_operator.and_", &logical<&bits_and, &both>},
       {"_operator.or_", &logical<&bits_or, &either>},
       {"_operator.lshift", &binary<&shift_left, &refuse_shift>},
       {"_operator.rshift", &binary<&shift_right, &refuse_shift>},
-      {"math.trunc", &as_integer},
-      {"torch.sym_int", &as_integer},
-      {"torch.sym_float", &as_float},
-      {"torch.sym_not", &invert},
+      {"math.trunc", &unary<&as_integer>},
+      {"torch.sym_int", &unary<&as_integer>},
+      {"torch.sym_float", &unary<&to_double>},
+      {"torch.sym_not", &unary<&invert>},
       {"torch.sym_ite", &choose},
       {"torch.sym_max", &binary<&larger<int64_t>, &larger<double>>},
       {"torch.sym_min", &binary<&smaller<int64_t>, &smaller<double>>},
-      {"torch.sym_sqrt", &square_root},
-      {"torch._sym_sqrt", &square_root},
+      {"torch.sym_sqrt", &unary<&square_root>},
+      {"torch._sym_sqrt", &unary<&square_root>},
   };
-  return table;
-}
-
-}  // namespace
-
-SymbolicFunction find_symbolic(const std::string& target) {
-  const auto found = functions().find(target);
-  return found == functions().end() ? nullptr : found->second;
+  const auto found = functions.find(target);
+  return found == functions.end() ? nullptr : found->second;
 }
 
 }  // namespace exported

@@ -1,9 +1,13 @@
 // A transformer that continues a text: GPT-2 of A. Radford et al., "Language Models are Unsupervised Multitask
 // Learners", 2019. Names are those of nanoGPT, and weights have the shape [outputs, inputs], so that nanoGPT's weights
 // load.
-#include <cmath>
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
+
+#include <cmath>
+
+#include "plugins/models/layers.h"
+#include "plugins/models/params.h"
 
 namespace {
 
@@ -21,48 +25,18 @@ Sizes read_sizes(const tenon::Params& params) {
   const Sizes sizes = {
       params.integer("vocabulary_size"), params.integer("context"), params.integer("layers"), params.integer("heads"),
       params.integer("width"),           params.number("dropout"),  params.boolean("bias")};
-  if (sizes.width % sizes.heads == 0) return sizes;
-  throw tenon::Error(TENON_INVALID_ARGUMENT, "width = " + std::to_string(sizes.width) +
-                                                 " with heads = " + std::to_string(sizes.heads) +
-                                                 "; expected a width that is a multiple of heads");
+  tenon::components::check_heads(sizes.width, sizes.heads);
+  return sizes;
 }
 
 constexpr double kDeviation = 0.02;  // standard deviation of initial weights
+constexpr double kEps = 1e-5;        // epsilon of layer normalisation
 
 // A linear layer with normally distributed initial weights and zero biases.
-class Projection {
- public:
-  Projection(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs, bool has_bias,
-             double deviation = kDeviation)
-      : weight_(builder.parameter(name + ".weight", {outputs, inputs}, tenon::init::normal(0, deviation))) {
-    if (has_bias) bias_ = builder.parameter(name + ".bias", {outputs}, tenon::init::constant(0));
-  }
-
-  Tensor operator()(const Frame& frame, const Tensor& x) const {
-    return linear(x, frame.tensor(weight_), tenon::detail::tensor_or_none(frame, bias_));
-  }
-
- private:
-  uint64_t weight_;
-  std::optional<uint64_t> bias_;
-};
-
-class Norm {
- public:
-  Norm(const Builder& builder, const std::string& name, int64_t width, bool has_bias)
-      : width_(width), weight_(builder.parameter(name + ".weight", {width}, tenon::init::constant(1))) {
-    if (has_bias) bias_ = builder.parameter(name + ".bias", {width}, tenon::init::constant(0));
-  }
-
-  Tensor operator()(const Frame& frame, const Tensor& x) const {
-    return layer_norm(x, {width_}, frame.tensor(weight_), tenon::detail::tensor_or_none(frame, bias_));
-  }
-
- private:
-  int64_t width_;
-  uint64_t weight_;
-  std::optional<uint64_t> bias_;
-};
+tenon::Linear make_linear(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs,
+                          bool has_bias, double deviation = kDeviation) {
+  return {builder, name, inputs, outputs, {has_bias, tenon::init::normal(0, deviation), tenon::init::constant(0)}};
+}
 
 // The keys and values of the tokens so far, [N, heads, T, width / heads]; empty before the first token.
 struct KeyValues {
@@ -74,19 +48,21 @@ class Block {
  public:
   Block(const Builder& builder, const std::string& name, const Sizes& sizes)
       : sizes_(sizes),
-        first_norm_(builder, name + ".ln_1", sizes.width, sizes.has_bias),
-        joint_(builder, name + ".attn.c_attn", sizes.width, 3 * sizes.width, sizes.has_bias),
-        attended_(builder, name + ".attn.c_proj", sizes.width, sizes.width, sizes.has_bias, residual_deviation()),
-        second_norm_(builder, name + ".ln_2", sizes.width, sizes.has_bias),
-        widen_(builder, name + ".mlp.c_fc", sizes.width, 4 * sizes.width, sizes.has_bias),
-        narrow_(builder, name + ".mlp.c_proj", 4 * sizes.width, sizes.width, sizes.has_bias, residual_deviation()) {}
+        first_norm_(builder, name + ".ln_1", {sizes.width}, kEps, sizes.has_bias),
+        joint_(make_linear(builder, name + ".attn.c_attn", sizes.width, 3 * sizes.width, sizes.has_bias)),
+        attended_(make_linear(builder, name + ".attn.c_proj", sizes.width, sizes.width, sizes.has_bias,
+                              residual_deviation())),
+        second_norm_(builder, name + ".ln_2", {sizes.width}, kEps, sizes.has_bias),
+        widen_(make_linear(builder, name + ".mlp.c_fc", sizes.width, 4 * sizes.width, sizes.has_bias)),
+        narrow_(make_linear(builder, name + ".mlp.c_proj", 4 * sizes.width, sizes.width, sizes.has_bias,
+                            residual_deviation())) {}
 
   // x: [N, T, width]. With keys and values of previous tokens T is 1. `previous` receives those of x, unless it is
   // null.
   Tensor operator()(const Frame& frame, const Tensor& x, KeyValues* previous = nullptr) const {
-    const Tensor informed = x + attend(frame, first_norm_(frame, x), previous);
-    const Tensor hidden = gelu(widen_(frame, second_norm_(frame, informed)));
-    return informed + dropout(narrow_(frame, hidden), sizes_.dropout);
+    const Tensor informed = x + attend(frame, first_norm_(x), previous);
+    const Tensor hidden = gelu(widen_(second_norm_(informed)));
+    return informed + dropout(narrow_(hidden), sizes_.dropout);
   }
 
  private:
@@ -94,7 +70,7 @@ class Block {
   double residual_deviation() const { return kDeviation / std::sqrt(2.0 * static_cast<double>(sizes_.layers)); }
 
   Tensor attend(const Frame& frame, const Tensor& x, KeyValues* previous) const {
-    const std::vector<Tensor> parts = chunk(joint_(frame, x), 3, 2);  // query, key, value
+    const std::vector<Tensor> parts = chunk(joint_(x), 3, 2);  // query, key, value
     KeyValues all = {split(parts[1]), split(parts[2])};
     const bool is_later = previous && previous->keys;
     if (is_later) all = {tenon::cat({previous->keys, all.keys}, 2), tenon::cat({previous->values, all.values}, 2)};
@@ -102,7 +78,7 @@ class Block {
     // A single later token sees all tokens.
     const Tensor seen = attention(split(parts[0]), all.keys, all.values, {}, frame.is_training() ? sizes_.dropout : 0,
                                   /*is_causal=*/!is_later);
-    return dropout(attended_(frame, flatten(transpose(seen, 1, 2), 2)), sizes_.dropout);
+    return dropout(attended_(flatten(transpose(seen, 1, 2), 2)), sizes_.dropout);
   }
 
   // [N, T, width] as [N, heads, T, width / heads].
@@ -112,10 +88,10 @@ class Block {
   }
 
   Sizes sizes_;
-  Norm first_norm_;
-  Projection joint_, attended_;
-  Norm second_norm_;
-  Projection widen_, narrow_;
+  tenon::LayerNorm first_norm_;
+  tenon::Linear joint_, attended_;
+  tenon::LayerNorm second_norm_;
+  tenon::Linear widen_, narrow_;
 };
 
 class Gpt final {
@@ -166,7 +142,7 @@ class Gpt final {
     for (int64_t i = 0; i < sizes_.layers; ++i) {
       blocks_.emplace_back(builder, "transformer.h." + std::to_string(i), sizes_);
     }
-    last_norm_.emplace(builder, "transformer.ln_f", sizes_.width, sizes_.has_bias);
+    last_norm_ = tenon::LayerNorm(builder, "transformer.ln_f", {sizes_.width}, kEps, sizes_.has_bias);
   }
 
   Tensor forward(const Frame& frame, const tenon::Inputs& inputs) const {
@@ -204,15 +180,13 @@ class Gpt final {
     return dropout(embedding(frame.tensor(tokens_), tokens) + places, sizes_.dropout);
   }
 
-  Tensor score(const Frame& frame, const Tensor& x) const {
-    return linear((*last_norm_)(frame, x), frame.tensor(tokens_));
-  }
+  Tensor score(const Frame& frame, const Tensor& x) const { return linear(last_norm_(x), frame.tensor(tokens_)); }
 
   Sizes sizes_;
   uint64_t tokens_ = 0;
   uint64_t places_ = 0;
   std::vector<Block> blocks_;
-  std::optional<Norm> last_norm_;
+  tenon::LayerNorm last_norm_;
 };
 
 }  // namespace

@@ -1,9 +1,11 @@
 // Residual networks: He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", arXiv:1512.03385. Names
 // and structure are those of torchvision, so that torchvision's weights load. A bottleneck block therefore has its
 // stride in the 3 x 3 convolution, and not in the first 1 x 1 convolution as in the paper.
-#include <cmath>
 #include <tenon/checkpointing.hpp>
 #include <tenon/plugin.hpp>
+
+#include "plugins/models/layers.h"
+#include "plugins/models/params.h"
 
 namespace {
 
@@ -27,9 +29,7 @@ class Convolution {
   Convolution(const Builder& builder, const std::string& name, const std::string& norm_name, const Shape& shape,
               double norm_weight = 1) {
     tenon::Conv2dOptions options{shape.stride, shape.kernel / 2, 1, 1, /*has_bias=*/false};
-    // Initialises by the fan-out, as in "Delving Deep into Rectifiers", arXiv:1502.01852.
-    const auto fan_out = static_cast<double>(shape.to * shape.kernel * shape.kernel);
-    options.init = tenon::init::normal(0, std::sqrt(2 / fan_out));
+    options.init = tenon::components::init_by_fan_out(shape.to, shape.kernel);
     convolution_ = tenon::Conv2d(builder, name, shape.from, shape.to, shape.kernel, options);
     norm_ = tenon::BatchNorm(builder, norm_name, shape.to, 0.1, 1e-5, norm_weight);
   }
@@ -99,14 +99,8 @@ class ResNet final {
  public:
   static std::vector<tenon::Param> schema() {
     return {tenon::param("depth", 18).range("[18, 152]").doc("layers with weights: 18, 34, 50, 101 or 152"),
-            tenon::param("channels", 3)
-                .range("[1, 1e9]")
-                .counts_channels()
-                .doc("channels of the image; if left out, those of the data"),
-            tenon::param("classes", 1000)
-                .range("[1, 1e9]")
-                .counts_classes()
-                .doc("number of classes; if left out, that of the data"),
+            tenon::components::channels_param(3),
+            tenon::components::classes_param(1000),
             tenon::param("stem", "imagenet")
                 .choices({"imagenet", "cifar"})
                 .doc("imagenet: 7 x 7 convolution and pooling, which reduce height and width to a quarter; cifar: 3 x "

@@ -9,6 +9,7 @@
 
 #include <cmath>
 
+#include "plugins/models/params.h"
 #include "plugins/models/seq2seq_transformer/layers.h"
 
 namespace {
@@ -28,10 +29,8 @@ seq2seq::LayerOptions read_layer_options(const tenon::Params& params) {
   const seq2seq::LayerOptions options = {params.integer("width"), params.integer("heads"),
                                          params.integer("feed_forward"), params.number("dropout"),
                                          params.text("norm") == "pre" ? seq2seq::Norm::first : seq2seq::Norm::last};
-  if (options.width % options.heads == 0) return options;
-  throw tenon::Error(TENON_INVALID_ARGUMENT, "width = " + std::to_string(options.width) +
-                                                 " with heads = " + std::to_string(options.heads) +
-                                                 "; expected a width that is a multiple of heads");
+  tenon::components::check_heads(options.width, options.heads);
+  return options;
 }
 
 class Seq2SeqTransformer final : public nn::Module {

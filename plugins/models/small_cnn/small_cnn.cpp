@@ -7,6 +7,8 @@
 #include <torch/nn/modules/pooling.h>
 #include <tenon/torch.hpp>
 
+#include "plugins/models/params.h"
+
 namespace {
 
 namespace nn = torch::nn;
@@ -15,14 +17,7 @@ class SmallCnn final : public nn::Module {
  public:
   static std::vector<tenon::Param> schema() {
     return {
-        tenon::param("channels", 1)
-            .range("[1, 1e9]")
-            .counts_channels()
-            .doc("channels of the image; if left out, those of the data"),
-        tenon::param("classes", 10)
-            .range("[1, 1e9]")
-            .counts_classes()
-            .doc("number of classes; if left out, that of the data"),
+        tenon::components::channels_param(1), tenon::components::classes_param(10),
         tenon::param("width", 32).range("[1, 1e9]").doc("channels of the first two convolutions"),
         tenon::param("stages", 1)
             .range("[1, 6]")

@@ -7,6 +7,8 @@
 #include <torch/nn/modules/conv.h>
 #include <tenon/torch.hpp>
 
+#include "plugins/models/params.h"
+
 namespace {
 
 namespace nn = torch::nn;
@@ -14,14 +16,7 @@ namespace nn = torch::nn;
 class UNet final : public nn::Module {
  public:
   static std::vector<tenon::Param> schema() {
-    return {tenon::param("channels", 3)
-                .range("[1, 1e9]")
-                .counts_channels()
-                .doc("channels of the image; if left out, those of the data"),
-            tenon::param("classes", 2)
-                .range("[1, 1e9]")
-                .counts_classes()
-                .doc("number of classes; if left out, that of the data"),
+    return {tenon::components::channels_param(3), tenon::components::classes_param(2),
             tenon::param("depth", 4).range("[1, 6]").doc("how often the image is halved; 4 in the paper"),
             tenon::param("width", 32)
                 .range("[1, 128]")

@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "plugins/models/stochastic_depth.h"
-#include "plugins/models/weight_names.h"
+#include "plugins/models/layers.h"
+#include "plugins/models/params.h"
 
 namespace {
 
@@ -32,37 +32,22 @@ struct Dropout {
   double values, attention;
 };
 
-// A linear layer with weights initialised as in X. Glorot and Y. Bengio (2010).
-class Projection {
- public:
-  // `name` is the prefix of its tensors' names, without the last word.
-  Projection(const Builder& builder, const std::string& name, int64_t inputs, int64_t outputs, const tenon::Init& bias,
-             const tenon::Init& weight = tenon::init::xavier_uniform())
-      : weight_(builder.parameter(name + "weight", {outputs, inputs}, weight)),
-        bias_(builder.parameter(name + "bias", {outputs}, bias)) {}
-
-  Tensor operator()(const Tensor& x) const {
-    return linear(x, x.checked_frame().tensor(weight_), x.checked_frame().tensor(bias_));
-  }
-
- private:
-  uint64_t weight_, bias_;
-};
-
 // torch.nn.MultiheadAttention as self-attention.
 class SelfAttention {
  public:
   SelfAttention(const Builder& builder, const std::string& name, const Variant& variant)
       : heads_(variant.heads),
-        in_(builder, name + ".in_proj_", variant.width, 3 * variant.width, tenon::init::constant(0)),
-        out_(builder, name + ".out_proj.", variant.width, variant.width, tenon::init::constant(0),
-             init_as_linear(variant.width)) {}
+        in_weight_(builder.parameter(name + ".in_proj_weight", {3 * variant.width, variant.width},
+                                     tenon::init::xavier_uniform())),
+        in_bias_(builder.parameter(name + ".in_proj_bias", {3 * variant.width}, tenon::init::constant(0))),
+        out_(builder, name + ".out_proj", variant.width, variant.width, {.bias_init = tenon::init::constant(0)}) {}
 
   // x: [N, L, width].
   Tensor operator()(const Tensor& x, double dropout) const {
-    const std::vector<Tensor> parts = chunk(in_(x), 3, 2);
+    const Frame& frame = x.checked_frame();
+    const std::vector<Tensor> parts = chunk(linear(x, frame.tensor(in_weight_), frame.tensor(in_bias_)), 3, 2);
     const Tensor seen =
-        attention(split(parts[0]), split(parts[1]), split(parts[2]), {}, x.checked_frame().is_training() ? dropout : 0);
+        attention(split(parts[0]), split(parts[1]), split(parts[2]), {}, frame.is_training() ? dropout : 0);
     return out_(flatten(transpose(seen, 1, 2), 2));
   }
 
@@ -73,15 +58,13 @@ class SelfAttention {
     return transpose(reshape(x, {-1, shape[1], heads_, shape[2] / heads_}), 1, 2);
   }
 
-  // Initialises weights for which torch.nn.MultiheadAttention keeps the default of torch.nn.Linear.
-  static tenon::Init init_as_linear(int64_t inputs) {
-    const double bound = 1 / std::sqrt(static_cast<double>(inputs));
-    return tenon::init::uniform(-bound, bound);
-  }
-
   int64_t heads_;
-  Projection in_, out_;
+  uint64_t in_weight_, in_bias_;
+  tenon::Linear out_;
 };
+
+// The weights are initialised as in X. Glorot and Y. Bengio (2010).
+const tenon::LinearOptions kMlpOptions = {true, tenon::init::xavier_uniform(), tenon::init::normal(0, 1e-6)};
 
 class EncoderBlock {
  public:
@@ -92,8 +75,8 @@ class EncoderBlock {
         attention_norm_(builder, name + ".ln_1", {variant.width}, kEps),
         attention_(builder, name + ".self_attention", variant),
         mlp_norm_(builder, name + ".ln_2", {variant.width}, kEps),
-        widen_(builder, name + ".mlp.0.", variant.width, variant.mlp_width, tenon::init::normal(0, 1e-6)),
-        narrow_(builder, name + ".mlp.3.", variant.mlp_width, variant.width, tenon::init::normal(0, 1e-6)) {}
+        widen_(builder, name + ".mlp.0", variant.width, variant.mlp_width, kMlpOptions),
+        narrow_(builder, name + ".mlp.3", variant.mlp_width, variant.width, kMlpOptions) {}
 
   Tensor operator()(const Tensor& x) const {
     const Tensor attended = x + thin_out(attention_(attention_norm_(x), dropout_.attention));
@@ -113,7 +96,7 @@ class EncoderBlock {
   tenon::LayerNorm attention_norm_;
   SelfAttention attention_;
   tenon::LayerNorm mlp_norm_;
-  Projection widen_, narrow_;
+  tenon::Linear widen_, narrow_;
 };
 
 // Returns the size that a parameter sets, or the default of the variant.
@@ -122,17 +105,14 @@ int64_t read_size(const tenon::Params& params, const char* name, int64_t variant
 }
 
 Variant read_variant(const tenon::Params& params) {
-  Variant variant = *std::find_if(std::begin(kVariants), std::end(kVariants),
-                                  [&](const Variant& known) { return params.text("variant") == known.name; });
+  Variant variant = tenon::components::find_variant(kVariants, params);
   variant.patch_size = read_size(params, "patch_size", variant.patch_size);
   variant.width = read_size(params, "width", variant.width);
   variant.depth = read_size(params, "depth", variant.depth);
   variant.heads = read_size(params, "heads", variant.heads);
   variant.mlp_width = read_size(params, "mlp_width", variant.mlp_width);
-  if (variant.width % variant.heads == 0) return variant;
-  throw tenon::Error(TENON_INVALID_ARGUMENT, "width = " + std::to_string(variant.width) +
-                                                 " with heads = " + std::to_string(variant.heads) +
-                                                 "; expected a width that is a multiple of heads");
+  tenon::components::check_heads(variant.width, variant.heads);
+  return variant;
 }
 
 int64_t read_image_size(const tenon::Params& params, int64_t patch_size) {
@@ -146,21 +126,15 @@ int64_t read_image_size(const tenon::Params& params, int64_t patch_size) {
 class VisionTransformer final {
  public:
   static std::vector<tenon::Param> schema() {
-    std::vector<std::string> names;
-    for (const Variant& variant : kVariants) names.emplace_back(variant.name);
     return {
-        tenon::param("variant", "b_16").choices(names).doc("model size and patch size"),
+        tenon::param("variant", "b_16")
+            .choices(tenon::components::list_variants(kVariants))
+            .doc("model size and patch size"),
         tenon::param("image_size", 224)
             .range("[1, 65536]")
             .doc("height and width of an image, a multiple of patch_size"),
-        tenon::param("channels", 3)
-            .range("[1, 1e9]")
-            .counts_channels()
-            .doc("channels of the image; if left out, those of the data"),
-        tenon::param("classes", 1000)
-            .range("[1, 1e9]")
-            .counts_classes()
-            .doc("number of classes; if left out, that of the data"),
+        tenon::components::channels_param(3),
+        tenon::components::classes_param(1000),
         tenon::param("patch_size", 0)
             .range("[0, 65536]")
             .doc("height and width of a patch; 0: the default of the variant"),
@@ -208,7 +182,8 @@ class VisionTransformer final {
       blocks_.emplace_back(builder, "encoder.layers.encoder_layer_" + std::to_string(i), variant_, dropout_, drop);
     }
     norm_ = tenon::LayerNorm(builder, "encoder.ln", {variant_.width}, kEps);
-    head_.emplace(builder, "heads.head.", variant_.width, classes_, tenon::init::constant(0), tenon::init::constant(0));
+    head_ = tenon::Linear(builder, "heads.head", variant_.width, classes_,
+                          {true, tenon::init::constant(0), tenon::init::constant(0)});
   }
 
   bool is_capturable() const { return true; }
@@ -244,7 +219,7 @@ class VisionTransformer final {
           frame, [&block](const Frame&, const Tensor& given) { return block(given); }, x);
     }
     // The classifier reads only the class token, so the other tokens need no normalisation.
-    return (*head_)(norm_(select(x, 1, 0)));
+    return head_(norm_(select(x, 1, 0)));
   }
 
  private:
@@ -276,7 +251,7 @@ class VisionTransformer final {
   uint64_t class_token_ = 0, patch_weight_ = 0, patch_bias_ = 0, positions_ = 0;
   std::vector<EncoderBlock> blocks_;
   tenon::LayerNorm norm_;
-  std::optional<Projection> head_;
+  tenon::Linear head_;
 };
 
 }  // namespace

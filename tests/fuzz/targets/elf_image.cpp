@@ -5,7 +5,6 @@
 #include <string>
 
 #include "framework/components/loading/elf_image.h"
-#include "framework/components/loading/elf_note.h"
 #include "framework/components/loading/plugin_note.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"

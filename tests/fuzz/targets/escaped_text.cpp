@@ -4,9 +4,8 @@
 #include <string>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
-#include "framework/artifacts/drawing/escape_html.h"
-#include "framework/artifacts/files/quote_for_csv.h"
-#include "framework/components/loading/plugin_texts.h"
+#include "framework/artifacts/files/encode.h"
+#include "framework/components/loading/plugin_note.h"
 #include "framework/support/text/format_values.h"
 #include "framework/support/text/printable.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -24,10 +24,6 @@
 
 #include "plugins/models/exported/archive.h"
 #include "plugins/models/exported/compile.h"
-#include "plugins/models/exported/mode.h"
-#include "plugins/models/exported/ports.h"
-#include "plugins/models/exported/segments.h"
-#include "plugins/models/exported/stored_tensors.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

@@ -5,7 +5,7 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/datasets/parquet/huggingface_features.h"
+#include "plugins/datasets/parquet/column_classes.h"
 #include "tests/fuzz/fuzz_target.h"
 
 TENON_FUZZ_TARGET(huggingface_features) {

@@ -11,7 +11,6 @@
 
 #include "plugins/images/decode/decode_image.h"
 #include "plugins/images/decode/headers.h"
-#include "plugins/images/decode/tiff_data.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

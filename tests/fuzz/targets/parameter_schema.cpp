@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/config/resolve/resolve_params.h"
+#include "framework/config/resolve/resolve_component.h"
 #include "framework/config/toml/toml_tree.h"
 #include "framework/config/values/component_schema.h"
 #include "framework/support/diagnostics/error.h"

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/artifacts/checkpoint/safetensors_layout.h"
 #include "framework/formats/safetensors_header.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -7,8 +7,8 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/unicode.h"
 #include "plugins/text/text_table.h"
-#include "plugins/text/utf8.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {
@@ -23,7 +23,7 @@ void check(const text::TextTable& table, const std::vector<std::string>& columns
     nlohmann::json object;
     for (size_t i = 0; i < columns.size(); ++i) {
       const std::string_view text = table.text(row, i);
-      require(text::find_invalid_utf8(text) == text.size() && text.find_first_not_of(" \t\r\n") != text.npos);
+      require(formats::find_invalid_utf8(text) == text.size() && text.find_first_not_of(" \t\r\n") != text.npos);
       object[std::to_string(i)] = text;
     }
     lines += object.dump() + '\n';

@@ -1,0 +1,272 @@
+#include "plugins/datasets/segmentation/masks.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include <tenon/error.hpp>
+
+#include "plugins/datasets/shared/examine.h"
+#include "plugins/images/decode/image_info.h"
+
+namespace segmentation {
+namespace {
+
+using Bytes = images::Bytes;
+
+// PNG (W3C recommendation, second edition, 2003), sections 5 and 11: a signature of 8 bytes, then chunks of length,
+// type, content and CRC. The first chunk is IHDR with width, height, bits and colour type.
+constexpr size_t kSignature = 8;
+constexpr size_t kAroundContent = 12;
+constexpr size_t kHeaderContent = 13;
+constexpr size_t kColourType = kSignature + 8 + 9;
+constexpr uint8_t kGrey = 0;
+constexpr uint8_t kPalette = 3;
+
+// CRC-32 as defined by PNG, section 15. It is only used for the few bytes of a header.
+uint32_t crc_of(Bytes bytes) {
+  uint32_t crc = ~uint32_t{0};
+  for (const uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? 0xEDB88320u : 0);
+  }
+  return ~crc;
+}
+
+uint32_t read_number(const uint8_t* bytes) {
+  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
+}
+
+void write_number(uint32_t number, uint8_t* bytes) {
+  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(number >> (24 - 8 * i));
+}
+
+bool belongs_to_palette(const uint8_t* type) {
+  constexpr std::array<const char*, 5> kTypes = {"PLTE", "tRNS", "hIST", "bKGD", "sBIT"};
+  for (const char* known : kTypes) {
+    if (std::memcmp(type, known, 4) == 0) return true;
+  }
+  return false;
+}
+
+// A palette image stores its pixels like a grey image with as many bits. So this function rewrites the header to that
+// of a grey image. A decoder then returns the indices. It would otherwise return colours, and several indices may have
+// the same colour. Throws tenon::DataError if a chunk that this changes or drops was damaged, because the decoder no
+// longer sees its checksum.
+void make_grey(Bytes file, const std::string& path, std::vector<uint8_t>& grey) {
+  grey.assign(file.begin(), file.begin() + kSignature);
+  size_t at = kSignature;
+  while (at + kAroundContent <= file.size()) {
+    const size_t length = read_number(&file[at]);
+    if (length > file.size() - at - kAroundContent) break;  // the decoder reports the missing rest
+    const size_t end = at + kAroundContent + length;
+    const bool is_header = at == kSignature;
+    if ((is_header || belongs_to_palette(&file[at + 4])) &&
+        crc_of(file.subspan(at + 4, 4 + length)) != read_number(&file[end - 4])) {
+      throw tenon::DataError(path + ": is damaged, the checksum of its " + (is_header ? "header" : "palette") +
+                             " is wrong; fetch the file again or remove it");
+    }
+    if (!belongs_to_palette(&file[at + 4]))
+      grey.insert(grey.end(), file.begin() + static_cast<ptrdiff_t>(at), file.begin() + static_cast<ptrdiff_t>(end));
+    at = end;
+  }
+  grey[kColourType] = kGrey;
+  constexpr size_t kHeader = kSignature + 4;
+  write_number(crc_of(Bytes(grey).subspan(kHeader, 4 + kHeaderContent)), &grey[kHeader + 4 + kHeaderContent]);
+}
+
+void check_kind(const images::ImageInfo& info, const std::string& path) {
+  const bool is_mask = info.format == images::Format::png && info.channels == 1 && info.bits <= 8;
+  if (is_mask) return;
+  const std::string found =
+      info.format != images::Format::png
+          ? "is not a PNG"
+          : "has " + std::to_string(info.channels) + " channels of " + std::to_string(info.bits) + " bits";
+  throw tenon::DataError(
+      path + ": " + found +
+      "; expected a mask: a grey or palette PNG that stores class numbers in at most 8 bits; convert it");
+}
+
+// The decoder spreads grey levels of fewer than 8 bits over 0 to 255. This restores the numbers.
+void take_numbers(const cv::Mat& rgb, int bits, cv::Mat& numbers) {
+  const int spread = 255 / ((1 << bits) - 1);
+  numbers.create(rgb.size(), CV_8UC1);
+  for (int y = 0; y < rgb.rows; ++y) {
+    const uint8_t* from = rgb.ptr<uint8_t>(y);
+    uint8_t* to = numbers.ptr<uint8_t>(y);
+    for (int x = 0; x < rgb.cols; ++x) to[x] = static_cast<uint8_t>(from[3 * static_cast<size_t>(x)] / spread);
+  }
+}
+
+constexpr int kNone = -1;
+
+// "0, 128 and 255"
+std::string list_numbers(const std::vector<int>& numbers, const std::string& conjunction = " and ") {
+  constexpr size_t kMost = 8;
+  std::string text;
+  const size_t shown = std::min(numbers.size(), kMost);
+  for (size_t i = 0; i < shown; ++i)
+    text += (i == 0 ? "" : i + 1 == numbers.size() ? conjunction : ", ") + std::to_string(numbers[i]);
+  if (shown < numbers.size()) text += conjunction + std::to_string(numbers.size() - shown) + " others";
+  return text;
+}
+
+// "values = [0, 128, 255]"
+std::string format_values(const std::vector<int>& numbers) {
+  std::string text;
+  for (const int number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return "values = [" + text + ']';
+}
+
+}  // namespace
+
+cv::Mat& read_mask(const std::string& path, const images::Limits& limits, MaskBuffers& buffers) {
+  images::read_file(path, buffers.file);
+  const images::ImageInfo info = images::read_image_info(buffers.file, path, limits);
+  check_kind(info, path);
+  buffers.orientation = info.orientation;
+  Bytes file = buffers.file;
+  if (file[kColourType] == kPalette) {
+    make_grey(file, path, buffers.grey);
+    file = buffers.grey;
+  }
+  take_numbers(images::decode_image(file, info, path, buffers.decoder), info.bits, buffers.numbers);
+  return buffers.numbers;
+}
+
+std::vector<tenon::Param> MaskClasses::schema() {
+  return {
+      tenon::required<int64_t>("classes")
+          .range("[1, 256]")
+          .doc("number of classes; a mask holds numbers from 0 to classes - 1, and ignore_index"),
+      tenon::param("ignore_index", 255)
+          .range("[0, 255]")
+          .doc("number in the masks that means no class, also used for pixels outside the image; set the loss and "
+               "the metric to the same ignore_index"),
+      tenon::param("values", std::vector<int64_t>{})
+          .range("[0, 255]")
+          .doc("number in the masks that stands for each class, such as [0, 255] for masks in black and white; empty: "
+               "the numbers are the classes"),
+  };
+}
+
+MaskClasses::MaskClasses(const tenon::Params& params)
+    : count_(params.integer("classes")), ignore_index_(static_cast<int>(params.integer("ignore_index"))) {
+  const std::vector<int64_t> values = params.integers("values");
+  is_mapped_ = !values.empty();
+  classes_.fill(kNone);
+  classes_[static_cast<size_t>(ignore_index_)] = ignore_index_;
+  if (!is_mapped_) {
+    for (int number = 0; number < count_; ++number) classes_[static_cast<size_t>(number)] = number;
+    return;
+  }
+  if (static_cast<int64_t>(values.size()) != count_) {
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"values\" has " + std::to_string(values.size()) +
+                                                   " numbers; expected one for each of the " + std::to_string(count_) +
+                                                   " classes, or none");
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::find(values.begin(), values.begin() + static_cast<ptrdiff_t>(i), values[i]) !=
+        values.begin() + static_cast<ptrdiff_t>(i)) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"values\" has " + std::to_string(values[i]) +
+                                                     " twice; expected another number for each class");
+    }
+    classes_[static_cast<size_t>(values[i])] = static_cast<int>(i);
+  }
+}
+
+void MaskClasses::replace_numbers(cv::Mat& mask, const std::string& path) const {
+  for (int y = 0; y < mask.rows; ++y) {
+    uint8_t* row = mask.ptr<uint8_t>(y);
+    for (int x = 0; x < mask.cols; ++x) {
+      const int found = classes_[row[x]];
+      if (found == kNone) {
+        const std::string expected =
+            is_mapped_ ? "one of the parameter values" : "a class from 0 to " + std::to_string(count_ - 1);
+        throw tenon::DataError(path + ": the pixel in column " + std::to_string(x) + " of row " + std::to_string(y) +
+                               " (from 0) is " + std::to_string(row[x]) + "; expected " + expected + ", or " +
+                               std::to_string(ignore_index_) +
+                               " to ignore it; correct the mask or the parameters classes, values and ignore_index");
+      }
+      row[x] = static_cast<uint8_t>(found);
+    }
+  }
+}
+
+void MaskClasses::examine(size_t masks, const std::function<const cv::Mat*(size_t)>& read,
+                          const std::string& place) const {
+  constexpr size_t kMostPixels = 50'000'000;  // a fraction of a second
+  std::array<size_t, 256> found = {};
+  std::vector<int> missing;
+  size_t examined = 0, pixels = 0;
+  do {
+    if (const cv::Mat* mask = read(datasets::spread_index(examined, masks))) {
+      for (int y = 0; y < mask->rows; ++y)
+        std::for_each_n(mask->ptr<uint8_t>(y), mask->cols, [&](uint8_t number) { ++found[number]; });
+      pixels += mask->total();
+    }
+    missing = list_missing(found);
+  } while (++examined < masks && !missing.empty() && pixels < kMostPixels);
+  if (pixels == 0) return;
+  warn_of_ignored(found, place);
+  if (missing.empty()) return;
+
+  std::vector<int> numbers;
+  for (int number = 0; number < 256; ++number)
+    if (found[static_cast<size_t>(number)] > 0) numbers.push_back(number);
+  const bool are_all = examined == masks;
+  const std::string holds = place + ": " + (are_all ? "the " : std::to_string(examined) + " of the ") +
+                            std::to_string(masks) + " masks hold only " + list_numbers(numbers);
+  if (!is_mapped_) check_meaning(numbers, holds);
+  const std::string text = holds + ", so no pixel is of class " + list_numbers(missing, " or ") +
+                           "; expected each of the " + std::to_string(count_) +
+                           " classes; correct the parameter classes, or set values to the number that stands for each";
+  if (are_all)
+    tenon::log_warning(text);
+  else
+    tenon::log_info(text);  // a rare class is no fault
+}
+
+// Warns if masks in black and white have a few pixels of class 1, such as along an edge that was drawn or scaled.
+void MaskClasses::warn_of_ignored(const std::array<size_t, 256>& found, const std::string& place) const {
+  constexpr size_t kMany = 1000;  // times the pixels of class 1
+  if (is_mapped_ || count_ != 2 || ignore_index_ < count_) return;
+  const size_t ignored = found[static_cast<size_t>(ignore_index_)];
+  if (found[1] == 0 || ignored / kMany < found[1]) return;
+  const std::string number = std::to_string(ignore_index_);
+  tenon::log_warning(place + ": the examined masks have " + std::to_string(ignored) + " pixels of " + number +
+                     ", which is ignore_index, and " + std::to_string(found[1]) + " of class 1; is " + number +
+                     " class 1? then correct the pixels that are 1, and set " + format_values({0, ignore_index_}));
+}
+
+std::vector<int> MaskClasses::list_missing(const std::array<size_t, 256>& found) const {
+  std::vector<bool> has_class(static_cast<size_t>(count_));
+  for (size_t number = 0; number < found.size(); ++number)
+    if (found[number] > 0 && classes_[number] >= 0 && classes_[number] < count_)
+      has_class[static_cast<size_t>(classes_[number])] = true;
+  std::vector<int> missing;
+  for (int i = 0; i < count_; ++i)
+    if (!has_class[static_cast<size_t>(i)]) missing.push_back(i);
+  return missing;
+}
+
+// `numbers`: all that the masks hold.
+void MaskClasses::check_meaning(const std::vector<int>& numbers, const std::string& holds) const {
+  const std::string ignored = std::to_string(ignore_index_);
+  if (count_ == 2 && ignore_index_ >= count_ && numbers == std::vector<int>{0, ignore_index_}) {
+    throw tenon::DataError(holds + ", and ignore_index is " + ignored +
+                           ", so all that is not ignored is of class 0; is " + ignored + " class 1? then set " +
+                           format_values(numbers) + "; or, if it is no class, set " + format_values({0, 1}));
+  }
+  const auto is_wrong = [&](int number) { return classes_[static_cast<size_t>(number)] == kNone; };
+  if (std::none_of(numbers.begin(), numbers.end(), is_wrong)) return;
+  std::vector<int> meant = numbers;
+  std::erase(meant, ignore_index_);
+  if (static_cast<int64_t>(meant.size()) != count_) meant = numbers;
+  if (static_cast<int64_t>(meant.size()) != count_) return;  // the first sample with a wrong number is refused
+  throw tenon::DataError(holds + "; expected the classes 0 to " + std::to_string(count_ - 1) + ", or " + ignored +
+                         " to ignore a pixel; if these numbers stand for the " + std::to_string(count_) +
+                         " classes in this order, set " + format_values(meant));
+}
+
+}  // namespace segmentation

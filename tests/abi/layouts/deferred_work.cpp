@@ -1,2 +1,0 @@
-// The same layout in C++, which can also compare strings.
-#include "deferred_work.c"
