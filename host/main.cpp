@@ -1,17 +1,13 @@
 // The program `host`. Only this file converts errors to exit codes.
 #include <exception>
 
-#include "framework/components/calls/forked_process.h"
+#include "framework/components/calls/guard.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
-#include "host/command_line/run_command.h"
+#include "host/command_line/registry.h"
 #include "host/process/call_reports.h"
-#include "host/process/crash_report.h"
 #include "host/process/describe_failure.h"
-#include "host/process/heap.h"
-#include "host/process/library_destructors.h"
-#include "host/process/standard_streams.h"
-#include "host/process/uncaught_exception.h"
+#include "host/process/process_setup.h"
 
 namespace {
 

@@ -1,18 +1,23 @@
 #include "framework/packing/pack_shards.h"
 
+#include <tenon/abi.h>
+
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <memory>
-#include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
-#include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/artifacts/files/durable_folder.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
+#include "framework/artifacts/files/durable_file.h"
 #include "framework/data/loader.h"
-#include "framework/packing/encoded_samples.h"
-#include "framework/packing/tar_writer.h"
+#include "framework/packing/shard_files.h"
+#include "framework/support/compute/aligned_buffer.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::packing {
 
@@ -40,11 +45,79 @@ void check_folder(const fs::path& folder) {
                     "it, or choose another folder");
 }
 
-std::string pad_number(int64_t number, size_t digits) {
-  std::string text = std::to_string(number);
-  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
-  return text;
-}
+// Encodes the samples of a dataset as files of a shard, on the worker that reads them.
+class EncodingWorker final : public data::SampleSource::Worker {
+ public:
+  EncodingWorker(const std::vector<data::Field>& fields, const std::vector<FieldFile>& files,
+                 const std::string& dataset, std::unique_ptr<Worker> reader)
+      : source_(fields), files_(files), dataset_(dataset), reader_(std::move(reader)) {
+    for (const data::Field& field : source_) {
+      fixed_.emplace_back();
+      varying_.emplace_back();
+      slots_.push_back(field.is_varying() ? data::SampleSlot{nullptr, &varying_.back()}
+                                          : data::SampleSlot{fixed_.back().reserve(field.sample_bytes), nullptr});
+    }
+  }
+
+  void get(const data::SampleRequest& request, std::span<const data::SampleSlot> slots) override {
+    reader_->get(request, slots_);
+    for (size_t i = 0; i < slots.size(); ++i) {
+      encode_field(i, request.index);
+      const int64_t size = static_cast<int64_t>(bytes_.size());
+      std::byte* memory = slots[i].varying->resize({&size, 1}, bytes_.size());
+      std::memcpy(memory, bytes_.data(), bytes_.size());
+    }
+  }
+
+ private:
+  void encode_field(size_t i, int64_t index) {
+    const data::Field& field = source_[i];
+    const bool varies = slots_[i].varying != nullptr;
+    const std::span<const std::byte> elements =
+        varies ? std::span<const std::byte>(slots_[i].varying->data(), slots_[i].varying->bytes())
+               : std::span<const std::byte>(slots_[i].fixed, field.sample_bytes);
+    try {
+      encode(files_[i], field.dtype, varies ? slots_[i].varying->shape() : field.shape, elements, bytes_);
+    } catch (const Error& error) {
+      throw Error(error.kind(),
+                  fmt::format("{} sample {}: the field \"{}\": {}", dataset_, index, field.name, error.what()));
+    }
+  }
+
+  const std::vector<data::Field>& source_;
+  const std::vector<FieldFile>& files_;
+  const std::string& dataset_;
+  std::unique_ptr<Worker> reader_;
+  std::deque<support::AlignedBuffer> fixed_;
+  std::deque<data::VaryingSample> varying_;
+  std::vector<data::SampleSlot> slots_;
+  std::vector<std::byte> bytes_;  // bytes of one file
+};
+
+// Each field has shape [-1] and contains the bytes of the file of the field with the same index.
+class EncodedSamples final : public data::SampleSource {
+ public:
+  // `samples` must outlive this object. `dataset`: its name, for messages. Throws as choose_file() does.
+  EncodedSamples(data::SampleSource& samples, std::string dataset) : samples_(samples), dataset_(std::move(dataset)) {
+    for (const data::Field& field : samples_.fields()) {
+      files_.push_back(choose_file(field));
+      fields_.push_back({field.name, TENON_UINT8, {-1}, 1, 0});
+    }
+  }
+
+  int64_t size() const override { return samples_.size(); }
+  const std::vector<data::Field>& fields() const override { return fields_; }
+  const std::vector<FieldFile>& files() const { return files_; }
+  std::unique_ptr<Worker> open_worker(uint64_t worker_id, uint64_t seed) override {
+    return std::make_unique<EncodingWorker>(samples_.fields(), files_, dataset_, samples_.open_worker(worker_id, seed));
+  }
+
+ private:
+  data::SampleSource& samples_;
+  std::string dataset_;
+  std::vector<FieldFile> files_;
+  std::vector<data::Field> fields_;
+};
 
 // Writes one shard after another.
 class ShardWriter {
@@ -59,12 +132,12 @@ class ShardWriter {
   }
 
   void add(const data::Batch& files, const std::vector<FieldFile>& kinds) {
-    const std::string key = pad_number(written_, digits_) + '.';
+    const std::string key = fmt::format("{:0{}}.", written_, digits_);
     uint64_t bytes = 0;
     for (size_t i = 0; i < kinds.size(); ++i) bytes += count_member_bytes(key + kinds[i].extension, size_of(files, i));
     if (is_full(bytes)) finish();
     if (!tar_) {
-      shard_ = {name_ + '-' + pad_number(static_cast<int64_t>(shards_.size()), 6) + ".tar", 0, 0};
+      shard_ = {fmt::format("{}-{:06}.tar", name_, shards_.size()), 0, 0};
       tar_ = std::make_unique<TarWriter>(folder_ / shard_.name);
       if (!class_names_.empty()) tar_->add(kClassNamesMember, std::as_bytes(std::span(class_names_)));
     }

@@ -17,7 +17,7 @@ struct PackOptions {
   std::filesystem::path folder;         // folder of the shards; missing or empty
   std::string name;                     // of the dataset; shards are `<name>-000000.tar`, with - for each slash
   std::vector<int64_t> order = {};      // samples in the order of writing
-  uint64_t seed = 0;                    // seed of the dataset, see data/dataset_seed.h
+  uint64_t seed = 0;                    // seed of the dataset, see data/plugin_samples.h
   int64_t workers = 0;                  // number of threads that read and encode
   uint64_t shard_bytes = 0;             // maximum size of a shard; 0: no limit
   int64_t shard_samples = 0;            // maximum number of samples of a shard; 0: no limit

@@ -4,16 +4,17 @@
 
 #include <algorithm>
 #include <climits>
-#include <filesystem>
 #include <sstream>
 #include <string_view>
 #include <typeinfo>
 #include <utility>
+#include <vector>
 
 #include "framework/formats/nearest_name.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/text/format_values.h"
-#include "host/command_line/suggest_words.h"
+#include "host/command_line/registry.h"
 
 namespace tenon::host {
 
@@ -137,9 +138,23 @@ const Option* find_option(const std::vector<Option>& options, const std::string&
                                                                        : with_value);
 }
 
+// Returns "fp32, fp16 or bf16".
+std::string join_choices(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return text;
+}
+
 }  // namespace
 
-std::vector<Option> options_of(const Command& command) { return command.make_options().options(); }
+po::options_description make_options(const Command& command) {
+  po::options_description options("Options", 100, 60);
+  AddOption add = options.add_options();
+  command.add_options(add);
+  return options;
+}
+
+std::vector<Option> options_of(const Command& command) { return make_options(command).options(); }
 
 std::string program_name() { return std::string_view(program_invocation_short_name) == "tenon" ? "tenon" : "host"; }
 
@@ -152,7 +167,7 @@ std::string usage_of(const Command& command) {
 
 Arguments parse_arguments(const Command& command, const std::vector<std::string>& words,
                           std::vector<std::string> command_line) {
-  const po::options_description known = command.make_options();
+  const po::options_description known = make_options(command);
   po::options_description all;
   all.add(known).add_options()(kPositional, po::value<std::vector<std::string>>());
   po::positional_options_description positional;
@@ -185,5 +200,71 @@ Arguments parse_arguments(const Command& command, const std::vector<std::string>
   require_options(command, given);
   return {command, std::move(given), arguments, std::move(command_line)};
 }
+
+Arguments::Arguments(const Command& command, po::variables_map options, std::vector<std::string> positional,
+                     std::vector<std::string> command_line)
+    : command_(command),
+      options_(std::move(options)),
+      positional_(std::move(positional)),
+      command_line_(std::move(command_line)) {}
+
+int64_t Arguments::count(const std::string& option, int64_t least, int64_t otherwise) const {
+  if (!has(option)) return otherwise;
+  const auto number = get<int64_t>(option);
+  if (number < least)
+    refuse("--" + option + " is " + std::to_string(number),
+           least == 0 ? "0 or more" : "at least " + std::to_string(least));
+  return number;
+}
+
+std::string Arguments::choice(const std::string& option, const std::vector<std::string>& words) const {
+  const std::string word = text(option);
+  if (has(option) && std::find(words.begin(), words.end(), word) == words.end())
+    refuse("--" + option + " is \"" + word + "\"" + formats::suggest_name(word, words), join_choices(words));
+  return word;
+}
+
+std::vector<std::filesystem::path> Arguments::plugin_directories() const {
+  const std::vector<std::string> given = texts("plugin-dir");
+  return {given.begin(), given.end()};
+}
+
+void append_options(const RunFile& file, std::vector<std::string>& words) {
+  words.insert(words.end(), {"--config", file.config.string()});
+  for (const std::filesystem::path& directory : file.plugin_directories)
+    words.insert(words.end(), {"--plugin-dir", directory.string()});
+  for (const std::string& one : file.overrides) words.insert(words.end(), {"--set", one});
+}
+
+RunFile Arguments::run_file() const { return {text("config"), texts("set"), plugin_directories()}; }
+
+void Arguments::refuse(const std::string& what, const std::string& expected) const {
+  refuse_command_line(&command_, what, expected);
+}
+
+void refuse_command_line(const Command* command, const std::string& what, std::string expected) {
+  if (expected.empty()) expected = usage_of(*command);
+  const std::string help = command && *command->name ? program_name() + " " + command->name : program_name();
+  throw support::Error(support::ErrorKind::configuration,
+                       "command line: " + what + "; expected " + expected + ", see " + help + " --help");
+}
+
+void add_plugin_directory_option(AddOption& add) {
+  add("plugin-dir", texts_value("DIR"), "search this folder for plugins first; may be repeated");
+}
+
+void add_run_file_options(AddOption& add) {
+  add("config", text_value("FILE"), "run file (TOML); see configs/ for examples; the word --config may be left out");
+  add("set", texts_value("KEY=VALUE"), "override a key of the run file, e.g. --set train.epochs=3; may be repeated");
+  add_plugin_directory_option(add);
+}
+
+void add_checkpoint_option(AddOption& add) {
+  add("checkpoint", text_value("PATH")->default_value("latest"),
+      "weights to load: a checkpoint folder, a run folder, a folder of runs such as runs/NAME for the newest one, or a "
+      "safetensors file; or latest or best for that checkpoint of the newest run of this name");
+}
+
+void add_json_option(AddOption& add) { add("json", "print JSON"); }
 
 }  // namespace tenon::host

@@ -1,10 +1,11 @@
-#include "host/command_line/format_completions.h"
+#include "host/command_line/format_help.h"
 
 #include <algorithm>
 #include <map>
 #include <sstream>
 
 #include "framework/formats/nearest_name.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "host/command_line/registry.h"
 
@@ -43,18 +44,12 @@ std::string placeholder_of(const Option& option) {
   return takes_value(option) ? option->format_parameter().substr(0, option->format_parameter().find(' ')) : "";
 }
 
-std::string join(const std::vector<std::string>& words) {
-  std::string joined;
-  for (const std::string& word : words) joined += (joined.empty() ? "" : " ") + word;
-  return joined;
-}
-
 // The second words of the commands that share the first word: show, verify and diff of checkpoint.
 std::string second_words(const std::string& first) {
   std::vector<std::string> words;
   for (const Command* command : commands_of(first))
     words.push_back(std::string(command->name).substr(first.size() + 1));
-  return join(words);
+  return reporting::join(words, " ");
 }
 
 // The first words of the commands that have two.
@@ -105,7 +100,7 @@ std::string format_bash() {
         cases << "        --" << option->long_name() << ") values=\""
               << bash_values(values_of(option->long_name(), placeholder_of(option))) << " \" ;;\n";
     }
-    text << "    " << quoted(command->name) << ")\n      options=" << quoted(join(names)) << "\n"
+    text << "    " << quoted(command->name) << ")\n      options=" << quoted(reporting::join(names, " ")) << "\n"
          << "      case $previous in\n"
          << cases.str();
     const std::string arguments = bash_values(values_of("", command->arguments));
@@ -116,7 +111,7 @@ std::string format_bash() {
     text << "    '" << word << " '*) [[ $COMP_CWORD -eq 2 ]] && values=\" -W '" << second_words(word) << "'\" ;;\n";
   text << "  esac\n"
           "  if [[ $COMP_CWORD -eq 1 && $word != -* ]]; then values=\" -W '"
-       << join(command_words())
+       << reporting::join(command_words(), " ")
        << "'\"; fi\n"
           "  [[ -n $values ]] || values=\" -W '$options'\"\n"
           "  local offered=$(eval \"compgen$values -- \\\"\\$word\\\"\") IFS=$'\\n'\n"

@@ -1,10 +1,11 @@
-#include "host/command_line/run_command.h"
+#include "host/command_line/registry.h"
 
 #include <tenon/abi.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "framework/components/loading/check_plugin.h"
@@ -15,11 +16,10 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
-#include "host/command_line/colour_option.h"
-#include "host/command_line/print_help.h"
-#include "host/command_line/registry.h"
-#include "host/command_line/suggest_words.h"
-#include "host/process/standard_streams.h"
+#include "framework/support/text/terminal.h"
+#include "host/command_line/command.h"
+#include "host/command_line/format_help.h"
+#include "host/process/process_setup.h"
 
 namespace tenon::host {
 
@@ -42,8 +42,8 @@ int print_help(Words words) {
   const auto family = command || words.empty() ? std::vector<const Command*>() : commands_of(words[0]);
   if (!command && family.empty() && !words.empty() && looks_like_command(words[0])) refuse_unknown_command(words[0]);
   std::string text;
-  for (const Command* one : family) text += (text.empty() ? "" : "\n") + help_text(*one);
-  reporting::write_output_text(command ? help_text(*command) : family.empty() ? help_text() : text);
+  for (const Command* one : family) text += (text.empty() ? "" : "\n") + format_help(*one);
+  reporting::write_output_text(command ? format_help(*command) : family.empty() ? format_help() : text);
   return 0;
 }
 
@@ -66,9 +66,8 @@ void require_second_word(const Words& words) {
 }
 
 int print_versions() {
-  reporting::write_output("tenon %s\nlibtorch %s\nplugin abi %s to %s\n", TENON_VERSION,
-                          components::torch_build().c_str(), components::describe_abi(TENON_ABI_OLDEST).c_str(),
-                          components::describe_abi(TENON_ABI_CURRENT).c_str());
+  reporting::write_output("tenon {}\nlibtorch {}\nplugin abi {} to {}\n", TENON_VERSION, components::torch_build(),
+                          components::describe_abi(TENON_ABI_OLDEST), components::describe_abi(TENON_ABI_CURRENT));
   return 0;
 }
 
@@ -93,6 +92,37 @@ int run_one(const Command& command, const Words& words, const Words& command_lin
   const Arguments arguments = parse_arguments(command, Words(words.begin() + name_words, words.end()), command_line);
   if (command.is_for_one_process) require_one_process(command.name, distributed::read_world());
   return command.run(arguments);
+}
+
+constexpr const char* kColourOption = "--color";
+
+void apply_colours(const std::string& value) {
+  using support::Colours;
+  static const std::vector<std::pair<std::string, Colours>> known = {
+      {"auto", Colours::automatic}, {"always", Colours::always}, {"never", Colours::never}};
+  const auto found = std::ranges::find(known, value, &std::pair<std::string, Colours>::first);
+  if (found == known.end())
+    refuse_command_line(nullptr,
+                        std::string(kColourOption) + " is \"" + value + "\"" +
+                            formats::suggest_name(value, {"auto", "always", "never"}),
+                        "auto, always or never");
+  support::set_colours(found->second);
+}
+
+// Applies --color WHEN, which every command accepts, and removes it from the words of a command line.
+void take_colour_option(Words& words) {
+  const std::string prefix = std::string(kColourOption) + "=";
+  for (auto word = words.begin(); word != words.end();) {
+    if (word->starts_with(prefix)) {
+      apply_colours(word->substr(prefix.size()));
+      word = words.erase(word);
+    } else if (*word == kColourOption) {
+      apply_colours(word + 1 == words.end() ? "" : *(word + 1));
+      word = words.erase(word, word + 2);
+    } else {
+      ++word;
+    }
+  }
 }
 
 }  // namespace

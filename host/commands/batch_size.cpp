@@ -4,18 +4,16 @@
 #include <optional>
 #include <string>
 
-#include "framework/config/file/usable_memory.h"
+#include "framework/config/file/usable_resources.h"
 #include "framework/pipeline/device/device_error.h"
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/profiling/batch_size_search.h"
 #include "framework/profiling/profile_model.h"
-#include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/training/open_run.h"
-#include "host/training/profiled_run.h"
 
 namespace tenon::host {
 
@@ -28,14 +26,12 @@ constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 constexpr double kUsedShare = 0.9;  // of the free memory; the rest is for libraries and fragmentation
 constexpr double kSaturated = 0.95;
 
-po::options_description make_batch_size_options() {
-  po::options_description options = run_file_options();
-  auto add = options.add_options();
-  add("memory", po::value<double>()->value_name("GIB"),
+void add_batch_size_options(AddOption& add) {
+  add_run_file_options(add);
+  add("memory", number_value("GIB"),
       "memory for weights, optimizer state and activations; default: 90 % of the free memory");
-  add("repeats", po::value<int64_t>()->value_name("N")->default_value(5), "number of timed steps per batch size");
-  add_json_option(options);
-  return options;
+  add("repeats", integer_value("N")->default_value(5), "number of timed steps per batch size");
+  add_json_option(add);
 }
 
 int64_t find_memory_limit(const Arguments& arguments, const support::ComputeDevice& device) {
@@ -85,27 +81,24 @@ int64_t find_saturation(const BatchSizeSearch& search) {
 std::string format_size(int64_t bytes) { return support::format_bytes(static_cast<uint64_t>(bytes)); }
 
 void print_batch_sizes(const BatchSizeSearch& search, int64_t limit, const OpenedRun& opened) {
-  using Align = reporting::TextTable::Align;
-  reporting::write_output("%s on %s in %s, with %s of memory\n", opened.plan.model.use.c_str(),
-                          describe_device(opened.device.device).c_str(), to_string(opened.plan.train.precision).c_str(),
-                          format_size(limit).c_str());
-  reporting::TextTable table({Align::right, Align::right, Align::right, Align::right, Align::right, Align::left});
+  reporting::write_output("{} on {} in {}, with {} of memory\n", opened.plan.model.use,
+                          describe_device(opened.device.device), to_string(opened.plan.train.precision),
+                          format_size(limit));
+  reporting::TextTable table("rrrrrl");
   table.add({"batch size", "peak memory", "step", "per sample", "samples/s", ""});
   for (const BatchSizeTrial& trial : search.trials)
     table.add({std::to_string(trial.batch_size), format_size(trial.peak_bytes), format_time(trial.step_seconds),
                format_time(trial.step_seconds / static_cast<double>(trial.batch_size)),
                format_scaled(throughput_of(trial)), trial.batch_size > search.largest ? "does not fit" : ""});
-  reporting::write_output("%s\n", table.print("  ").c_str());
+  reporting::write_output("{}\n", table.format("  "));
   if (search.has_all_samples)
-    reporting::write_output("a batch of %lld has all samples of an epoch, and fits\n",
-                            static_cast<long long>(search.largest));
+    reporting::write_output("a batch of {} has all samples of an epoch, and fits\n", search.largest);
   else
-    reporting::write_output("the largest batch size that fits is %lld\n", static_cast<long long>(search.largest));
-  reporting::write_output("from %lld on, the throughput is within 5 %% of the best\n",
-                          static_cast<long long>(find_saturation(search)));
+    reporting::write_output("the largest batch size that fits is {}\n", search.largest);
+  reporting::write_output("from {} on, the throughput is within 5 % of the best\n", find_saturation(search));
   reporting::write_output(
-      "in [data]: batch_size = %lld, or --set data.batch_size=%lld; adapt optimizer.lr to the batch size\n",
-      static_cast<long long>(search.largest), static_cast<long long>(search.largest));
+      "in [data]: batch_size = {}, or --set data.batch_size={}; adapt optimizer.lr to the batch size\n", search.largest,
+      search.largest);
 }
 
 void print_batch_sizes_json(const BatchSizeSearch& search, int64_t limit, const OpenedRun& opened) {
@@ -149,10 +142,7 @@ int find_batch_size(const Arguments& arguments) {
     return measure_batch_size(opened, batch_size, host_batches, repeats);
   });
   if (search.largest == 0) refuse_memory(search, limit);
-  if (arguments.wants_json())
-    print_batch_sizes_json(search, limit, opened);
-  else
-    print_batch_sizes(search, limit, opened);
+  arguments.wants_json() ? print_batch_sizes_json(search, limit, opened) : print_batch_sizes(search, limit, opened);
   return 0;
 }
 
@@ -160,14 +150,13 @@ int find_batch_size(const Arguments& arguments) {
 
 extern const Command batch_size_command{
     .name = "batch-size",
-    .arguments = "",
     .needed = "--config FILE",
     .purpose = "find the largest batch size that fits into memory",
     .details =
         "Measures training steps with growing batch sizes and shows the peak memory and the time of each. Changes "
         "no files.",
     .page = "guides/profile.md",
-    .make_options = make_batch_size_options,
+    .add_options = add_batch_size_options,
     .run = find_batch_size,
     .is_for_one_process = true};
 

@@ -5,13 +5,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/artifacts/files/durable_folder.h"
-#include "framework/artifacts/files/local_time.h"
-#include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
+#include "framework/artifacts/run_folder/run_record.h"
 #include "framework/callbacks/progress.h"
 #include "framework/config/toml/value.h"
 #include "framework/data/feed.h"
@@ -162,15 +160,13 @@ class Comparison {
 
   reporting::MeasuredRun run_one(const PlannedVariant& planned, int64_t seed, int64_t fold) {
     const std::string name = name_folder(planned.variant.name);
-    std::vector<std::string> overrides = run_file_of(options_, planned.variant).overrides;
-    overrides.push_back("run.output_dir=" + config::to_toml(output_.string()));
-    overrides.push_back("run.name=" + config::to_toml(name));
-    overrides.push_back("run.seed=" + std::to_string(seed));
-    if (options_.folds > 0) overrides.push_back("data.folds.fold=" + std::to_string(fold));
-    std::vector<std::string> arguments{options_.program, "--config", planned.variant.config.string()};
-    for (const fs::path& directory : options_.shared.plugin_directories)
-      arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
-    for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+    RunFile file = run_file_of(options_, planned.variant);
+    file.overrides.push_back("run.output_dir=" + config::to_toml(output_.string()));
+    file.overrides.push_back("run.name=" + config::to_toml(name));
+    file.overrides.push_back("run.seed=" + std::to_string(seed));
+    if (options_.folds > 0) file.overrides.push_back("data.folds.fold=" + std::to_string(fold));
+    std::vector<std::string> arguments{options_.program};
+    append_options(file, arguments);
     const std::vector<fs::path> before = artifacts::list_runs(output_, name);
     const ChildEnd end = run_child(arguments, {}, signals_);
     if (end.requested != 0) signal_ = end.requested;
@@ -191,26 +187,18 @@ class Comparison {
   int signal_ = 0;
 };
 
-po::options_description make_compare_options() {
-  po::options_description options = no_options();
-  auto add = options.add_options();
-  add("config", po::value<std::vector<std::string>>()->value_name("FILE")->composing(),
-      "run file (TOML); the word --config may be left out; may be repeated");
-  add("vary", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
+void add_compare_options(AddOption& add) {
+  add("config", texts_value("FILE"), "run file (TOML); the word --config may be left out; may be repeated");
+  add("vary", texts_value("KEY=VALUE,..."),
       "run each file with each of these values; may be repeated to run all combinations");
-  add("with", po::value<std::vector<std::string>>()->value_name("KEY=VALUE,...")->composing(),
+  add("with", texts_value("KEY=VALUE,..."),
       "change this key together with that of --vary, with as many values; may be repeated");
-  add("seeds", po::value<int64_t>()->value_name("N")->default_value(1),
-      "run each variant with N seeds, counting up from run.seed");
-  add("folds", po::value<int64_t>()->value_name("K"),
-      "cross-validation: run each variant with each seed on each of K folds of the data");
-  add("output", po::value<std::string>()->value_name("DIR"),
-      "folder for the runs and the table; default: compare/<time> in run.output_dir");
-  add("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE")->composing(),
-      "override a key of all run files; may be repeated");
-  add_plugin_directory_option(options);
-  add_json_option(options);
-  return options;
+  add("seeds", integer_value("N")->default_value(1), "run each variant with N seeds, counting up from run.seed");
+  add("folds", integer_value("K"), "cross-validation: run each variant with each seed on each of K folds of the data");
+  add("output", text_value("DIR"), "folder for the runs and the table; default: compare/<time> in run.output_dir");
+  add("set", texts_value("KEY=VALUE"), "override a key of all run files; may be repeated");
+  add_plugin_directory_option(add);
+  add_json_option(add);
 }
 
 int compare(const Arguments& arguments) {
@@ -230,13 +218,12 @@ int compare(const Arguments& arguments) {
 
 extern const Command compare_command{.name = "compare",
                                      .arguments = "FILE [FILE ...]",
-                                     .needed = "",
                                      .purpose = "train several run files or values and compare them",
                                      .details =
                                          "Trains each run file with each value of --vary, each seed and each fold, "
                                          "one after another. Writes one table and one page for all of them.",
                                      .page = "guides/compare.md",
-                                     .make_options = make_compare_options,
+                                     .add_options = add_compare_options,
                                      .run = compare,
                                      .is_for_one_process = true};
 

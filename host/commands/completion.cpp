@@ -1,7 +1,7 @@
 // `host completion SHELL`: prints the script that a shell sources to complete commands, options and values.
 #include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
-#include "host/command_line/format_completions.h"
+#include "host/command_line/format_help.h"
 
 namespace tenon::host {
 
@@ -17,12 +17,10 @@ int print_completion(const Arguments& arguments) {
 extern const Command completion_command{
     .name = "completion",
     .arguments = "bash|zsh|fish",
-    .needed = "",
     .purpose = "print shell completions",
     .details =
         "Prints the script that a shell sources to complete commands, options and values after this program's name.",
     .page = "guides/editors.md",
-    .make_options = no_options,
     .run = print_completion};
 
 }  // namespace tenon::host

@@ -1,24 +1,22 @@
 // `host data`: shows the samples of a dataset and times its loader without a model.
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/drawing/contact_sheet.h"
+#include "framework/artifacts/drawing/render_samples.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/components/calls/ports.h"
-#include "framework/components/kinds/prepare_dataset.h"
+#include "framework/components/kinds/dataset.h"
 #include "framework/data/feed.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
-#include "host/data/print_data_report.h"
-#include "host/data/time_loader.h"
+#include "host/data/data_report.h"
 #include "host/process/signals.h"
 #include "host/training/open_run.h"
 #include "host/training/use_weights.h"
@@ -93,39 +91,33 @@ class Sheet {
 
 void print_text(const components::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
                 const Json& fields, const Json& timing) {
-  reporting::write_output(
-      "%s: %s (%s %s), %s, %s of %lld\n", dataset.name().c_str(), dataset.component().schema.id.c_str(),
-      dataset.component().plugin->id.c_str(), dataset.component().plugin->version.c_str(),
-      support::format_count(feed.sampler().size(), "sample").c_str(),
-      support::format_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
+  reporting::write_output("{}: {} ({} {}), {}, {} of {}\n", dataset.name(), dataset.component().schema.id,
+                          dataset.component().plugin->id, dataset.component().plugin->version,
+                          support::format_count(feed.sampler().size(), "sample"),
+                          support::format_count(feed.batches(), "batch", "batches"), feed.batch_size());
   for (size_t i = 0; i < fields.size(); ++i) {
     const Json& field = fields[i];
     const std::string bytes =
         field["bytes"].is_null() ? "" : support::format_count(field["bytes"].get<int64_t>(), "byte");
-    reporting::write_output("  %-16s %-8s %-18s %s\n", field["name"].get<std::string>().c_str(),
-                            field["dtype"].get<std::string>().c_str(),
-                            to_string(components::sample_pattern(dataset.fields()[i])).c_str(), bytes.c_str());
+    reporting::write_output("  {:<16} {:<8} {:<18} {}\n", field["name"].get<std::string>(),
+                            field["dtype"].get<std::string>(),
+                            to_string(components::sample_pattern(dataset.fields()[i])), bytes);
   }
   for (const auto& [field, names] : feed.class_names())
-    reporting::write_output("  %s: %s\n", field.c_str(), config::describe_classes(names).c_str());
+    reporting::write_output("  {}: {}\n", field, config::describe_classes(names));
   if (timing.is_null()) return;
   const auto number = [&](const char* name) { return timing[name].get<double>(); };
-  char text[512];
-  std::snprintf(text, sizeof text,
-                "loader only, %s, %s prefetched, %.1f s; the first batch took %.2f s before that\n"
-                "  %.1f samples/s, %.1f MB/s, %.3g ms per batch\n  %.3g ms to read and %.3g ms to pad per sample",
-                support::format_count(data.workers, "worker").c_str(),
-                support::format_count(data.prefetch, "batch", "batches").c_str(), number("seconds"),
-                number("first_batch_s"), number("samples_per_s"), number("bytes_per_s") / 1e6,
-                1e3 * number("seconds") / std::max(number("batches"), 1.0), number("read_ms_per_sample"),
-                number("complete_ms_per_sample"));
-  std::string lines = text;
-  if (timing.contains("busy_share")) {
-    std::snprintf(text, sizeof text, "; workers busy %.0f %% of the time", 100 * number("busy_share"));
-    lines += text;
-  }
-  std::snprintf(text, sizeof text, "\n  the consumer waits %.0f %% of the time\n", 100 * number("wait_share"));
-  reporting::write_wrapped_output_text(lines + text);
+  const std::string busy = timing.contains("busy_share")
+                               ? fmt::format("; workers busy {:.0f} % of the time", 100 * number("busy_share"))
+                               : "";
+  reporting::write_wrapped_output_text(fmt::format(
+      "loader only, {}, {} prefetched, {:.1f} s; the first batch took {:.2f} s before that\n  {:.1f} samples/s, {:.1f} "
+      "MB/s, {:.3g} ms per batch\n  {:.3g} ms to read and {:.3g} ms to pad per sample{}\n  the consumer waits {:.0f} % "
+      "of the time\n",
+      support::format_count(data.workers, "worker"), support::format_count(data.prefetch, "batch", "batches"),
+      number("seconds"), number("first_batch_s"), number("samples_per_s"), number("bytes_per_s") / 1e6,
+      1e3 * number("seconds") / std::max(number("batches"), 1.0), number("read_ms_per_sample"),
+      number("complete_ms_per_sample"), busy, 100 * number("wait_share")));
 }
 
 void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
@@ -142,20 +134,17 @@ void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
   artifacts::write_file_durably(page, sheet.make(title, feed.class_names()), support::ErrorKind::configuration);
 }
 
-po::options_description make_data_options() {
-  po::options_description options = run_file_options();
-  auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME"),
+void add_data_options(AddOption& add) {
+  add_run_file_options(add);
+  add("data", text_value("NAME"),
       "dataset: train, validation, test, validation/NAME or test/NAME; default: train, or with --all each of them");
   add("all", "read every sample once; list the shapes, values and classes, and what is wrong");
-  add("seconds", po::value<double>()->value_name("N")->default_value(5, "5"),
-      "how long to time the loader; 0 skips the timing");
-  add("step-ms", po::value<double>()->value_name("N")->default_value(0, "0"),
+  add("seconds", number_value("N")->default_value(5, "5"), "how long to time the loader; 0 skips the timing");
+  add("step-ms", number_value("N")->default_value(0, "0"),
       "simulated duration of a training step: the consumer sleeps this long per batch");
-  add("sheet", po::value<std::string>()->value_name("FILE.html"), "render the first samples of an epoch to this page");
-  add("samples", po::value<int64_t>()->value_name("N")->default_value(32), "number of samples on the page");
-  add_json_option(options);
-  return options;
+  add("sheet", text_value("FILE.html"), "render the first samples of an epoch to this page");
+  add("samples", integer_value("N")->default_value(32), "number of samples on the page");
+  add_json_option(add);
 }
 
 double read_duration(const Arguments& arguments, const std::string& option) {
@@ -186,10 +175,7 @@ int check_all(const Arguments& arguments) {
   catch_stop_signals();
   support::collect_warnings();
   const DataReport report = check_data(run, datasets);
-  if (arguments.wants_json())
-    reporting::write_output_json(describe_data_report(report));
-  else
-    print_data_report(report);
+  arguments.wants_json() ? reporting::write_output_json(describe_data_report(report)) : print_data_report(report);
   return stop_signal() != 0 ? 128 + stop_signal() : report.exit_code;
 }
 
@@ -240,7 +226,7 @@ int show_data(const Arguments& arguments) {
     reporting::write_output_json(all);
   } else {
     print_text(feed.dataset(), feed, run.plan.data, fields, loader_timing);
-    if (!page.empty()) reporting::write_output("samples rendered to %s\n", page.c_str());
+    if (!page.empty()) reporting::write_output("samples rendered to {}\n", page);
     if (!findings.empty()) print_findings(findings);
   }
   return stop_signal() != 0 ? 128 + stop_signal() : exit_code;
@@ -250,7 +236,6 @@ int show_data(const Arguments& arguments) {
 
 extern const Command data_command{
     .name = "data",
-    .arguments = "",
     .needed = "--config FILE",
     .purpose = "show the samples of a dataset and time its loader",
     .details =
@@ -259,7 +244,7 @@ extern const Command data_command{
         "every sample of every dataset once instead, and lists what is wrong: exit code "
         "4 if a sample cannot be read.",
     .page = "guides/data.md",
-    .make_options = make_data_options,
+    .add_options = add_data_options,
     .run = show_data};
 
 }  // namespace tenon::host

@@ -13,7 +13,7 @@
 #include "host/command_line/command.h"
 #include "host/describe/component_description.h"
 #include "host/describe/find_plugins.h"
-#include "host/process/standard_streams.h"
+#include "host/process/process_setup.h"
 
 namespace tenon::host {
 
@@ -65,14 +65,12 @@ void query_all(std::vector<ComponentDescription>& descriptions, std::optional<Ca
     description.ports = query_ports(loaded->find(description.schema->kind, description.schema->id), description.given);
 }
 
-po::options_description make_describe_options() {
-  po::options_description options = make_survey_options();
-  auto add = options.add_options();
+void add_describe_options(AddOption& add) {
+  add_survey_options(add);
   add("markdown", "print Markdown");
-  add("set", po::value<std::vector<std::string>>()->value_name("NAME=VALUE")->composing(),
+  add("set", texts_value("NAME=VALUE"),
       "value of a parameter, for --ports and the example of --markdown; may be repeated");
   add("ports", "also show inputs, outputs, fields and metric values; loads the plugin and creates the component");
-  return options;
 }
 
 // Returns the parameters of --set.
@@ -112,13 +110,12 @@ int describe(const Arguments& arguments) {
 extern const Command describe_command{
     .name = "describe",
     .arguments = "ID",
-    .needed = "",
     .purpose = "describe a component and its parameters",
     .details =
         "Shows the parameters of a component with types, ranges and defaults. --ports adds its inputs and outputs; "
         "--set path=photos sets a parameter that they depend on.",
     .page = "reference/components.md",
-    .make_options = make_describe_options,
+    .add_options = add_describe_options,
     .run = describe};
 
 }  // namespace tenon::host

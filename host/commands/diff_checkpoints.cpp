@@ -1,27 +1,22 @@
 // `host checkpoint diff A B`: compares the tensors of two checkpoints or files.
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "framework/artifacts/checkpoint/checkpoint.h"
-#include "framework/artifacts/checkpoint/checkpoint_parts.h"
-#include "framework/artifacts/checkpoint/compare_tensors.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
-#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/components/calls/ports.h"
-#include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/digests/xxh128.h"
+#include "framework/support/text/format.h"
 #include "host/command_line/command.h"
-#include "host/training/checkpoint_files.h"
+#include "host/training/inspected_files.h"
 
 namespace tenon::host {
 
@@ -31,7 +26,6 @@ constexpr int kTensorsDiffer = 9;  // exit code
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using artifacts::SafetensorsFile;
 using artifacts::TensorDifference;
 using artifacts::TensorView;
 
@@ -45,25 +39,25 @@ struct DifferentTensor {
 
 // One side of a comparison.
 struct Side {
-  std::vector<std::unique_ptr<SafetensorsFile>> files = {};  // empty: the checkpoint has no such file
+  StoredTensors stored = StoredTensors();  // none: the checkpoint has no such file
   // The frozen parameters that the checkpoint leaves out, without values, and their digests.
   std::vector<TensorView> excluded = {};
   std::map<std::string, std::string> digests = {};
 
   std::vector<const TensorView*> tensors() const {
-    std::vector<const TensorView*> all;
-    for (const auto& file : files)
-      for (const TensorView& tensor : file->tensors()) all.push_back(&tensor);
+    std::vector<const TensorView*> all = stored.all();
     for (const TensorView& tensor : excluded) all.push_back(&tensor);
     return all;
   }
+
   const TensorView* find(const std::string& name) const {
-    for (const auto& file : files)
-      if (const TensorView* const tensor = file->find(name)) return tensor;
+    if (const TensorView* const tensor = stored.find(name)) return tensor;
     const auto found = std::ranges::find(excluded, name, &TensorView::name);
     return found == excluded.end() ? nullptr : &*found;
   }
+
   bool has_values(const std::string& name) const { return !digests.contains(name); }
+
   std::string digest(const TensorView& tensor) const {
     const auto found = digests.find(tensor.name);
     return found != digests.end()
@@ -99,24 +93,10 @@ void compare(ComparedFile& file) {
 
 using Paths = std::vector<fs::path>;
 
-// The safetensors files of a checkpoint by their content, however many files that has.
-std::map<std::string, Paths> group_files(const InspectedFiles& files) {
-  std::map<std::string, Paths> groups;
-  for (const fs::path& file : files.tensor_files) {
-    const std::string name = file.filename().string(), content = artifacts::name_content(name);
-    groups[content.empty() ? name : content].push_back(file);
-  }
-  return groups;
-}
-
 // Verifies the digests first: values of a damaged checkpoint are not compared.
 Side open_side(const Paths& paths) {
-  Side side;
-  for (const fs::path& path : paths) {
-    artifacts::verify_checkpoint_file(path);
-    side.files.push_back(std::make_unique<SafetensorsFile>(path));
-  }
-  return side;
+  std::ranges::for_each(paths, artifacts::verify_checkpoint_file);
+  return {.stored = StoredTensors(paths)};
 }
 
 // `model`: the path of the weights.
@@ -134,7 +114,7 @@ fs::path model_path_of(const InspectedFiles& files) {
 // For two checkpoints all files, otherwise only the weights.
 std::vector<ComparedFile> compare_all(const InspectedFiles& a, const InspectedFiles& b) {
   const bool compares_all = a.manifest && b.manifest;
-  std::map<std::string, Paths> of_a = group_files(a), of_b = group_files(b);
+  std::map<std::string, Paths> of_a = group_by_content(a), of_b = group_by_content(b);
   std::vector<ComparedFile> files;
   ComparedFile& model = files.emplace_back();
   model.name = compares_all ? artifacts::kModelFile : model_path_of(a).filename().string();
@@ -157,16 +137,6 @@ std::vector<ComparedFile> compare_all(const InspectedFiles& a, const InspectedFi
   return files;
 }
 
-std::string describe_type(const TensorView& tensor) {
-  return std::string(components::dtype_name(tensor.dtype)) + " " + format_shape(tensor);
-}
-
-std::string print(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", number);
-  return text;
-}
-
 void add_row(reporting::TextTable& table, const DifferentTensor& tensor) {
   const auto add_words = [&](const std::string& words) { table.add({tensor.name, words, "", "", "", ""}); };
   if (!tensor.b) return add_words("only in A: " + describe_type(*tensor.a));
@@ -177,7 +147,7 @@ void add_row(reporting::TextTable& table, const DifferentTensor& tensor) {
   const TensorDifference& difference = *tensor.difference;
   table.add({tensor.name, types,
              reporting::group_digits(difference.differing) + " of " + reporting::group_digits(difference.elements),
-             print(difference.max_absolute), print(difference.max_relative),
+             fmt::format("{:.3g}", difference.max_absolute), fmt::format("{:.3g}", difference.max_relative),
              difference.max_ulps ? reporting::group_digits(*difference.max_ulps) : "-"});
 }
 
@@ -187,14 +157,13 @@ void print_text(const ComparedFile& file) {
     only_a += !tensor.b ? 1 : 0;
     only_b += !tensor.a ? 1 : 0;
   }
-  reporting::write_output("%s: %zu tensors are equal, %zu differ, %zu only in A, %zu only in B\n", file.name.c_str(),
-                          file.equal, file.different.size() - only_a - only_b, only_a, only_b);
+  reporting::write_output("{}: {} tensors are equal, {} differ, {} only in A, {} only in B\n", file.name, file.equal,
+                          file.different.size() - only_a - only_b, only_a, only_b);
   if (file.different.empty()) return;
-  using Align = reporting::TextTable::Align;
-  reporting::TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right});
+  reporting::TextTable table("llrrrr");
   table.add({"tensor", "", "values", "max abs", "max rel", "max ulps"});
   for (const DifferentTensor& tensor : file.different) add_row(table, tensor);
-  reporting::write_output_text(table.print("  "));
+  reporting::write_output_text(table.format("  "));
 }
 
 Json to_json(const TensorView* tensor) {
@@ -221,15 +190,10 @@ Json to_json(const ComparedFile& file) {
   return {{"name", file.name}, {"equal", file.equal}, {"different", different}};
 }
 
-po::options_description make_diff_checkpoints_options() {
-  po::options_description options = no_options();
-  add_json_option(options);
-  return options;
-}
-
 // For two checkpoints it compares all safetensors files, for a checkpoint and a file the weights.
 int diff_checkpoints(const Arguments& arguments) {
-  const InspectedFiles a = find_files(arguments.positional()[0]), b = find_files(arguments.positional()[1]);
+  const InspectedFiles a = find_inspected_files(arguments.positional()[0]),
+                       b = find_inspected_files(arguments.positional()[1]);
   const std::vector<ComparedFile> files = compare_all(a, b);
   const bool is_same = std::ranges::all_of(files, [](const ComparedFile& file) { return file.different.empty(); });
   if (arguments.wants_json()) {
@@ -237,7 +201,7 @@ int diff_checkpoints(const Arguments& arguments) {
     for (const ComparedFile& file : files) all["files"].push_back(to_json(file));
     reporting::write_output_json(all);
   } else {
-    reporting::write_output("A %s\nB %s\n", describe(a).c_str(), describe(b).c_str());
+    reporting::write_output("A {}\nB {}\n", describe(a), describe(b));
     for (const ComparedFile& file : files) print_text(file);
   }
   return is_same ? 0 : kTensorsDiffer;
@@ -248,11 +212,10 @@ int diff_checkpoints(const Arguments& arguments) {
 extern const Command diff_checkpoints_command{
     .name = "checkpoint diff",
     .arguments = "A B",
-    .needed = "",
     .purpose = "compare two checkpoints",
     .details = "Compares two checkpoints tensor by tensor. The exit code is 9 if they differ.",
     .page = "guides/checkpoint_tools.md",
-    .make_options = make_diff_checkpoints_options,
+    .add_options = add_json_option,
     .run = diff_checkpoints};
 
 }  // namespace tenon::host

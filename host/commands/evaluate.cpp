@@ -32,11 +32,11 @@ Json to_json(const pipeline::NamedMetrics& metrics) {
   return json;
 }
 
-bool is_augmented(const Evaluation& evaluation) {
+bool is_augmented(const OpenedEvaluation& evaluation) {
   return evaluation.parts().test_time_augmentation == pipeline::TestTimeAugmentation::flip;
 }
 
-void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
+void print_json(const OpenedEvaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
   const artifacts::FoundWeights& weights = evaluation.weights();
   Json all{{"weights", weights.file.string()},
            {"checkpoint", weights.checkpoint.empty() ? Json() : Json(weights.checkpoint.string())},
@@ -52,35 +52,33 @@ void print_json(const Evaluation& evaluation, const std::vector<EvaluatedSet>& s
   reporting::write_output_json(all);
 }
 
-void print_text(const Evaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
+void print_text(const OpenedEvaluation& evaluation, const std::vector<EvaluatedSet>& sets) {
   reporting::write_wrapped_output_text("weights " + evaluation.describe_weights() + "\n");
-  if (is_augmented(evaluation)) reporting::write_output("mean of the outputs for each image and its mirror image\n");
+  if (is_augmented(evaluation))
+    reporting::write_output_text("mean of the outputs for each image and its mirror image\n");
   for (const EvaluatedSet& set : sets) {
     const data::Feed& feed = set.data->feed;
-    reporting::write_output(
-        "%s: %s, %s, %s of %lld\n", set.data->name().c_str(), feed.dataset().component().schema.id.c_str(),
-        support::format_count(feed.sampler().size(), "sample").c_str(),
-        support::format_count(feed.batches(), "batch", "batches").c_str(), static_cast<long long>(feed.batch_size()));
+    reporting::write_output("{}: {}, {}, {} of {}\n", set.data->name(), feed.dataset().component().schema.id,
+                            support::format_count(feed.sampler().size(), "sample"),
+                            support::format_count(feed.batches(), "batch", "batches"), feed.batch_size());
     size_t width = 0;
     for (const auto& [name, value] : set.metrics) width = std::max(width, name.size());
     for (const auto& [name, value] : set.metrics)
-      reporting::write_output("  %-*s  %s\n", static_cast<int>(width), name.c_str(),
-                              artifacts::format_number(value).c_str());
+      reporting::write_output("  {:<{}}  {}\n", name, width, artifacts::format_number(value));
   }
 }
 
-po::options_description make_evaluate_options() {
-  po::options_description options = run_file_options();
-  add_checkpoint_option(options);
-  options.add_options()("data", po::value<std::string>()->value_name("NAME"),
-                        "dataset: train, validation, test, validation/NAME or test/NAME; default: all validation data");
-  add_augmentation_option(options);
-  add_processes_option(options);
-  add_json_option(options);
-  return options;
+void add_evaluate_options(AddOption& add) {
+  add_run_file_options(add);
+  add_checkpoint_option(add);
+  add("data", text_value("NAME"),
+      "dataset: train, validation, test, validation/NAME or test/NAME; default: all validation data");
+  add_augmentation_option(add);
+  add_processes_option(add);
+  add_json_option(add);
 }
 
-int evaluate_all(Evaluation& evaluation, bool wants_json) {
+int evaluate_all(OpenedEvaluation& evaluation, bool wants_json) {
   catch_stop_signals();
   std::vector<EvaluatedSet> sets;
   for (const auto& data : evaluation.parts().validation) {
@@ -90,31 +88,27 @@ int evaluate_all(Evaluation& evaluation, bool wants_json) {
     sets.push_back({data.get(), std::move(*metrics)});
   }
   if (evaluation.parts().group->rank() > 0) return 0;
-  if (wants_json)
-    print_json(evaluation, sets);
-  else
-    print_text(evaluation, sets);
+  wants_json ? print_json(evaluation, sets) : print_text(evaluation, sets);
   return 0;
 }
 
 int evaluate(const Arguments& arguments) {
-  EvaluationOptions options = read_evaluation_options(arguments, Evaluation::Of::metrics);
+  EvaluationOptions options = read_evaluation_options(arguments, OpenedEvaluation::Of::metrics);
   options.choice.augmentation = read_augmentation(arguments);
   return evaluate_in_processes(
-      options, [&](Evaluation& evaluation) { return evaluate_all(evaluation, arguments.wants_json()); });
+      options, [&](OpenedEvaluation& evaluation) { return evaluate_all(evaluation, arguments.wants_json()); });
 }
 
 }  // namespace
 
 extern const Command evaluate_command{.name = "evaluate",
-                                      .arguments = "",
                                       .needed = "--config FILE",
                                       .purpose = "compute the losses and metrics of trained weights",
                                       .details =
                                           "Computes the losses and metrics of a checkpoint on the validation data, or "
                                           "on another dataset of the run file.",
                                       .page = "guides/evaluate_and_predict.md",
-                                      .make_options = make_evaluate_options,
+                                      .add_options = add_evaluate_options,
                                       .run = evaluate};
 
 }  // namespace tenon::host

@@ -6,19 +6,16 @@
 #include <variant>
 #include <vector>
 
-#include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/artifacts/checkpoint/fitted_data.h"
-#include "framework/artifacts/checkpoint/model_sizes.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/artifacts/run_folder/find_weights.h"
-#include "framework/components/kinds/prepare_dataset.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
+#include "framework/components/kinds/dataset.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/pipeline/tools/export_metadata.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/pipeline/tools/trace_model.h"
-#include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
@@ -51,8 +48,8 @@ struct DescribingData {
 };
 
 // The data need not exist on the machine that exports weights.
-DescribingData open_describing_data(const OpenedRun& opened, const config::DataSection& data) {
-  const config::NamedDataset& plan = data.validation.empty() ? data.train : data.validation.front();
+DescribingData open_describing_data(const OpenedRun& opened, const config::RunPlan& run) {
+  const config::NamedDataset& plan = find_dataset_or_first(run, "");
   const components::Component& component = opened.catalogue.find(config::ComponentKind::dataset, plan.use);
   try {
     components::prepare_dataset(component, plan);
@@ -84,7 +81,7 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
   const std::filesystem::path archive = is_archive ? find_archive(opened) : "";
   const artifacts::FoundWeights weights = use_weights(arguments.text("checkpoint"), plan);
   pipeline::use_sizes_of_weights(plan, opened.catalogue, artifacts::read_model_sizes(weights.file));
-  const DescribingData data = open_describing_data(opened, plan.data);
+  const DescribingData data = open_describing_data(opened, plan);
   if (data.dataset) pipeline::use_sizes_of_data(plan, opened.catalogue, *data.dataset);
   const components::Model model = pipeline::build_initial_model(plan, opened.catalogue);
   if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
@@ -104,12 +101,11 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
     count = pipeline::save_weights(output, model.tensors(), choose_dtype(arguments.text("dtype"), plan),
                                    plan.data.class_names, more);
   }
-  reporting::write_output("weights %s\n%s: %zu tensors, %s\n", weights.file.c_str(), output.c_str(), count,
-                          support::format_bytes(support::read_file_size(output, kKind)).c_str());
+  reporting::write_output("weights {}\n{}: {} tensors, {}\n", weights.file.string(), output.string(), count,
+                          support::format_bytes(support::read_file_size(output, kKind)));
   if (!data.dataset)
     reporting::write_output(
-        "the metadata lack the data's shapes and preprocessing, because the data cannot be opened: %s\n",
-        data.reason.c_str());
+        "the metadata lack the data's shapes and preprocessing, because the data cannot be opened: {}\n", data.reason);
   return 0;
 }
 
@@ -120,7 +116,7 @@ struct FirstBatches {
 };
 
 // Reads at most `most` batches.
-FirstBatches read_batches(Evaluation& evaluation, size_t most) {
+FirstBatches read_batches(OpenedEvaluation& evaluation, size_t most) {
   FirstBatches batches;
   pipeline::BoundDataset& data = *evaluation.parts().validation.front();
   pipeline::predict(evaluation.parts(), data, evaluation.context(), [&](const pipeline::Prediction& prediction) {
@@ -143,7 +139,8 @@ int export_torchscript(const Arguments& arguments, const std::filesystem::path& 
   for (const char* setting : {"run.device=cpu", "train.precision=fp32", "train.memory_format=contiguous"})
     file.overrides.emplace_back(setting);
   constexpr size_t kBatches = 2;
-  Evaluation evaluation(file, {arguments.text("checkpoint"), arguments.text("data")}, Evaluation::Of::outputs);
+  OpenedEvaluation evaluation(file, {arguments.text("checkpoint"), arguments.text("data")},
+                              OpenedEvaluation::Of::outputs);
   const FirstBatches batches = read_batches(evaluation, kBatches);
   const components::Dataset& data = evaluation.parts().validation.front()->feed.dataset();
   const std::string description =
@@ -153,26 +150,21 @@ int export_torchscript(const Arguments& arguments, const std::filesystem::path& 
     files.emplace(artifacts::kFittedData, artifacts::format_fitted_data(fitted));
   const std::string traced = pipeline::trace_model(evaluation.parts().model, batches.inputs, files);
   artifacts::write_file_durably(output, traced, kKind);
-  reporting::write_output("weights %s\n%s: TorchScript, traced on %s of %s; outputs verified against the model\n",
-                          evaluation.describe_weights().c_str(), output.c_str(),
-                          support::format_count(batches.inputs.front().front().size(0), "sample").c_str(),
-                          data.name().c_str());
+  reporting::write_output("weights {}\n{}: TorchScript, traced on {} of {}; outputs verified against the model\n",
+                          evaluation.describe_weights(), output.string(),
+                          support::format_count(batches.inputs.front().front().size(0), "sample"), data.name());
   return 0;
 }
 
-po::options_description make_export_options() {
-  po::options_description options = run_file_options();
-  add_checkpoint_option(options);
-  auto add = options.add_options();
-  add("output", po::value<std::string>()->value_name("FILE"),
+void add_export_options(AddOption& add) {
+  add_run_file_options(add);
+  add_checkpoint_option(add);
+  add("output", text_value("FILE"),
       "output file: .safetensors for the weights, .pt for the model as TorchScript, .pt2 for the archive of an "
-      "exported "
-      "model");
-  add("dtype", po::value<std::string>()->value_name("DTYPE"),
-      "dtype of the floating-point tensors: fp32, fp16 or bf16");
-  add("data", po::value<std::string>()->value_name("NAME"),
+      "exported model");
+  add("dtype", text_value("DTYPE"), "dtype of the floating-point tensors: fp32, fp16 or bf16");
+  add("data", text_value("NAME"),
       "for TorchScript: dataset that provides the batch for tracing; default: the first validation data");
-  return options;
 }
 
 int export_weights(const Arguments& arguments) {
@@ -193,12 +185,11 @@ int export_weights(const Arguments& arguments) {
 
 extern const Command export_command{
     .name = "export",
-    .arguments = "",
     .needed = "--config FILE --output FILE",
     .purpose = "export trained weights or the model for Python",
     .details = "Writes the weights as safetensors, or the model with its weights as TorchScript or a .pt2 archive.",
     .page = "guides/checkpoint_tools.md",
-    .make_options = make_export_options,
+    .add_options = add_export_options,
     .run = export_weights,
     .is_for_one_process = true};
 

@@ -7,11 +7,9 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
-#include "framework/support/files/nearest_path.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/init/image_folders.h"
-#include "host/init/image_run_file.h"
 
 namespace tenon::host {
 
@@ -19,19 +17,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
-po::options_description make_init_images_options() {
-  po::options_description options = no_options();
-  auto add = options.add_options();
-  add("output", po::value<std::string>()->value_name("FILE.toml")->default_value("run.toml"),
+void add_init_images_options(AddOption& add) {
+  add("output", text_value("FILE.toml")->default_value("run.toml"),
       "file to write; a file of this name is kept, unless --force is given");
   add("force", "replace the file");
-  add_plugin_directory_option(options);
-  return options;
+  add_plugin_directory_option(add);
 }
 
 void require_image_folder(const Arguments& arguments, const fs::path& folder) {
   if (support::is_folder(folder)) return;
-  arguments.refuse(support::print_path(folder) + " " + support::describe_path(folder) +
+  arguments.refuse(support::format_path(folder) + " " + support::describe_path(folder) +
                        support::suggest_path(folder, support::is_folder),
                    "a folder with a folder of images for each class");
 }
@@ -48,7 +43,7 @@ int init_images(const Arguments& arguments) {
   const fs::path folder = arguments.positional().front(), output = arguments.text("output");
   require_image_folder(arguments, folder);
   if (support::path_exists(output) && !(arguments.has("force") && support::is_file(output)))
-    arguments.refuse("--output " + support::print_path(output) + " " +
+    arguments.refuse("--output " + support::format_path(output) + " " +
                          (support::is_file(output) ? "exists" : support::describe_path(output)),
                      support::is_file(output) ? "a new file, or --force to replace it" : "a file");
   const ImageData data = read_image_data(folder, arguments.plugin_directories());
@@ -71,14 +66,13 @@ int init_images(const Arguments& arguments) {
 extern const Command init_images_command{
     .name = "init images",
     .arguments = "DIR",
-    .needed = "",
     .purpose = "write a run file that trains on a folder of images",
     .details =
         "Looks at a folder with one folder of images per class, or with such folders in train and val, and writes a "
         "commented run file for it. Model, image size, batch size and metrics are chosen by the images. The last line "
         "printed is the command that trains.",
     .page = "guides/your_images.md",
-    .make_options = make_init_images_options,
+    .add_options = add_init_images_options,
     .run = init_images};
 
 }  // namespace tenon::host

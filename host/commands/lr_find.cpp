@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/pipeline/checks/check_run.h"
@@ -50,24 +49,24 @@ std::vector<size_t> choose_rows(const pipeline::LearningRateSearch& search) {
 
 void print_text(const pipeline::LearningRateSearch& search) {
   if (search.trials.empty()) {
-    reporting::write_output("no step had a finite loss\n");
+    reporting::write_output_text("no step had a finite loss\n");
     return;
   }
   double highest = search.trials.front().smoothed;
   for (const pipeline::LearningRateTrial& trial : search.trials) highest = std::max(highest, trial.smoothed);
-  reporting::write_output("%12s  %12s\n", "lr", "loss");
+  reporting::write_output("{:>12}  {:>12}\n", "lr", "loss");
   for (const size_t row : choose_rows(search)) {
     const pipeline::LearningRateTrial& trial = search.trials[row];
     const int length = static_cast<int>(kBarWidth * std::clamp(trial.smoothed / highest, 0.0, 1.0));
-    reporting::write_output("%12.3g  %12.4g  %s%s\n", trial.learning_rate, trial.smoothed,
-                            std::string(length, '#').c_str(), row == search.suggestion ? "  <- suggestion" : "");
+    reporting::write_output("{:12.3g}  {:12.4g}  {}{}\n", trial.learning_rate, trial.smoothed, std::string(length, '#'),
+                            row == search.suggestion ? "  <- suggestion" : "");
   }
-  if (search.diverged) reporting::write_output("the loss diverged here\n");
+  if (search.diverged) reporting::write_output_text("the loss diverged here\n");
   if (search.suggestion)
-    reporting::write_output("the loss falls fastest at optimizer.lr = %.2g\n",
+    reporting::write_output("the loss falls fastest at optimizer.lr = {:.2g}\n",
                             search.trials[*search.suggestion].learning_rate);
   else
-    reporting::write_output(
+    reporting::write_output_text(
         "the loss did not fall below its value at the first learning rates; lower --from, or run host overfit to find "
         "out why\n");
 }
@@ -86,16 +85,13 @@ void write_plot(const pipeline::LearningRateSearch& search, const std::filesyste
   artifacts::write_file_durably(file, artifacts::draw_chart_file(chart), support::ErrorKind::system);
 }
 
-po::options_description make_lr_find_options() {
-  po::options_description options = run_file_options();
-  auto add = options.add_options();
-  add("from", po::value<double>()->value_name("LR")->default_value(1e-7, "1e-7"), "first learning rate");
-  add("to", po::value<double>()->value_name("LR")->default_value(10, "10"), "last learning rate");
-  add("steps", po::value<int64_t>()->value_name("N")->default_value(100),
-      "number of steps from the first to the last learning rate");
-  add("plot", po::value<std::string>()->value_name("FILE"), "also draw the losses and the suggestion as SVG");
-  add_json_option(options);
-  return options;
+void add_lr_find_options(AddOption& add) {
+  add_run_file_options(add);
+  add("from", number_value("LR")->default_value(1e-7, "1e-7"), "first learning rate");
+  add("to", number_value("LR")->default_value(10, "10"), "last learning rate");
+  add("steps", integer_value("N")->default_value(100), "number of steps from the first to the last learning rate");
+  add("plot", text_value("FILE"), "also draw the losses and the suggestion as SVG");
+  add_json_option(add);
 }
 
 // Runs steps with increasing learning rates. Writes no files except the plot.
@@ -106,11 +102,7 @@ int find_learning_rate(const Arguments& arguments) {
     arguments.refuse("--from and --to are " + std::to_string(first_rate) + " and " + std::to_string(last_rate),
                      "0 < from < to <= 1e6");
   OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
-  opened.plan.data.validation.clear();
-  opened.plan.data.test.clear();
-  opened.plan.callbacks.clear();
-  opened.plan.checkpoint.monitor.clear();
-  opened.plan.schedule = {};
+  keep_training_only(opened.plan);
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   for (const std::string& warning : pipeline::check_run(training)) support::log_warning(warning);
   catch_stop_signals();
@@ -118,10 +110,7 @@ int find_learning_rate(const Arguments& arguments) {
       pipeline::search_learning_rate(training, first_rate, last_rate, steps, [] { return stop_signal() == 0; });
   if (stop_signal() != 0) return 128 + stop_signal();
   if (const std::string file = arguments.text("plot"); !file.empty()) write_plot(search, file);
-  if (arguments.wants_json())
-    print_json(search);
-  else
-    print_text(search);
+  arguments.wants_json() ? print_json(search) : print_text(search);
   return 0;
 }
 
@@ -129,12 +118,11 @@ int find_learning_rate(const Arguments& arguments) {
 
 extern const Command lr_find_command{
     .name = "lr-find",
-    .arguments = "",
     .needed = "--config FILE",
     .purpose = "find the learning rates at which the loss falls",
     .details = "Raises the learning rate step by step and shows the loss at each step, until the loss diverges.",
     .page = "reference/run_file.md",
-    .make_options = make_lr_find_options,
+    .add_options = add_lr_find_options,
     .run = find_learning_rate,
     .is_for_one_process = true};
 

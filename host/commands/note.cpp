@@ -8,20 +8,19 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "framework/components/calls/host_table.h"
-#include "framework/components/loading/elf_note.h"
-#include "framework/components/loading/inspect_library.h"
+#include "framework/components/loading/elf_image.h"
 #include "framework/components/loading/load_plugin.h"
+#include "framework/components/loading/plugin_files.h"
 #include "framework/components/loading/plugin_note.h"
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "host/command_line/command.h"
 #include "host/process/call_reports.h"
-#include "host/process/standard_streams.h"
+#include "host/process/process_setup.h"
 
 namespace tenon::host {
 
@@ -77,11 +76,8 @@ components::PluginDescription query_plugin(const fs::path& file) {
   return *plugin.info;
 }
 
-po::options_description make_note_options() {
-  po::options_description options = no_options();
-  options.add_options()("objcopy", po::value<std::string>()->value_name("PROGRAM")->default_value("objcopy"),
-                        "program that adds a section to the file");
-  return options;
+void add_note_options(AddOption& add) {
+  add("objcopy", text_value("PROGRAM")->default_value("objcopy"), "program that adds a section to the file");
 }
 
 int write_note(const Arguments& arguments) {
@@ -117,13 +113,12 @@ int write_note(const Arguments& arguments) {
 
 extern const Command note_command{.name = "note",
                                   .arguments = "FILE",
-                                  .needed = "",
                                   .purpose = "write the list of components into a plugin file",
                                   .details =
                                       "Writes the plugin's list of components into its file. `host plugins` reads the "
                                       "list without loading the plugin.",
                                   .page = "reference/writing_plugins.md",
-                                  .make_options = make_note_options,
+                                  .add_options = add_note_options,
                                   .run = write_note};
 
 }  // namespace tenon::host

@@ -21,26 +21,22 @@ constexpr size_t kMaxNames = 20;
 
 // Trains on one batch of the first samples, with identical steps.
 void plan_overfit(config::RunPlan& plan, int64_t samples) {
+  keep_training_only(plan);
   plan.data.batch_size = samples;
   plan.data.limit_batches = 1;
   plan.data.shuffle = false;
   plan.data.drop_last = false;
   plan.data.sampler = config::SamplerKind::uniform;
   plan.data.repeated_augmentation = 1;
-  plan.data.validation.clear();
-  plan.data.test.clear();
-  plan.callbacks.clear();
-  plan.checkpoint.monitor.clear();
   plan.train.accumulate = 1;
   plan.train.average.reset();
-  plan.schedule = {};
 }
 
 void print_names(const char* title, const std::vector<std::string>& names) {
   if (names.empty()) return;
-  reporting::write_output("%s\n", title);
-  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) reporting::write_output("  %s\n", names[i].c_str());
-  if (names.size() > kMaxNames) reporting::write_output("  and %zu more\n", names.size() - kMaxNames);
+  reporting::write_output("{}\n", title);
+  for (size_t i = 0; i < names.size() && i < kMaxNames; ++i) reporting::write_output("  {}\n", names[i]);
+  if (names.size() > kMaxNames) reporting::write_output("  and {} more\n", names.size() - kMaxNames);
 }
 
 void explain(const pipeline::OverfitReport& report, double learning_rate) {
@@ -50,29 +46,26 @@ void explain(const pipeline::OverfitReport& report, double learning_rate) {
   if (!report.without_gradient.empty() || !report.constant_outputs.empty()) return;
   const std::string rate = artifacts::format_number(learning_rate);
   if (report.last_loss > report.first_loss)
-    reporting::write_output("the loss increased: lower optimizer.lr (%s)\n", rate.c_str());
+    reporting::write_output("the loss increased: lower optimizer.lr ({})\n", rate);
   else if (report.last_loss > 2 * report.lowest_loss)
-    reporting::write_output("the loss oscillates: lower optimizer.lr (%s)\n", rate.c_str());
+    reporting::write_output("the loss oscillates: lower optimizer.lr ({})\n", rate);
   else if (report.last_loss > 0.9 * report.first_loss)
     reporting::write_output(
-        "the loss hardly falls: raise optimizer.lr (%s), or check with host data whether similar samples have "
+        "the loss hardly falls: raise optimizer.lr ({}), or check with host data whether similar samples have "
         "different targets\n",
-        rate.c_str());
+        rate);
   else
     reporting::write_output(
-        "the loss falls: try more --steps, a larger optimizer.lr (%s), or less weight decay, dropout and label "
+        "the loss falls: try more --steps, a larger optimizer.lr ({}), or less weight decay, dropout and label "
         "smoothing\n",
-        rate.c_str());
+        rate);
 }
 
-po::options_description make_overfit_options() {
-  po::options_description options = run_file_options();
-  auto add = options.add_options();
-  add("samples", po::value<int64_t>()->value_name("N")->default_value(10), "number of samples to overfit");
-  add("steps", po::value<int64_t>()->value_name("N")->default_value(500), "maximum number of steps");
-  add("threshold", po::value<double>()->value_name("LOSS")->default_value(0.01, "0.01"),
-      "stop when the loss falls below this");
-  return options;
+void add_overfit_options(AddOption& add) {
+  add_run_file_options(add);
+  add("samples", integer_value("N")->default_value(10), "number of samples to overfit");
+  add("steps", integer_value("N")->default_value(500), "maximum number of steps");
+  add("threshold", number_value("LOSS")->default_value(0.01, "0.01"), "stop when the loss falls below this");
 }
 
 // Trains on the first samples of the training data until the loss falls below the threshold. Writes no files.
@@ -84,9 +77,9 @@ int overfit(const Arguments& arguments) {
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   for (const std::string& warning : pipeline::check_computation(training)) support::log_warning(warning);
   const pipeline::OverfitReport report = pipeline::overfit(training, steps, threshold);
-  reporting::write_output("%s: loss %.4g, after %s %.4g; %s the threshold of %.4g\n",
-                          support::format_count(report.samples, "sample").c_str(), report.first_loss,
-                          support::format_count(report.steps, "step").c_str(), report.last_loss,
+  reporting::write_output("{}: loss {:.4g}, after {} {:.4g}; {} the threshold of {:.4g}\n",
+                          support::format_count(report.samples, "sample"), report.first_loss,
+                          support::format_count(report.steps, "step"), report.last_loss,
                           report.is_reached ? "below" : "NOT below", threshold);
   if (report.is_reached) return 0;
   explain(report, opened.plan.optimizer.lr);
@@ -96,14 +89,13 @@ int overfit(const Arguments& arguments) {
 }  // namespace
 
 extern const Command overfit_command{.name = "overfit",
-                                     .arguments = "",
                                      .needed = "--config FILE",
                                      .purpose = "overfit a few samples, or report why it fails",
                                      .details =
                                          "Trains on a few samples until the loss falls below a threshold. If it does "
                                          "not, lists the tensors without gradients and the outputs that never change.",
                                      .page = "reference/run_file.md",
-                                     .make_options = make_overfit_options,
+                                     .add_options = add_overfit_options,
                                      .run = overfit,
                                      .is_for_one_process = true};
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/components/kinds/prepare_dataset.h"
-#include "framework/data/dataset_seed.h"
+#include "framework/components/kinds/dataset.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/data/sampler.h"
 #include "framework/packing/pack_shards.h"
@@ -22,23 +21,19 @@ namespace tenon::host {
 namespace {
 
 void print_shard(const packing::PackedShard& shard) {
-  reporting::write_output("  %s  %s  %.1f MiB\n", shard.name.c_str(),
-                          support::format_count(shard.samples, "sample").c_str(),
+  reporting::write_output("  {}  {}  {:.1f} MiB\n", shard.name, support::format_count(shard.samples, "sample"),
                           static_cast<double>(shard.bytes) / (1 << 20));
   std::fflush(stdout);
 }
 
-po::options_description make_pack_options() {
-  po::options_description options = run_file_options();
-  auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME"),
-      "dataset of the run file: train, validation, test, validation/NAME or test/NAME");
-  add("output", po::value<std::string>()->value_name("DIR"), "folder for the shards; must be new or empty");
-  add("shard-bytes", po::value<std::string>()->value_name("SIZE")->default_value("256MiB"),
+void add_pack_options(AddOption& add) {
+  add_run_file_options(add);
+  add("data", text_value("NAME"), "dataset of the run file: train, validation, test, validation/NAME or test/NAME");
+  add("output", text_value("DIR"), "folder for the shards; must be new or empty");
+  add("shard-bytes", text_value("SIZE")->default_value("256MiB"),
       "maximum size of a shard (KiB, MiB, GiB); a shard has at least one sample");
-  add("shard-samples", po::value<int64_t>()->value_name("N"), "maximum number of samples in a shard");
+  add("shard-samples", integer_value("N"), "maximum number of samples in a shard");
   add("shuffle", "write the samples in random order, seeded with run.seed");
-  return options;
 }
 
 // Parses a size in bytes, such as `256MiB`.
@@ -91,11 +86,11 @@ int pack(const Arguments& arguments) {
                                         .class_names = packed_names(samples)};
   const std::vector<packing::PackedShard> shards = packing::pack_shards(samples, options, print_shard, stop_signal());
   if (shards.empty() && stop_signal() != 0) {
-    reporting::write_output("stopped; nothing was written\n");
+    reporting::write_output_text("stopped; nothing was written\n");
     return 128 + stop_signal();
   }
-  reporting::write_output("%s: %zu samples in %zu %s, in %s\n", named.name.c_str(), options.order.size(), shards.size(),
-                          shards.size() == 1 ? "shard" : "shards", folder.c_str());
+  reporting::write_output("{}: {} samples in {} {}, in {}\n", named.name, options.order.size(), shards.size(),
+                          shards.size() == 1 ? "shard" : "shards", folder);
   return 0;
 }
 
@@ -103,12 +98,11 @@ int pack(const Arguments& arguments) {
 
 extern const Command pack_command{
     .name = "pack",
-    .arguments = "",
     .needed = "--config FILE --data NAME --output DIR",
     .purpose = "write a dataset as shards",
     .details = "Writes a dataset of the run file as tar files, which the dataset tar_shards reads.",
     .page = "guides/shards.md",
-    .make_options = make_pack_options,
+    .add_options = add_pack_options,
     .run = pack,
     .is_for_one_process = true};
 

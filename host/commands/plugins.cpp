@@ -19,21 +19,18 @@ using Json = nlohmann::ordered_json;
 
 void print_as_text(const PluginsFound& found, const std::vector<fs::path>& directories) {
   for (const components::PluginInfo& plugin : found.plugins) {
-    reporting::write_output("%s %s  %s  %s\n", plugin.id.c_str(), plugin.version.c_str(),
-                            plugin.torch_build.empty() ? "portable" : "native", plugin.file.c_str());
+    reporting::write_output("{} {}  {}  {}\n", plugin.id, plugin.version,
+                            plugin.torch_build.empty() ? "portable" : "native", plugin.file.string());
     for (const config::ComponentSchema& component : plugin.components)
-      reporting::write_output("  %-8s %-16s %s\n", config::to_string(component.kind), component.id.c_str(),
-                              component.doc.c_str());
+      reporting::write_output("  {:<8} {:<16} {}\n", config::to_string(component.kind), component.id, component.doc);
   }
   for (const fs::path& file : found.without_note)
-    reporting::write_output("no note: %s: run `host note %s` or `host plugins --load`; both run its code\n",
-                            file.c_str(), file.c_str());
-  for (const components::Refusal& refusal : found.refusals)
-    reporting::write_output("refused: %s\n", refusal.reason.c_str());
-  reporting::write_output("%zu plugins, ", found.plugins.size());
-  if (!found.without_note.empty()) reporting::write_output("%zu without a note, ", found.without_note.size());
-  reporting::write_output("%zu refused (%s)\n", found.refusals.size(),
-                          components::describe_search(directories).c_str());
+    reporting::write_output("no note: {}: run `host note {}` or `host plugins --load`; both run its code\n",
+                            file.string(), file.string());
+  for (const components::Refusal& refusal : found.refusals) reporting::write_output("refused: {}\n", refusal.reason);
+  reporting::write_output("{} plugins, ", found.plugins.size());
+  if (!found.without_note.empty()) reporting::write_output("{} without a note, ", found.without_note.size());
+  reporting::write_output("{} refused ({})\n", found.refusals.size(), components::describe_search(directories));
 }
 
 void print_as_json(const PluginsFound& found) {
@@ -70,12 +67,10 @@ int list_plugins(const Arguments& arguments) {
 
 extern const Command plugins_command{
     .name = "plugins",
-    .arguments = "",
-    .needed = "",
     .purpose = "list the plugins found and why others are refused",
     .details = "Lists the plugins in the search folders and their components. Runs no plugin code without --load.",
     .page = "reference/components.md",
-    .make_options = make_survey_options,
+    .add_options = add_survey_options,
     .run = list_plugins};
 
 }  // namespace tenon::host

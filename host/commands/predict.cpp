@@ -14,10 +14,8 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
-#include "host/predict/mask_folder.h"
 #include "host/predict/predicted_rows.h"
 #include "host/predict/prediction_columns.h"
-#include "host/predict/prediction_page.h"
 #include "host/process/signals.h"
 #include "host/training/open_evaluation.h"
 
@@ -83,27 +81,23 @@ PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns
   return rows;
 }
 
-po::options_description make_predict_options() {
-  po::options_description options = run_file_options();
-  add_checkpoint_option(options);
-  auto add = options.add_options();
-  add("data", po::value<std::string>()->value_name("NAME"),
-      "dataset: train, validation, test, validation/NAME or test/NAME");
-  add("input", po::value<std::vector<std::string>>()->value_name("PATH")->composing(),
+void add_predict_options(AddOption& add) {
+  add_run_file_options(add);
+  add_checkpoint_option(add);
+  add("data", text_value("NAME"), "dataset: train, validation, test, validation/NAME or test/NAME");
+  add("input", texts_value("PATH"),
       "unlabelled data to read in place of the dataset's: a folder of images, an image, or a list of paths (.csv, "
       ".tsv, .txt); may be repeated");
-  add("output", po::value<std::string>()->value_name("FILE"), "output file: .csv, .jsonl or .safetensors");
-  add("masks", po::value<std::string>()->value_name("FOLDER"),
-      "write the class of each pixel as a grey PNG picture for each sample");
-  add("page", po::value<std::string>()->value_name("FILE"), "write an HTML page with the first samples");
-  add("top-k", po::value<int64_t>()->value_name("K"), "write the K most probable classes in place of their scores");
-  add("outputs", po::value<std::string>()->value_name("NAME,..."), "model outputs to write, or none; default: all");
-  add("fields", po::value<std::string>()->value_name("NAME,..."), "dataset fields to write next to the outputs");
-  add("apply", po::value<std::vector<std::string>>()->value_name("[OUTPUT=]FUNCTION")->composing(),
+  add("output", text_value("FILE"), "output file: .csv, .jsonl or .safetensors");
+  add("masks", text_value("FOLDER"), "write the class of each pixel as a grey PNG picture for each sample");
+  add("page", text_value("FILE"), "write an HTML page with the first samples");
+  add("top-k", integer_value("K"), "write the K most probable classes in place of their scores");
+  add("outputs", text_value("NAME,..."), "model outputs to write, or none; default: all");
+  add("fields", text_value("NAME,..."), "dataset fields to write next to the outputs");
+  add("apply", texts_value("[OUTPUT=]FUNCTION"),
       "replace an output by its softmax, sigmoid, argmax or text; may be repeated");
-  add_augmentation_option(options);
-  add_processes_option(options);
-  return options;
+  add_augmentation_option(add);
+  add_processes_option(add);
 }
 
 // Splits "logits,values" into a list. "none" gives an empty list.
@@ -191,7 +185,7 @@ class Writers {
     samples_ += rows.tensors.front().second.size(0);
   }
 
-  void commit(const Evaluation& evaluation) {
+  void commit(const OpenedEvaluation& evaluation) {
     if (samples_ == 0)
       throw support::Error(support::ErrorKind::data, data_name_ +
                                                          ": none of its samples could be read (see the log); "
@@ -211,7 +205,7 @@ class Writers {
   int64_t samples_ = 0;
 };
 
-int write_predictions(Evaluation& evaluation, const Arguments& arguments) {
+int write_predictions(OpenedEvaluation& evaluation, const Arguments& arguments) {
   distributed::ProcessGroup& group = *evaluation.parts().group;
   pipeline::BoundDataset& data = *evaluation.parts().validation.front();
   const std::string output = arguments.text("output");
@@ -228,8 +222,8 @@ int write_predictions(Evaluation& evaluation, const Arguments& arguments) {
   };
   if (!pipeline::predict(evaluation.parts(), data, evaluation.context(), take)) {
     if (writers)
-      reporting::write_output(arguments.has("masks") ? "stopped; only some masks were written\n"
-                                                     : "stopped; nothing was written\n");
+      reporting::write_output_text(arguments.has("masks") ? "stopped; only some masks were written\n"
+                                                          : "stopped; nothing was written\n");
     return 128 + stop_signal();
   }
   if (writers) writers->commit(evaluation);
@@ -237,7 +231,7 @@ int write_predictions(Evaluation& evaluation, const Arguments& arguments) {
 }
 
 int predict(const Arguments& arguments) {
-  EvaluationOptions options = read_evaluation_options(arguments, Evaluation::Of::outputs);
+  EvaluationOptions options = read_evaluation_options(arguments, OpenedEvaluation::Of::outputs);
   options.choice.inputs = arguments.texts("input");
   options.choice.augmentation = read_augmentation(arguments);
   if (options.choice.inputs.empty() && !arguments.has("data"))
@@ -245,21 +239,20 @@ int predict(const Arguments& arguments) {
   if (!arguments.has("output") && !arguments.has("masks") && !arguments.has("page"))
     arguments.refuse("none of --output, --masks and --page is given", "what to write");
   return evaluate_in_processes(options,
-                               [&](Evaluation& evaluation) { return write_predictions(evaluation, arguments); });
+                               [&](OpenedEvaluation& evaluation) { return write_predictions(evaluation, arguments); });
 }
 
 }  // namespace
 
 extern const Command predict_command{
     .name = "predict",
-    .arguments = "",
     .needed = "--config FILE",
     .purpose = "write the outputs of trained weights for each sample",
     .details =
         "Writes the model's outputs for each sample of a dataset, or of unlabelled files, to a CSV, JSON lines or "
         "safetensors file, as pictures of masks or as a page.",
     .page = "guides/evaluate_and_predict.md",
-    .make_options = make_predict_options,
+    .add_options = add_predict_options,
     .run = predict};
 
 }  // namespace tenon::host

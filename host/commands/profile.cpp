@@ -1,17 +1,15 @@
 // `host profile`: measures the parameters, operations, memory and time of a model.
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "framework/profiling/profile_model.h"
-#include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/training/open_run.h"
-#include "host/training/profiled_run.h"
 
 namespace tenon::host {
 
@@ -25,9 +23,7 @@ constexpr size_t kMaxRows = 24;
 constexpr size_t kDeepestModule = 16;
 
 std::string format_share(double part, double whole) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%", whole > 0 ? 100 * part / whole : 0);
-  return text;
+  return fmt::format("{:.1f} %", whole > 0 ? 100 * part / whole : 0);
 }
 
 // Groups modules by `depth`, or by as many parts of their names as the maximum number of rows allows.
@@ -40,8 +36,7 @@ std::vector<ModuleProfile> choose_rows(const ModelProfile& profile, int64_t dept
 }
 
 void print_modules(const ModelProfile& profile, int64_t depth) {
-  using Align = reporting::TextTable::Align;
-  reporting::TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  reporting::TextTable table("lrrrrr");
   table.add({"module", "parameters", "size", "MACs", "", "time"});
   const auto add = [&](const std::string& name, const ModuleProfile& row) {
     table.add({name, row.bytes > 0 ? reporting::group_digits(static_cast<uint64_t>(row.parameters)) : "",
@@ -52,12 +47,11 @@ void print_modules(const ModelProfile& profile, int64_t depth) {
   };
   for (const ModuleProfile& row : choose_rows(profile, depth)) add(row.name.empty() ? "(model)" : row.name, row);
   add("total", profile.total);
-  reporting::write_output("%s\n", table.print("  ").c_str());
+  reporting::write_output("{}\n", table.format("  "));
 }
 
 void print_counts(const ModelProfile& profile) {
-  using Align = reporting::TextTable::Align;
-  reporting::TextTable table({Align::left, Align::right, Align::right});
+  reporting::TextTable table("lrr");
   const auto add = [&](const char* what, double of_batch) {
     table.add({what, format_scaled(of_batch / static_cast<double>(profile.batch_size)), format_scaled(of_batch)});
   };
@@ -66,13 +60,13 @@ void print_counts(const ModelProfile& profile) {
   add("MACs forward", forward);
   add("FLOPs forward", 2 * forward);
   add("FLOPs of a training step", 2 * static_cast<double>(profile.step_macs));
-  reporting::write_output("%s\n", table.print("  ").c_str());
+  reporting::write_output("{}\n", table.format("  "));
   for (const std::string& name : profile.uncounted)
-    reporting::write_output("  the cost of %s is unknown and not included\n", name.c_str());
+    reporting::write_output("  the cost of {} is unknown and not included\n", name);
 }
 
 void print_memory(const ModelProfile& profile) {
-  reporting::TextTable table({reporting::TextTable::Align::left, reporting::TextTable::Align::right});
+  reporting::TextTable table("lr");
   const auto add = [&](const char* what, int64_t bytes) {
     table.add({what, support::format_bytes(static_cast<uint64_t>(std::max<int64_t>(bytes, 0)))});
   };
@@ -81,15 +75,14 @@ void print_memory(const ModelProfile& profile) {
   add("saved for backward", profile.saved_for_backward);
   add("peak in training, total", profile.total.bytes + profile.state_bytes + profile.step_peak_bytes);
   add("peak in evaluation, with the weights", profile.total.bytes + profile.evaluation_peak_bytes);
-  reporting::write_output("%s\n", table.print("  ").c_str());
+  reporting::write_output("{}\n", table.format("  "));
 }
 
 // The time of a training step in each memory format, by the syntax of the run file; empty unless requested.
 using StepTimes = std::vector<std::pair<std::string, profiling::Latency>>;
 
 void print_latency(const ModelProfile& profile, const StepTimes& by_format) {
-  using Align = reporting::TextTable::Align;
-  reporting::TextTable table({Align::left, Align::right, Align::right, Align::right, Align::right, Align::right});
+  reporting::TextTable table("lrrrrr");
   table.add({"", "median", "10 %", "90 %", "best", "samples/s"});
   const auto add = [&](const char* what, const profiling::Latency& latency) {
     table.add({what, format_time(latency.median), format_time(latency.tenth), format_time(latency.ninetieth),
@@ -98,7 +91,7 @@ void print_latency(const ModelProfile& profile, const StepTimes& by_format) {
   add("forward in evaluation", profile.evaluation);
   add("training step", profile.step);
   for (const auto& [format, latency] : by_format) add(("training step, " + format).c_str(), latency);
-  reporting::write_output("%s", table.print("  ").c_str());
+  reporting::write_output("{}", table.format("  "));
 }
 
 void print_text(const ModelProfile& profile, const StepTimes& by_format, const OpenedRun& opened, int64_t depth) {
@@ -108,9 +101,8 @@ void print_text(const ModelProfile& profile, const StepTimes& by_format, const O
     for (size_t i = 0; i < shape.size(); ++i) inputs += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
     inputs += "]";
   }
-  reporting::write_output("%s on %s: %s in %s\n", opened.plan.model.use.c_str(),
-                          describe_device(opened.device.device).c_str(), inputs.c_str(),
-                          to_string(opened.plan.train.precision).c_str());
+  reporting::write_output("{} on {}: {} in {}\n", opened.plan.model.use, describe_device(opened.device.device), inputs,
+                          to_string(opened.plan.train.precision));
   print_modules(profile, depth);
   print_counts(profile);
   print_memory(profile);
@@ -158,16 +150,13 @@ void print_json(const ModelProfile& profile, const StepTimes& by_format, const O
   reporting::write_output_json(json);
 }
 
-po::options_description make_profile_options() {
-  po::options_description options = run_file_options();
-  auto add = options.add_options();
-  add("batch-size", po::value<int64_t>()->value_name("N"), "samples in the batch; default: data.batch_size");
-  add("repeats", po::value<int64_t>()->value_name("N")->default_value(20), "number of timed steps and evaluations");
-  add("depth", po::value<int64_t>()->value_name("N"),
-      "depth of the module tree to show: the number of parts of a module's name");
+void add_profile_options(AddOption& add) {
+  add_run_file_options(add);
+  add("batch-size", integer_value("N"), "samples in the batch; default: data.batch_size");
+  add("repeats", integer_value("N")->default_value(20), "number of timed steps and evaluations");
+  add("depth", integer_value("N"), "depth of the module tree to show: the number of parts of a module's name");
   add("memory-formats", "also time training steps with each train.memory_format");
-  add_json_option(options);
-  return options;
+  add_json_option(add);
 }
 
 ModelProfile build_and_profile(const OpenedRun& opened, int64_t repeats) {
@@ -191,24 +180,21 @@ int profile(const Arguments& arguments) {
   const int64_t repeats = arguments.count("repeats", 1);
   const ModelProfile profile = build_and_profile(opened, repeats);
   const StepTimes by_format = arguments.has("memory-formats") ? time_memory_formats(opened, repeats) : StepTimes{};
-  if (arguments.wants_json())
-    print_json(profile, by_format, opened);
-  else
-    print_text(profile, by_format, opened, arguments.count("depth", 1));
+  arguments.wants_json() ? print_json(profile, by_format, opened)
+                         : print_text(profile, by_format, opened, arguments.count("depth", 1));
   return 0;
 }
 
 }  // namespace
 
 extern const Command profile_command{.name = "profile",
-                                     .arguments = "",
                                      .needed = "--config FILE",
                                      .purpose = "measure the model's operations, memory and time",
                                      .details =
                                          "Counts parameters, multiplications and memory of each module from the "
                                          "operators that run. Times training steps and evaluation.",
                                      .page = "guides/profile.md",
-                                     .make_options = make_profile_options,
+                                     .add_options = add_profile_options,
                                      .run = profile,
                                      .is_for_one_process = true};
 

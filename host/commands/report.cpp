@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/artifacts/run_folder/find_run.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "host/command_line/command.h"
@@ -14,12 +14,8 @@ namespace tenon::host {
 
 namespace {
 
-po::options_description make_report_options() {
-  po::options_description options = no_options();
-  auto add = options.add_options();
-  add("output", po::value<std::string>()->value_name("FILE"),
-      "page to write; default for a single run: report.html in its folder");
-  return options;
+void add_report_options(AddOption& add) {
+  add("output", text_value("FILE"), "page to write; default for a single run: report.html in its folder");
 }
 
 int report(const Arguments& arguments) {
@@ -29,13 +25,13 @@ int report(const Arguments& arguments) {
   if (folders.size() > 1 && output.empty()) arguments.refuse("report of several runs has no --output");
   if (output.empty()) {
     reporting::write_report(folders.front());
-    reporting::write_output("%s\n", artifacts::RunFolder{folders.front()}.report_file().c_str());
+    reporting::write_output("{}\n", artifacts::RunFolder{folders.front()}.report_file().string());
     return 0;
   }
   std::vector<reporting::ReadRun> runs;
   for (const std::filesystem::path folder : folders) runs.emplace_back(folder);
   artifacts::write_file_durably(output, make_report_page(runs), support::ErrorKind::configuration);
-  reporting::write_output("%s\n", output.c_str());
+  reporting::write_output("{}\n", output);
   return 0;
 }
 
@@ -44,11 +40,10 @@ int report(const Arguments& arguments) {
 extern const Command report_command{
     .name = "report",
     .arguments = "RUN [RUN ...]",
-    .needed = "",
     .purpose = "plot the curves of runs on an HTML page",
     .details = "Plots the curves of a run, or of several runs side by side, on an HTML page that needs no network.",
     .page = "guides/report.md",
-    .make_options = make_report_options,
+    .add_options = add_report_options,
     .run = report};
 
 }  // namespace tenon::host

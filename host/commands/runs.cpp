@@ -13,17 +13,15 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
-#include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/artifacts/run_folder/run_record.h"
 #include "framework/callbacks/progress.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/reporting/runs/read_run.h"
-#include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
-#include "framework/support/files/nearest_path.h"
 #include "framework/support/text/format_values.h"
 #include "framework/support/text/terminal.h"
 #include "host/command_line/command.h"
@@ -34,7 +32,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-using Align = reporting::TextTable::Align;
 using callbacks::format_metric;
 
 constexpr int kDeepestRun = 3;  // levels of folders: output_dir, run.name, run
@@ -77,7 +74,7 @@ void sort_newest_first(std::vector<reporting::ReadRun>& runs) {
 std::vector<reporting::ReadRun> read_runs(const fs::path& folder) {
   if (!support::is_folder(folder))
     throw support::Error(support::ErrorKind::configuration,
-                         "command line: " + support::print_path(folder) + ": " + support::describe_path(folder) +
+                         "command line: " + support::format_path(folder) + ": " + support::describe_path(folder) +
                              "; expected a folder with runs, such as run.output_dir of a run file" +
                              support::suggest_path(folder, support::is_folder));
   std::vector<fs::path> found;
@@ -149,8 +146,7 @@ std::string find_common_metric(const std::vector<reporting::ReadRun>& runs, cons
 // `sort`: the metric to show; empty: the monitored metric. `width`: 0 for no limit.
 std::string format_table(const std::vector<reporting::ReadRun>& runs, const std::string& sort, size_t width) {
   enum Column : size_t { kRun, kState, kDone, kTime, kBest, kAtStep, kTrainLoss, kValidationLoss, kModel };
-  reporting::TextTable table({Align::left, Align::left, Align::right, Align::right, Align::right, Align::right,
-                              Align::right, Align::right, Align::left});
+  reporting::TextTable table("llrrrrrrl");
   const std::string common = find_common_metric(runs, sort);
   table.add({"run", "state", "epoch", "time", common.empty() ? "best" : "best " + common, "at step", "train/loss",
              "validation/loss", "model"});
@@ -203,12 +199,10 @@ Json to_json(const reporting::ReadRun& run) {
           {"metrics", metrics}};
 }
 
-po::options_description make_runs_options() {
-  po::options_description options = no_options();
-  options.add_options()("sort", po::value<std::string>()->value_name("METRIC"),
-                        "sort by the best value of a metric, such as validation/loss; default: newest first");
-  add_json_option(options);
-  return options;
+void add_runs_options(AddOption& add) {
+  add("sort", text_value("METRIC"),
+      "sort by the best value of a metric, such as validation/loss; default: newest first");
+  add_json_option(add);
 }
 
 // Runs that cannot be read are logged and skipped.
@@ -224,7 +218,7 @@ int list_runs(const Arguments& arguments) {
     return 0;
   }
   if (runs.empty()) {
-    reporting::write_output("no runs in %s\n", folder.c_str());
+    reporting::write_output("no runs in {}\n", folder);
     return 0;
   }
   reporting::write_safe_output_text(format_table(runs, sort, find_width()));
@@ -236,11 +230,10 @@ int list_runs(const Arguments& arguments) {
 extern const Command runs_command{
     .name = "runs",
     .arguments = "[DIR]",
-    .needed = "",
     .purpose = "list the runs in a folder",
     .details = "Lists the runs in a folder (default: runs) with state, length and best metric values.",
     .page = "guides/report.md",
-    .make_options = make_runs_options,
+    .add_options = add_runs_options,
     .run = list_runs};
 
 }  // namespace tenon::host

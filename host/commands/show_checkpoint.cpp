@@ -1,6 +1,5 @@
 // `host checkpoint show PATH`: prints the manifest and the tensors of a checkpoint, or the tensors of a safetensors
 // file.
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -8,18 +7,16 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/components/calls/ports.h"
-#include "framework/reporting/terminal/text_table.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
-#include "host/training/checkpoint_files.h"
+#include "host/training/inspected_files.h"
 
 namespace tenon::host {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Align = reporting::TextTable::Align;
 using artifacts::SafetensorsFile;
 using artifacts::TensorView;
 
@@ -27,7 +24,7 @@ using artifacts::TensorView;
 Json read_whole_manifest(const InspectedFiles& files) { return Json::parse(artifacts::read_manifest_text(files.path)); }
 
 void print_manifest(const InspectedFiles& files) {
-  reporting::TextTable table({Align::left, Align::left});
+  reporting::TextTable table("ll");
   const Json manifest = read_whole_manifest(files);
   for (const auto& [key, value] : manifest.items())
     if (key != "files" && key != "metrics" && key != "state" && key != artifacts::kExcludedFrozenParameters)
@@ -38,13 +35,13 @@ void print_manifest(const InspectedFiles& files) {
   for (const auto& [name, value] : files.manifest->metrics) table.add({name, artifacts::format_number(value)});
   for (const artifacts::CheckpointFile& file : files.manifest->files)
     table.add({file.name, support::format_bytes(file.bytes) + ", xxh128 " + file.xxh128});
-  reporting::write_output_text(table.print("  "));
+  reporting::write_output_text(table.format("  "));
 }
 
 // The frozen parameters that the checkpoint leaves out.
 void print_excluded(const artifacts::CheckpointManifest& manifest) {
   if (manifest.excluded.empty()) return;
-  reporting::TextTable table({Align::left, Align::left, Align::left, Align::left});
+  reporting::TextTable table("llll");
   table.add({"tensor", "dtype", "shape", "xxh128"});
   uint64_t bytes = 0;
   for (const artifacts::ExcludedTensor& tensor : manifest.excluded) {
@@ -52,13 +49,13 @@ void print_excluded(const artifacts::CheckpointManifest& manifest) {
                components::to_string(components::exact_shape(tensor.shape)), tensor.xxh128});
     bytes += artifacts::count_bytes(tensor.shape, artifacts::find_stored_type(tensor.dtype)->bytes).value_or(0);
   }
-  reporting::write_output("not in the checkpoint: %zu frozen parameters, %s, which have their initial values\n",
-                          manifest.excluded.size(), support::format_bytes(bytes).c_str());
-  reporting::write_output_text(table.print("  "));
+  reporting::write_output("not in the checkpoint: {} frozen parameters, {}, which have their initial values\n",
+                          manifest.excluded.size(), support::format_bytes(bytes));
+  reporting::write_output_text(table.format("  "));
 }
 
 void print_tensors(const std::filesystem::path& path, const SafetensorsFile& file) {
-  reporting::TextTable table({Align::left, Align::left, Align::left, Align::right});
+  reporting::TextTable table("lllr");
   table.add({"tensor", "dtype", "shape", "bytes"});
   uint64_t bytes = 0, elements = 0;
   for (const TensorView& tensor : file.tensors()) {
@@ -67,10 +64,10 @@ void print_tensors(const std::filesystem::path& path, const SafetensorsFile& fil
     bytes += tensor.bytes;
     elements += tensor.bytes / artifacts::find_stored_type(tensor.dtype)->bytes;
   }
-  reporting::write_output("%s: %zu tensors, %s values, %s\n", path.filename().c_str(), file.tensors().size(),
-                          reporting::group_digits(elements).c_str(), support::format_bytes(bytes).c_str());
-  for (const auto& [key, value] : file.metadata()) reporting::write_output("  %s = %s\n", key.c_str(), value.c_str());
-  reporting::write_output_text(table.print("  "));
+  reporting::write_output("{}: {} tensors, {} values, {}\n", path.filename().string(), file.tensors().size(),
+                          reporting::group_digits(elements), support::format_bytes(bytes));
+  for (const auto& [key, value] : file.metadata()) reporting::write_output("  {} = {}\n", key, value);
+  reporting::write_output_text(table.format("  "));
 }
 
 Json to_json(const std::filesystem::path& path, const SafetensorsFile& file) {
@@ -83,20 +80,14 @@ Json to_json(const std::filesystem::path& path, const SafetensorsFile& file) {
   return {{"name", path.filename().string()}, {"metadata", file.metadata()}, {"tensors", tensors}};
 }
 
-po::options_description make_show_checkpoint_options() {
-  po::options_description options = no_options();
-  add_json_option(options);
-  return options;
-}
-
 // Does not verify the digests, so that the readable parts of a damaged checkpoint are shown.
 int show_checkpoint(const Arguments& arguments) {
-  const InspectedFiles files = find_files(arguments.positional().front());
+  const InspectedFiles files = find_inspected_files(arguments.positional().front());
   Json all{{"path", files.path.string()},
            {"manifest", files.manifest ? read_whole_manifest(files) : Json()},
            {"files", Json::array()}};
   const bool as_json = arguments.wants_json();
-  if (!as_json) reporting::write_output("%s\n", describe(files).c_str());
+  if (!as_json) reporting::write_output("{}\n", describe(files));
   if (!as_json && files.manifest) print_manifest(files);
   for (const std::filesystem::path& path : files.tensor_files) {
     const SafetensorsFile file(path);
@@ -117,12 +108,11 @@ int show_checkpoint(const Arguments& arguments) {
 extern const Command show_checkpoint_command{
     .name = "checkpoint show",
     .arguments = "PATH",
-    .needed = "",
     .purpose = "show the contents of a checkpoint",
     .details =
         "Shows the tensors and settings of a checkpoint, of the newest checkpoint of a run, or of a safetensors file.",
     .page = "guides/checkpoint_tools.md",
-    .make_options = make_show_checkpoint_options,
+    .add_options = add_json_option,
     .run = show_checkpoint};
 
 }  // namespace tenon::host

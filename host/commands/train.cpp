@@ -11,41 +11,38 @@ namespace tenon::host {
 
 namespace {
 
-po::options_description make_train_options() {
-  po::options_description options = run_file_options();
-  auto add = options.add_options();
+void add_train_options(AddOption& add) {
+  add_run_file_options(add);
   add("check",
       "check the run file, its components, their connections and the first batch, print the complete plan, and exit");
-  add("limit-batches", po::value<int64_t>()->value_name("N"),
+  add("limit-batches", integer_value("N"),
       "end each epoch, each validation and the test after N batches; short for --set data.limit_batches=N, --set "
       "data.validation_limit_batches=N and --set data.test_limit_batches=N");
-  add("processes", po::value<std::string>()->value_name("N"),
+  add("processes", text_value("N"),
       "train with N processes on this machine; short for --set distributed.processes=N. With MIN:MAX and --restarts, "
-      "the "
-      "run starts with MAX and may continue with fewer if processes are lost, but with at least MIN");
-  add("resume", po::value<std::string>()->value_name("WHERE"),
+      "the run starts with MAX and may continue with fewer if processes are lost, but with at least MIN");
+  add("resume", text_value("WHERE"),
       "resume from a checkpoint: auto (the newest run of this name; a new run starts if it has finished or there is "
       "none), latest (the newest checkpoint of the newest run of this name), best (its best checkpoint), or the folder "
       "of a checkpoint or of a run");
-  add("restarts", po::value<int64_t>()->value_name("N"),
+  add("restarts", integer_value("N"),
       "if a process is killed, crashes or hangs, restart all processes from the newest checkpoint, at most N times");
-  add("trace", po::value<std::string>()->value_name("steps=FROM..TO"),
+  add("trace", text_value("steps=FROM..TO"),
       "write a timeline of these steps to trace.json in the run folder; the first step is 1");
   add("quiet", "print only warnings and errors");
   add("verbose", "print the lines of log.txt to standard error too");
-  add("log-format", po::value<std::string>()->value_name("FORMAT")->default_value("text"),
+  add("log-format", text_value("FORMAT")->default_value("text"),
       "output format: text, or json with one object per line");
   add("dry-run",
       "test the run: one step, one batch of each validation and of the test data, and one checkpoint, in a folder "
       "that is then removed");
   // run_command() handles these.
-  add("color", po::value<std::string>()->value_name("WHEN"),
+  add("color", text_value("WHEN"),
       "colours of the output of any command: auto, the default (on a terminal, unless NO_COLOR is set), always or "
       "never");
   add("help,h", "print this help and exit");
   add("version", "print the versions of the host, LibTorch and the plugin ABI, and exit");
   add("prefix", "print the folder that Tenon is installed in, for CMAKE_PREFIX_PATH, and exit");
-  return options;
 }
 
 // Parses "4", or "2:4" with the least and the most processes.
@@ -133,14 +130,13 @@ int train(const Arguments& arguments) {
 }  // namespace
 
 extern const Command train_command{.name = "",
-                                   .arguments = "",
                                    .needed = "--config FILE",
                                    .purpose = "train the model of a run file",
                                    .details =
                                        "Trains the model of the run file with components from plugins. Writes "
                                        "checkpoints, a history and a report to a new run folder.",
                                    .page = "reference/run_file.md",
-                                   .make_options = make_train_options,
+                                   .add_options = add_train_options,
                                    .run = train};
 
 }  // namespace tenon::host

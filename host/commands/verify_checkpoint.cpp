@@ -6,11 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/artifacts/run_folder/find_run.h"
-#include "framework/reporting/terminal/text_table.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
@@ -112,19 +110,17 @@ std::string describe_hint(const Verified& verified) {
 }
 
 void print_text(const Verified& verified) {
-  reporting::write_output("%s", verified.path.c_str());
+  reporting::write_output_text(verified.path.string());
   if (verified.manifest)
-    reporting::write_output(" (epoch %lld, step %lld)", static_cast<long long>(verified.manifest->epoch),
-                            static_cast<long long>(verified.manifest->step));
-  reporting::write_output("  %s\n", verified.damage ? "DAMAGED" : "intact");
-  using Align = reporting::TextTable::Align;
-  reporting::TextTable table({Align::left, Align::right, Align::left});
+    reporting::write_output(" (epoch {}, step {})", verified.manifest->epoch, verified.manifest->step);
+  reporting::write_output("  {}\n", verified.damage ? "DAMAGED" : "intact");
+  reporting::TextTable table("lrl");
   for (const VerifiedFile& file : verified.files)
     table.add({file.name, support::format_bytes(file.bytes),
                file.damage           ? "DAMAGED: " + *file.damage
                : file.xxh128.empty() ? "readable; a single file has no digest to compare with"
                                      : "xxh128 " + file.xxh128});
-  reporting::write_output_text(table.print("  "));
+  reporting::write_output_text(table.format("  "));
 }
 
 Json to_json(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
@@ -144,12 +140,6 @@ Json to_json(const Verified& verified) {
           {"damage", to_json(verified.damage)},
           {"fallback", verified.fallback ? Json(verified.fallback->string()) : Json()},
           {"files", files}};
-}
-
-po::options_description make_verify_checkpoint_options() {
-  po::options_description options = no_options();
-  add_json_option(options);
-  return options;
 }
 
 // Compares a checkpoint, or all checkpoints of a run, with the stored digests, and reads the safetensors files as a run
@@ -180,11 +170,10 @@ int verify_checkpoints(const Arguments& arguments) {
 extern const Command verify_checkpoint_command{
     .name = "checkpoint verify",
     .arguments = "PATH",
-    .needed = "",
     .purpose = "check a checkpoint for damage",
     .details = "Reads a checkpoint, or all checkpoints of a run, and compares each file with its stored digest.",
     .page = "guides/checkpoint_tools.md",
-    .make_options = make_verify_checkpoint_options,
+    .add_options = add_json_option,
     .run = verify_checkpoints};
 
 }  // namespace tenon::host

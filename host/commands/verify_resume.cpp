@@ -1,5 +1,4 @@
 // `host verify-resume`: verifies that a run that is killed and resumed ends with the same bits as an uninterrupted run.
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
@@ -9,19 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/config/toml/value.h"
 #include "framework/distributed/launch/signal_inbox.h"
-#include "framework/reporting/runs/read_history.h"
+#include "framework/reporting/runs/read_run.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "host/command_line/command.h"
 #include "host/process/child_run.h"
 #include "host/process/temporary_folder.h"
 #include "host/training/open_run.h"
-#include "host/verify_resume/choose_kills.h"
-#include "host/verify_resume/resume_reasons.h"
 #include "host/verify_resume/resume_report.h"
 #include "host/verify_resume/shortened_run.h"
 
@@ -138,13 +135,10 @@ class Verification {
   ChildEnd run(const std::string& name, const std::optional<KillAt>& kill) {
     std::vector<std::string> arguments{options_.program};
     if (kill) arguments.push_back("killed-run");
-    arguments.insert(arguments.end(), {"--config", options_.file.config.string()});
-    for (const fs::path& directory : options_.file.plugin_directories)
-      arguments.insert(arguments.end(), {"--plugin-dir", directory.string()});
-    std::vector<std::string> overrides = options_.file.overrides;
-    overrides.insert(overrides.end(), report_.run.overrides.begin(), report_.run.overrides.end());
-    overrides.push_back("run.output_dir=" + config::to_toml((folder_.path() / name).string()));
-    for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
+    RunFile file = options_.file;
+    file.overrides.insert(file.overrides.end(), report_.run.overrides.begin(), report_.run.overrides.end());
+    file.overrides.push_back("run.output_dir=" + config::to_toml((folder_.path() / name).string()));
+    append_options(file, arguments);
     if (kill) {
       arguments.insert(arguments.end(), {"--step", std::to_string(kill->step), "--rank", std::to_string(kill->rank)});
       if (kill->moment == KillAt::TimePoint::saved_step) arguments.push_back("--during-save");
@@ -180,17 +174,14 @@ class Verification {
   TemporaryFolder folder_{"tenon-verify-resume-"};
 };
 
-po::options_description make_verify_resume_options() {
-  po::options_description options = run_file_options();
-  auto add = options.add_options();
-  add("processes", po::value<int64_t>()->value_name("N"), "train with N processes on this machine");
-  add("steps", po::value<int64_t>()->value_name("N")->default_value(24),
-      "approximate number of steps of the shortened run");
-  add("kills", po::value<int64_t>()->value_name("N")->default_value(2), "how many times the run is killed and resumed");
+void add_verify_resume_options(AddOption& add) {
+  add_run_file_options(add);
+  add("processes", integer_value("N"), "train with N processes on this machine");
+  add("steps", integer_value("N")->default_value(24), "approximate number of steps of the shortened run");
+  add("kills", integer_value("N")->default_value(2), "how many times the run is killed and resumed");
   add("seed", po::value<uint64_t>()->value_name("N")->default_value(0),
       "seed that chooses the steps and ranks to kill");
-  add_json_option(options);
-  return options;
+  add_json_option(add);
 }
 
 // Runs a shortened version of the run file (shortened_run.h) in child processes, once uninterrupted and once killed and
@@ -205,10 +196,8 @@ int verify_resume(const Arguments& arguments) {
   const OpenedRun opened = open_run(options.file, Computes::no);
   const ResumeReport report = Verification(options, opened).verify();
   const std::vector<std::string> reasons = find_reasons(report, opened);
-  if (options.as_json)
-    reporting::write_output_text(format_json(report, reasons, options.file.config, options.seed));
-  else
-    reporting::write_wrapped_output_text(describe_report(report, reasons));
+  options.as_json ? reporting::write_output_text(format_json(report, reasons, options.file.config, options.seed))
+                  : reporting::write_wrapped_output_text(describe_report(report, reasons));
   return is_same(report) ? 0 : kRunsDiffer;
 }
 
@@ -216,14 +205,13 @@ int verify_resume(const Arguments& arguments) {
 
 extern const Command verify_resume_command{
     .name = "verify-resume",
-    .arguments = "",
     .needed = "--config FILE",
     .purpose = "check that a killed run resumes bit for bit",
     .details =
         "Trains a shortened run twice, without and with kills. Reports whether every tensor and metric value is "
         "identical. The exit code is 9 if one differs.",
     .page = "reference/verify_resume.md",
-    .make_options = make_verify_resume_options,
+    .add_options = add_verify_resume_options,
     .run = verify_resume,
     .is_for_one_process = true};
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/reporting/comparison/variant.h"
+#include "framework/reporting/comparison/comparison_table.h"
 
 namespace tenon::host {
 

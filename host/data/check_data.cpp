@@ -11,15 +11,12 @@
 #include <utility>
 
 #include "framework/components/calls/ports.h"
-#include "framework/components/kinds/prepare_dataset.h"
+#include "framework/components/kinds/dataset.h"
 #include "framework/data/feed.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/text/format_values.h"
-#include "host/data/class_targets.h"
 #include "host/process/signals.h"
-#include "host/training/use_class_names.h"
-#include "host/training/use_weights.h"
 
 namespace tenon::host {
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "framework/components/kinds/sample_slot.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/data/field_summary.h"
 #include "host/training/open_run.h"
@@ -45,5 +48,15 @@ DataReport open_data(const OpenedRun& run, const std::vector<const config::Named
 
 // Adds the warnings of the log since the last call.
 void add_warnings(const std::string& dataset, std::vector<Finding>& findings);
+
+struct ClassTarget {
+  int64_t classes = 0;             // that the model has by its parameter `classes`; 0: unknown
+  std::optional<int64_t> ignored;  // a number that every loss with this target ignores
+};
+
+// By the name of the field. Finds the fields without building the model: by `inputs` of the loss, the name of its
+// input, or as the only integer field. Leaves out what this does not determine.
+std::map<std::string, ClassTarget> find_class_targets(const OpenedRun& run,
+                                                      const std::vector<components::SampleField>& fields);
 
 }  // namespace tenon::host

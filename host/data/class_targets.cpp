@@ -1,4 +1,4 @@
-#include "host/data/class_targets.h"
+#include "host/data/check_data.h"
 
 #include <algorithm>
 

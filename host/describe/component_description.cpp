@@ -6,10 +6,10 @@
 #include "framework/components/kinds/loss.h"
 #include "framework/components/kinds/metric.h"
 #include "framework/components/kinds/model.h"
-#include "framework/config/resolve/resolve_params.h"
-#include "framework/support/diagnostics/error.h"
+#include "framework/config/resolve/resolve_component.h"
+#include "framework/config/values/check_value.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/files/files.h"
-#include "host/describe/component_example.h"
 
 namespace tenon::host {
 
@@ -78,12 +78,6 @@ void request(const components::Component& component, const config::ComponentPlan
   }
 }
 
-std::string join(const std::vector<std::string>& words, const char* separator) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : separator) + word;
-  return text;
-}
-
 std::string default_of(const config::ParamSchema& param) {
   return param.default_value ? config::to_toml(*param.default_value) : "";
 }
@@ -134,6 +128,48 @@ Json to_json(const std::vector<DescribedPort>& ports) {
   return list;
 }
 
+// Returns the TOML value that the example shows for a required parameter.
+const char* placeholder_of(const config::ParamSchema& param) {
+  switch (param.type) {
+    case config::ParamType::boolean: return "false";
+    case config::ParamType::integer:
+    case config::ParamType::floating: return "1";
+    case config::ParamType::string:
+    case config::ParamType::path: return "\"...\"";
+    default: return "[]";
+  }
+}
+
+const char* section_of(config::ComponentKind kind) {
+  switch (kind) {
+    case config::ComponentKind::model: return "[model]";
+    case config::ComponentKind::dataset: return "[data.train]";
+    case config::ComponentKind::loss: return "[[loss]]";
+    case config::ComponentKind::metric: return "[[metric]]";
+    case config::ComponentKind::callback: return "[[callback]]";
+  }
+  return "";
+}
+
+std::string value_of(const config::ParamSchema& param, const config::Node::Table& given) {
+  const auto found = given.find(param.name);
+  if (found != given.end()) {
+    const std::optional<config::Value> value = config::check_value(found->second, param);
+    return value ? config::to_toml(*value) : found->second.text;
+  }
+  return param.choices.empty() ? placeholder_of(param) : config::to_toml(config::Value(param.choices.front()));
+}
+
+// Returns a section of a run file with the component, the given parameters and the required ones.
+std::string make_example(const config::ComponentSchema& schema, const config::Node::Table& given) {
+  std::string params;
+  for (const config::ParamSchema& param : schema.params)
+    if (!param.default_value || given.contains(param.name))
+      params += (params.empty() ? "" : ", ") + param.name + " = " + value_of(param, given);
+  return std::string(section_of(schema.kind)) + "\nuse = \"" + schema.id + "\"\n" +
+         (params.empty() ? "" : "params = { " + params + " }\n");
+}
+
 Json to_json(const ComponentDescription& description) {
   const config::ComponentSchema& schema = *description.schema;
   const components::PluginInfo& plugin = *description.plugin;
@@ -169,38 +205,7 @@ Json to_json(const ComponentDescription& description) {
   return json;
 }
 
-}  // namespace
-
-void check_given(const config::ComponentSchema& schema, const config::Node::Table& given) {
-  config::Diagnostics diagnostics;
-  resolve_given(schema, given, diagnostics);
-  diagnostics.throw_if_any();
-}
-
-ComponentPorts query_ports(const components::Component& component, const config::Node::Table& given) {
-  ComponentPorts ports;
-  for (const config::ParamSchema& param : component.schema.params)
-    if (!param.default_value && !given.contains(param.name)) ports.missing.push_back(param.name);
-  if (!ports.missing.empty()) {
-    ports.not_created = "the rest is known only with values for: " + join(ports.missing, ", ");
-    return ports;
-  }
-  config::Diagnostics diagnostics;
-  config::ComponentPlan plan;
-  plan.use = component.schema.id;
-  plan.params = resolve_given(component.schema, given, diagnostics);
-  plan.place = "host describe";
-  try {
-    request(component, plan, ports);
-  } catch (const std::exception& error) {
-    ports.not_created = error.what();
-  }
-  return ports;
-}
-
-namespace {
-
-// Prints the part after the parameters.
+// Returns the part after the parameters.
 std::string format_rest(const ComponentDescription& description) {
   if (!description.ports) {
     if (description.schema->kind == ComponentKind::callback) return "";
@@ -217,6 +222,33 @@ std::string format_rest(const ComponentDescription& description) {
 }
 
 }  // namespace
+
+void check_given(const config::ComponentSchema& schema, const config::Node::Table& given) {
+  config::Diagnostics diagnostics;
+  resolve_given(schema, given, diagnostics);
+  diagnostics.throw_if_any();
+}
+
+ComponentPorts query_ports(const components::Component& component, const config::Node::Table& given) {
+  ComponentPorts ports;
+  for (const config::ParamSchema& param : component.schema.params)
+    if (!param.default_value && !given.contains(param.name)) ports.missing.push_back(param.name);
+  if (!ports.missing.empty()) {
+    ports.not_created = "the rest is known only with values for: " + reporting::join(ports.missing);
+    return ports;
+  }
+  config::Diagnostics diagnostics;
+  config::ComponentPlan plan;
+  plan.use = component.schema.id;
+  plan.params = resolve_given(component.schema, given, diagnostics);
+  plan.place = "host describe";
+  try {
+    request(component, plan, ports);
+  } catch (const std::exception& error) {
+    ports.not_created = error.what();
+  }
+  return ports;
+}
 
 std::string format_text(const ComponentDescription& description) {
   const config::ComponentSchema& schema = *description.schema;
@@ -247,9 +279,9 @@ std::string format_markdown(const ComponentDescription& description) {
     const ComponentPorts& ports = *description.ports;
     text += format_port_table("input", ports.inputs) + format_port_table("output", ports.outputs) +
             format_port_table("field", ports.fields);
-    if (!ports.values.empty()) text += "\nMetric values: " + join(ports.values, ", ") + ".\n";
+    if (!ports.values.empty()) text += "\nMetric values: " + reporting::join(ports.values) + ".\n";
     if (!ports.missing.empty())
-      text += "\nInputs, outputs and fields depend on " + code(join(ports.missing, ", ")) + ": `host describe " +
+      text += "\nInputs, outputs and fields depend on " + code(reporting::join(ports.missing)) + ": `host describe " +
               schema.id + " --ports --set " + ports.missing.front() + "=...` shows them.\n";
   }
   return text + "\n```toml\n" + make_example(*description.schema, description.given) + "```\n";

@@ -9,6 +9,7 @@
 
 #include "framework/components/calls/component.h"
 #include "framework/config/toml/toml_tree.h"
+#include "framework/config/values/component_schema.h"
 
 namespace tenon::host {
 

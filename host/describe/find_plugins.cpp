@@ -4,9 +4,16 @@
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/support/files/files.h"
 #include "host/process/call_reports.h"
-#include "host/process/standard_streams.h"
+#include "host/process/process_setup.h"
 
 namespace tenon::host {
+
+components::PluginsFound survey_notes(const std::vector<std::filesystem::path>& plugin_directories) {
+  components::install_libtorch();
+  return components::survey_notes(
+      components::find_plugin_directories(plugin_directories, {}, support::find_program_file()),
+      components::host_table(), components::torch_build());
+}
 
 SurveyedPlugins survey_plugins(const Arguments& arguments) {
   start_call_reports();
@@ -26,12 +33,10 @@ SurveyedPlugins survey_plugins(const Arguments& arguments) {
   return surveyed;
 }
 
-po::options_description make_survey_options() {
-  po::options_description options = no_options();
-  options.add_options()("load", "load the plugins, which runs their code, instead of reading the notes in their files");
-  add_plugin_directory_option(options);
-  add_json_option(options);
-  return options;
+void add_survey_options(AddOption& add) {
+  add("load", "load the plugins, which runs their code, instead of reading the notes in their files");
+  add_plugin_directory_option(add);
+  add_json_option(add);
 }
 
 }  // namespace tenon::host

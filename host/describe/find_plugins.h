@@ -6,8 +6,7 @@
 #include <vector>
 
 #include "framework/components/loading/catalogue.h"
-#include "framework/components/loading/survey_notes.h"
-#include "host/command_line/arguments.h"
+#include "host/command_line/command.h"
 
 namespace tenon::host {
 
@@ -20,7 +19,10 @@ struct SurveyedPlugins {
 // Reads the notes in the files, so that no plugin code runs. With --load it loads the plugins.
 SurveyedPlugins survey_plugins(const Arguments& arguments);
 
+// Reads the notes in the files of these folders and of those that the host always searches.
+components::PluginsFound survey_notes(const std::vector<std::filesystem::path>& plugin_directories);
+
 // --plugin-dir, --load and --json.
-po::options_description make_survey_options();
+void add_survey_options(AddOption& add);
 
 }  // namespace tenon::host

@@ -3,9 +3,11 @@
 #include <tenon/tokenizer.h>
 
 #include <algorithm>
+#include <cstdio>
 
-#include "framework/components/kinds/prepare_dataset.h"
+#include "framework/components/kinds/dataset.h"
 #include "framework/pipeline/build/connections.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/text/format_values.h"
@@ -20,10 +22,7 @@ namespace {
 
 config::NamedDataset choose_tokens(const OpenedRun& run, const std::string& name,
                                    const artifacts::FoundWeights& weights) {
-  const config::DataSection& data = run.plan.data;
-  const config::NamedDataset& dataset = !name.empty()             ? find_dataset(run.plan, name)
-                                        : data.validation.empty() ? data.train
-                                                                  : data.validation.front();
+  const config::NamedDataset& dataset = find_dataset_or_first(run.plan, name);
   report_unknown_fitted_data(weights.file, dataset, run.catalogue);
   return dataset;
 }
@@ -118,6 +117,26 @@ std::string Generation::decode(const Start& start, const std::vector<int64_t>& n
   std::vector<int64_t> all = start.prompt;
   all.insert(all.end(), new_tokens.begin(), new_tokens.end());
   return tokenizer().decode(all);
+}
+
+size_t count_complete(std::string_view text) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  size_t size = text.size();
+  for (int i = 0; i < 3 && text.substr(0, size).ends_with(kReplacement); ++i) size -= kReplacement.size();
+  return size;
+}
+
+void TextStream::show(std::string_view text) {
+  const size_t end = count_complete(text);
+  if (end <= written_) return;
+  reporting::write_output_text(text.substr(written_, end - written_));
+  std::fflush(stdout);
+  written_ = end;
+}
+
+void TextStream::finish(std::string_view text) {
+  reporting::write_output_text(std::string(text.substr(std::min(written_, text.size()))) + "\n");
+  written_ = text.size();
 }
 
 }  // namespace tenon::host

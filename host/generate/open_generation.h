@@ -1,15 +1,17 @@
 // The start of `host generate`: the run file, trained weights, the model and the tokenizer of a dataset.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/components/kinds/dataset.h"
 #include "framework/pipeline/build/evaluation.h"
 #include "framework/pipeline/generation/continued_sequences.h"
-#include "host/command_line/arguments.h"
+#include "host/command_line/command.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -54,6 +56,22 @@ class Generation {
   pipeline::Evaluation parts_;
   pipeline::TokenPorts ports_;
   components::Dataset dataset_;
+};
+
+// The number of bytes that do not change when tokens are added: the text without U+FFFD at its end, at most three,
+// which may be the beginning of a UTF-8 character.
+size_t count_complete(std::string_view text);
+
+// Writes a text to standard output while it is generated.
+class TextStream {
+ public:
+  // `text`: the whole text so far. Writes its complete characters.
+  void show(std::string_view text);
+  // Writes what is missing of the whole text, and a line feed.
+  void finish(std::string_view text);
+
+ private:
+  size_t written_ = 0;
 };
 
 }  // namespace tenon::host

@@ -17,7 +17,7 @@
 #include "framework/support/files/files.h"
 #include "framework/support/text/format_values.h"
 #include "host/process/call_reports.h"
-#include "host/process/standard_streams.h"
+#include "host/process/process_setup.h"
 
 namespace tenon::host {
 
@@ -31,7 +31,7 @@ constexpr const char* kDataset = "image_folder";
 constexpr int64_t kMeasuredImages = 32;
 
 [[noreturn]] void refuse(const fs::path& folder, const std::string& what) {
-  throw Error(ErrorKind::data, support::print_path(folder) + ": " + what);
+  throw Error(ErrorKind::data, support::format_path(folder) + ": " + what);
 }
 
 std::string describe_layout(const fs::path& folder) {

@@ -1,9 +1,8 @@
-#include "host/init/image_run_file.h"
+#include "host/init/image_folders.h"
 
 #include <algorithm>
-#include <vector>
 
-#include "framework/config/file/expand_variables.h"
+#include "framework/config/file/extended_file.h"
 #include "framework/config/toml/value.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
@@ -41,7 +40,7 @@ int64_t choose_batch_size(int64_t images) {
 }
 
 // The path as the run file has it. A path is relative to the file.
-std::string print_path(const fs::path& folder, const fs::path& file) {
+std::string format_path(const fs::path& folder, const fs::path& file) {
   fs::path shown = folder.lexically_normal();
   const fs::path place = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const fs::path base = support::find_canonical_or_absolute(place);
@@ -51,7 +50,7 @@ std::string print_path(const fs::path& folder, const fs::path& file) {
   if (!support::is_utf8(shown.native()))
     throw Error(
         ErrorKind::configuration,
-        support::print_path(shown) + ": the path is not UTF-8, so a run file cannot have it; rename the folder");
+        support::format_path(shown) + ": the path is not UTF-8, so a run file cannot have it; rename the folder");
   return config::escape_variables(config::to_toml(shown.string()));
 }
 
@@ -132,7 +131,7 @@ void write_data(Text& text, const ImageData& data, const ImageSettings& settings
   text.line("use = \"image_folder\"");
   text.line();
   text.line("[data.train.params]");
-  text.line("path = " + print_path(data.folders.train, file));
+  text.line("path = " + format_path(data.folders.train, file));
   if (data.validation_fraction > 0) {
     text.line("split = \"train\"", train_images + "; the others are for validation, selected by their paths");
     text.line("validation_fraction = " + config::to_toml(data.validation_fraction));
@@ -149,7 +148,7 @@ void write_data(Text& text, const ImageData& data, const ImageSettings& settings
   if (data.validation_fraction > 0) {
     text.line("split = \"validation\"", validation_images);
   } else {
-    text.line("path = " + print_path(data.folders.validation, file), validation_images);
+    text.line("path = " + format_path(data.folders.validation, file), validation_images);
   }
   text.line("transforms = [\"resize" + resized + "\", \"center_crop" + call + "\", \"normalize()\"]");
   text.line();
@@ -157,7 +156,7 @@ void write_data(Text& text, const ImageData& data, const ImageSettings& settings
   text.line("[data.test]",
             support::format_count(count_images(data.test), "image") + ", evaluated once, after training");
   text.line("like = \"validation\"");
-  text.line("params = { path = " + print_path(data.folders.test, file) +
+  text.line("params = { path = " + format_path(data.folders.test, file) +
             (data.validation_fraction > 0 ? ", split = \"all\" }" : " }"));
   text.line();
 }

@@ -2,14 +2,50 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string_view>
 
 #include "framework/formats/nearest_name.h"
-#include "host/new_plugin/template_files.h"
+
+// The assembler embeds the files. This needs no generated source, and an installed host needs no files.
+#define TENON_EMBED(name, file)                                                   \
+  asm(".pushsection .rodata\n"                                                    \
+      ".globl tenon_" #name "_begin\n.hidden tenon_" #name "_begin\ntenon_" #name \
+      "_begin:\n"                                                                 \
+      ".incbin \"" TENON_TEMPLATES "/" file                                       \
+      "\"\n"                                                                      \
+      ".globl tenon_" #name "_end\n.hidden tenon_" #name "_end\ntenon_" #name     \
+      "_end:\n"                                                                   \
+      ".popsection\n");                                                           \
+  extern "C" {                                                                    \
+  extern const char tenon_##name##_begin[] __attribute__((visibility("hidden"))); \
+  extern const char tenon_##name##_end[] __attribute__((visibility("hidden")));   \
+  }
+#define TENON_EMBED_KIND(kind)             \
+  TENON_EMBED(kind##_source, #kind ".cpp") \
+  TENON_EMBED(kind##_run_file, #kind ".toml")
+TENON_EMBED(cmake_lists, "CMakeLists.txt")
+TENON_EMBED_KIND(dataset)
+TENON_EMBED_KIND(model)
+TENON_EMBED_KIND(loss)
+TENON_EMBED_KIND(metric)
+TENON_EMBED_KIND(callback)
+#define TENON_EMBEDDED(name) \
+  std::string_view(tenon_##name##_begin, static_cast<size_t>(tenon_##name##_end - tenon_##name##_begin))
+#define TENON_TEMPLATE(kind)                                                                        \
+  {                                                                                                 \
+    config::ComponentKind::kind, { TENON_EMBEDDED(kind##_source), TENON_EMBEDDED(kind##_run_file) } \
+  }
 
 namespace tenon::host {
 
 namespace {
+
+// Both use the name `my_name` and the class `MyName`.
+struct PluginTemplate {
+  std::string_view source;    // C++
+  std::string_view run_file;  // uses the component with bundled ones
+};
 
 // Targets of CMake and of its generators.
 constexpr std::array<std::string_view, 11> kReservedTargets = {
@@ -71,8 +107,11 @@ std::string make_class_name(const std::string& name) {
 }
 
 std::map<std::string, std::string> make_plugin_project(const std::string& name, config::ComponentKind kind) {
-  const PluginTemplate& files = find_template(kind);
-  return {{"CMakeLists.txt", fill_in(cmake_template(), name)},
+  static const std::map<config::ComponentKind, PluginTemplate> templates = {
+      TENON_TEMPLATE(dataset), TENON_TEMPLATE(model), TENON_TEMPLATE(loss), TENON_TEMPLATE(metric),
+      TENON_TEMPLATE(callback)};
+  const PluginTemplate& files = templates.at(kind);
+  return {{"CMakeLists.txt", fill_in(TENON_EMBEDDED(cmake_lists), name)},
           {name + ".cpp", fill_in(files.source, name)},
           {name + ".toml", fill_in(files.run_file, name)}};
 }

@@ -2,15 +2,23 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 
+#include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/files/encode.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::host {
+
+using support::Error;
+using support::ErrorKind;
 
 namespace {
 
@@ -89,6 +97,14 @@ PredictedRows unpack_rows(std::string_view message) {
   return rows;
 }
 
+constexpr int64_t kLevels = 256;
+
+void create_folder(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) throw support::make_path_error(ErrorKind::configuration, folder, "cannot be created", failure.value());
+}
+
 }  // namespace
 
 TopColumns find_top_classes(const std::string& name, const at::Tensor& scores, int64_t count) {
@@ -133,6 +149,113 @@ std::vector<PredictedRows> collect_rows(PredictedRows rows, distributed::Process
   }
   for (PredictedRows& of_rank : all) of_rank.is_stopped = is_stopped;
   return all;
+}
+
+at::Tensor find_pixel_classes(const std::string& name, const at::Tensor& output) {
+  at::Tensor classes = output;
+  const bool holds_scores = output.dim() == 4 && c10::isFloatingType(output.scalar_type()) && output.size(1) > 0;
+  if (holds_scores) {
+    classes = output.size(1) == 1 ? output.squeeze(1).gt(0) : output.argmax(1);
+  } else if (output.dim() != 3 || !c10::isIntegralType(output.scalar_type(), /*includeBool=*/true)) {
+    throw Error(ErrorKind::configuration,
+                "command line: --masks: the output " + name + " is " + components::describe(output) +
+                    "; expected scores of classes, floats [N, C, H, W], or classes, integers [N, H, W]");
+  }
+  if (!holds_scores && classes.numel() > 0 &&
+      (classes.min().item<int64_t>() < 0 || classes.max().item<int64_t>() >= kLevels))
+    throw Error(ErrorKind::configuration, "command line: --masks: the output " + name +
+                                              " has a class outside of [0, 255]; expected one of the levels of grey");
+  if (holds_scores && output.size(1) > kLevels)
+    throw Error(ErrorKind::configuration, "command line: --masks: the output " + name + " has " +
+                                              std::to_string(output.size(1)) + " classes; expected at most " +
+                                              std::to_string(kLevels) + ", the levels of grey");
+  return classes.to(at::kByte).cpu().contiguous();
+}
+
+MaskFolder::MaskFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
+  create_folder(folder_);
+  if (!support::list_folder(folder_, ErrorKind::configuration).empty())
+    throw Error(ErrorKind::configuration, "command line: --masks: " + support::format_path(folder_) +
+                                              ": has content; expected an empty folder, or one to create");
+}
+
+void MaskFolder::write(const at::Tensor& masks, const std::vector<std::string>& names, const at::Tensor& indices) {
+  std::vector<std::byte> png;
+  for (int64_t i = 0; i < masks.size(0); ++i) {
+    const at::Tensor mask = masks[i];
+    png.clear();
+    artifacts::encode_png({static_cast<const std::byte*>(mask.const_data_ptr()), mask.nbytes()}, mask.size(0),
+                          mask.size(1), 1, png);
+    const std::filesystem::path file = choose_file(names.empty() ? std::to_string(indices[i].item<int64_t>()) + ".png"
+                                                                 : names[static_cast<size_t>(i)]);
+    create_folder(file.parent_path());
+    artifacts::write_file_durably(file, {reinterpret_cast<const char*>(png.data()), png.size()},
+                                  ErrorKind::configuration);
+  }
+}
+
+std::filesystem::path MaskFolder::choose_file(const std::string& name) {
+  std::filesystem::path inside;
+  for (const std::filesystem::path& part : std::filesystem::path(name).lexically_normal().relative_path())
+    if (part != ".." && part != ".") inside /= part;
+  if (!inside.has_filename()) inside /= "unnamed";
+  std::filesystem::path file = inside;
+  file.replace_extension(".png");
+  for (inside += ".png"; !taken_.insert(file).second; inside += ".png") file = inside;
+  return folder_ / file;
+}
+
+PredictionPage::PredictionPage(std::filesystem::path file, config::ClassNames names)
+    : file_(std::move(file)), names_(std::move(names)) {}
+
+void PredictionPage::add(const PredictedRows& rows) {
+  for (const auto& [name, classes] : rows.class_names) names_[name == "top" ? "predicted" : name] = classes;
+  const at::Tensor& indices = rows.tensors.front().second;
+  for (int64_t row = 0; row < indices.size(0) && samples_.size() < kMost; ++row) {
+    const bool wrong = is_wrong(rows, row);
+    wrong_ += wrong;
+    artifacts::SheetSample sample;
+    sample.caption = rows.names.empty() ? "sample " + std::to_string(indices[row].item<int64_t>())
+                                        : rows.names[static_cast<size_t>(row)];
+    if (wrong) sample.caption += " (wrong)";
+    for (const auto& [name, tensor] : rows.fields) add_field(sample, name, tensor, row);
+    if (rows.mask.defined()) add_field(sample, "predicted", rows.mask, row);
+    if (rows.top) {
+      add_field(sample, "predicted", rows.top->classes, row);
+      add_field(sample, "probability", rows.top->probabilities, row);
+    }
+    for (const auto& column : rows.tensors) {
+      const bool is_shown =
+          std::ranges::any_of(rows.fields, [&](const auto& field) { return field.first == column.first; });
+      if (column.first != "index" && !is_shown) add_field(sample, column.first, column.second, row);
+    }
+    samples_.push_back(std::move(sample));
+  }
+}
+
+void PredictionPage::commit(const std::string& of_data) const {
+  std::string title = of_data + ": " + std::to_string(samples_.size()) + " predictions";
+  if (wrong_ > 0) title += ", " + std::to_string(wrong_) + " wrong";
+  artifacts::write_file_durably(file_, artifacts::make_contact_sheet(title, samples_, names_),
+                                support::ErrorKind::configuration);
+}
+
+void PredictionPage::add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor,
+                               int64_t row) {
+  const at::Tensor& kept = tensors_.emplace_back(tensor[row].clone());  // the batch is reused
+  sample.fields.push_back(pipeline::make_view(name, kept));
+}
+
+bool PredictionPage::is_wrong(const PredictedRows& rows, int64_t row) const {
+  if (!rows.top) return false;
+  const auto predicted = names_.find("predicted");
+  for (const auto& [name, tensor] : rows.fields) {
+    const auto classes = names_.find(name);
+    const bool is_label = tensor.dim() == 1 && classes != names_.end() && predicted != names_.end() &&
+                          classes->second == predicted->second;
+    if (is_label) return tensor[row].item<int64_t>() != rows.top->classes[row][0].item<int64_t>();
+  }
+  return false;
 }
 
 }  // namespace tenon::host

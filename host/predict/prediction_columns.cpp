@@ -1,14 +1,15 @@
 #include "host/predict/prediction_columns.h"
 
+#include <ATen/ATen.h>
+
 #include <algorithm>
-#include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
-#include "host/predict/prediction_texts.h"
 
 namespace tenon::host {
 
@@ -112,6 +113,23 @@ void distinguish(std::vector<PredictionColumn>& columns, const std::vector<std::
       column.name = (column.kind == Source::Kind::field ? "data." : "model.") + column.name;
 }
 
+// Returns [N, T] of int64, contiguous on the CPU, from integers [N, ...] or from scores [N, ..., V], where V is at
+// least the vocabulary; the token is the largest of the vocabulary.
+at::Tensor read_tokens(const std::string& name, const at::Tensor& tensor, const components::Tokenizer& tokenizer) {
+  const bool is_scores = c10::isFloatingType(tensor.scalar_type());
+  const bool fits = is_scores ? tensor.dim() >= 2 && tensor.size(-1) >= tokenizer.vocabulary_size()
+                              : tensor.dim() >= 1 && c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
+  if (!fits)
+    throw support::Error(support::ErrorKind::configuration,
+                         "the text of " + name + ": it is " + components::describe(tensor) +
+                             "; expected integers [N, T], or scores [N, T, V] with V of at least " +
+                             std::to_string(tokenizer.vocabulary_size()) +
+                             ", the tokenizer's vocabulary: use the tokenizer with which the weights were trained");
+  // A model may have more tokens than the tokenizer, which no text contains.
+  const at::Tensor tokens = is_scores ? tensor.narrow(-1, 0, tokenizer.vocabulary_size()).argmax(-1) : tensor;
+  return tokens.reshape({tokens.size(0), -1}).to(at::kCPU, at::kLong).contiguous();
+}
+
 }  // namespace
 
 at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) const {
@@ -131,8 +149,14 @@ at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) c
 
 std::vector<std::string> PredictionColumn::read_text(const pipeline::BatchTensors& batch_tensors,
                                                      const components::Tokenizer& tokenizer) const {
-  return read_texts(name, kind == Source::Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index],
-                    tokenizer);
+  const at::Tensor tokens = read_tokens(
+      name, kind == Source::Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index], tokenizer);
+  const auto width = static_cast<size_t>(tokens.size(1));
+  std::vector<std::string> texts;
+  for (int64_t row = 0; row < tokens.size(0); ++row)
+    texts.push_back(
+        tokenizer.decode(std::span(tokens.const_data_ptr<int64_t>() + static_cast<size_t>(row) * width, width)));
+  return texts;
 }
 
 config::ClassNames name_columns(const std::vector<PredictionColumn>& columns,

@@ -1,12 +1,13 @@
 // The columns that `host predict` writes: model outputs, optionally with a function applied, and dataset fields.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
-
+#include "framework/components/kinds/tokenizer.h"
 #include "framework/pipeline/build/training.h"
 
 namespace tenon::host {
@@ -28,7 +29,8 @@ struct PredictionColumn {
   // Whether the column holds texts of tokens, one per sample.
   bool is_text() const { return apply == Apply::text; }
 
-  // Throws as read_texts() does. REQUIRES: is_text().
+  // Returns a text for each sample. Throws Error(configuration) if the tensor holds no tokens, and Error(data) for one
+  // outside of the vocabulary. REQUIRES: is_text().
   std::vector<std::string> read_text(const pipeline::BatchTensors& batch_tensors,
                                      const components::Tokenizer& tokenizer) const;
 };

@@ -1,4 +1,4 @@
-#include "host/process/crash_report.h"
+#include "host/process/process_setup.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -13,12 +13,11 @@
 #include <cstring>
 
 #include "framework/components/calls/guard.h"
-#include "framework/components/loading/plugin_code.h"
+#include "framework/components/loading/shared_library.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/mapped_file.h"
 #include "framework/support/process/before_exit.h"
 #include "framework/support/process/signal_stack.h"
-#include "host/process/uncaught_exception.h"
 
 namespace tenon::host {
 
@@ -40,35 +39,28 @@ void print(uint64_t number) {
   print(first);
 }
 
+template <class... Pieces>
+void print_all(Pieces... pieces) {
+  (print(pieces), ...);
+}
+
 // Prints "plugins/digits.so, dataset digits, function get, train sample 17".
-void print(const components::Breadcrumb& place) {
-  print(place.component->plugin->file.c_str());
-  print(", ");
-  print(config::to_string(place.component->schema.kind));
-  print(" ");
-  print(place.component->schema.id.c_str());
-  print(", function ");
-  print(place.function);
-  if (place.at.unit) {
-    print(", ");
-    print(place.at.unit);
-    print(" ");
-    print(place.at.number < 0 ? uint64_t{0} : static_cast<uint64_t>(place.at.number));
-  }
+void print_place(const components::Breadcrumb& place) {
+  print_all(place.component->plugin->file.c_str(), ", ", config::to_string(place.component->schema.kind), " ",
+            place.component->schema.id.c_str(), ", function ", place.function);
+  if (place.at.unit)
+    print_all(", ", place.at.unit, " ", place.at.number < 0 ? uint64_t{0} : static_cast<uint64_t>(place.at.number));
 }
 
 // Prints the plugin that this thread calls or opens, or else the plugin with the code.
 void print_plugin(const components::Breadcrumb& place, const components::PluginCode* code) {
   if (place.component) {
     print("plugin ");
-    print(place);
+    print_place(place);
   } else if (place.file) {
-    print("plugin ");
-    print(place.file);
+    print_all("plugin ", place.file);
   } else {
-    print("the code of plugin ");
-    print(code->file);
-    print(", in a thread that the plugin started");
+    print_all("the code of plugin ", code->file, ", in a thread that the plugin started");
   }
 }
 
@@ -82,12 +74,6 @@ bool is_exit_called_by_openmp() {
     return dladdr(call, &found) != 0 && found.dli_fname &&
            std::ranges::any_of(kLibraries, [&](const char* name) { return std::strstr(found.dli_fname, name); });
   });
-}
-
-void print_called(const char* name) {
-  print("\nerror: ");
-  print(name);
-  print("() was called in ");
 }
 
 // Reports that a plugin or a library ends the process. Without this function the run would appear to have succeeded, or
@@ -106,16 +92,16 @@ void report_exit(const char* name, const void* caller) {
   // The call may be the last instruction of the code.
   const components::PluginCode* const code = components::find_plugin_code(reinterpret_cast<uintptr_t>(caller) - 1);
   if (place.component || place.file || code) {
-    print_called(name);
+    print_all("\nerror: ", name, "() was called in ");
     print_plugin(place, code);
     print("; a plugin must return a status and never end the process\n");
     support::end_process(static_cast<int>(support::ErrorKind::plugin));
   }
   if (is_forked || name[0] == '_') return;
   Dl_info library{};
-  print_called(name);
-  print(dladdr(caller, &library) != 0 && library.dli_fname ? library.dli_fname : "an unknown library");
-  print(", outside of any plugin's function; it may have printed the reason above\n");
+  print_all("\nerror: ", name, "() was called in ",
+            dladdr(caller, &library) != 0 && library.dli_fname ? library.dli_fname : "an unknown library",
+            ", outside of any plugin's function; it may have printed the reason above\n");
   support::end_process(static_cast<int>(support::ErrorKind::internal));
 }
 
@@ -148,13 +134,12 @@ const char* describe_signal(int signal) {
 void print_files_of_plugins() {
   for (const components::PluginCode* code = components::begin_plugin_codes(); code != components::end_plugin_codes();
        ++code) {
-    print(code == components::begin_plugin_codes() ? "" : ", ");
-    print(code->file);
+    print_all(code == components::begin_plugin_codes() ? "" : ", ", code->file);
   }
 }
 
 // `is_heap_damage`: the C library may have called abort() because it found damaged memory.
-void print_place(uintptr_t instruction, bool is_heap_damage) {
+void print_crash_place(uintptr_t instruction, bool is_heap_damage) {
   const components::Breadcrumb& place = components::breadcrumb();
   const components::PluginCode* const code = components::find_plugin_code(instruction);
   if (place.component || place.file || code) {
@@ -162,13 +147,11 @@ void print_place(uintptr_t instruction, bool is_heap_damage) {
     print_plugin(place, code);
   }
   if (place.component) {
-    if (is_heap_damage) {
-      print(
+    if (is_heap_damage)
+      print_all(
           ". If a message of the C library is above, such as free(): invalid pointer, a plugin has damaged the memory "
-          "of "
-          "the process: to find the function, run host validate ");
-      print(place.component->plugin->file.c_str());
-    }
+          "of the process: to find the function, run host validate ",
+          place.component->plugin->file.c_str());
   } else if (place.file) {
     print(
         " while it was opened: check its entry function and the tables that it returns, such as a list that is shorter "
@@ -178,8 +161,7 @@ void print_place(uintptr_t instruction, bool is_heap_damage) {
     if (components::begin_plugin_codes() != components::end_plugin_codes()) {
       print(
           ". A plugin may have written outside of its memory before, or crashed in a thread that it started: check "
-          "each "
-          "plugin of this run with host validate: ");
+          "each plugin of this run with host validate: ");
       print_files_of_plugins();
     }
   }
@@ -190,11 +172,9 @@ void print_changed_plugins() {
   for (const components::PluginCode* code = components::begin_plugin_codes(); code != components::end_plugin_codes();
        ++code) {
     if (!code->is_changed()) continue;
-    print("The file ");
-    print(code->file);
-    print(
-        " was overwritten while the process used it, which is the likely cause: write a new plugin to another file and "
-        "rename it, then run again\n");
+    print_all("The file ", code->file,
+              " was overwritten while the process used it, which is the likely cause: write a new plugin to another "
+              "file and rename it, then run again\n");
   }
 }
 
@@ -202,30 +182,25 @@ void print_changed_plugins() {
 void print_shortened_file(uintptr_t address) {
   support::MappedFile file;
   if (!support::find_mapped_file(address, file)) return;
-  print("Byte ");
-  print(file.offset);
-  print(" of ");
-  print(file.path);
-  print(" could not be read: the file was shortened while the process used it, or its disk failed\n");
+  print_all("Byte ", file.offset, " of ", file.path,
+            " could not be read: the file was shortened while the process used it, or its disk failed\n");
 }
 
 // An address in the file of a plugin, such as that of a constant which something has written to.
 void print_plugin_of_address(uintptr_t address) {
   const components::PluginCode* const code = components::find_plugin_code(address);
   if (!code) return;
-  print("The invalid address is in the memory of ");
-  print(code->file);
-  print(": its code and its constants are read-only\n");
+  print_all("The invalid address is in the memory of ", code->file, ": its code and its constants are read-only\n");
 }
 
 void report_crash(int signal, siginfo_t* info, void* context) {
   const Registers registers = read_registers(context);
   const bool has_address = (signal == SIGSEGV || signal == SIGBUS) && info->si_code > 0;  // not from kill() or raise()
   const auto address = has_address ? reinterpret_cast<uintptr_t>(info->si_addr) : uintptr_t{0};
-  print("\nerror: the process crashed with ");
-  print(has_address && support::is_stack_overflow(address, registers.stack) ? "SIGSEGV (stack overflow)"
-                                                                            : describe_signal(signal));
-  print_place(registers.instruction, signal == SIGABRT && !is_uncaught_exception_reported());
+  print_all("\nerror: the process crashed with ", has_address && support::is_stack_overflow(address, registers.stack)
+                                                      ? "SIGSEGV (stack overflow)"
+                                                      : describe_signal(signal));
+  print_crash_place(registers.instruction, signal == SIGABRT && !is_uncaught_exception_reported());
   if (has_address) print_plugin_of_address(address);
   if (has_address && signal == SIGBUS) print_shortened_file(address);
   print_changed_plugins();

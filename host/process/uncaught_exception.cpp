@@ -1,7 +1,7 @@
 // A function of .preinit_array runs before the constructors of all libraries. Those of LibTorch allocate memory, and
 // under a low limit of the address space (ulimit -v) they throw before main(). The linker takes this object file from
 // the library tenon_host because main() calls report_uncaught_exceptions().
-#include "host/process/uncaught_exception.h"
+#include "host/process/process_setup.h"
 
 #include <unistd.h>
 

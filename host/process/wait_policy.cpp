@@ -9,13 +9,12 @@
 //
 // The linker takes this object file from the library tenon_host because the train command calls describe_wait_policy().
 // It refuses .preinit_array in a shared library.
-#include "host/process/wait_policy.h"
+#include "host/process/process_setup.h"
 
 #include <dlfcn.h>
 
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <string_view>
 
 extern "C" char** environ;

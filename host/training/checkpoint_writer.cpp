@@ -5,8 +5,12 @@
 #include <chrono>
 #include <utility>
 
+#include "framework/artifacts/checkpoint/model_files.h"
+#include "framework/pipeline/loop/checkpointed_run.h"
 #include "framework/pipeline/state/saved_state.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/timeline.h"
+#include "framework/support/files/files.h"
 
 namespace tenon::host {
 
@@ -72,6 +76,72 @@ void CheckpointWriter::finish_failed() {
   constexpr auto kLongest = std::chrono::seconds(3);
   if (writing_.valid() && writing_.wait_for(kLongest) != std::future_status::ready) is_abandoned_ = true;
   finish();
+}
+
+PartWriter::PartWriter(std::filesystem::path checkpoints, int64_t rank, int64_t ranks, bool has_model,
+                       bool asynchronous)
+    : checkpoints_(std::move(checkpoints)),
+      rank_(rank),
+      ranks_(ranks),
+      has_model_(has_model),
+      asynchronous_(asynchronous),
+      training_(/*shares=*/!asynchronous),
+      model_(/*shares=*/!asynchronous) {
+  if (support::is_folder(checkpoints_)) return;
+  throw support::Error(support::ErrorKind::configuration,
+                       "distributed.shard: every process writes its part of a checkpoint to " + checkpoints_.string() +
+                           ", but rank " + std::to_string(rank) +
+                           " cannot find this folder; expected run.output_dir on a file system that all machines "
+                           "share, or shard = \"none\"");
+}
+
+PartWriter::~PartWriter() {
+  if (writing_.valid()) writing_.wait();
+}
+
+void PartWriter::save(int64_t step, std::span<const components::NamedTensor> model, const pipeline::SavedState& saved) {
+  finish();
+  training_views_.clear();
+  model_views_.clear();
+  const auto add_training = [&](const std::string& prefix) {
+    for (const optimization::NamedTensor& one : saved.tensors_under(prefix)) {
+      const std::string name = prefix + one.name;
+      training_views_.push_back(pipeline::make_view(name, training_.add(name, one.tensor)));
+    }
+  };
+  add_training(pipeline::kOptimizerPrefix);
+  if (has_model_) add_training(pipeline::kWeightsPrefix);
+  if (has_model_)
+    for (const components::NamedTensor& named : model)
+      model_views_.push_back(pipeline::make_view(named.name, model_.add(named.name, named.tensor)));
+  training_.submit();
+  model_.submit();
+  const auto write = [this, step, number = saves_++] {
+    const support::TimelineScope scope("write checkpoint");
+    training_.wait();
+    model_.wait();
+    const auto write_part = [&](const std::string& name, const std::vector<artifacts::TensorView>& views) {
+      artifacts::write_checkpoint_part(checkpoints_, {step, number, rank_, name}, views);
+    };
+    if (has_model_) write_part(artifacts::name_model_part(rank_, ranks_), model_views_);
+    write_part(artifacts::name_training_part(rank_), training_views_);
+  };
+  if (asynchronous_)
+    writing_ = std::async(std::launch::async, write);
+  else
+    write();
+}
+
+void PartWriter::check() {
+  using namespace std::chrono_literals;
+  if (writing_.valid() && writing_.wait_for(0s) == std::future_status::ready) finish();
+}
+
+void PartWriter::finish() {
+  if (!writing_.valid()) return;
+  writing_.get();
+  training_.release();
+  model_.release();
 }
 
 }  // namespace tenon::host

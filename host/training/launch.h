@@ -1,23 +1,23 @@
-// Starts training, in this process or in others.
+// Starts training, in this process or in others, and connects the ranks of one run.
 #pragma once
 
-#include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "framework/distributed/collectives/process_group.h"
 #include "framework/distributed/launch/world.h"
-#include "host/training/train_options.h"
+#include "framework/pipeline/build/training.h"
+#include "framework/pipeline/state/recorder.h"
+#include "host/training/checkpoint_writer.h"
+#include "host/training/open_run.h"
+#include "host/training/run.h"
 
 namespace tenon::host {
-
-struct LaunchOptions {
-  RunFile file;
-  int64_t processes = 0;                  // --processes, which is also in the overrides; 0: not given
-  int64_t least_processes = 0;            // processes with which the run may continue; 0: all of them
-  int64_t restarts = 0;                   // maximum number of restarts after a lost process
-  std::vector<std::string> command_line;  // with the program
-};
 
 // Launches the ranks if distributed.processes requests several processes and no other launcher has started them.
 // Returns the exit code after all have ended, or nothing if this process does the work, alone or as a rank. Throws as
@@ -29,5 +29,38 @@ std::optional<int> launch_processes(const LaunchOptions& options, const distribu
 // Throws Error(configuration) for an invalid environment, or if --processes is given under another launcher, and the
 // errors of run(). REQUIRES: the options do not say is_check.
 int start_training(const TrainOptions& options);
+
+// Connects to the other ranks and verifies that all run the same plan with the same plugins. Returns a group of one
+// for a run with one process. After this call, ranks other than 0 print only errors. Throws Error(configuration).
+std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened);
+
+// Reports the error to the other ranks and ends this rank with the exit code of the error. It does not wait for pending
+// operations with other ranks. A single process rethrows the error. REQUIRES: `error` is being handled.
+[[noreturn]] void end_rank(distributed::ProcessGroup& group, const std::exception& error);
+
+// The recorder of all ranks except rank 0, which writes all files but the other ranks' parts of checkpoints.
+class SilentRecorder final : public pipeline::Recorder {
+ public:
+  // Throws Error(configuration) if the optimizer's state is divided and this machine does not have the run folder.
+  SilentRecorder(std::filesystem::path folder, const pipeline::Training& training);
+  std::filesystem::path folder() const override { return folder_; }
+  void record(pipeline::LineKind, const pipeline::RunState&,
+              const std::vector<std::pair<std::string, double>>&) override {
+    if (parts_) parts_->check();
+  }
+  void save_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
+                       const pipeline::SavedState& saved) override {
+    if (parts_ && !saved.numbers.empty()) parts_->save(state.step, tensors, saved);
+  }
+  pipeline::BestCheckpoint read_best_checkpoint() override;
+  // Waits for the part that is being written. Throws Error(checkpoint) if the write failed.
+  void finish_checkpoint() {
+    if (parts_) parts_->finish();
+  }
+
+ private:
+  std::filesystem::path folder_;
+  std::optional<PartWriter> parts_;  // none: rank 0 writes the whole state
+};
 
 }  // namespace tenon::host

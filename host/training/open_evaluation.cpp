@@ -4,18 +4,14 @@
 #include <optional>
 #include <utility>
 #include <variant>
-#include <vector>
 
-#include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/components/kinds/parameter_roles.h"
 #include "framework/data/feed.h"
 #include "framework/distributed/launch/world.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format_values.h"
 #include "host/training/launch.h"
-#include "host/training/ranks.h"
-#include "host/training/use_class_names.h"
-#include "host/training/use_folds.h"
 #include "host/training/use_weights.h"
 
 namespace tenon::host {
@@ -36,11 +32,9 @@ void choose_data(config::RunPlan& plan, const std::string& name) {
 }
 
 // The chosen dataset reads the inputs.
-void choose_inputs(OpenedRun& run, const Evaluation::Choice& choice) {
+void choose_inputs(OpenedRun& run, const OpenedEvaluation::Choice& choice) {
   config::DataSection& data = run.plan.data;
-  config::NamedDataset dataset = !choice.dataset.empty()   ? find_dataset(run.plan, choice.dataset)
-                                 : data.validation.empty() ? data.train
-                                                           : data.validation.front();
+  config::NamedDataset dataset = find_dataset_or_first(run.plan, choice.dataset);
   const components::Component& component = run.catalogue.find(config::ComponentKind::dataset, dataset.use);
   const std::optional<std::string> parameter = components::find_unlabelled_parameter(component);
   if (!parameter)
@@ -61,13 +55,13 @@ void choose_inputs(OpenedRun& run, const Evaluation::Choice& choice) {
   });
 }
 
-OpenedRun choose(OpenedRun run, const Evaluation::Choice& choice, Evaluation::Of of) {
+OpenedRun choose(OpenedRun run, const OpenedEvaluation::Choice& choice, OpenedEvaluation::Of of) {
   if (choice.inputs.empty())
     choose_data(run.plan, choice.dataset);
   else
     choose_inputs(run, choice);
   run.plan.data.train.name.clear();  // All data are read as validation data, also those of the name "train".
-  if (of == Evaluation::Of::outputs) {
+  if (of == OpenedEvaluation::Of::outputs) {
     run.plan.losses.clear();
     run.plan.metrics.clear();
     run.plan.data.validation_limit_batches = run.plan.data.test_limit_batches = 0;
@@ -87,10 +81,10 @@ artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::
 
 }  // namespace
 
-Evaluation::Evaluation(const RunFile& file, const Choice& choice, Of of)
-    : Evaluation(open_run(file, Computes::yes), choice, of, distributed::ProcessGroup::single()) {}
+OpenedEvaluation::OpenedEvaluation(const RunFile& file, const Choice& choice, Of of)
+    : OpenedEvaluation(open_run(file, Computes::yes), choice, of, distributed::ProcessGroup::single()) {}
 
-Evaluation::Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup& group)
+OpenedEvaluation::OpenedEvaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup& group)
     : run_(choose(std::move(run), choice, of)),
       weights_(find_weights_for(choice.checkpoint, run_.plan, run_.catalogue)),
       parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device, group)) {
@@ -100,13 +94,13 @@ Evaluation::Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::
                          parts_.validation.front()->feed.class_names());
 }
 
-components::StepContext Evaluation::context() const {
+components::StepContext OpenedEvaluation::context() const {
   return {false, weights_.step, weights_.epoch, 0, 1, run_.plan.run.seed};
 }
 
-EvaluationOptions read_evaluation_options(const Arguments& arguments, Evaluation::Of of) {
+EvaluationOptions read_evaluation_options(const Arguments& arguments, OpenedEvaluation::Of of) {
   EvaluationOptions options{
-      arguments.run_file(), {arguments.text("checkpoint"), arguments.text("data")}, of, arguments.command_line()};
+      {arguments.run_file(), arguments.command_line()}, {arguments.text("checkpoint"), arguments.text("data")}, of};
   if (const int64_t processes = arguments.count("processes", 1); processes > 0) {
     options.file.overrides.push_back("distributed.processes=" + std::to_string(processes));
     options.processes = processes;
@@ -114,14 +108,14 @@ EvaluationOptions read_evaluation_options(const Arguments& arguments, Evaluation
   return options;
 }
 
-void add_processes_option(po::options_description& options) {
-  options.add_options()("processes", po::value<int64_t>()->value_name("N"),
-                        "share the data between N processes on this machine; short for --set distributed.processes=N");
+void add_processes_option(AddOption& add) {
+  add("processes", integer_value("N"),
+      "share the data between N processes on this machine; short for --set distributed.processes=N");
 }
 
-void add_augmentation_option(po::options_description& options) {
-  options.add_options()("tta", po::value<std::string>()->value_name("flip"),
-                        "test-time augmentation: the mean of the outputs for each image and for its mirror image");
+void add_augmentation_option(AddOption& add) {
+  add("tta", text_value("flip"),
+      "test-time augmentation: the mean of the outputs for each image and for its mirror image");
 }
 
 pipeline::TestTimeAugmentation read_augmentation(const Arguments& arguments) {
@@ -129,15 +123,13 @@ pipeline::TestTimeAugmentation read_augmentation(const Arguments& arguments) {
                                                      : pipeline::TestTimeAugmentation::none;
 }
 
-int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(Evaluation&)>& work) {
+int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(OpenedEvaluation&)>& work) {
   const distributed::World world = distributed::read_world();
-  const LaunchOptions launched{
-      .file = options.file, .processes = options.processes, .command_line = options.command_line};
-  if (const auto exit_code = launch_processes(launched, world)) return *exit_code;
+  if (const auto exit_code = launch_processes(options, world)) return *exit_code;
   OpenedRun run = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, run);
   try {
-    Evaluation evaluation(std::move(run), options.choice, options.of, *group);
+    OpenedEvaluation evaluation(std::move(run), options.choice, options.of, *group);
     const int exit_code = work(evaluation);
     group->barrier();
     return exit_code;
@@ -146,7 +138,7 @@ int evaluate_in_processes(const EvaluationOptions& options, const std::function<
   }
 }
 
-std::string Evaluation::describe_weights() const {
+std::string OpenedEvaluation::describe_weights() const {
   if (weights_.checkpoint.empty()) return support::show_path(weights_.file);
   return support::show_path(weights_.checkpoint) + " (epoch " + std::to_string(weights_.epoch) + ", step " +
          std::to_string(weights_.step) + ")";

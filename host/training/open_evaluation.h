@@ -1,20 +1,20 @@
 // The common start of `host evaluate` and `host predict`: the run file, trained weights and data.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/pipeline/build/training.h"
-#include "host/command_line/arguments.h"
+#include "host/command_line/command.h"
 #include "host/training/open_run.h"
+#include "host/training/run.h"
 
 namespace tenon::host {
 
 // The parts of a run that evaluate data, without those that train. Not movable: the parts point to each other.
-class Evaluation {
+class OpenedEvaluation {
  public:
   enum class Of {
     metrics,  // losses and metrics on the data, as in validation
@@ -32,12 +32,12 @@ class Evaluation {
 
   // Throws Error as open_run, find_weights and build_evaluation do, and Error(configuration) for inputs of a dataset
   // that reads no unlabelled data.
-  Evaluation(const RunFile& file, const Choice& choice, Of of);
+  OpenedEvaluation(const RunFile& file, const Choice& choice, Of of);
   // `group`: the processes that share the data. It must outlive this object. REQUIRES: the run
   // was opened with Computes::yes.
-  Evaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup& group);
-  Evaluation(const Evaluation&) = delete;
-  Evaluation& operator=(const Evaluation&) = delete;
+  OpenedEvaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup& group);
+  OpenedEvaluation(const OpenedEvaluation&) = delete;
+  OpenedEvaluation& operator=(const OpenedEvaluation&) = delete;
 
   const config::RunPlan& plan() const { return *parts_.plan; }
   const artifacts::FoundWeights& weights() const { return weights_; }
@@ -54,25 +54,22 @@ class Evaluation {
   pipeline::Evaluation parts_;
 };
 
-struct EvaluationOptions {
-  RunFile file;
-  Evaluation::Choice choice;
-  Evaluation::Of of;
-  std::vector<std::string> command_line;  // with the program
-  int64_t processes = 0;                  // --processes, which is also in the overrides; 0: not given
+struct EvaluationOptions : LaunchOptions {
+  OpenedEvaluation::Choice choice;
+  OpenedEvaluation::Of of;
 };
 
 // Reads the options of a command with --checkpoint, --data and --processes.
-EvaluationOptions read_evaluation_options(const Arguments& arguments, Evaluation::Of of);
-void add_processes_option(po::options_description& options);
+EvaluationOptions read_evaluation_options(const Arguments& arguments, OpenedEvaluation::Of of);
+void add_processes_option(AddOption& add);
 
 // The option --tta of test-time augmentation. Refuses other words than flip.
-void add_augmentation_option(po::options_description& options);
+void add_augmentation_option(AddOption& add);
 pipeline::TestTimeAugmentation read_augmentation(const Arguments& arguments);
 
 // Calls `work` in each process that distributed.processes requests, or in the one process. Returns what it returns,
-// after all processes have ended. Throws Error as launch_processes(), join_ranks() and Evaluation do; a rank reports
-// its error to the others and ends.
-int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(Evaluation&)>& work);
+// after all processes have ended. Throws Error as launch_processes(), join_ranks() and OpenedEvaluation do; a rank
+// reports its error to the others and ends.
+int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(OpenedEvaluation&)>& work);
 
 }  // namespace tenon::host

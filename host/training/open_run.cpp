@@ -1,5 +1,8 @@
 #include "host/training/open_run.h"
 
+#include <ATen/Parallel.h>
+
+#include <array>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -7,16 +10,18 @@
 #include "framework/components/calls/host_table.h"
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/read_run_config.h"
+#include "framework/config/resolve/resolve_component.h"
 #include "framework/config/resolve/resolve_run_plan.h"
-#include "framework/config/resolve/used_components.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/stage_times.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
+#include "framework/support/text/format_values.h"
 #include "host/process/call_reports.h"
-#include "host/process/standard_streams.h"
+#include "host/process/process_setup.h"
 
 namespace tenon::host {
 
@@ -73,6 +78,45 @@ const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std:
   throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
                                                               formats::suggest_name(name, known) +
                                                               "; expected a dataset of the run file");
+}
+
+const config::NamedDataset& find_dataset_or_first(const config::RunPlan& plan, const std::string& name) {
+  if (!name.empty()) return find_dataset(plan, name);
+  return plan.data.validation.empty() ? plan.data.train : plan.data.validation.front();
+}
+
+void keep_training_only(config::RunPlan& plan) {
+  plan.data.validation.clear();
+  plan.data.test.clear();
+  plan.callbacks.clear();
+  plan.checkpoint.monitor.clear();
+  plan.schedule = {};
+}
+
+void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
+  keep_training_only(plan);
+  if (batch_size > 0) plan.data.batch_size = batch_size;
+  plan.data.drop_last = false;
+  plan.data.scheduled_train.clear();
+  plan.metrics.clear();
+  plan.train.accumulate = 1;
+  plan.train.average.reset();
+}
+
+std::string describe_device(const support::ComputeDevice& device) {
+  return device.is_cuda() ? device.name : "the CPU, " + support::format_count(at::get_num_threads(), "thread");
+}
+
+std::string format_scaled(double number) {
+  constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
+  size_t unit = 0;
+  for (; number >= 1000 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
+  return unit == 0 ? fmt::format("{:.0f}", number) : fmt::format("{:.4g}{}", number, kUnits[unit]);
+}
+
+std::string format_time(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  return fmt::format("{:.{}f} ms", seconds * 1e3, seconds < 0.01 ? 3 : 1);
 }
 
 }  // namespace tenon::host

@@ -1,12 +1,14 @@
 // The common start of all commands with a run file: the file, its plugins and the plan.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "framework/components/loading/catalogue.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/cuda/open_device.h"
-#include "host/command_line/arguments.h"
+#include "framework/support/compute/compute_device.h"
+#include "host/command_line/command.h"
 
 namespace tenon::host {
 
@@ -30,5 +32,17 @@ void check_run_file(const RunFile& file);
 // Finds the dataset for --data: "train", "validation", "test", "validation/<name>" or "test/<name>". Throws
 // Error(configuration).
 const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name);
+// The same; without a name the first validation data, or the training data if there is none.
+const config::NamedDataset& find_dataset_or_first(const config::RunPlan& plan, const std::string& name);
+
+// Leaves only the training of the plan, without evaluation, callbacks and a schedule.
+void keep_training_only(config::RunPlan& plan);
+
+// The same for measurements, with one batch per step and without metrics. `batch_size`: 0 keeps that of the plan.
+void prepare_profile(config::RunPlan& plan, int64_t batch_size);
+
+std::string describe_device(const support::ComputeDevice& device);
+std::string format_scaled(double number);  // "1.814 G" for 1814073344
+std::string format_time(double seconds);   // "12.5 ms" for 0.0125
 
 }  // namespace tenon::host

@@ -1,12 +1,19 @@
-// --resume: finds the checkpoint and verifies that the run can resume from it.
+// Reads checkpoints of a run: that of --resume, from which it must be able to resume, and the best one.
 #pragma once
 
+#include <exception>
+#include <filesystem>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/distributed/collectives/process_group.h"
 #include "framework/pipeline/loop/train.h"
+#include "framework/pipeline/state/recorder.h"
 #include "host/training/open_run.h"
 
 namespace tenon::host {
@@ -30,5 +37,34 @@ bool is_within_epoch(const pipeline::SavedState& state);
 
 // Returns whether the run of the checkpoint has already finished.
 bool is_finished(const Resumption& resumption, const pipeline::Training& training);
+
+// Maps the files of a checkpoint into memory during its verification. What is not used of a file takes no memory: a
+// process reads only its part of a state that is divided over processes.
+class CheckpointReader {
+ public:
+  // Returns the callback for artifacts::verify_checkpoint(). The reader must outlive that call.
+  artifacts::ReadCheckpointFile reading();
+
+  // Return the tensors of the last checkpoint read. Throw Error(checkpoint) if a file matches its digest but cannot be
+  // parsed. `take_training`: of all ranks that wrote them.
+  std::vector<optimization::NamedTensor> take_model() { return take(/*of_model=*/true); }
+  std::vector<optimization::NamedTensor> take_training() { return take(/*of_model=*/false); }
+
+ private:
+  struct Tensors {
+    std::vector<optimization::NamedTensor> tensors;
+    std::exception_ptr failure;
+  };
+  Tensors& place_of(const std::filesystem::path& file);
+  static std::string read(const std::filesystem::path& file, Tensors& tensors);
+  std::vector<optimization::NamedTensor> take(bool of_model);
+
+  std::mutex mutex_;                      // guards the map while files are read
+  std::filesystem::path folder_;          // of the checkpoint
+  std::map<std::string, Tensors> files_;  // by name; each is written by one thread
+};
+
+// Reads and verifies the checkpoint that the link `best` of a run folder points to. Throws Error(checkpoint).
+pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run);
 
 }  // namespace tenon::host

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -18,24 +17,22 @@
 #include "framework/pipeline/loop/train.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/tools/score_samples.h"
-#include "framework/reporting/report/find_normalisations.h"
+#include "framework/reporting/report/saved_samples.h"
 #include "framework/reporting/terminal/run_output.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "host/process/call_reports.h"
 #include "host/process/describe_failure.h"
+#include "host/process/process_setup.h"
 #include "host/process/signals.h"
-#include "host/process/standard_streams.h"
 #include "host/process/temporary_folder.h"
-#include "host/training/histogram_observer.h"
+#include "host/training/launch.h"
+#include "host/training/observers.h"
 #include "host/training/open_run.h"
-#include "host/training/ranks.h"
-#include "host/training/report_checks.h"
 #include "host/training/resume.h"
 #include "host/training/run_recorder.h"
-#include "host/training/trace_observer.h"
-#include "host/training/use_class_names.h"
+#include "host/training/run_start.h"
 #include "host/training/use_weights.h"
 
 namespace tenon::host {
@@ -89,7 +86,7 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
   context.step = report.state.step;
   context.epoch = report.state.epoch;
   context.seed = plan.run.seed;
-  context.observer = training.parameter_shards.get();
+  context.forward_observer = training.parameter_shards.get();
   // All ranks must run the same passes, so a signal to one of them must not end them.
   const auto should_continue = [&] { return training.parameter_shards || stop_signal() == 0; };
   try {
@@ -188,35 +185,47 @@ std::string describe_no_work(const Resumption& resumption) {
          " was its last step. To continue training, raise train.epochs or train.steps";
 }
 
+// Gives the plan what the checkpoint knows of the run that wrote it.
+void apply_resumption(config::RunPlan& plan, const Resumption& resumption) {
+  // Without frozen parameters the checkpoint has all weights, and the file of the initial ones may be missing.
+  if (resumption.checkpoint.excluded.tensors.empty() && !plan.checkpoint.exclude_frozen_parameters)
+    plan.model.weights.clear();
+  use_class_names(plan, resumption.from.manifest.class_names, resumption.from.folder.string());
+  use_fitted_data(plan, artifacts::read_fitted_data(resumption.from.folder));
+}
+
+// The plan of the run file with the values that building has found, but without what a checkpoint gave.
+config::RunPlan make_recorded_plan(const OpenedRun& opened, const pipeline::Training& training) {
+  config::RunPlan recorded = opened.plan;
+  recorded.train.memory_format = training.memory_format;
+  pipeline::copy_sizes(*training.plan, recorded);
+  add_class_names(recorded, training.train->feed.class_names());
+  return recorded;
+}
+
+// The work of --check after the run was built.
+int print_checked_plan(pipeline::Training& training, config::RunPlan recorded) {
+  pipeline::check_first_batch(training);
+  pipeline::copy_connections(training, recorded);
+  reporting::write_output_text(config::format_run_plan(recorded));
+  if (std::fflush(stdout) != 0)
+    throw support::Error(support::ErrorKind::system, "the plan cannot be printed: {}", strerror(errno));
+  return 0;
+}
+
 int run_plan(const TrainOptions& options, reporting::RunOutput& output, const OpenedRun& opened, int64_t attempt,
              distributed::ProcessGroup& group) {
   // --check is one process, whatever the number that the run would have.
   const int64_t processes = options.is_check ? opened.plan.distributed.processes : group.size();
   std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, processes, group);
   config::RunPlan plan = resumption ? resumption->plan : opened.plan;
-  if (resumption) {
-    // Without frozen parameters the checkpoint has all weights, and the file of the initial ones may be missing.
-    if (resumption->checkpoint.excluded.tensors.empty() && !plan.checkpoint.exclude_frozen_parameters)
-      plan.model.weights.clear();
-    use_class_names(plan, resumption->from.manifest.class_names, resumption->from.folder.string());
-    use_fitted_data(plan, artifacts::read_fitted_data(resumption->from.folder));
-  }
+  if (resumption) apply_resumption(plan, *resumption);
   pipeline::Training training = pipeline::build_training(plan, opened.catalogue, opened.device.device, group);
-  config::RunPlan recorded = opened.plan;
-  recorded.train.memory_format = training.memory_format;
-  pipeline::copy_sizes(*training.plan, recorded);
-  add_class_names(recorded, training.train->feed.class_names());
+  const config::RunPlan recorded = make_recorded_plan(opened, training);
   // Before the run folder is changed.
   if (resumption) pipeline::require_excluded(training.model, plan.model, resumption->checkpoint.excluded);
   report_checks(training, resumption ? &*resumption : nullptr, options);
-  if (options.is_check) {
-    pipeline::check_first_batch(training);
-    pipeline::copy_connections(training, recorded);
-    reporting::write_output_text(config::format_run_plan(recorded));
-    if (std::fflush(stdout) != 0)
-      throw support::Error(support::ErrorKind::system, std::string("the plan cannot be printed: ") + strerror(errno));
-    return 0;
-  }
+  if (options.is_check) return print_checked_plan(training, recorded);
   const bool is_first = group.world().is_first();
   if (resumption && is_finished(*resumption, training)) {
     if (is_first) output.say(describe_no_work(*resumption));
@@ -239,7 +248,7 @@ int run_plan(const TrainOptions& options, reporting::RunOutput& output, const Op
 }
 
 std::unique_ptr<reporting::RunOutput> make_output(const TrainOptions& options) {
-  if (options.is_quiet) return reporting::make_no_output();
+  if (options.is_quiet) return std::make_unique<reporting::RunOutput>();
   return options.logs_json ? reporting::make_json_output() : reporting::make_text_output();
 }
 

@@ -3,21 +3,19 @@
 #include <utility>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/artifacts/files/durable_folder.h"
 #include "framework/artifacts/run_folder/hyperparameters.h"
-#include "framework/artifacts/run_folder/start_files.h"
 #include "framework/config/file/format_run_plan.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/reporting/report/report_page.h"
 #include "framework/reporting/report/saved_samples.h"
-#include "framework/reporting/runs/read_history.h"
+#include "framework/reporting/runs/read_run.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/read_file.h"
 #include "framework/support/process/signals_blocked.h"
 #include "framework/support/text/format_values.h"
 #include "host/process/signals.h"
-#include "host/training/make_record.h"
-#include "host/training/read_checkpoint.h"
+#include "host/training/resume.h"
+#include "host/training/run_start.h"
 
 namespace tenon::host {
 
@@ -137,14 +135,14 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
   } else {
     artifacts::write_unsynced(folder_.record_file(), artifacts::format_run_record(record_), support::ErrorKind::system);
   }
-  begin_start(plan);
+  begin_first_files(plan);
 }
 
 // The thread has a copy of the record, because run.json without git is complete enough for other processes.
-void RunRecorder::begin_start(const config::RunPlan& plan) {
+void RunRecorder::begin_first_files(const config::RunPlan& plan) {
   const support::SignalsBlocked signals_blocked;
-  start_ = std::async(std::launch::async, [record = record_, folder = folder_, output_dir = plan.run.output_dir,
-                                           directory = artifacts::find_folder_of(plan.file)]() mutable {
+  first_files_ = std::async(std::launch::async, [record = record_, folder = folder_, output_dir = plan.run.output_dir,
+                                                 directory = artifacts::find_folder_of(plan.file)]() mutable {
     artifacts::read_git(record, directory);
     if (record.git) artifacts::keep_changes(*record.git, record.git_directory, folder.root, output_dir);
     artifacts::write_run_record(folder.record_file(), record);
@@ -153,8 +151,8 @@ void RunRecorder::begin_start(const config::RunPlan& plan) {
   });
 }
 
-void RunRecorder::finish_start() {
-  if (start_.valid()) record_ = start_.get();
+void RunRecorder::finish_first_files() {
+  if (first_files_.valid()) record_ = first_files_.get();
 }
 
 void RunRecorder::open_events(const artifacts::FoundCheckpoint* resumed_from) {
@@ -208,7 +206,7 @@ void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& stat
 
 void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
                                   const pipeline::SavedState& saved) {
-  finish_start();
+  finish_first_files();
   artifacts::CheckpointContents contents{state.epoch, state.step, {}, {}, {}, saved.numbers, {}};
   for (const auto& [name, value] : state.metrics)
     if (state.validated_step == state.step || !name.starts_with("validation/"))
@@ -250,7 +248,7 @@ void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step
 
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
                          const pipeline::RunReport* report) {
-  finish_start();
+  finish_first_files();
   record_.status = status;
   record_.reason = reason;
   record_.exit_code = exit_code;

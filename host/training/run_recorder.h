@@ -1,7 +1,6 @@
 // The pipeline's recorder that writes the run folder: history, events, checkpoints, run.json.
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -66,9 +65,9 @@ class RunRecorder final : public pipeline::Recorder {
   void open_events(const artifacts::FoundCheckpoint* resumed_from);
   void open_log();
   // Starts the work that training does not wait for: git, and syncing the first files of the run.
-  void begin_start(const config::RunPlan& plan);
+  void begin_first_files(const config::RunPlan& plan);
   // Waits for it. Throws Error(system) if it failed.
-  void finish_start();
+  void finish_first_files();
   void find_frozen_parameters(const pipeline::Training& training);
 
   // If the events file cannot be written, logs a warning and writes no more events.
@@ -88,7 +87,7 @@ class RunRecorder final : public pipeline::Recorder {
   pipeline::FrozenParameters frozen_;  // that checkpoints leave out
   artifacts::AwaitedParts parts_;      // of the next checkpoint with a training state
   CheckpointWriter checkpoints_;
-  std::future<artifacts::RunRecord> start_;  // the record with the state of git
+  std::future<artifacts::RunRecord> first_files_;  // the record with the state of git
 };
 
 }  // namespace tenon::host

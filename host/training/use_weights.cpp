@@ -2,12 +2,21 @@
 
 #include <tenon/draft/fitted_data.h>
 
-#include <string>
+#include <algorithm>
+#include <map>
+#include <variant>
+#include <vector>
 
-#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/files/durable_file.h"
 #include "framework/components/kinds/dataset.h"
-#include "framework/components/kinds/prepare_dataset.h"
+#include "framework/config/plan/compare_plans.h"
+#include "framework/config/toml/value.h"
+#include "framework/formats/class_names.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
 
 namespace tenon::host {
 
@@ -15,6 +24,35 @@ namespace {
 
 bool has_fitted_data(const components::Component& dataset) {
   return components::extension_of<tenon_fitted_data>(dataset, TENON_FITTED_DATA) != nullptr;
+}
+
+using FlatPlan = std::map<std::string, config::Node>;
+
+int64_t integer_of(const FlatPlan& plan, const std::string& key) {
+  const auto found = plan.find(key);
+  const int64_t* const value = found == plan.end() ? nullptr : std::get_if<int64_t>(&found->second.value);
+  return value ? *value : 0;
+}
+
+std::string text_of(const FlatPlan& plan, const std::string& key) {
+  const auto found = plan.find(key);
+  const std::string* const value = found == plan.end() ? nullptr : found->second.as_string();
+  return value ? *value : "";
+}
+
+// Whether the dataset has the samples that the run divided. Only transforms and the cache may differ.
+bool has_divided_samples(const FlatPlan& trained, const config::NamedDataset& dataset) {
+  const std::string table = "data." + dataset.name;
+  if (dataset.use != text_of(trained, table + ".use")) return false;
+  if (config::to_string(dataset.subset) != text_of(trained, table + ".subset")) return false;
+  return std::ranges::all_of(dataset.params, [&](const auto& param) {
+    const std::string* const text = std::get_if<std::string>(&param.second);
+    return !text || param.first.starts_with("cache") || *text == text_of(trained, table + ".params." + param.first);
+  });
+}
+
+bool is_same(const config::FoldsSection& a, const config::FoldsSection& b) {
+  return a.count == b.count && a.fold == b.fold && a.stratify == b.stratify && a.group == b.group;
 }
 
 }  // namespace
@@ -87,6 +125,110 @@ artifacts::FoundWeights use_weights(const std::string& checkpoint, config::RunPl
   plan.model.checkpoint = weights.file;
   use_fitted_data(plan, artifacts::read_fitted_data(weights.file));
   return weights;
+}
+
+void use_class_names(config::RunPlan& plan, const config::ClassNames& of_weights, const std::string& source) {
+  if (of_weights.empty()) return;
+  for (const auto& [field, names] : plan.data.class_names) {
+    const auto known = of_weights.find(field);
+    if (known == of_weights.end() || known->second == names) continue;
+    throw support::Error(support::ErrorKind::configuration,
+                         plan.file.string() + ": data.class_names." + config::to_toml_key(field) + " has " +
+                             config::describe_classes(names) + "; expected those of " + source + ", " +
+                             config::describe_classes(known->second) +
+                             ", in their order: remove the key, because the weights know their classes");
+  }
+  plan.data.class_names.insert(of_weights.begin(), of_weights.end());
+  plan.data.class_names_source = source;
+}
+
+void compare_class_names(const std::filesystem::path& weights, const config::ClassNames& of_data) {
+  if (weights.empty()) return;
+  for (const auto& [field, names] : artifacts::read_class_names(weights)) {
+    const auto found = of_data.find(field);
+    if (found == of_data.end() || found->second == names || !std::ranges::is_permutation(found->second, names))
+      continue;
+    support::log_warning(weights.string() + ": numbers the classes of " + field + " in another order, " +
+                         config::describe_classes(names) + ", than the data, " +
+                         config::describe_classes(found->second) + "; set data.class_names." +
+                         config::to_toml_key(field) +
+                         " to the order of the weights to keep the meaning of their outputs");
+  }
+}
+
+void report_number_order(const config::RunPlan& plan, const config::ClassNames& of_data) {
+  for (const auto& [field, names] : of_data) {
+    const auto as_text = formats::sort_numbers_as_text(names);
+    if (!as_text || plan.data.class_names.contains(field) || formats::sort_names(names) != names) continue;
+    const std::string order = "the classes of " + field + " are numbers in the order of their values, " +
+                              formats::list_briefly(names) + "; if these are in the order of the texts, " +
+                              formats::list_briefly(*as_text) + ", as of torchvision's ImageFolder, ";
+    const bool has_unnamed =
+        !plan.model.weights.empty() && !artifacts::read_class_names(plan.model.weights).contains(field);
+    if (has_unnamed)
+      support::log_warning(plan.model.weights.string() + ": has no names of classes, and " + order +
+                           "set data.class_names." + config::to_toml_key(field) + " to that order");
+    for (const config::LossPlan& loss : plan.losses) {
+      const auto weights = loss.params.find("class_weights");
+      const auto* const numbers =
+          weights == loss.params.end() ? nullptr : std::get_if<std::vector<double>>(&weights->second);
+      if (numbers && !numbers->empty())
+        support::log_warning(loss.place + ": class_weights has a number for each class, and " + order + "reorder them");
+    }
+  }
+}
+
+void report_unnamed_classes(const std::string& weights, const config::ClassNames& of_weights,
+                            const config::ClassNames& of_data) {
+  for (const auto& [field, names] : of_data)
+    if (!of_weights.contains(field))
+      support::log_warning(weights + ": has no names for the classes of " + field +
+                           ", so they are numbered as the data number them: " + config::describe_classes(names) +
+                           "; set data.class_names." + config::to_toml_key(field) +
+                           " to the order that the weights were trained with");
+}
+
+void add_class_names(config::RunPlan& plan, const config::ClassNames& of_data) {
+  constexpr size_t kMost = size_t{256} << 10;
+  size_t bytes = 0;
+  for (const auto& [field, names] : of_data)
+    for (const std::string& name : names) bytes += name.size();
+  if (bytes > kMost)
+    support::log_info("the names of classes have " + std::to_string(bytes) +
+                      " bytes; they are in the metadata of the weights, and not in plan.toml");
+  else
+    plan.data.class_names = of_data;
+}
+
+void use_folds(config::RunPlan& plan, const std::filesystem::path& weights) {
+  const std::filesystem::path file = artifacts::find_folder_of(weights) / "plan.toml";
+  if (!support::is_file(file)) return;
+  const FlatPlan trained = config::flatten_plan(support::read_text(file), file.string());
+  if (!trained.contains("data.folds.count")) return;
+  const config::FoldsSection folds{integer_of(trained, "data.folds.count"), integer_of(trained, "data.folds.fold"),
+                                   text_of(trained, "data.folds.stratify"), text_of(trained, "data.folds.group"),
+                                   file.string()};
+  const auto part_of = [&](const config::NamedDataset& dataset) {
+    const bool is_train = dataset.name == "train";
+    if ((!is_train && dataset.name != "validation") || !has_divided_samples(trained, dataset))
+      return config::FoldPart::all;
+    return is_train ? config::FoldPart::training : config::FoldPart::validation;
+  };
+  const bool reads_folds =
+      std::ranges::any_of(plan.data.validation, [&](const auto& one) { return part_of(one) != config::FoldPart::all; });
+  if (!reads_folds) return;
+  const int64_t seed = integer_of(trained, "data.subset_seed");
+  if (plan.data.subset_seed != static_cast<uint64_t>(seed))
+    throw support::Error(support::ErrorKind::configuration, plan.file.string() + ": data.subset_seed is " +
+                                                                std::to_string(plan.data.subset_seed) + "; expected " +
+                                                                std::to_string(seed) + " as in " + file.string() +
+                                                                ", because the folds of the weights depend on it");
+  if (!plan.data.folds || !is_same(*plan.data.folds, folds))
+    support::log_warning("the weights were trained without fold " + std::to_string(folds.fold) + " of " +
+                         std::to_string(folds.count) + " (" + file.string() +
+                         "); this replaces data.folds of the run file");
+  plan.data.folds = folds;
+  for (config::NamedDataset& dataset : plan.data.validation) dataset.part = part_of(dataset);
 }
 
 }  // namespace tenon::host

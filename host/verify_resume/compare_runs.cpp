@@ -1,26 +1,24 @@
-#include "host/verify_resume/compare_runs.h"
+#include "host/verify_resume/resume_report.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
-#include "framework/artifacts/checkpoint/checkpoint_parts.h"
-#include "framework/artifacts/checkpoint/compare_tensors.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/components/calls/ports.h"
 #include "framework/pipeline/state/stage_times.h"
-#include "framework/reporting/runs/read_history.h"
-#include "framework/reporting/terminal/text_table.h"
-#include "host/training/checkpoint_files.h"
+#include "framework/reporting/runs/read_run.h"
+#include "framework/reporting/terminal/write_output.h"
+#include "framework/support/text/format.h"
+#include "host/training/inspected_files.h"
 
 namespace tenon::host {
 
@@ -30,7 +28,6 @@ namespace fs = std::filesystem;
 using artifacts::CheckpointManifest;
 using artifacts::ExcludedTensor;
 using artifacts::HistoryLine;
-using artifacts::SafetensorsFile;
 using artifacts::TensorView;
 
 constexpr const char* kHistory = "history.jsonl";
@@ -56,16 +53,6 @@ bool is_callbacks_number(const std::string& number) {
   return number.starts_with("metric.") && is_callback_metric(number.substr(std::string("metric.").size()));
 }
 
-std::string format_short(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", number);
-  return text;
-}
-
-std::string describe_type(const TensorView& tensor) {
-  return std::string(components::dtype_name(tensor.dtype)) + " " + format_shape(tensor);
-}
-
 std::string describe_both(const std::string& whole, const std::string& other) { return whole + " and " + other; }
 
 // Returns an empty text if the tensors are equal.
@@ -77,35 +64,9 @@ std::string describe_difference(const TensorView& a, const TensorView& b) {
                      reporting::group_digits(difference.elements) + " values differ";
   // Bytes are states of generators and callbacks. Their differences have no meaningful size.
   if (!difference.max_ulps) return text;
-  return text + ", by " + format_short(difference.max_absolute) + " at most (" +
-         reporting::group_digits(*difference.max_ulps) + " ulps)";
+  return text + fmt::format(", by {:.3g} at most ({} ulps)", difference.max_absolute,
+                            reporting::group_digits(*difference.max_ulps));
 }
-
-// The tensors of the model or of the training state, in all files of a checkpoint.
-class StoredTensors {
- public:
-  StoredTensors(const fs::path& checkpoint, const CheckpointManifest& manifest, const std::string& name) {
-    for (const artifacts::CheckpointFile& file : manifest.files)
-      if (artifacts::name_content(file.name) == name) add(checkpoint / file.name);
-  }
-
-  const std::vector<const TensorView*>& all() const { return all_; }
-
-  const TensorView* find(const std::string& name) const {
-    for (const auto& file : files_)
-      if (const TensorView* const tensor = file->find(name)) return tensor;
-    return nullptr;
-  }
-
- private:
-  void add(const fs::path& file) {
-    files_.push_back(std::make_unique<SafetensorsFile>(file));
-    for (const TensorView& tensor : files_.back()->tensors()) all_.push_back(&tensor);
-  }
-
-  std::vector<std::unique_ptr<SafetensorsFile>> files_;
-  std::vector<const TensorView*> all_;
-};
 
 class PairComparison {
  public:
@@ -113,16 +74,16 @@ class PairComparison {
 
   RunComparison compare() {
     compare_histories();
-    const fs::path checkpoint = artifacts::find_inspected(run_.root), other = artifacts::find_inspected(other_.root);
-    const CheckpointManifest manifest = artifacts::read_manifest(checkpoint);
-    const CheckpointManifest other_manifest = artifacts::read_manifest(other);
+    const InspectedFiles files = find_inspected_files(run_.root), others = find_inspected_files(other_.root);
+    const CheckpointManifest &manifest = *files.manifest, &other_manifest = *others.manifest;
     found_.step = manifest.step;
     if (manifest.step != other_manifest.step || manifest.epoch != other_manifest.epoch)
       add(kManifest, "",
           "the last checkpoints are at " + describe_both(describe_place(manifest), describe_place(other_manifest)),
           false);
     const auto compare_file = [&](const char* name) {
-      return compare_tensors(name, {checkpoint, manifest, name}, {other, other_manifest, name});
+      return compare_tensors(name, StoredTensors(group_by_content(files)[name]),
+                             StoredTensors(group_by_content(others)[name]));
     };
     found_.model_tensors =
         compare_file(artifacts::kModelFile) + compare_excluded(manifest.excluded, other_manifest.excluded);

@@ -1,18 +1,25 @@
 #include "host/verify_resume/resume_report.h"
 
+#include <tenon/saved_state.h>
+
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/components/calls/guard.h"
+#include "framework/reporting/runs/read_run.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::host {
 
 namespace {
 
+using config::ComponentKind;
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxShown = 5;  // maximum number of printed differences for each file
@@ -31,10 +38,6 @@ bool is_left_out(const ResumeReport& report, const RunDifference& difference) {
          std::ranges::any_of(report.repeated.differences, [&](const RunDifference& one) {
            return one.file == "history.jsonl" && difference.name == "metric." + one.name;
          });
-}
-
-std::string count(int64_t number, const char* what) {
-  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
 std::string describe_kill(const KillAt& kill, int64_t processes) {
@@ -58,13 +61,14 @@ std::string describe_differences(const std::vector<RunDifference>& differences) 
   return text;
 }
 
+void add_once(std::vector<std::string>& names, const std::string& name) {
+  if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+}
+
 std::string name_all(const std::vector<RunDifference>& differences) {
   std::vector<std::string> names;
-  for (const RunDifference& one : differences)
-    if (std::ranges::find(names, one.name) == names.end()) names.push_back(one.name);
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+  for (const RunDifference& one : differences) add_once(names, one.name);
+  return reporting::join(names);
 }
 
 Json to_json(const std::vector<RunDifference>& differences) {
@@ -95,14 +99,44 @@ std::vector<RunDifference> find_unsteady(const ResumeReport& report) {
 // Reads a text from run.json. Returns an empty text if it is missing.
 std::string read_text(const std::filesystem::path& run, const char* key) {
   const std::string text = support::read_text(artifacts::RunFolder{run}.record_file());
-  const Json record = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  const bool is_there = record.is_object() && record.contains(key) && record[key].is_string();
-  return is_there ? record[key].get<std::string>() : "";
+  return reporting::text_in(Json::parse(text, nullptr, /*allow_exceptions=*/false), key);
 }
 
 const char* name_result(const ResumeReport& report) {
   if (is_same(report)) return "same";
   return is_unsteady(report) ? "not_deterministic" : "differs";
+}
+
+bool saves_state(const components::Component& component) {
+  if (!component.get_extension) return false;
+  const void* found = nullptr;
+  components::call_plugin(component, "get_extension", [&] {
+    found = component.get_extension(components::to_tenon(TENON_SAVED_STATE));
+    return TENON_OK;
+  });
+  return found != nullptr;
+}
+
+void add_callbacks(const OpenedRun& opened, std::vector<std::string>& reasons) {
+  std::vector<std::string> forgetful, timed;
+  for (const config::CallbackPlan& plan : opened.plan.callbacks) {
+    if (!saves_state(opened.catalogue.find(ComponentKind::callback, plan.use))) add_once(forgetful, plan.use);
+    for (const config::Period& period : {plan.filter.every, plan.filter.after})
+      if (period.unit == config::Period::Unit::seconds) add_once(timed, plan.use);
+  }
+  if (!forgetful.empty())
+    reasons.push_back(
+        "callbacks without saved state, which start from scratch when the run resumes: " + reporting::join(forgetful) +
+        "; a callback with state between steps must save it (tenon/saved_state.h)");
+  if (!timed.empty())
+    reasons.push_back("callbacks that are triggered by time (every or after): " + reporting::join(timed));
+}
+
+std::string name_components(const config::RunPlan& plan) {
+  std::vector<std::string> names{"the dataset " + plan.data.train.use, "the model " + plan.model.use};
+  for (const config::LossPlan& loss : plan.losses) add_once(names, "the loss " + loss.use);
+  for (const config::MetricPlan& metric : plan.metrics) add_once(names, "the metric " + metric.use);
+  return reporting::join(names);
 }
 
 }  // namespace
@@ -138,12 +172,13 @@ std::string read_device(const std::filesystem::path& run) { return read_text(run
 
 std::string describe_plan(const ResumeReport& report, const std::string& run_file) {
   const ShortenedRun& run = report.run;
-  const std::string length = run.epochs > 0
-                                 ? count(run.epochs, "epoch") + " of " + count(run.steps_per_epoch, "step")
-                                 : count(run.steps, "step") + ", " + std::to_string(run.steps_per_epoch) + " per epoch";
+  const std::string length =
+      run.epochs > 0
+          ? support::format_count(run.epochs, "epoch") + " of " + support::format_count(run.steps_per_epoch, "step")
+          : support::format_count(run.steps, "step") + ", " + std::to_string(run.steps_per_epoch) + " per epoch";
   return run_file + " shortened: " + length + ", " +
          (report.processes == 1 ? "one process" : std::to_string(report.processes) + " processes") +
-         ", a checkpoint every " + count(run.save_every, "step") + "\n";
+         ", a checkpoint every " + support::format_count(run.save_every, "step") + "\n";
 }
 
 std::string describe_run(const VerifiedRun& run, int64_t processes) {
@@ -159,10 +194,11 @@ std::string describe_report(const ResumeReport& report, const std::vector<std::s
   if (is_same(report)) {
     const auto kills =
         std::ranges::count_if(report.runs, [](const VerifiedRun& run) { return run.killed.has_value(); });
-    text = "IDENTICAL: bit for bit the same with and without " + count(kills, "kill") + ": " +
-           count(all.model_tensors, "tensor") + " of the model, " + count(all.training_tensors, "tensor") + " and " +
-           count(all.numbers, "number") + " of the training state after step " + std::to_string(all.step) + ", " +
-           count(all.lines, "line") + " of history\n";
+    text = "IDENTICAL: bit for bit the same with and without " + support::format_count(kills, "kill") + ": " +
+           support::format_count(all.model_tensors, "tensor") + " of the model, " +
+           support::format_count(all.training_tensors, "tensor") + " and " +
+           support::format_count(all.numbers, "number") + " of the training state after step " +
+           std::to_string(all.step) + ", " + support::format_count(all.lines, "line") + " of history\n";
   } else if (is_unsteady(report)) {
     text = "NOT DETERMINISTIC: two uninterrupted runs differ, so that resuming cannot be verified\n" +
            describe_differences(find_unsteady(report));
@@ -206,6 +242,21 @@ std::string format_json(const ResumeReport& report, const std::vector<std::strin
             {"folders", is_same(report) ? Json() : Json{report.whole.string(), report.resumed.string()}}};
   for (const VerifiedRun& run : report.runs) json["runs"].push_back(to_json(run));
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::vector<std::string> find_reasons(const ResumeReport& report, const OpenedRun& opened) {
+  std::vector<std::string> reasons;
+  if (is_same(report)) return reasons;
+  const config::RunPlan& plan = opened.plan;
+  if (!is_unsteady(report)) add_callbacks(opened, reasons);
+  reasons.push_back("random numbers or counters inside a component: " + name_components(plan) +
+                    "; a dataset must use the seed of the sample, a model the host's generators or its buffers");
+  if (const std::string device = read_device(report.whole); device != "cpu")
+    reasons.push_back("the run used " + device +
+                      ": bitwise reproducibility is guaranteed only on the CPU; try --set run.device=cpu");
+  if (is_unsteady(report) && plan.run.threads != 1)
+    reasons.push_back("libraries that sum in a different order on several threads; try --set run.threads=1");
+  return reasons;
 }
 
 }  // namespace tenon::host

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "example_checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "example_checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

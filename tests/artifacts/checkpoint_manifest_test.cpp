@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <tenon/abi.h>
 
-#include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -1,13 +1,14 @@
-#include "framework/artifacts/checkpoint/checkpoint_parts.h"
+#include "framework/artifacts/checkpoint/checkpoint.h"
 
 #include <doctest/doctest.h>
 
 #include <future>
 
 #include "example_checkpoint.h"
-#include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "scratch.h"
 

@@ -11,6 +11,7 @@
 
 #include "example_checkpoint.h"
 #include "file_size_limit.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "scratch.h"

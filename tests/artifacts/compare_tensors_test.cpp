@@ -1,4 +1,4 @@
-#include "framework/artifacts/checkpoint/compare_tensors.h"
+#include "framework/artifacts/checkpoint/tensor_view.h"
 
 #include <doctest/doctest.h>
 #include <tenon/abi.h>

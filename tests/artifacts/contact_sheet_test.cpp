@@ -1,4 +1,4 @@
-#include "framework/artifacts/drawing/contact_sheet.h"
+#include "framework/artifacts/drawing/render_samples.h"
 
 #include <doctest/doctest.h>
 #include <openssl/evp.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "framework/artifacts/drawing/encode_png.h"
+#include "framework/artifacts/files/encode.h"
 #include "tests/artifacts/drawn_fields.h"
 
 using namespace tenon::artifacts;

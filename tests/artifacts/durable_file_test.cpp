@@ -8,7 +8,6 @@
 #include <string>
 
 #include "file_size_limit.h"
-#include "framework/artifacts/files/durable_folder.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -5,8 +5,7 @@
 #include <iterator>
 #include <random>
 
-#include "framework/artifacts/drawing/escape_html.h"
-#include "framework/artifacts/files/quote_for_csv.h"
+#include "framework/artifacts/files/encode.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
 #include "framework/support/text/printable.h"
 #include "tests/support/hostile_text.h"

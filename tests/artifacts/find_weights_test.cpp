@@ -1,4 +1,4 @@
-#include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
 
 #include <doctest/doctest.h>
 #include <tenon/abi.h>
@@ -7,7 +7,6 @@
 #include <string>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
-#include "framework/artifacts/run_folder/find_run.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/test_folder.h"

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/run_folder/program_output.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

@@ -1,5 +1,5 @@
 #include "framework/artifacts/run_folder/history.h"
-#include "framework/artifacts/files/quote_for_csv.h"
+#include "framework/artifacts/files/encode.h"
 
 #include <doctest/doctest.h>
 #include <malloc.h>

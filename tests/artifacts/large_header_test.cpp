@@ -11,7 +11,6 @@
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/formats/safetensors_header.h"
-#include "framework/formats/safetensors_limits.h"
 #include "framework/support/diagnostics/sanitizers.h"
 #include "scratch.h"
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <sstream>
 
-#include "framework/artifacts/drawing/escape_html.h"
+#include "framework/artifacts/files/encode.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

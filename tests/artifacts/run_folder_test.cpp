@@ -5,9 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_record.h"
-#include "framework/artifacts/run_folder/start_files.h"
 #include "framework/config/file/format_run_plan.h"
 #include "scratch.h"
 

@@ -1,4 +1,4 @@
-#include "framework/artifacts/checkpoint/safetensors_rows.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
 
 #include <doctest/doctest.h>
 #include <tenon/abi.h>

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <sstream>
 
-#include "framework/artifacts/run_folder/record_framing.h"
 #include "scratch.h"
 
 namespace tenon::artifacts {

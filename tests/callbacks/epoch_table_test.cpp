@@ -1,4 +1,4 @@
-#include "framework/callbacks/epoch_table.h"
+#include "framework/callbacks/progress.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "framework/callbacks/filtered.h"
+#include "framework/callbacks/make_observers.h"
 
 #include <doctest/doctest.h>
 

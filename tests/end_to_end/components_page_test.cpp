@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/drawing/encode_png.h"
-#include "host/command_line/run_command.h"
+#include "framework/artifacts/files/encode.h"
+#include "host/command_line/registry.h"
 #include "tests/datasets/written_tar.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"

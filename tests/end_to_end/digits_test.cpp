@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "tests/end_to_end/hosted_run.h"
 
 namespace digits_test {

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-#include "framework/artifacts/drawing/encode_png.h"
+#include "framework/artifacts/files/encode.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/end_to_end/judge_run_file.h"
 

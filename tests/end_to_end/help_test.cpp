@@ -5,10 +5,7 @@
 #include <regex>
 
 #include "framework/support/diagnostics/error.h"
-#include "host/command_line/format_command_page.h"
-#include "host/command_line/format_completions.h"
-#include "host/command_line/format_manual.h"
-#include "host/command_line/print_help.h"
+#include "host/command_line/format_help.h"
 #include "host/command_line/registry.h"
 #include "tests/end_to_end/hosted_run.h"
 
@@ -68,7 +65,7 @@ TEST_CASE("host --help names every command, and the help of each command names i
   for (const host::Command* command : host::commands()) {
     CAPTURE(std::string(command->name));
     CHECK(contains(help.output, command->name + std::string(" ")));
-    const std::string description = host::help_text(*command);
+    const std::string description = host::format_help(*command);
     CHECK(contains(description, host::usage_of(*command)));
     for (const host::Option& option : host::options_of(*command))
       CHECK(contains(description, "--" + option->long_name()));
@@ -108,7 +105,7 @@ TEST_CASE("a command is defined in one file of host/commands and named in regist
 }
 
 TEST_CASE("the help and the completions leave out the commands that other commands start") {
-  const std::string texts = host::help_text() + host::format_manual("1") + host::format_completions("bash") +
+  const std::string texts = host::format_help() + host::format_manual("1") + host::format_completions("bash") +
                             host::format_completions("zsh") + host::format_completions("fish");
   for (const host::Command* command : host::internal_commands()) {
     CAPTURE(std::string(command->name));

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "framework/artifacts/run_folder/record_framing.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
 #include "tests/end_to_end/hosted_run.h"

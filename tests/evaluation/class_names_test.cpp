@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"

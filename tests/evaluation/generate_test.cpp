@@ -6,7 +6,7 @@
 #include <set>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "host/generate/text_stream.h"
+#include "host/generate/open_generation.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

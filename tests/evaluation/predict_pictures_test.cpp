@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/artifacts/drawing/encode_png.h"
+#include "framework/artifacts/files/encode.h"
 #include "tests/artifacts/drawn_fields.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"

@@ -8,7 +8,6 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/support/text/printable.h"
 #include "plugins/text/tokenizer.h"
-#include "plugins/text/train_tokenizer.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

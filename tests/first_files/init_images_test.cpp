@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <random>
 
-#include "host/init/image_run_file.h"
+#include "host/init/image_folders.h"
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
 

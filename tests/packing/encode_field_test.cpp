@@ -1,4 +1,4 @@
-#include "framework/packing/encode_field.h"
+#include "framework/packing/shard_files.h"
 
 #include <doctest/doctest.h>
 #include <tenon/abi.h>

@@ -1,4 +1,4 @@
-#include "framework/packing/tar_writer.h"
+#include "framework/packing/shard_files.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 #include "framework/reporting/report/report_page.h"
 
 #include "framework/reporting/report/describe_run.h"
-#include "framework/reporting/report/findings.h"
 #include "framework/reporting/report/html_elements.h"
+#include "framework/reporting/report/report_sections.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/reporting/written_run.h"
 

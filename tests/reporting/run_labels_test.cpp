@@ -1,4 +1,4 @@
-#include "framework/reporting/report/run_labels.h"
+#include "framework/reporting/report/describe_run.h"
 
 #include "tests/doctest_with_torch.h"
 #include "tests/reporting/written_run.h"

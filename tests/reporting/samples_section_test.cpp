@@ -1,4 +1,4 @@
-#include "framework/reporting/report/samples_section.h"
+#include "framework/reporting/report/report_sections.h"
 
 #include <ATen/ATen.h>
 

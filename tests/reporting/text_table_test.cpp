@@ -1,15 +1,14 @@
-#include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::reporting {
 
 namespace {
 
-using Align = TextTable::Align;
 using support::Style;
 
 TextTable runs_table() {
-  TextTable table({Align::left, Align::left, Align::right, Align::left});
+  TextTable table("llrl");
   table.add({"run", "state", "loss", "model"});
   table.add({"digits/2026-11-21T11-30-05", "finished", "0.5", "mlp"}, {Style::plain, Style::green});
   table.add({"digits/2026-11-21T11-30-06", "failed", "", "small_cnn"}, {Style::plain, Style::red});
@@ -19,8 +18,8 @@ TextTable runs_table() {
 }  // namespace
 
 TEST_CASE("without a limit a table has all columns") {
-  CHECK(runs_table().format_within(0, {0, 1, 2, 3}, false) == runs_table().print(""));
-  CHECK(runs_table().print("  ") ==
+  CHECK(runs_table().format_within(0, {0, 1, 2, 3}, false) == runs_table().format(""));
+  CHECK(runs_table().format("  ") ==
         "  run                         state     loss  model\n"
         "  digits/2026-11-21T11-30-05  finished   0.5  mlp\n"
         "  digits/2026-11-21T11-30-06  failed          small_cnn\n");
@@ -57,7 +56,7 @@ TEST_CASE("no line is wider than the limit") {
 }
 
 TEST_CASE("styles do not change the columns, and control characters of cells are escaped") {
-  TextTable table({Align::left, Align::right});
+  TextTable table("lr");
   table.add({"run", "loss"});
   table.add({"a\033[31m", "1"}, {Style::green});
   CHECK(table.format_within(0, {0, 1}, true) ==

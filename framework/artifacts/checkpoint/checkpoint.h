@@ -11,19 +11,18 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
-#include "framework/artifacts/checkpoint/fitted_data.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/model_files.h"
-#include "framework/artifacts/checkpoint/model_sizes.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/config/values/class_names.h"
 
 namespace tenon::artifacts {
@@ -31,7 +30,7 @@ namespace tenon::artifacts {
 inline constexpr const char* kTrainingFile = "training.safetensors";
 
 // The ranks from 1 to `ranks` - 1 write parts of the training state, and of the model if `has_model`, see
-// checkpoint_parts.h.
+// CheckpointPart.
 struct AwaitedParts {
   int64_t ranks = 1;
   int64_t number = 0;                               // number of earlier checkpoints
@@ -101,22 +100,30 @@ inline constexpr const char* kBest = "best";
 // Returns the target of the link `latest` or `best` in the checkpoints/ of a run. None if there is no such link.
 std::optional<std::filesystem::path> find_linked_checkpoint(const std::filesystem::path& folder, const char* link);
 
-// Reads a file of a checkpoint and returns its XXH128. The function is called on several threads.
-using ReadCheckpointFile = std::function<std::string(const std::filesystem::path& file)>;
-// Only computes the digest. Throws Error(checkpoint) if the file cannot be read.
-std::string read_checkpoint_digest(const std::filesystem::path& file);
+// The parts of a checkpoint that ranks other than 0 write, while rank 0 writes the rest. A part has a temporary name
+// next to the checkpoints until rank 0 moves it into the checkpoint. All ranks see the same folder.
+struct CheckpointPart {
+  int64_t step;      // of the checkpoint
+  int64_t number;    // number of earlier checkpoints of this process, which is the same on all ranks
+  int64_t rank;      // for messages
+  std::string name;  // in the checkpoint
+};
 
-// Compares every file with its size and XXH128 in the manifest. Returns the manifest. Throws Error(checkpoint) that
-// names the missing or different file. The caller may use the results of `read` only if this function returns.
-CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint,
-                                     const ReadCheckpointFile& read = read_checkpoint_digest);
+// Returns "training.rank2.safetensors", the name of a part of the training state.
+std::string name_training_part(int64_t rank);
+bool is_training_part(std::string_view name);
 
-// Compares one file of a checkpoint, such as model.safetensors, with the manifest in its folder. A file outside of a
-// checkpoint passes. Throws Error(checkpoint) if the file or the manifest was damaged or changed. Follows links.
-void verify_checkpoint_file(const std::filesystem::path& file);
+// Returns the name that a file with this content has if it is not divided: "model.safetensors" or
+// "training.safetensors". Empty: the file has no tensors.
+std::string name_content(std::string_view name);
 
-// Returns the frozen parameters that the model.safetensors of a checkpoint lacks, by the manifest in its folder. Empty
-// for any other file. Follows links. Throws Error(checkpoint) if the manifest was damaged or changed.
-ExcludedTensors find_excluded_tensors(const std::filesystem::path& file);
+// Writes and syncs a part. `checkpoints`: the checkpoints/ of the run. Throws Error(checkpoint).
+void write_checkpoint_part(const std::filesystem::path& checkpoints, const CheckpointPart& part,
+                           std::span<const TensorView> tensors);
+
+// Waits until the part is written, and moves it to `folder`. Returns its entry for the manifest. Throws
+// Error(checkpoint), also if `is_abandoned` becomes true during the wait.
+CheckpointFile take_checkpoint_part(const std::filesystem::path& checkpoints, const CheckpointPart& part,
+                                    const std::filesystem::path& folder, const std::atomic<bool>& is_abandoned);
 
 }  // namespace tenon::artifacts

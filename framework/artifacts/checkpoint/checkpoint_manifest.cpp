@@ -4,13 +4,13 @@
 #include <optional>
 #include <set>
 #include <stdexcept>
-#include <vector>
 
-#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/formats/json_depth.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::artifacts {
 
@@ -75,88 +75,87 @@ Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
   }
 }
 
-const Json& find(const Json& object, const char* key, Json::value_t type, const std::filesystem::path& file) {
+[[noreturn]] void refuse_manifest(const std::filesystem::path& file, const std::string& message) {
+  support::refuse_path(support::ErrorKind::checkpoint, file, message);
+}
+
+const Json& find(const Json& object, const char* key, const std::filesystem::path& file) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  if (found == object.end()) support::refuse_path(support::ErrorKind::checkpoint, file, std::string("has no ") + key);
-  if (found->type() != type) {
-    support::refuse_path(support::ErrorKind::checkpoint, file,
-                         std::string(key) + " is " +
-                             quote_name(found->dump(-1, ' ', false, Json::error_handler_t::replace)) + "; expected " +
-                             Json(type).type_name());
-  }
+  if (found == object.end()) refuse_manifest(file, std::string("has no ") + key);
   return *found;
 }
 
-uint64_t find_count(const Json& object, const char* key, const std::filesystem::path& file) {
-  const auto found = object.is_object() ? object.find(key) : object.end();
-  if (found == object.end()) support::refuse_path(support::ErrorKind::checkpoint, file, std::string("has no ") + key);
-  constexpr auto kLargest = static_cast<uint64_t>(INT64_MAX);
-  if (!found->is_number_unsigned() || found->get<uint64_t>() > kLargest) {
-    support::refuse_path(support::ErrorKind::checkpoint, file,
-                         std::string(key) + " is " +
-                             quote_name(found->dump(-1, ' ', false, Json::error_handler_t::replace)) +
-                             "; expected a whole number from 0 to 2^63 - 1");
-  }
-  return found->get<uint64_t>();
+[[noreturn]] void refuse_value(const Json& value, const char* key, const std::string& expected,
+                               const std::filesystem::path& file) {
+  const std::string found = quote_name(value.dump(-1, ' ', false, Json::error_handler_t::replace));
+  refuse_manifest(file, fmt::format("{} is {}; expected {}", key, found, expected));
 }
 
-bool is_xxh128(const std::string& text) {
-  return text.size() == 32 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+const Json& find(const Json& object, const char* key, Json::value_t type, const std::filesystem::path& file) {
+  const Json& found = find(object, key, file);
+  if (found.type() != type) refuse_value(found, key, Json(type).type_name(), file);
+  return found;
+}
+
+std::string find_text(const Json& object, const char* key, const std::filesystem::path& file) {
+  return find(object, key, Json::value_t::string, file).get<std::string>();
+}
+
+bool is_count(const Json& value) {
+  return value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
+}
+
+uint64_t find_count(const Json& object, const char* key, const std::filesystem::path& file) {
+  const Json& found = find(object, key, file);
+  if (!is_count(found)) refuse_value(found, key, "a whole number from 0 to 2^63 - 1", file);
+  return found.get<uint64_t>();
+}
+
+// Returns the digest of what `name` says.
+std::string find_xxh128(const Json& entry, const std::string& name, const std::filesystem::path& file) {
+  const std::string digest = find_text(entry, "xxh128", file);
+  if (digest.size() != 32 || digest.find_first_not_of("0123456789abcdef") != std::string::npos)
+    refuse_manifest(file, fmt::format("the xxh128 of {} is {}; expected 32 digits", name, quote_name(digest)));
+  return digest;
 }
 
 CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& file) {
-  CheckpointFile result;
-  result.name = find(entry, "name", Json::value_t::string, file).get<std::string>();
-  result.bytes = find_count(entry, "bytes", file);
-  result.xxh128 = find(entry, "xxh128", Json::value_t::string, file).get<std::string>();
-  const bool is_plain = !result.name.empty() && result.name[0] != '.' &&
-                        result.name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
-  if (!is_plain)
-    support::refuse_path(
-        support::ErrorKind::checkpoint, file,
-        "names the file " + quote_name(result.name) + "; expected a file within the checkpoint folder");
-  if (!is_xxh128(result.xxh128))
-    support::refuse_path(support::ErrorKind::checkpoint, file,
-                         "the xxh128 of " + result.name + " is " + quote_name(result.xxh128) + "; expected 32 digits");
+  CheckpointFile result{find_text(entry, "name", file), find_count(entry, "bytes", file), ""};
+  const std::string& name = result.name;
+  if (name.empty() || name[0] == '.' || name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
+    refuse_manifest(file, "names the file " + quote_name(name) + "; expected a file within the checkpoint folder");
+  result.xxh128 = find_xxh128(entry, name, file);
   return result;
 }
 
 ExcludedTensor read_excluded(const Json& entry, const std::filesystem::path& file) {
-  ExcludedTensor tensor{find(entry, "name", Json::value_t::string, file).get<std::string>(), 0, {}, {}};
-  const auto dtype = find(entry, "dtype", Json::value_t::string, file).get<std::string>();
+  ExcludedTensor tensor{find_text(entry, "name", file), 0, {}, {}};
+  const std::string name = quote_name(tensor.name), dtype = find_text(entry, "dtype", file);
   const StoredType* const type = find_stored_type(dtype);
   if (!type)
-    support::refuse_path(support::ErrorKind::checkpoint, file,
-                         "the dtype of " + quote_name(tensor.name) + " is " + quote_name(dtype) + "; expected " +
-                             std::string(list_stored_types()));
+    refuse_manifest(file,
+                    fmt::format("the dtype of {} is {}; expected {}", name, quote_name(dtype), list_stored_types()));
   tensor.dtype = type->dtype;
   for (const Json& size : find(entry, "shape", Json::value_t::array, file)) {
-    if (!size.is_number_unsigned() || size.get<uint64_t>() > static_cast<uint64_t>(INT64_MAX))
-      support::refuse_path(support::ErrorKind::checkpoint, file,
-                           "the shape of " + quote_name(tensor.name) + " has " + quote_name(size.dump()) +
-                               "; expected whole numbers from 0 to 2^63 - 1");
+    if (!is_count(size))
+      refuse_manifest(file, fmt::format("the shape of {} has {}; expected whole numbers from 0 to 2^63 - 1", name,
+                                        quote_name(size.dump())));
     tensor.shape.push_back(size.get<int64_t>());
   }
-  tensor.xxh128 = find(entry, "xxh128", Json::value_t::string, file).get<std::string>();
-  if (!is_xxh128(tensor.xxh128))
-    support::refuse_path(
-        support::ErrorKind::checkpoint, file,
-        "the xxh128 of " + quote_name(tensor.name) + " is " + quote_name(tensor.xxh128) + "; expected 32 digits");
+  tensor.xxh128 = find_xxh128(entry, name, file);
   return tensor;
 }
 
 std::string format_excluded(const std::vector<ExcludedTensor>& tensors) {
-  std::string text = "[";
-  const char* separator = "\n";
+  std::string text;
   for (const ExcludedTensor& tensor : tensors) {
     std::string shape;
     for (const int64_t size : tensor.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
-    text += separator + std::string("    {\"name\": ") + format_json_string(tensor.name) + ", \"dtype\": \"" +
-            std::string(find_stored_type(tensor.dtype)->name) + "\", \"shape\": [" + shape + "], \"xxh128\": \"" +
-            tensor.xxh128 + "\"}";
-    separator = ",\n";
+    text += fmt::format("{}\n    {{\"name\": {}, \"dtype\": \"{}\", \"shape\": [{}], \"xxh128\": \"{}\"}}",
+                        text.empty() ? "" : ",", format_json_string(tensor.name), find_stored_type(tensor.dtype)->name,
+                        shape, tensor.xxh128);
   }
-  return text + "\n  ]";
+  return "[" + text + "\n  ]";
 }
 
 double read_metric(const std::string& name, const Json& value, const std::filesystem::path& file) {
@@ -164,61 +163,53 @@ double read_metric(const std::string& name, const Json& value, const std::filesy
   try {
     return parse_not_finite(value.is_string() ? value.get<std::string>() : std::string(value.type_name()));
   } catch (const std::invalid_argument& error) {
-    support::refuse_path(support::ErrorKind::checkpoint, file,
-                         "the metric " + quote_name(name) + " is " + error.what());
+    refuse_manifest(file, "the metric " + quote_name(name) + " is " + error.what());
   }
 }
 
-// Prints an object of the manifest: pairs of a name and a number.
+// Formats pairs of a name and a number as an object.
 template <class Numbers>
 std::string format_numbers(const Numbers& numbers) {
   std::string text = "{";
-  const char* separator = "\n";
-  for (const auto& [name, value] : numbers) {
-    text += separator + std::string("    ") + format_json_string(name) + ": " + format_json_number(value);
-    separator = ",\n";
-  }
+  for (const auto& [name, value] : numbers)
+    text +=
+        fmt::format("{}\n    {}: {}", text.size() == 1 ? "" : ",", format_json_string(name), format_json_number(value));
   return text + (numbers.empty() ? "}" : "\n  }");
 }
 
 }  // namespace
 
 std::string format_checkpoint_manifest(const CheckpointManifest& manifest) {
-  std::string text = "{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": " + std::to_string(kFormatVersion) +
-                     ",\n  \"epoch\": " + std::to_string(manifest.epoch) +
-                     ",\n  \"step\": " + std::to_string(manifest.step) + ",\n  \"files\": [";
-  const char* separator = "\n";
-  for (const auto& file : manifest.files) {
-    text += separator + std::string("    {\"name\": ") + format_json_string(file.name) +
-            ", \"bytes\": " + std::to_string(file.bytes) + ", \"xxh128\": \"" + file.xxh128 + "\"}";
-    separator = ",\n";
-  }
-  text += "\n  ],\n  \"metrics\": " + format_numbers(manifest.metrics);
-  if (!manifest.class_names.empty())
-    text += ",\n  \"" + std::string(kClassNames) + "\": " + format_class_names(manifest.class_names);
-  if (!manifest.excluded.empty())
-    text += ",\n  \"" + std::string(kExcludedFrozenParameters) + "\": " + format_excluded(manifest.excluded);
-  if (!manifest.state.empty()) text += ",\n  \"state\": " + format_numbers(manifest.state);
+  std::string files;
+  for (const auto& file : manifest.files)
+    files += fmt::format("{}\n    {{\"name\": {}, \"bytes\": {}, \"xxh128\": \"{}\"}}", files.empty() ? "" : ",",
+                         format_json_string(file.name), file.bytes, file.xxh128);
+  std::string text = fmt::format(
+      "{{\n  \"format\": \"tenon-checkpoint\",\n  \"format_version\": {},\n  \"epoch\": {},\n  \"step\": {},\n  "
+      "\"files\": [{}\n  ],\n  \"metrics\": {}",
+      kFormatVersion, manifest.epoch, manifest.step, files, format_numbers(manifest.metrics));
+  const auto add = [&text](const char* key, const std::string& value) {
+    text += fmt::format(",\n  \"{}\": {}", key, value);
+  };
+  if (!manifest.class_names.empty()) add(kClassNames, format_class_names(manifest.class_names));
+  if (!manifest.excluded.empty()) add(kExcludedFrozenParameters, format_excluded(manifest.excluded));
+  if (!manifest.state.empty()) add("state", format_numbers(manifest.state));
   return text + "\n}\n";
 }
 
 CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::filesystem::path& file) {
   const Json json = parse_strictly(text, file);
-  if (const auto& format = find(json, "format", Json::value_t::string, file); format != "tenon-checkpoint") {
-    support::refuse_path(support::ErrorKind::checkpoint, file,
-                         "format is " + quote_name(format.get<std::string>()) + "; expected \"tenon-checkpoint\"");
-  }
+  if (const auto& format = find(json, "format", Json::value_t::string, file); format != "tenon-checkpoint")
+    refuse_manifest(file, "format is " + quote_name(format.get<std::string>()) + "; expected \"tenon-checkpoint\"");
   const uint64_t version = find_count(json, "format_version", file);
   if (version != kFormatVersion)
-    support::refuse_path(support::ErrorKind::checkpoint, file,
-                         "format_version is " + std::to_string(version) + "; this version of Tenon reads " +
-                             std::to_string(kFormatVersion));
+    refuse_manifest(file, "format_version is " + std::to_string(version) + "; this version of Tenon reads " +
+                              std::to_string(kFormatVersion));
   CheckpointManifest manifest;
   manifest.epoch = static_cast<int64_t>(find_count(json, "epoch", file));
   manifest.step = static_cast<int64_t>(find_count(json, "step", file));
-  for (const auto& entry : find(json, "files", Json::value_t::array, file)) {
+  for (const auto& entry : find(json, "files", Json::value_t::array, file))
     manifest.files.push_back(read_file_entry(entry, file));
-  }
   for (const auto& [name, value] : find(json, "metrics", Json::value_t::object, file).items()) {
     manifest.metrics.emplace_back(name, read_metric(name, value, file));
   }

@@ -1,11 +1,11 @@
 #include "framework/artifacts/checkpoint/model_files.h"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::artifacts {
 
@@ -17,17 +17,10 @@ constexpr size_t kMostIndexBytes = size_t{64} << 20;
 constexpr std::string_view kModelPartPrefix = "model-";
 constexpr std::string_view kModelPartSuffix = ".safetensors";
 
-[[noreturn]] void refuse_index(const fs::path& index, const std::string& what) {
-  throw support::Error(support::ErrorKind::checkpoint, index.string() + ": " + what);
-}
-
 }  // namespace
 
 std::string name_model_part(int64_t part, int64_t parts) {
-  char name[64];
-  std::snprintf(name, sizeof name, "model-%05lld-of-%05lld.safetensors", static_cast<long long>(part + 1),
-                static_cast<long long>(parts));
-  return name;
+  return fmt::format("model-{:05}-of-{:05}.safetensors", part + 1, parts);
 }
 
 bool is_model_file(std::string_view name) {
@@ -70,7 +63,8 @@ WeightMap read_model_index(const fs::path& index) {
       support::read_file(index, {support::ErrorKind::checkpoint, "an index of safetensors files", kMostIndexBytes});
   const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto refuse_form = [&] {
-    refuse_index(index, "is not an index of safetensors files; expected JSON with \"weight_map\": {tensor: file}");
+    support::refuse_path(support::ErrorKind::checkpoint, index,
+                         "is not an index of safetensors files; expected JSON with \"weight_map\": {tensor: file}");
   };
   if (!document.is_object() || !document.contains("weight_map") || !document["weight_map"].is_object()) refuse_form();
   WeightMap files;
@@ -79,9 +73,11 @@ WeightMap read_model_index(const fs::path& index) {
     files[tensor] = file.get<std::string>();
     const std::string& name = files[tensor];
     if (name.empty() || name == "." || name == ".." || fs::path(name).filename() != name)
-      refuse_index(index, "names the file " + quote_name(name) + "; expected a name without folders");
+      support::refuse_path(support::ErrorKind::checkpoint, index,
+                           "names the file " + quote_name(name) + "; expected a name without folders");
   }
-  if (files.empty()) refuse_index(index, "lists no tensors; expected at least one");
+  if (files.empty())
+    support::refuse_path(support::ErrorKind::checkpoint, index, "lists no tensors; expected at least one");
   return files;
 }
 

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cstring>
-#include <optional>
 #include <set>
 #include <utility>
 

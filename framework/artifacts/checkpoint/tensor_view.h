@@ -1,8 +1,9 @@
-// A non-owning view of a tensor: a name, a dtype, a shape and bytes.
+// A non-owning view of a tensor: a name, a dtype, a shape and bytes. Comparison of two of them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,22 @@ using formats::is_floating_point;
 using formats::list_stored_types;
 using formats::quote_name;
 using formats::StoredType;
+
+// Returns an element of a tensor of this dtype. long double represents every value of every stored dtype exactly,
+// because the significand has 64 bits.
+long double read_element(int32_t dtype, const std::byte* place);
+
+struct TensorDifference {
+  uint64_t elements = 0;    // number of elements of each tensor
+  uint64_t differing = 0;   // elements with different bits, or with different values if the dtypes differ
+  double max_absolute = 0;  // |a - b|; infinity if only one of the two is NaN, or one is infinite
+  double max_relative = 0;  // |a - b| / max(|a|, |b|); 0 for two zeros, infinity if |a - b| is infinite
+  // Units in the last place: the number of steps of the dtype from one value to the other. Only set if both tensors
+  // have the same floating-point dtype. Pairs with a NaN are ignored.
+  std::optional<uint64_t> max_ulps;
+};
+
+// REQUIRES: equal shapes. 0 and -0 differ in bits but have the difference 0. So do two NaNs with different payloads.
+TensorDifference compare_tensors(const TensorView& a, const TensorView& b);
 
 }  // namespace tenon::artifacts

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <functional>
 
-#include "framework/artifacts/drawing/escape_html.h"
 #include "framework/artifacts/drawing/line_chart.h"
+#include "framework/artifacts/files/encode.h"
 #include "framework/config/values/class_names.h"
 
 namespace tenon::artifacts {

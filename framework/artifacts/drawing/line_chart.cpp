@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <utility>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
-#include "framework/artifacts/drawing/escape_html.h"
+#include "framework/artifacts/files/encode.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::artifacts {
 
@@ -32,11 +32,7 @@ struct Range {
   bool is_empty() const { return low > high; }
 };
 
-std::string format_place(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", value);
-  return text;
-}
+std::string format_place(double value) { return fmt::format("{:.1f}", value); }
 
 // Returns 1, 2 or 5 times a power of ten, so that about `count` ticks fit into the range. `least`: of the distance.
 double find_tick_distance(const Range& range, double count, double least) {
@@ -379,14 +375,8 @@ std::string chart_style() { return define_colours() + rules(); }
 
 std::string format_short_number(double number) {
   if (!std::isfinite(number)) return format_number(number);
-  const double size = std::fabs(number);
-  char text[32];
-  if (size < 1e4 || size >= 1e7) {
-    std::snprintf(text, sizeof text, "%.4g", number);
-    return text;
-  }
-  std::snprintf(text, sizeof text, "%.0f", number);
-  std::string grouped = text;
+  if (const double size = std::fabs(number); size < 1e4 || size >= 1e7) return fmt::format("{:.4g}", number);
+  std::string grouped = fmt::format("{:.0f}", number);
   for (size_t i = grouped.size(); i > (number < 0 ? 4u : 3u);) grouped.insert(i -= 3, ",");
   return grouped;
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -14,9 +13,8 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
-#include "framework/artifacts/drawing/encode_png.h"
-#include "framework/artifacts/drawing/escape_html.h"
-#include "framework/artifacts/files/base64.h"
+#include "framework/artifacts/files/encode.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
@@ -36,28 +34,10 @@ using Ranges = std::map<std::string, GreyRange>;
 
 constexpr GreyRange kEmptyRange{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
 
-template <class T>
-double read_as(const std::byte* data, uint64_t index) {
-  T value;
-  std::memcpy(&value, data + index * sizeof(T), sizeof(T));
-  return static_cast<double>(value);
-}
+bool is_readable(int32_t dtype) { return find_stored_type(dtype) && dtype != TENON_FLOAT16 && dtype != TENON_BFLOAT16; }
 
-using ReadValue = double (*)(const std::byte* data, uint64_t index);
-
-// Null for dtypes without a C++20 type.
-ReadValue find_reader(int32_t dtype) {
-  switch (dtype) {
-    case TENON_FLOAT64: return read_as<double>;
-    case TENON_FLOAT32: return read_as<float>;
-    case TENON_INT64: return read_as<int64_t>;
-    case TENON_INT32: return read_as<int32_t>;
-    case TENON_INT16: return read_as<int16_t>;
-    case TENON_INT8: return read_as<int8_t>;
-    case TENON_UINT8: return read_as<uint8_t>;
-    case TENON_BOOL: return read_as<uint8_t>;
-    default: return nullptr;
-  }
+double value_at(const TensorView& field, uint64_t index) {
+  return static_cast<double>(read_element(field.dtype, field.data + index * find_stored_type(field.dtype)->bytes));
 }
 
 bool is_floating(int32_t dtype) { return dtype == TENON_FLOAT32 || dtype == TENON_FLOAT64; }
@@ -98,9 +78,8 @@ Ranges find_ranges(const std::vector<SampleFields>& samples, const Normalisation
     for (const TensorView& field : fields) {
       if (!is_float_image(field) || find_normalisation(field, normalisations)) continue;
       GreyRange& range = ranges.try_emplace(field.name, kEmptyRange).first->second;
-      const ReadValue read = find_reader(field.dtype);
       for (uint64_t i = 0, count = count_values(field); i < count; ++i) {
-        const double value = read(field.data, i);
+        const double value = value_at(field, i);
         if (!std::isfinite(value)) continue;
         range.smallest = std::min(range.smallest, value);
         range.largest = std::max(range.largest, value);
@@ -122,11 +101,10 @@ template <class ToLevel>
 SampleImage draw_floats(const TensorView& field, const ToLevel& to_level) {
   const int64_t channels = field.shape[0];
   SampleImage picture{field.shape[1], field.shape[2], channels, std::vector<uint8_t>(count_values(field))};
-  const ReadValue read = find_reader(field.dtype);
   const uint64_t plane = static_cast<uint64_t>(picture.height * picture.width);
   for (uint64_t i = 0; i < plane; ++i) {
     for (uint64_t c = 0; c < static_cast<uint64_t>(channels); ++c) {
-      const double value = read(field.data, c * plane + i);
+      const double value = value_at(field, c * plane + i);
       const double level = std::isfinite(value) ? std::clamp(to_level(value, c), 0.0, 255.0) : 0;
       picture.pixels[i * static_cast<uint64_t>(channels) + c] = static_cast<uint8_t>(std::lround(level));
     }
@@ -146,7 +124,7 @@ std::optional<SampleImage> draw(const TensorView& field, const Ranges& ranges, c
 }
 
 bool is_mask_of(const TensorView& field, const SampleImage& picture) {
-  return find_reader(field.dtype) && !is_floating(field.dtype) && field.shape.size() == 2 &&
+  return is_readable(field.dtype) && !is_floating(field.dtype) && field.shape.size() == 2 &&
          field.shape[0] == picture.height && field.shape[1] == picture.width;
 }
 
@@ -183,9 +161,8 @@ SampleImage draw_mask(const SampleImage& picture, const TensorView& mask) {
   SampleImage drawn{picture.height, picture.width, 3, {}};
   const size_t count = static_cast<size_t>(picture.height * picture.width);
   drawn.pixels.reserve(3 * count);
-  const ReadValue read = find_reader(mask.dtype);
   for (size_t i = 0; i < count; ++i)
-    for (const uint8_t level : blend(read(mask.data, i), find_grey(picture, i))) drawn.pixels.push_back(level);
+    for (const uint8_t level : blend(value_at(mask, i), find_grey(picture, i))) drawn.pixels.push_back(level);
   return drawn;
 }
 
@@ -195,10 +172,9 @@ using MaskClasses = std::set<std::pair<int64_t, std::string>>;
 void add_classes(const TensorView& mask, const config::ClassNames& class_names, MaskClasses& classes) {
   const auto named = class_names.find(mask.name);
   const std::vector<std::string> names = named == class_names.end() ? std::vector<std::string>() : named->second;
-  const ReadValue read = find_reader(mask.dtype);
   std::set<int64_t> numbers;
   for (uint64_t i = 0, count = count_values(mask); i < count; ++i) {
-    const double number = read(mask.data, i);
+    const double number = value_at(mask, i);
     numbers.insert(is_ignored(number) ? -1 : static_cast<int64_t>(number));
   }
   for (const int64_t number : numbers)
@@ -210,9 +186,7 @@ std::vector<MaskColour> list_colours(const MaskClasses& classes) {
   std::vector<MaskColour> colours;
   for (const auto& [number, name] : classes) {
     const std::array<uint8_t, 3> pixel = blend(static_cast<double>(number), 128);
-    char colour[8];
-    std::snprintf(colour, sizeof colour, "#%02x%02x%02x", pixel[0], pixel[1], pixel[2]);
-    colours.push_back({name, colour});
+    colours.push_back({name, fmt::format("#{:02x}{:02x}{:02x}", pixel[0], pixel[1], pixel[2])});
   }
   if (!classes.empty() && classes.begin()->first < 0) std::rotate(colours.begin(), colours.begin() + 1, colours.end());
   return colours;
@@ -256,15 +230,14 @@ std::string format_values(const TensorView& field, const config::ClassNames& cla
   const auto named = class_names.find(field.name);
   const std::vector<std::string> names =
       named == class_names.end() || is_floating(field.dtype) ? std::vector<std::string>() : named->second;
-  const ReadValue read = find_reader(field.dtype);
   const uint64_t count = count_values(field);
   std::ostringstream text;
-  if (!read) {
+  if (!is_readable(field.dtype)) {
     text << support::format_count(static_cast<int64_t>(count), "value");
     return text.str();
   }
   for (uint64_t i = 0; i < std::min<uint64_t>(count, kMaxValues); ++i) {
-    const double value = read(field.data, i);
+    const double value = value_at(field, i);
     text << (i ? " " : "") << value;
     if (is_named(names, value) && names[static_cast<size_t>(value)] != format_number(value))
       text << " (" << names[static_cast<size_t>(value)] << ")";
@@ -297,6 +270,14 @@ RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int
   return drawn;
 }
 
+void write_sample(std::ostream& page, const std::string& caption, const RenderedSample& sample) {
+  page << "<figure>";
+  for (const RenderedPicture& picture : sample.pictures) page << embed_picture(picture);
+  page << "<figcaption>" << escape_html(caption);
+  for (const auto& [name, values] : sample.values) page << "<br>" << escape_html(name) << ": " << escape_html(values);
+  page << "</figcaption></figure>\n";
+}
+
 }  // namespace
 
 bool is_image(const TensorView& field) { return is_byte_image(field) || is_float_image(field); }
@@ -327,6 +308,28 @@ std::string embed_picture(const RenderedPicture& picture) {
   const std::string name = escape_html(picture.name);
   return "<img alt=\"" + name + "\" title=\"" + name + "\" width=\"" + std::to_string(picture.width * enlarged) +
          "\" src=\"data:image/png;base64," + to_base64(picture.png) + "\">";
+}
+
+std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,
+                               const config::ClassNames& names) {
+  std::vector<SampleFields> fields;
+  for (const SheetSample& sample : samples) fields.push_back(sample.fields);
+  const RenderedSamples drawn = render_samples(fields, std::numeric_limits<int64_t>::max(), names);
+  std::ostringstream page;
+  page << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << escape_html(title)
+       << "</title>\n<style>\nbody { font: 14px sans-serif; margin: 1em; background: #fff; color: #222 }\n"
+          "main { display: flex; flex-wrap: wrap; gap: 8px }\n"
+          "figure { margin: 0; padding: 6px; border: 1px solid #ccc; max-width: 100% }\n"
+          "figcaption { max-width: 24em; overflow-wrap: anywhere }\n"
+          "img { image-rendering: pixelated; margin-right: 4px; max-width: 100% }\n</style></head>\n<body><h1>"
+       << escape_html(title) << "</h1>\n";
+  for (const auto& [name, range] : drawn.ranges)
+    page << "<p>" << escape_html(name) << ": black is " << range.smallest << ", white is " << range.largest
+         << ".</p>\n";
+  page << draw_mask_legend(drawn.mask_colours) << "<main>\n";
+  for (size_t i = 0; i < samples.size(); ++i) write_sample(page, samples[i].caption, drawn.samples[i]);
+  page << "</main></body></html>\n";
+  return page.str();
 }
 
 }  // namespace tenon::artifacts

@@ -78,4 +78,14 @@ std::string draw_mask_legend(const std::vector<MaskColour>& colours);
 // are visible.
 std::string embed_picture(const RenderedPicture& picture);
 
+struct SheetSample {
+  std::string caption;             // "sample 17"
+  std::vector<TensorView> fields;  // without the batch dimension; the same fields in all samples
+};
+
+// Returns a self-contained HTML page that shows the samples in the form in which a model receives them. It shows the
+// values of black and white for scaled fields, and the colours of the classes in masks.
+std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,
+                               const config::ClassNames& names = {});
+
 }  // namespace tenon::artifacts

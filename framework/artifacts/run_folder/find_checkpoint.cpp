@@ -1,14 +1,14 @@
 #include "framework/artifacts/run_folder/find_checkpoint.h"
 
+#include <algorithm>
 #include <system_error>
+#include <utility>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
-#include "framework/artifacts/checkpoint/checkpoint_digest.h"
-#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
-#include "framework/artifacts/run_folder/find_run.h"
-#include "framework/artifacts/run_folder/find_weights.h"
+#include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
+#include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
@@ -19,12 +19,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw support::Error(support::ErrorKind::checkpoint, message); }
-
-fs::path canonical_or_same(const fs::path& path) {
-  std::error_code error;
-  fs::path canonical = fs::canonical(path, error);
-  return error ? path : canonical;
+[[noreturn]] void refuse_search(const std::string& message) {
+  throw support::Error(support::ErrorKind::checkpoint, message);
 }
 
 // Returns none and logs a warning if a run cannot resume from the checkpoint.
@@ -40,7 +36,7 @@ std::optional<CheckpointManifest> open_or_pass_over(const fs::path& checkpoint, 
 }
 
 std::optional<FoundCheckpoint> newest_of(const fs::path& run, const ReadCheckpointFile& read) {
-  const RunFolder folder{canonical_or_same(run)};
+  const RunFolder folder{resolve_links(run)};
   for (const fs::path& checkpoint : list_checkpoint_folders(folder.checkpoints()))
     if (auto manifest = open_or_pass_over(checkpoint, read))
       return FoundCheckpoint{folder.root, checkpoint, std::move(*manifest), true, has_crashed(folder.root)};
@@ -59,17 +55,17 @@ bool is_newest(const fs::path& checkpoint) {
 // Names another intact checkpoint of the same run, if there is one.
 [[noreturn]] void refuse_with_hint(const fs::path& checkpoint, const std::string& reason) {
   const auto other = find_fallback(checkpoint);
-  refuse(reason + (other ? "; " + other->string() + " is intact" : ""));
+  refuse_search(reason + (other ? "; " + other->string() + " is intact" : ""));
 }
 
 constexpr const char* kExpected =
     "; expected \"auto\", \"latest\", \"best\", or the folder of a checkpoint or of a run";
 
 FoundCheckpoint open_named(const fs::path& path, const fs::path& output_dir, const ReadCheckpointFile& read) {
-  const fs::path checkpoint = canonical_or_same(path);
+  const fs::path checkpoint = resolve_links(path);
   if (!parse_checkpoint_folder(checkpoint.filename().string()) && !support::path_exists(checkpoint / kManifestFile))
-    refuse(path.string() + ": is a folder without " + kManifestFile + kExpected +
-           suggest_checkpoint(path, {}, output_dir));
+    refuse_search(path.string() + ": is a folder without " + kManifestFile + kExpected +
+                  suggest_checkpoint(path, {}, output_dir));
   CheckpointManifest manifest;
   try {
     manifest = verify_checkpoint(checkpoint, read);
@@ -99,15 +95,46 @@ std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, co
 FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
   for (const fs::path& run : list_runs(output_dir, name))
     if (auto found = newest_of(run, read)) return *found;
-  refuse((output_dir / name).string() + ": no run has a checkpoint to resume from; remove --resume to start a new run");
+  refuse_search((output_dir / name).string() +
+                ": no run has a checkpoint to resume from; remove --resume to start a new run");
 }
 
 FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
   if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name))
     return open_named(*checkpoint, output_dir, read);
-  refuse((output_dir / name).string() +
-         ": no run has a best checkpoint, because that requires checkpoint.monitor; use --resume latest to resume from "
-         "the newest checkpoint");
+  refuse_search(
+      (output_dir / name).string() +
+      ": no run has a best checkpoint, because that requires checkpoint.monitor; use --resume latest to resume from "
+      "the newest checkpoint");
+}
+
+bool is_checkpoint(const fs::path& folder) { return support::is_file(folder / kManifestFile); }
+
+// The runs in a folder, newest first. Empty if it cannot be listed.
+std::vector<fs::path> list_runs_in(const fs::path& folder) {
+  try {
+    return support::is_folder(folder) ? list_runs(folder, "") : std::vector<fs::path>();
+  } catch (const support::Error&) {
+    return {};
+  }
+}
+
+std::string did_you_mean(const fs::path& meant) { return formats::did_you_mean(meant.string()); }
+
+FoundWeights open_checkpoint(const fs::path& folder) {
+  const CheckpointManifest manifest = verify_checkpoint(folder);
+  const fs::path checkpoint = resolve_links(folder);  // `latest` is a link
+  return {find_model_file(checkpoint), checkpoint, manifest.epoch, manifest.step};
+}
+
+FoundWeights find_linked(const std::string& link, const fs::path& output_dir, const std::string& name) {
+  if (const auto checkpoint = find_linked_in_runs(link, output_dir, name)) return open_checkpoint(*checkpoint);
+  const std::string found = list_runs(output_dir, name).empty() ? "no run found"
+                            : link == kBest ? "none of the runs has a best checkpoint, because that "
+                                              "requires checkpoint.monitor"
+                                            : "none of the runs has a checkpoint";
+  refuse_search((output_dir / name).string() + ": " + found +
+                "; train first, or pass a checkpoint or a safetensors file with --checkpoint");
 }
 
 }  // namespace
@@ -118,12 +145,79 @@ std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs
   if (what == kLatest) return find_latest(output_dir, name, read);
   if (what == kBest) return find_best(output_dir, name, read);
   if (!support::is_folder(what))
-    refuse(support::print_path(what) + ": " + support::describe_path(what) + kExpected +
-           suggest_checkpoint(what, {"auto", kLatest, kBest}, output_dir));
+    refuse_search(support::format_path(what) + ": " + support::describe_path(what) + kExpected +
+                  suggest_checkpoint(what, {"auto", kLatest, kBest}, output_dir));
   const fs::path path = find_run(what);
   if (!is_run_folder(path)) return open_named(path, output_dir, read);
   if (auto found = newest_of(path, read)) return found;
-  refuse(path.string() + ": the run has no checkpoint to resume from; choose another run");
+  refuse_search(path.string() + ": the run has no checkpoint to resume from; choose another run");
+}
+
+fs::path find_run(const fs::path& path) {
+  if (!support::is_folder(path) || is_run_folder(path) || is_checkpoint(path)) return path;
+  fs::path absolute = support::make_absolute(path).lexically_normal();
+  if (!absolute.has_filename()) absolute = absolute.parent_path();
+  if (absolute.filename() == RunFolder{}.checkpoints()) return absolute.parent_path();
+  const std::vector<fs::path> runs = list_runs_in(path);
+  const auto with_checkpoint = std::ranges::find_if(
+      runs, [](const fs::path& run) { return !list_checkpoint_folders(RunFolder{run}.checkpoints()).empty(); });
+  if (with_checkpoint != runs.end()) return *with_checkpoint;
+  return runs.empty() ? path : runs.front();
+}
+
+std::string suggest_checkpoint(const fs::path& path, const std::vector<std::string>& words,
+                               const fs::path& output_dir) {
+  if (const auto index = find_index_instead(path)) return did_you_mean(*index);
+  if (support::is_file(path)) return is_checkpoint(path.parent_path()) ? did_you_mean(path.parent_path()) : "";
+  if (support::is_folder(path)) {
+    // Of a folder of folders of runs, such as runs, the first one that has runs.
+    try {
+      for (const fs::path& entry : support::list_folder(path, support::ErrorKind::checkpoint))
+        if (!list_runs_in(entry).empty()) return did_you_mean(entry);
+    } catch (const support::Error&) {
+    }
+    return "";
+  }
+  if (const auto word = formats::nearest_name(path.string(), words)) return did_you_mean(*word);
+  if (!output_dir.empty() && !path.empty() && !list_runs_in(output_dir / path).empty())
+    return did_you_mean(output_dir / path);
+  // "step-230" is "step-00000230".
+  if (const auto step = parse_step(path.filename().string()))
+    if (const fs::path whole = path.parent_path() / name_checkpoint_folder(*step); support::is_folder(whole))
+      return did_you_mean(whole);
+  return support::suggest_path(path, [](const fs::path& entry) { return support::path_exists(entry); });
+}
+
+std::optional<fs::path> find_linked_in_runs(const std::string& link, const fs::path& output_dir,
+                                            const std::string& name) {
+  for (const fs::path& run : list_runs(output_dir, name)) {
+    if (!is_run_folder(run)) continue;
+    if (const auto checkpoint = find_linked_checkpoint(run / "checkpoints", link.c_str())) return checkpoint;
+  }
+  return std::nullopt;
+}
+
+FoundWeights find_weights(const std::string& what, const fs::path& output_dir, const std::string& name) {
+  if (what == kLatest || what == kBest) return find_linked(what, output_dir, name);
+  const fs::path path = find_run(what);
+  const std::string expected =
+      "; expected \"latest\", \"best\", the folder of a checkpoint or of a run, or a safetensors file";
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (fs::is_directory(status)) {
+    const bool is_other = !parse_checkpoint_folder(path.filename().string()) && path.filename() != kLatest &&
+                          path.filename() != kBest && !support::path_exists(path / kManifestFile);
+    if (is_other && !is_run_folder(path))
+      refuse_search(path.string() + ": is a folder without " + kManifestFile + expected +
+                    suggest_checkpoint(path, {}, output_dir));
+    if (!is_run_folder(path)) return open_checkpoint(path);
+    if (const auto checkpoint = find_linked_checkpoint(path / "checkpoints", kLatest))
+      return open_checkpoint(*checkpoint);
+    refuse_search(path.string() + ": the run has no checkpoint; choose another run");
+  }
+  if (fs::exists(status)) return {.file = path, .checkpoint = {}};
+  refuse_search(support::format_path(path) + ": " + support::describe_path(path) + expected +
+                suggest_checkpoint(path, {kLatest, kBest}, output_dir));
 }
 
 }  // namespace tenon::artifacts

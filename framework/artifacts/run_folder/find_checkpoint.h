@@ -1,12 +1,14 @@
-// Finds the checkpoint to resume a run from.
+// Finds the run, the checkpoint to resume from or the weights that a user names.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 
 namespace tenon::artifacts {
 
@@ -31,5 +33,33 @@ struct FoundCheckpoint {
 // result.
 std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const std::filesystem::path& output_dir,
                                                const std::string& name, const ReadCheckpointFile& read);
+
+// Returns the folder of the newest run in a folder of runs, such as runs/digits, or of the run that has this folder of
+// checkpoints. Returns any other path as it is. The newest run with a checkpoint is taken before one without.
+std::filesystem::path find_run(const std::filesystem::path& path);
+
+// Suggests what a path that is neither a checkpoint nor a run may mean, as "; did you mean runs/digits?", or "": one of
+// the words, the folder of a run.name in `output_dir`, the checkpoint of a file, or an existing folder with a name like
+// it. `output_dir` may be empty.
+std::string suggest_checkpoint(const std::filesystem::path& path, const std::vector<std::string>& words,
+                               const std::filesystem::path& output_dir);
+
+struct FoundWeights {
+  std::filesystem::path file;        // safetensors
+  std::filesystem::path checkpoint;  // verified checkpoint folder; empty for a single file
+  int64_t epoch = 0;                 // of the checkpoint
+  int64_t step = 0;
+};
+
+// Returns the target of the link `latest` or `best` of the newest run that has this link.
+std::optional<std::filesystem::path> find_linked_in_runs(const std::string& link,
+                                                         const std::filesystem::path& output_dir,
+                                                         const std::string& name);
+
+// `what` is "latest" or "best" for that checkpoint of the newest run with this name that has one, the folder of a
+// checkpoint, the folder of a run for its newest checkpoint, a folder of runs, such as runs/digits, for that of the
+// newest run, or a safetensors file. Throws Error(checkpoint) with what was found and what was expected, also if a
+// checkpoint is damaged.
+FoundWeights find_weights(const std::string& what, const std::filesystem::path& output_dir, const std::string& name);
 
 }  // namespace tenon::artifacts

@@ -1,6 +1,7 @@
 // The git commit of a folder and the changes since then.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -34,5 +35,12 @@ inline constexpr size_t kMaxUntracked = 1000;
 // Logs a warning if the patch has more than kMaxPatchBytes, git is too slow or the file cannot be written.
 void keep_changes(GitState& state, const std::filesystem::path& directory, const std::filesystem::path& run_folder,
                   const std::filesystem::path& output_dir);
+
+// Runs a program in PATH and returns the first `limit` bytes of its standard output. Its standard input is empty, and
+// its standard error is discarded. `settings` ("NAME=value") override the environment. None if the program cannot be
+// started, does not exit with status 0, or exceeds the timeout. In the last case it is killed.
+std::optional<std::string> read_program_output(const std::vector<std::string>& command,
+                                               const std::vector<std::string>& settings,
+                                               std::chrono::milliseconds timeout, size_t limit = size_t{64} << 10);
 
 }  // namespace tenon::artifacts

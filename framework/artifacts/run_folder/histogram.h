@@ -1,7 +1,6 @@
 // A histogram of the values of a tensor.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -14,11 +15,9 @@
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/artifacts/files/file_error.h"
-#include "framework/artifacts/files/quote_for_csv.h"
+#include "framework/artifacts/files/encode.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/log.h"
-#include "framework/support/files/file_descriptor.h"
 #include "framework/support/files/read_file.h"
 #include "framework/support/text/format_values.h"
 
@@ -130,22 +129,15 @@ int64_t read_count(const LineReader& line, const char* key) {
 
 void check_names(const NamedMetrics& metrics) {
   std::set<std::string_view> names(kFixedColumns.begin(), kFixedColumns.end());
-  for (const auto& [name, value] : metrics) {
+  for (const auto& [name, value] : metrics)
     TENON_CHECK(names.insert(name).second, "the metric " << name << " occurs twice or has the name of a fixed column");
-  }
 }
 
 }  // namespace
 
 const char* to_string(HistoryEvent event) {
-  switch (event) {
-    case HistoryEvent::step: return "step";
-    case HistoryEvent::epoch: return "epoch";
-    case HistoryEvent::validation: return "validation";
-    case HistoryEvent::checkpoint: return "checkpoint";
-    case HistoryEvent::test: return "test";
-  }
-  return "unknown";
+  constexpr std::array kNames{"step", "epoch", "validation", "checkpoint", "test"};
+  return kNames[static_cast<size_t>(event)];
 }
 
 std::string format_history_line(const HistoryLine& line) {
@@ -206,9 +198,8 @@ void AppendedFile::append(std::string_view text) {
   if (::fstat(descriptor_.number(), &before) != 0) throw make_file_error(kOfHistory, path_, "cannot be written", errno);
   const int error = write_fully(descriptor_.number(), std::as_bytes(std::span(text.data(), text.size())));
   if (error == 0) return;
-  if (::ftruncate(descriptor_.number(), before.st_size) != 0) {
+  if (::ftruncate(descriptor_.number(), before.st_size) != 0)
     throw make_file_error(kOfHistory, path_, "cannot be written, and its last line is truncated", error);
-  }
   throw make_file_error(kOfHistory, path_, "cannot be written", error);
 }
 
@@ -276,9 +267,8 @@ void History::append(const HistoryLine& line) {
 
 void History::append_to_csv(const HistoryLine& line) {
   const size_t first_new = columns_.size();
-  for (const auto& [name, value] : line.metrics) {
+  for (const auto& [name, value] : line.metrics)
     if (places_.emplace(name, columns_.size()).second) columns_.push_back(name);
-  }
   if (columns_.size() > first_new) add_columns(first_new);
   csv_->append(format_row(line) + '\n');
 }

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
-#include "framework/config/plan/flatten_plan.h"
+#include "framework/config/plan/compare_plans.h"
 
 namespace tenon::artifacts {
 

@@ -3,25 +3,22 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <compare>
+#include <cstdio>
 #include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/artifacts/files/durable_folder.h"
-#include "framework/artifacts/files/file_error.h"
-#include "framework/artifacts/files/local_time.h"
-#include "framework/artifacts/run_folder/start_files.h"
+#include "framework/artifacts/run_folder/run_record.h"
 #include "framework/config/file/format_run_plan.h"
 #include "framework/support/diagnostics/log.h"
-#include "framework/support/files/file_descriptor.h"
 #include "framework/support/files/files.h"
 
 namespace tenon::artifacts {
@@ -205,6 +202,23 @@ bool is_run_folder_held(const std::filesystem::path& root) {
   return folder.is_open() &&
          support::retry_interrupted([&] { return ::flock(folder.number(), LOCK_SH | LOCK_NB); }) != 0 &&
          errno == EWOULDBLOCK;
+}
+
+void write_unsynced(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind) {
+  const std::filesystem::path temporary = make_temporary_path(path);
+  write_file_durably(temporary, text, kind, SyncedBy::containing_folder);
+  if (support::retry_interrupted([&] { return ::rename(temporary.c_str(), path.c_str()); }) == 0) return;
+  const int error = errno;
+  ::unlink(temporary.c_str());
+  throw make_file_error(kind, path, "cannot be renamed to its final name", error);
+}
+
+void sync_start(const RunFolder& folder) {
+  constexpr auto kKind = support::ErrorKind::system;
+  const std::filesystem::path runs = find_folder_of(folder.root);
+  for (const std::filesystem::path& path :
+       {folder.plan_file(), folder.record_file(), folder.root, runs, find_folder_of(runs)})
+    sync_path(path, kKind);
 }
 
 }  // namespace tenon::artifacts

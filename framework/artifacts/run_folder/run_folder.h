@@ -5,9 +5,11 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "framework/config/plan/run_plan.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/files/file_descriptor.h"
 
 namespace tenon::artifacts {
@@ -51,5 +53,12 @@ support::FileDescriptor lock_run_folder(const std::filesystem::path& root);
 
 // Whether a process has locked the folder.
 bool is_run_folder_held(const std::filesystem::path& root);
+
+// Writes a file that other processes see complete or not at all. It survives a power cut only after sync_start().
+// Throws an Error of the given kind, with the path and the reason of the system.
+void write_unsynced(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind);
+
+// [any thread] Syncs the plan, the record and the folders of a run. Throws Error(system).
+void sync_start(const RunFolder& folder);
 
 }  // namespace tenon::artifacts

@@ -1,14 +1,23 @@
 #include "framework/artifacts/run_folder/run_record.h"
 
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/artifacts/files/local_time.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/printable.h"
 
 namespace tenon::artifacts {
@@ -19,11 +28,9 @@ using Json = nlohmann::ordered_json;
 
 std::string describe_compiler() {
 #if defined(__clang__)
-  return "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
-         std::to_string(__clang_patchlevel__);
+  return fmt::format("clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
 #else
-  return "gcc " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
-         std::to_string(__GNUC_PATCHLEVEL__);
+  return fmt::format("gcc {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
 #endif
 }
 
@@ -52,8 +59,7 @@ Json to_json(const Machine& machine) {
 // Null for the CPU, which is described under "machine".
 Json describe_accelerator(const support::ComputeDevice& device) {
   if (!device.is_cuda()) return {};
-  const std::string capability =
-      std::to_string(device.capability_major) + "." + std::to_string(device.capability_minor);
+  const std::string capability = fmt::format("{}.{}", device.capability_major, device.capability_minor);
   return {{"name", text_or_null(device.name)},    {"compute_capability", capability},
           {"memory_bytes", device.memory_bytes},  {"driver", text_or_null(device.driver)},
           {"cuda", text_or_null(device.runtime)}, {"cudnn", text_or_null(device.cudnn)},
@@ -94,16 +100,33 @@ Json to_json(const TestRecord& test) {
   return json;
 }
 
+// Returns the rest of the first line that starts with `key`, after `separator`, with blanks and quotes stripped.
+std::string find_value(const char* file, std::string_view key, char separator) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t end = line.find(separator);
+    if (!line.starts_with(key) || end == std::string::npos) continue;
+    constexpr const char* kAround = " \t\"'";
+    const size_t first = line.find_first_not_of(kAround, end + 1);
+    if (first == std::string::npos) return "";
+    return line.substr(first, line.find_last_not_of(kAround) + 1 - first);
+  }
+  return "";
+}
+
+std::string format_local(std::chrono::system_clock::time_point moment, const char* format) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(moment);
+  std::tm local{};
+  ::localtime_r(&seconds, &local);
+  std::array<char, 64> text{};
+  return std::string(text.data(), std::strftime(text.data(), text.size(), format, &local));
+}
+
 }  // namespace
 
 const char* to_string(RunStatus status) {
-  switch (status) {
-    case RunStatus::running: return "running";
-    case RunStatus::finished: return "finished";
-    case RunStatus::stopped: return "stopped";
-    case RunStatus::failed: return "failed";
-  }
-  return "unknown";
+  constexpr std::array kNames{"running", "finished", "stopped", "failed"};
+  return kNames[static_cast<size_t>(status)];
 }
 
 RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start) {
@@ -203,6 +226,47 @@ bool has_crashed(const std::filesystem::path& run) {
 
 void write_run_record(const std::filesystem::path& file, const RunRecord& record) {
   write_file_durably(file, format_run_record(record), support::ErrorKind::system);
+}
+
+Machine read_machine() {
+  Machine machine{};
+  utsname system{};
+  if (::uname(&system) == 0) {
+    machine.hostname = system.nodename;
+    machine.kernel = std::string(system.sysname) + " " + system.release + " " + system.machine;
+  }
+  machine.cpu = find_value("/proc/cpuinfo", "model name", ':');
+  machine.cores = std::max<int64_t>(::sysconf(_SC_NPROCESSORS_ONLN), 0);
+  machine.memory_bytes = std::max<int64_t>(::sysconf(_SC_PHYS_PAGES), 0) * ::sysconf(_SC_PAGE_SIZE);
+  machine.os = find_value("/etc/os-release", "PRETTY_NAME", '=');
+  return machine;
+}
+
+int64_t read_peak_memory() {
+  const std::string kibibytes = find_value("/proc/self/status", "VmHWM", ':');  // "123456 kB"
+  return kibibytes.empty() ? 0 : std::strtoll(kibibytes.c_str(), nullptr, 10) * 1024;
+}
+
+std::string format_time_for_names(std::chrono::system_clock::time_point moment) {
+  return format_local(moment, "%Y-%m-%dT%H-%M-%S");
+}
+
+std::string format_iso_8601(std::chrono::system_clock::time_point moment) {
+  std::string text = format_local(moment, "%Y-%m-%dT%H:%M:%S%z");  // ...+0100
+  return text.insert(text.size() - 2, ":");
+}
+
+std::optional<std::chrono::sys_seconds> parse_iso_8601(const std::string& text) {
+  int year = 0, hour = 0, minute = 0, second = 0, offset_hours = 0, offset_minutes = 0;
+  unsigned month = 0, day = 0;
+  char sign = 0;
+  const int read = std::sscanf(text.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%c%2d:%2d", &year, &month, &day, &hour, &minute,
+                               &second, &sign, &offset_hours, &offset_minutes);
+  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
+  if (read != 9 || !date.ok() || (sign != '+' && sign != '-')) return std::nullopt;
+  const auto offset = std::chrono::hours(offset_hours) + std::chrono::minutes(offset_minutes);
+  return std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
+         std::chrono::seconds(second) + (sign == '+' ? -offset : offset);
 }
 
 }  // namespace tenon::artifacts

@@ -1,7 +1,8 @@
-// run.json: versions, command line, device, machine, plugins and outcome of a run.
+// run.json: versions, command line, device, machine, plugins and outcome of a run. Times as it has them.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -11,10 +12,23 @@
 
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/run_folder/git_state.h"
-#include "framework/artifacts/run_folder/machine.h"
 #include "framework/support/compute/compute_device.h"
 
 namespace tenon::artifacts {
+
+// The machine of a run. If the system does not report a value, text is empty and a number is 0.
+struct Machine {
+  std::string hostname;
+  std::string cpu;       // "AMD EPYC 7763 64-Core Processor"
+  int64_t cores;         // number of logical cores that are online
+  int64_t memory_bytes;  // physical memory
+  std::string kernel;    // "Linux 6.1.0-18-amd64 x86_64"
+  std::string os;        // "Debian GNU/Linux 12 (bookworm)"
+};
+Machine read_machine();
+
+// Returns the peak memory of this process so far, in bytes. 0 if the system does not report it.
+int64_t read_peak_memory();
 
 struct PluginRecord {
   std::string id;
@@ -99,5 +113,10 @@ std::string format_run_record(const RunRecord& record);
 
 // Writes the file durably and replaces an earlier one. Throws Error(system) with the path and the reason.
 void write_run_record(const std::filesystem::path& file, const RunRecord& record);
+
+std::string format_time_for_names(std::chrono::system_clock::time_point moment);  // 2026-11-21T11-30-05
+std::string format_iso_8601(std::chrono::system_clock::time_point moment);        // 2026-11-21T11:30:05+01:00
+// Parses what format_iso_8601() prints, which has whole seconds. None for any other text.
+std::optional<std::chrono::sys_seconds> parse_iso_8601(const std::string& text);
 
 }  // namespace tenon::artifacts

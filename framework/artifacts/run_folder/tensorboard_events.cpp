@@ -6,10 +6,8 @@
 #include <charconv>
 #include <numeric>
 #include <system_error>
-#include <utility>
 
-#include "framework/artifacts/run_folder/machine.h"
-#include "framework/artifacts/run_folder/record_framing.h"
+#include "framework/support/digests/crc32c.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
 #include "framework/support/text/printable.h"
@@ -26,39 +24,46 @@ constexpr const char* kBegun = "events.begun";
 
 // The field numbers of event.proto, summary.proto, tensor.proto and struct.proto, and of plugin_data.proto and
 // api.proto of the HParams plugin.
-namespace event {
-constexpr uint32_t kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7, kSourceMetadata = 10;
+constexpr uint32_t kEventWallTime = 1, kEventStep = 2, kEventFileVersion = 3, kEventSummary = 5, kEventSessionLog = 7,
+                   kEventSourceMetadata = 10;
+constexpr uint32_t kSessionLogStatus = 1, kSourceMetadataWriter = 1;
+constexpr uint64_t kSessionLogStart = 1;
+constexpr uint32_t kSummaryValue = 1, kSummaryTag = 1, kSummarySimpleValue = 2, kSummaryImage = 4,
+                   kSummaryHistogram = 5, kSummaryTensor = 8, kSummaryMetadata = 9, kSummaryPluginData = 1,
+                   kSummaryDataClass = 4, kSummaryPluginName = 1, kSummaryContent = 2;
+constexpr uint64_t kSummaryTensorClass = 2;
+constexpr uint32_t kImageHeight = 1, kImageWidth = 2, kImageColourSpace = 3, kImagePng = 4;
+constexpr uint64_t kImageRgb = 3;
+constexpr uint32_t kHistogramSmallest = 1, kHistogramLargest = 2, kHistogramNumber = 3, kHistogramSum = 4,
+                   kHistogramSumOfSquares = 5, kHistogramLimits = 6, kHistogramCounts = 7;
+constexpr uint32_t kTensorDtype = 1, kTensorShape = 2, kTensorStringValue = 8, kTensorDim = 2, kTensorSize = 1;
+constexpr uint64_t kTensorFloat = 1, kTensorString = 7;
+constexpr uint32_t kHparamsSessionStart = 3, kHparamsSessionEnd = 4, kHparamsHparams = 1, kHparamsStartTime = 5,
+                   kHparamsKey = 1, kHparamsValue = 2, kHparamsStatus = 1, kHparamsEndTime = 2, kHparamsNumber = 2,
+                   kHparamsText = 3, kHparamsTruth = 4;
+constexpr uint64_t kHparamsSuccess = 1, kHparamsFailure = 2, kHparamsRunning = 3;
+
+constexpr size_t kHeader = sizeof(uint64_t) + sizeof(uint32_t);
+constexpr size_t kFooter = sizeof(uint32_t);
+constexpr uint64_t kMaxLength = uint64_t{1} << 30;  // events are shorter; longer records are never allocated
+
+template <class Integer>
+void append_little_endian(std::string& bytes, Integer value) {
+  for (unsigned byte = 0; byte < sizeof value; ++byte) bytes += static_cast<char>(value >> 8 * byte & 0xFF);
 }
-namespace session_log {
-constexpr uint32_t kStatus = 1;
-constexpr uint64_t kStart = 1;
-}  // namespace session_log
-namespace source_metadata {
-constexpr uint32_t kWriter = 1;
+
+// A CRC over data that contains CRCs is weak, so stored CRCs are masked.
+uint32_t masked_crc32c(std::string_view data) {
+  const uint32_t crc = support::crc32c(std::as_bytes(std::span(data)));
+  return (crc >> 15 | crc << 17) + 0xA282EAD8;
 }
-namespace summary {
-constexpr uint32_t kValue = 1, kTag = 1, kSimpleValue = 2, kImage = 4, kHistogram = 5, kTensor = 8, kMetadata = 9;
-constexpr uint32_t kPluginData = 1, kDataClass = 4, kPluginName = 1, kContent = 2;
-constexpr uint64_t kTensorClass = 2;
-}  // namespace summary
-namespace image {
-constexpr uint32_t kHeight = 1, kWidth = 2, kColourSpace = 3, kPng = 4;
-constexpr uint64_t kRgb = 3;
-}  // namespace image
-namespace histogram {
-constexpr uint32_t kSmallest = 1, kLargest = 2, kNumber = 3, kSum = 4, kSumOfSquares = 5, kLimits = 6, kCounts = 7;
+
+std::string frame_header(uint64_t length) {
+  std::string header;
+  append_little_endian(header, length);
+  append_little_endian(header, masked_crc32c(header));
+  return header;
 }
-namespace tensor {
-constexpr uint32_t kDtype = 1, kShape = 2, kStringValue = 8, kDim = 2, kSize = 1;
-constexpr uint64_t kFloat = 1, kString = 7;
-}  // namespace tensor
-namespace hparams {
-constexpr uint32_t kSessionStart = 3, kSessionEnd = 4;
-constexpr uint32_t kHparams = 1, kStartTime = 5, kKey = 1, kValue = 2;
-constexpr uint32_t kStatus = 1, kEndTime = 2;
-constexpr uint32_t kNumber = 2, kText = 3, kTruth = 4;
-constexpr uint64_t kSuccess = 1, kFailure = 2, kRunning = 3;
-}  // namespace hparams
 
 // A double cannot represent all nanoseconds since 1970, so the seconds and their fraction are added separately.
 double to_seconds(TimePoint moment) {
@@ -68,48 +73,48 @@ double to_seconds(TimePoint moment) {
 
 ProtobufMessage make_event(TimePoint at, int64_t step = 0) {
   ProtobufMessage message;
-  message.real64(event::kWallTime, to_seconds(at));
-  if (step != 0) message.integer(event::kStep, static_cast<uint64_t>(step));
+  message.real64(kEventWallTime, to_seconds(at));
+  if (step != 0) message.integer(kEventStep, static_cast<uint64_t>(step));
   return message;
 }
 
 // Metadata for a TensorBoard plugin. `content` is a message that the plugin defines.
 ProtobufMessage make_metadata(std::string_view plugin, const ProtobufMessage* content) {
   ProtobufMessage data;
-  data.text(summary::kPluginName, plugin);
-  if (content) data.message(summary::kContent, *content);
+  data.text(kSummaryPluginName, plugin);
+  if (content) data.message(kSummaryContent, *content);
   ProtobufMessage metadata;
-  metadata.message(summary::kPluginData, data).integer(summary::kDataClass, summary::kTensorClass);
+  metadata.message(kSummaryPluginData, data).integer(kSummaryDataClass, kSummaryTensorClass);
   return metadata;
 }
 
 ProtobufMessage make_tensor_summary(std::string_view tag, const ProtobufMessage& tensor,
                                     const ProtobufMessage& metadata) {
   ProtobufMessage value, all;
-  value.text(summary::kTag, tag).message(summary::kTensor, tensor).message(summary::kMetadata, metadata);
-  return all.message(summary::kValue, value);
+  value.text(kSummaryTag, tag).message(kSummaryTensor, tensor).message(kSummaryMetadata, metadata);
+  return all.message(kSummaryValue, value);
 }
 
 // A vector [size] of a dtype. A size of 0 is the proto3 default and omitted.
 ProtobufMessage make_vector(uint64_t dtype, uint64_t size) {
   ProtobufMessage dim, shape, vector;
-  if (size != 0) dim.integer(tensor::kSize, size);
-  shape.message(tensor::kDim, dim);
-  return vector.integer(tensor::kDtype, dtype).message(tensor::kShape, shape);
+  if (size != 0) dim.integer(kTensorSize, size);
+  shape.message(kTensorDim, dim);
+  return vector.integer(kTensorDtype, dtype).message(kTensorShape, shape);
 }
 
 ProtobufMessage make_hparams_event(TimePoint at, std::string_view tag, uint32_t field, const ProtobufMessage& info) {
   ProtobufMessage content;
   content.message(field, info);
   return make_event(at).message(
-      event::kSummary, make_tensor_summary(tag, make_vector(tensor::kFloat, 0), make_metadata("hparams", &content)));
+      kEventSummary, make_tensor_summary(tag, make_vector(kTensorFloat, 0), make_metadata("hparams", &content)));
 }
 
 ProtobufMessage to_struct_value(const Hyperparameter& value) {
   ProtobufMessage message;
-  if (const bool* const truth = std::get_if<bool>(&value)) return message.integer(hparams::kTruth, *truth ? 1 : 0);
-  if (const double* const number = std::get_if<double>(&value)) return message.real64(hparams::kNumber, *number);
-  return message.text(hparams::kText, support::escape_control_characters(std::get<std::string>(value)));
+  if (const bool* const truth = std::get_if<bool>(&value)) return message.integer(kHparamsTruth, *truth ? 1 : 0);
+  if (const double* const number = std::get_if<double>(&value)) return message.real64(kHparamsNumber, *number);
+  return message.text(kHparamsText, support::escape_control_characters(std::get<std::string>(value)));
 }
 
 std::vector<fs::path> list_events_files(const fs::path& folder) {
@@ -158,79 +163,79 @@ void put_in_place(const fs::path& folder, TimePoint now) {
 
 ProtobufMessage make_version_event(TimePoint at) {
   ProtobufMessage source;
-  source.text(source_metadata::kWriter, "tenon");
-  return make_event(at).text(event::kFileVersion, "brain.Event:2").message(event::kSourceMetadata, source);
+  source.text(kSourceMetadataWriter, "tenon");
+  return make_event(at).text(kEventFileVersion, "brain.Event:2").message(kEventSourceMetadata, source);
 }
 
 ProtobufMessage make_session_start_event(TimePoint at) {
   ProtobufMessage log;
-  log.integer(session_log::kStatus, session_log::kStart);
-  return make_event(at).message(event::kSessionLog, log);
+  log.integer(kSessionLogStatus, kSessionLogStart);
+  return make_event(at).message(kEventSessionLog, log);
 }
 
 ProtobufMessage make_text_event(TimePoint at, int64_t step, std::string_view tag, std::string_view text) {
   const ProtobufMessage vector =
-      make_vector(tensor::kString, 1).text(tensor::kStringValue, support::escape_control_characters(text));
-  return make_event(at, step).message(event::kSummary, make_tensor_summary(support::escape_control_characters(tag),
-                                                                           vector, make_metadata("text", nullptr)));
+      make_vector(kTensorString, 1).text(kTensorStringValue, support::escape_control_characters(text));
+  return make_event(at, step).message(kEventSummary, make_tensor_summary(support::escape_control_characters(tag),
+                                                                         vector, make_metadata("text", nullptr)));
 }
 
 ProtobufMessage make_hyperparameters_event(TimePoint at, const Hyperparameters& values) {
   ProtobufMessage start;
   for (const auto& [key, value] : values) {
     ProtobufMessage entry;
-    entry.text(hparams::kKey, support::escape_control_characters(key)).message(hparams::kValue, to_struct_value(value));
-    start.message(hparams::kHparams, entry);
+    entry.text(kHparamsKey, support::escape_control_characters(key)).message(kHparamsValue, to_struct_value(value));
+    start.message(kHparamsHparams, entry);
   }
-  start.real64(hparams::kStartTime, to_seconds(at));
-  return make_hparams_event(at, "_hparams_/session_start_info", hparams::kSessionStart, start);
+  start.real64(kHparamsStartTime, to_seconds(at));
+  return make_hparams_event(at, "_hparams_/session_start_info", kHparamsSessionStart, start);
 }
 
 ProtobufMessage make_outcome_event(TimePoint at, RunStatus status) {
   ProtobufMessage end;
-  end.integer(hparams::kStatus, status == RunStatus::failed    ? hparams::kFailure
-                                : status == RunStatus::running ? hparams::kRunning
-                                                               : hparams::kSuccess);
-  end.real64(hparams::kEndTime, to_seconds(at));
-  return make_hparams_event(at, "_hparams_/session_end_info", hparams::kSessionEnd, end);
+  end.integer(kHparamsStatus, status == RunStatus::failed    ? kHparamsFailure
+                              : status == RunStatus::running ? kHparamsRunning
+                                                             : kHparamsSuccess);
+  end.real64(kHparamsEndTime, to_seconds(at));
+  return make_hparams_event(at, "_hparams_/session_end_info", kHparamsSessionEnd, end);
 }
 
 ProtobufMessage make_scalars_event(TimePoint at, int64_t step, const NamedMetrics& metrics) {
   ProtobufMessage all;
   for (const auto& [name, number] : metrics) {
     ProtobufMessage value;
-    value.text(summary::kTag, support::escape_control_characters(name))
-        .real32(summary::kSimpleValue, static_cast<float>(number));
-    all.message(summary::kValue, value);
+    value.text(kSummaryTag, support::escape_control_characters(name))
+        .real32(kSummarySimpleValue, static_cast<float>(number));
+    all.message(kSummaryValue, value);
   }
-  return make_event(at, step).message(event::kSummary, all);
+  return make_event(at, step).message(kEventSummary, all);
 }
 
 ProtobufMessage make_histograms_event(TimePoint at, int64_t step, const std::vector<NamedHistogram>& histograms) {
   ProtobufMessage all;
   for (const auto& [name, one] : histograms) {
     ProtobufMessage spread, value;
-    spread.real64(histogram::kSmallest, one.smallest)
-        .real64(histogram::kLargest, one.largest)
-        .real64(histogram::kNumber, std::accumulate(one.counts.begin(), one.counts.end(), 0.0))
-        .real64(histogram::kSum, one.sum)
-        .real64(histogram::kSumOfSquares, one.sum_of_squares)
-        .reals64(histogram::kLimits, one.limits)
-        .reals64(histogram::kCounts, one.counts);
-    value.text(summary::kTag, support::escape_control_characters(name)).message(summary::kHistogram, spread);
-    all.message(summary::kValue, value);
+    spread.real64(kHistogramSmallest, one.smallest)
+        .real64(kHistogramLargest, one.largest)
+        .real64(kHistogramNumber, std::accumulate(one.counts.begin(), one.counts.end(), 0.0))
+        .real64(kHistogramSum, one.sum)
+        .real64(kHistogramSumOfSquares, one.sum_of_squares)
+        .reals64(kHistogramLimits, one.limits)
+        .reals64(kHistogramCounts, one.counts);
+    value.text(kSummaryTag, support::escape_control_characters(name)).message(kSummaryHistogram, spread);
+    all.message(kSummaryValue, value);
   }
-  return make_event(at, step).message(event::kSummary, all);
+  return make_event(at, step).message(kEventSummary, all);
 }
 
 ProtobufMessage make_picture_event(TimePoint at, int64_t step, std::string_view tag, const RenderedPicture& picture) {
   ProtobufMessage drawn, value, all;
-  drawn.integer(image::kHeight, static_cast<uint64_t>(picture.height))
-      .integer(image::kWidth, static_cast<uint64_t>(picture.width))
-      .integer(image::kColourSpace, image::kRgb)
-      .text(image::kPng, {reinterpret_cast<const char*>(picture.png.data()), picture.png.size()});
-  value.text(summary::kTag, support::escape_control_characters(tag)).message(summary::kImage, drawn);
-  return make_event(at, step).message(event::kSummary, all.message(summary::kValue, value));
+  drawn.integer(kImageHeight, static_cast<uint64_t>(picture.height))
+      .integer(kImageWidth, static_cast<uint64_t>(picture.width))
+      .integer(kImageColourSpace, kImageRgb)
+      .text(kImagePng, {reinterpret_cast<const char*>(picture.png.data()), picture.png.size()});
+  value.text(kSummaryTag, support::escape_control_characters(tag)).message(kSummaryImage, drawn);
+  return make_event(at, step).message(kEventSummary, all.message(kSummaryValue, value));
 }
 
 TensorboardEvents::TensorboardEvents(const fs::path& folder, TimePoint now)
@@ -281,6 +286,30 @@ std::optional<fs::path> find_events_file(const fs::path& folder) {
   const std::vector<fs::path> files = list_events_files(folder);
   if (files.empty()) return std::nullopt;
   return files.back();
+}
+
+std::string frame_record(std::string_view data) {
+  std::string record = frame_header(data.size());
+  record += data;
+  append_little_endian(record, masked_crc32c(data));
+  return record;
+}
+
+std::optional<std::string> read_framed_record(std::istream& stream) {
+  std::string record(kHeader, '\0');
+  if (!stream.read(record.data(), kHeader)) return std::nullopt;
+  uint64_t length = 0;
+  for (unsigned byte = 0; byte < sizeof length; ++byte)
+    length |= static_cast<uint64_t>(static_cast<uint8_t>(record[byte])) << 8 * byte;
+  if (length > kMaxLength || record != frame_header(length)) return std::nullopt;
+  record.resize(kHeader + length + kFooter);
+  if (!stream.read(record.data() + kHeader, static_cast<std::streamsize>(length + kFooter))) return std::nullopt;
+  if (record != frame_record(record_data(record))) return std::nullopt;
+  return record;
+}
+
+std::string_view record_data(std::string_view framed) {
+  return framed.substr(kHeader, framed.size() - kHeader - kFooter);
 }
 
 }  // namespace tenon::artifacts

@@ -1,10 +1,13 @@
 // The TensorBoard events file of a run: metrics as scalars, and the plan as text and hyperparameters.
 #pragma once
 
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <istream>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,10 +17,64 @@
 #include "framework/artifacts/run_folder/histogram.h"
 #include "framework/artifacts/run_folder/history.h"
 #include "framework/artifacts/run_folder/hyperparameters.h"
-#include "framework/artifacts/run_folder/protobuf_message.h"
 #include "framework/artifacts/run_folder/run_record.h"
 
 namespace tenon::artifacts {
+
+// Encodes a message of Protocol Buffers: https://protobuf.dev/programming-guides/encoding. Writes fields in the order
+// of the calls. Default values are written too. proto3 omits them outside of a oneof.
+class ProtobufMessage {
+ public:
+  // Adds an int64 (not negative), enum or bool.
+  ProtobufMessage& integer(uint32_t field, uint64_t value) {
+    key(field, WireType::varint);
+    varint(value);
+    return *this;
+  }
+  ProtobufMessage& real64(uint32_t field, double value) {  // double
+    key(field, WireType::fixed64);
+    fixed(std::bit_cast<uint64_t>(value));
+    return *this;
+  }
+  // Adds a packed repeated double.
+  ProtobufMessage& reals64(uint32_t field, std::span<const double> values) {
+    ProtobufMessage packed;
+    for (const double value : values) packed.fixed(std::bit_cast<uint64_t>(value));
+    return text(field, packed.bytes_);
+  }
+  ProtobufMessage& real32(uint32_t field, float value) {  // float
+    key(field, WireType::fixed32);
+    fixed(std::bit_cast<uint32_t>(value));
+    return *this;
+  }
+  // Adds a string, which REQUIRES UTF-8, or bytes.
+  ProtobufMessage& text(uint32_t field, std::string_view value) {
+    key(field, WireType::length_delimited);
+    varint(value.size());
+    bytes_ += value;
+    return *this;
+  }
+  ProtobufMessage& message(uint32_t field, const ProtobufMessage& value) { return text(field, value.bytes()); }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  enum class WireType : uint32_t { varint = 0, fixed64 = 1, length_delimited = 2, fixed32 = 5 };
+
+  void key(uint32_t field, WireType type) { varint(field << 3 | static_cast<uint32_t>(type)); }
+
+  void varint(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
+    bytes_ += static_cast<char>(value);
+  }
+
+  template <class Integer>
+  void fixed(Integer value) {
+    for (unsigned byte = 0; byte < sizeof value; ++byte) bytes_ += static_cast<char>(value >> 8 * byte & 0xFF);
+  }
+
+  std::string bytes_;
+};
 
 using TimePoint = std::chrono::system_clock::time_point;
 
@@ -66,5 +123,16 @@ class TensorboardEvents {
 
 // Returns the newest events file in a run folder. None if there is none.
 std::optional<std::filesystem::path> find_events_file(const std::filesystem::path& folder);
+
+// The record format of TensorFlow's TFRecord files: length (uint64, little-endian), masked CRC-32C of the length, data,
+// masked CRC-32C of the data. https://www.tensorflow.org/tutorials/load_data/tfrecord
+
+std::string frame_record(std::string_view data);
+
+// Reads the next record with its frame, as stored in the file. None at the end of the file or for an incomplete record.
+std::optional<std::string> read_framed_record(std::istream& stream);
+
+// Returns the data of a record from read_framed_record().
+std::string_view record_data(std::string_view framed);
 
 }  // namespace tenon::artifacts

@@ -2,15 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 
+#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/callbacks/progress.h"
-#include "framework/reporting/runs/format_spread.h"
-#include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/report/describe_run.h"
+#include "framework/reporting/runs/read_run.h"
+#include "framework/reporting/terminal/write_output.h"
+#include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "framework/support/text/printable.h"
 
@@ -18,6 +22,7 @@ namespace tenon::reporting {
 
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using Read = std::function<std::optional<double>(const MeasuredRun&)>;
 using Print = std::function<std::string(const std::vector<double>&)>;
@@ -42,10 +47,7 @@ std::string format_seconds(const std::vector<double>& values) { return callbacks
 
 std::string format_rate(const std::vector<double>& values) {
   const double mean = mean_of(values);
-  if (mean >= 100) return group_digits(static_cast<uint64_t>(std::llround(mean)));
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", mean);
-  return text;
+  return mean >= 100 ? group_digits(static_cast<uint64_t>(std::llround(mean))) : fmt::format("{:.3g}", mean);
 }
 
 bool is_good(const MeasuredRun& run) { return run.failure.empty(); }
@@ -78,15 +80,13 @@ std::vector<Column> list_columns(const std::vector<ComparedVariant>& variants) {
        [](const MeasuredRun& run) { return run.seconds > 0 ? std::optional(run.samples / run.seconds) : std::nullopt; },
        format_rate});
   columns.push_back({"memory",
-                     [](const MeasuredRun& run) -> std::optional<double> {
-                       if (run.peak_bytes == 0) return std::nullopt;
-                       return static_cast<double>(run.peak_bytes);
+                     [](const MeasuredRun& run) {
+                       return run.peak_bytes > 0 ? std::optional(static_cast<double>(run.peak_bytes)) : std::nullopt;
                      },
                      format_max_bytes});
   columns.push_back({"device memory",
-                     [](const MeasuredRun& run) -> std::optional<double> {
-                       if (!run.device_peak_mib) return std::nullopt;
-                       return *run.device_peak_mib * 1024 * 1024;
+                     [](const MeasuredRun& run) {
+                       return run.device_peak_mib ? std::optional(*run.device_peak_mib * 1024 * 1024) : std::nullopt;
                      },
                      format_max_bytes});
   return columns;
@@ -189,17 +189,71 @@ Json to_json(const MeasuredRun& run) {
   return json;
 }
 
+// Returns the last line that is not empty, which is the host's error message.
+std::string last_line(const std::string& text) {
+  const size_t end = text.find_last_not_of("\n ");
+  if (end == text.npos) return "";
+  const size_t start = text.rfind('\n', end);
+  return text.substr(start == text.npos ? 0 : start + 1, end - (start == text.npos ? 0 : start + 1) + 1);
+}
+
+bool is_of_validation(const std::string& metric) { return metric.starts_with("validation"); }
+
+void add_metric(const std::pair<std::string, double>& metric, artifacts::NamedMetrics& metrics) {
+  const auto known = std::ranges::find_if(metrics, [&](const auto& other) { return other.first == metric.first; });
+  if (known == metrics.end())
+    metrics.push_back(metric);
+  else
+    known->second = metric.second;
+}
+
+// Returns the step of the checkpoint that the link `best` points to.
+std::optional<int64_t> find_best_step(const fs::path& run) {
+  std::error_code ignored;
+  const fs::path best = fs::read_symlink(artifacts::RunFolder{run}.checkpoints() / artifacts::kBest, ignored);
+  return artifacts::parse_checkpoint_folder(best.filename().string());
+}
+
+// Returns the last value of each validation metric up to `step`, and the metrics of the test data.
+artifacts::NamedMetrics collect_metrics(const std::vector<artifacts::HistoryLine>& history,
+                                        std::optional<int64_t> step) {
+  artifacts::NamedMetrics metrics;
+  for (const artifacts::HistoryLine& line : history) {
+    const bool is_test = line.event == artifacts::HistoryEvent::test;
+    const bool is_validation = line.event == artifacts::HistoryEvent::validation && (!step || line.step <= *step);
+    for (const auto& metric : line.metrics)
+      if (is_test || (is_validation && is_of_validation(metric.first))) add_metric(metric, metrics);
+  }
+  return metrics;
+}
+
+void read_lines(const std::vector<artifacts::HistoryLine>& history, MeasuredRun& run) {
+  for (const artifacts::HistoryLine& line : history) {
+    run.steps = std::max(run.steps, line.step);
+    run.seconds = std::max(run.seconds, line.time_s);
+    for (const auto& [name, value] : line.metrics) {
+      if (name == "train/loss") run.last_training_loss = value;
+      if (name == "train/device_memory_mib") run.device_peak_mib = std::max(run.device_peak_mib.value_or(0), value);
+    }
+  }
+}
+
+// Reads the peak memory from run.json. Returns 0 if run.json is missing or the run was killed.
+int64_t read_peak(const fs::path& record) {
+  const auto json = nlohmann::json::parse(support::read_text(record), nullptr, /*allow_exceptions=*/false);
+  const auto peak = json.find("peak_bytes");
+  return peak != json.end() && peak->is_number_integer() ? peak->get<int64_t>() : 0;
+}
+
 }  // namespace
 
 std::string format_table(const std::vector<ComparedVariant>& variants, size_t width, bool has_colours) {
   const auto rows = list_rows(variants);
-  std::vector<TextTable::Align> columns(rows[0].size(), TextTable::Align::right);
-  columns.front() = TextTable::Align::left;
-  TextTable table(columns);
+  TextTable table("l" + std::string(rows[0].size() - 1, 'r'));
   for (const auto& row : rows) table.add(row);
   // The time comes before the other metrics than the first one.
   std::vector<size_t> importance;
-  for (size_t i = 0; i < columns.size(); ++i) importance.push_back(i);
+  for (size_t i = 0; i < rows[0].size(); ++i) importance.push_back(i);
   if (const auto time = std::ranges::find(rows[0], "time"); time - rows[0].begin() > 2)
     std::rotate(importance.begin() + 2, importance.begin() + (time - rows[0].begin()),
                 importance.begin() + (time - rows[0].begin()) + 1);
@@ -236,6 +290,26 @@ std::string format_json(const std::vector<ComparedVariant>& variants) {
     json.push_back(std::move(one));
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+MeasuredRun measure_run(int exit_code, const std::string& errors, const fs::path& folder, const EpochSize& epoch) {
+  MeasuredRun run;
+  run.folder = folder;
+  run.exit_code = exit_code;
+  if (run.exit_code != 0) run.failure = "exit code " + std::to_string(run.exit_code) + ": " + last_line(errors);
+  if (folder.empty()) return run;
+  run.peak_bytes = read_peak(artifacts::RunFolder{folder}.record_file());
+  const fs::path file = artifacts::RunFolder{folder}.history_jsonl();
+  std::error_code error;
+  if (fs::file_size(file, error) == 0 || error == std::errc::no_such_file_or_directory)
+    return run;  // the run failed before its first line
+  const std::vector<artifacts::HistoryLine> history = read_history(file);
+  read_lines(history, run);
+  run.epochs = static_cast<double>(run.steps) / static_cast<double>(epoch.steps);
+  run.samples = run.epochs * static_cast<double>(epoch.samples);
+  run.best_step = find_best_step(folder);
+  run.metrics = collect_metrics(history, run.best_step);
+  return run;
 }
 
 }  // namespace tenon::reporting

@@ -2,20 +2,19 @@
 
 #include <tenon/abi.h>
 
-#include <optional>
+#include <charconv>
+#include <cmath>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include "framework/artifacts/checkpoint/class_names.h"
-#include "framework/artifacts/checkpoint/safetensors_rows.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/artifacts/files/durable_file.h"
-#include "framework/artifacts/files/quote_for_csv.h"
+#include "framework/artifacts/files/encode.h"
 #include "framework/components/calls/ports.h"
-#include "framework/reporting/predictions/json_predictions.h"
-#include "framework/reporting/predictions/print_element.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::reporting {
 
@@ -43,11 +42,30 @@ void require_same_rows(const fs::path& path, const TensorView& tensor, const std
                    "resize all samples, or reduce it to a fixed shape, for example with --apply argmax");
 }
 
+// Returns the shortest text that is read back with the same bits: `3`, `0.31`, `NaN`, `-Infinity`.
+// REQUIRES: an integer or boolean dtype, TENON_FLOAT32 or TENON_FLOAT64.
+std::string format_element(int32_t dtype, const std::byte* data) {
+  const long double value = artifacts::read_element(dtype, data);
+  if (!std::isfinite(value)) return artifacts::format_number(static_cast<double>(value));
+  char digits[32], *const end = digits + sizeof digits;
+  if (dtype == TENON_FLOAT64) return {digits, std::to_chars(digits, end, static_cast<double>(value)).ptr};
+  if (dtype == TENON_FLOAT32) return {digits, std::to_chars(digits, end, static_cast<float>(value)).ptr};
+  return std::to_string(static_cast<int64_t>(value));
+}
+
+bool is_integer(const TensorView& tensor) { return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(tensor.dtype)) != 0; }
+
+bool is_complex(const TensorView& tensor) {
+  return tensor.dtype == TENON_COMPLEX64 || tensor.dtype == TENON_COMPLEX128;
+}
+
+const std::byte* row_data(const TensorView& tensor, int64_t row) {
+  return tensor.data + static_cast<uint64_t>(row) * (tensor.bytes / static_cast<uint64_t>(tensor.shape.front()));
+}
+
 class SafetensorsPredictions final : public PredictionFile {
  public:
   SafetensorsPredictions(fs::path path, int64_t max_rows) : path_(std::move(path)), max_rows_(max_rows) {}
-
-  void name_classes(const config::ClassNames& names) override { names_ = names; }
 
   void append(const PredictionRows& rows) override {
     std::vector<TensorView> tensors = rows.tensors;
@@ -81,7 +99,6 @@ class SafetensorsPredictions final : public PredictionFile {
 
   fs::path path_;
   int64_t max_rows_;
-  config::ClassNames names_;
   std::vector<std::vector<int64_t>> row_shapes_;
   std::optional<artifacts::SafetensorsRows> file_;
 };
@@ -92,8 +109,6 @@ class SafetensorsPredictions final : public PredictionFile {
 class CsvPredictions final : public PredictionFile {
  public:
   explicit CsvPredictions(fs::path path) : path_(path), file_(std::move(path), kKind) {}
-
-  void name_classes(const config::ClassNames& names) override { names_ = names; }
 
   void append(const PredictionRows& rows) override {
     const std::vector<TensorView>& tensors = rows.tensors;
@@ -128,8 +143,7 @@ class CsvPredictions final : public PredictionFile {
         refuse(path_, tensor.name + " of a sample is " + to_string(components::exact_shape(shape)) +
                           "; expected a number, or a vector of up to " + std::to_string(kMaxColumns) +
                           ", in a CSV file: write a .safetensors file, or choose others with --outputs and --fields");
-      if (tensor.dtype == TENON_COMPLEX64 || tensor.dtype == TENON_COMPLEX128 || tensor.dtype == TENON_FLOAT16 ||
-          tensor.dtype == TENON_BFLOAT16)
+      if (is_complex(tensor) || tensor.dtype == TENON_FLOAT16 || tensor.dtype == TENON_BFLOAT16)
         refuse(path_, tensor.name + " is " + std::string(components::dtype_name(tensor.dtype)) +
                           "; expected integers, booleans, float32 or float64 in a CSV file: omit it, or write a "
                           ".safetensors file");
@@ -155,12 +169,12 @@ class CsvPredictions final : public PredictionFile {
     const int64_t count = top.classes.shape[1];
     const auto names = names_.find("top");
     for (int64_t i = row * count; i < (row + 1) * count; ++i) {
-      const auto number = read_element<int64_t>(top.classes.data + i * int64_t{sizeof(int64_t)});
+      const auto number =
+          static_cast<int64_t>(artifacts::read_element(TENON_INT64, top.classes.data + i * int64_t{sizeof(int64_t)}));
       text += (names == names_.end() ? std::to_string(number)
                                      : artifacts::quote_for_csv(config::name_class(names->second, number))) +
               ',';
-      print_element(text, TENON_FLOAT32, top.probabilities.data + i * int64_t{sizeof(float)});
-      text += ',';
+      text += format_element(TENON_FLOAT32, top.probabilities.data + i * int64_t{sizeof(float)}) + ',';
     }
   }
 
@@ -168,29 +182,115 @@ class CsvPredictions final : public PredictionFile {
   const std::vector<std::string>* find_names(const TensorView& tensor) const {
     const auto found = names_.find(tensor.name);
     const bool is_number = tensor.shape.size() == 1;
-    const bool is_integer = (TENON_ANY_INTEGER & TENON_DTYPE_BIT(tensor.dtype)) != 0;
-    return found == names_.end() || (is_number && !is_integer) ? nullptr : &found->second;
+    return found == names_.end() || (is_number && !is_integer(tensor)) ? nullptr : &found->second;
   }
 
   void print_row(std::string& text, const TensorView& tensor, int64_t row) const {
-    const uint64_t row_bytes = tensor.bytes / static_cast<uint64_t>(tensor.shape.front());
-    const uint64_t element = artifacts::find_stored_type(tensor.dtype)->bytes;
-    const std::byte* data = tensor.data + static_cast<uint64_t>(row) * row_bytes;
-    for (uint64_t done = 0; done < row_bytes; done += element) {
-      print_element(text, tensor.dtype, data + done);
-      text += ',';
-    }
+    const std::byte* const data = row_data(tensor, row);
+    for (const std::byte* element = data; element < row_data(tensor, row + 1);
+         element += artifacts::find_stored_type(tensor.dtype)->bytes)
+      text += format_element(tensor.dtype, element) + ',';
     const std::vector<std::string>* const names = find_names(tensor);
     if (tensor.shape.size() > 1 || !names) return;
-    std::string number;
-    print_element(number, tensor.dtype, data);
-    text += artifacts::quote_for_csv(config::name_class(*names, std::stoll(number))) + ',';
+    const int64_t number = std::stoll(format_element(tensor.dtype, data));
+    text += artifacts::quote_for_csv(config::name_class(*names, number)) + ',';
   }
 
   fs::path path_;
   artifacts::DurableFile file_;
-  config::ClassNames names_;
   std::vector<std::vector<int64_t>> row_shapes_;
+};
+
+std::string format_json_element(int32_t dtype, const std::byte* data) {
+  const std::string text = format_element(dtype, data);
+  return text.find_first_of("NI") == std::string::npos ? text : '"' + text + '"';
+}
+
+// Appends the dimensions from `dimension` on, and moves `data` past their elements.
+void print_json_tensor(std::string& text, const TensorView& tensor, size_t dimension, const std::byte*& data) {
+  if (dimension == tensor.shape.size()) {
+    text += format_json_element(tensor.dtype, data);
+    data += artifacts::find_stored_type(tensor.dtype)->bytes;
+    return;
+  }
+  text += '[';
+  for (int64_t i = 0; i < tensor.shape[dimension]; ++i) {
+    if (i > 0) text += ", ";
+    print_json_tensor(text, tensor, dimension + 1, data);
+  }
+  text += ']';
+}
+
+// Writes one object per sample and line. A tensor is a number or nested lists, of a shape that may differ between
+// samples. The number of a class is followed by its name, as in a CSV file. NaN and infinities are strings, because
+// JSON has no numbers for them.
+class JsonPredictions final : public PredictionFile {
+ public:
+  explicit JsonPredictions(fs::path path) : path_(path), file_(std::move(path), kKind) {}
+
+  void append(const PredictionRows& rows) override {
+    for (const TensorView& tensor : rows.tensors)
+      if (is_complex(tensor))
+        refuse(path_, tensor.name + " is " + components::dtype_name(tensor.dtype) +
+                          "; expected real numbers in a JSON file: omit it with --outputs or --fields");
+    std::string text;
+    for (int64_t row = 0; row < rows.tensors.front().shape.front(); ++row) {
+      text += '{';
+      for (const TensorView& tensor : rows.tensors) {
+        print_tensor(text, tensor, row);
+        if (&tensor != &rows.tensors.front()) continue;
+        if (!rows.names.empty()) print_text(text, "name", rows.names[static_cast<size_t>(row)]);
+        if (rows.top) print_top(text, *rows.top, row);
+      }
+      for (const TextColumn& column : rows.texts) print_text(text, column.name, column.rows[static_cast<size_t>(row)]);
+      text += "}\n";
+    }
+    file_.write(text);
+  }
+
+  void commit() override { file_.commit(); }
+
+ private:
+  static void print_key(std::string& text, const std::string& name) {
+    if (text.back() != '{') text += ", ";
+    text += artifacts::format_json_string(name) + ": ";
+  }
+
+  static void print_text(std::string& text, const std::string& name, const std::string& value) {
+    print_key(text, name);
+    text += artifacts::format_json_string(value);
+  }
+
+  void print_tensor(std::string& text, const TensorView& tensor, int64_t row) const {
+    const std::byte* data = row_data(tensor, row);
+    print_key(text, tensor.name);
+    const size_t begin = text.size();
+    print_json_tensor(text, tensor, 1, data);
+    const auto names = names_.find(tensor.name);
+    if (tensor.shape.size() > 1 || !is_integer(tensor) || names == names_.end()) return;
+    const int64_t number = std::stoll(text.substr(begin));
+    print_text(text, tensor.name + ".name", config::name_class(names->second, number));
+  }
+
+  void print_top(std::string& text, const TopClasses& top, int64_t row) const {
+    const auto names = names_.find("top");
+    const int64_t count = top.classes.shape[1];
+    print_key(text, "top");
+    text += '[';
+    for (int64_t i = row * count; i < (row + 1) * count; ++i) {
+      const auto number =
+          static_cast<int64_t>(artifacts::read_element(TENON_INT64, top.classes.data + i * int64_t{sizeof(int64_t)}));
+      text +=
+          fmt::format("{}{{\"class\": {}, \"probability\": {}}}", i > row * count ? ", " : "",
+                      names == names_.end() ? std::to_string(number)
+                                            : artifacts::format_json_string(config::name_class(names->second, number)),
+                      format_json_element(TENON_FLOAT32, top.probabilities.data + i * int64_t{sizeof(float)}));
+    }
+    text += ']';
+  }
+
+  fs::path path_;
+  artifacts::DurableFile file_;
 };
 
 }  // namespace
@@ -200,7 +300,7 @@ bool PredictionFile::holds_text(const fs::path& path) { return path.extension() 
 std::unique_ptr<PredictionFile> PredictionFile::make(const fs::path& path, int64_t max_rows) {
   const std::string end = path.extension().string();
   if (end == ".csv") return std::make_unique<CsvPredictions>(path);
-  if (end == ".jsonl") return make_json_predictions(path);
+  if (end == ".jsonl") return std::make_unique<JsonPredictions>(path);
   if (end == ".safetensors") return std::make_unique<SafetensorsPredictions>(path, max_rows);
   throw Error(kKind, "command line: --output is \"" + path.string() +
                          "\"; expected a name that ends in .csv, .jsonl or .safetensors");

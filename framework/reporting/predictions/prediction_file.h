@@ -1,6 +1,7 @@
 // The output file of `host predict`, written batch by batch.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -38,7 +39,7 @@ class PredictionFile {
 
   // Names the classes of columns, by the name of the tensor: a number is the number of a class, and a vector has an
   // element for each class. "top" names those of PredictionRows::top. Call it before the first append().
-  virtual void name_classes(const config::ClassNames& names) = 0;
+  void name_classes(const config::ClassNames& names) { names_ = names; }
 
   // Appends the rows of one batch. Texts are written after the tensors. Names and dtypes must be the same in each call.
   // Throws Error(configuration) with the tensor's name if the format does not support its shape or the shape changes.
@@ -53,6 +54,9 @@ class PredictionFile {
   // Chooses the format from the suffix, .csv, .jsonl or .safetensors. `max_rows`: maximum number of rows. Throws
   // Error(configuration) for another suffix, or if the file cannot be created.
   static std::unique_ptr<PredictionFile> make(const std::filesystem::path& path, int64_t max_rows);
+
+ protected:
+  config::ClassNames names_;
 };
 
 }  // namespace tenon::reporting

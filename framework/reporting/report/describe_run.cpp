@@ -1,15 +1,25 @@
 #include "framework/reporting/report/describe_run.h"
 
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
 #include "framework/artifacts/drawing/line_chart.h"
-#include "framework/artifacts/files/local_time.h"
+#include "framework/artifacts/run_folder/hyperparameters.h"
+#include "framework/artifacts/run_folder/run_record.h"
 #include "framework/reporting/report/html_elements.h"
-#include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
+#include "framework/support/diagnostics/check.h"
+#include "framework/support/text/format.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::reporting {
 
 namespace {
 
 using artifacts::format_short_number;
+using artifacts::Hyperparameters;
 
 // Returns "3 of 10 epochs" or "1 epoch". `planned`: 0 if it is not known.
 std::string count_of(int64_t done, int64_t planned, const char* unit) {
@@ -22,6 +32,71 @@ std::string count_of(int64_t done, int64_t planned, const char* unit) {
 const char* rating_of(const ReadRun& run) {
   if (run.state() == "finished") return "good";
   return run.state() == "failed" || run.state() == "crashed" ? "bad" : "neutral";
+}
+
+constexpr size_t kMaxValues = 3;
+
+std::vector<Hyperparameters> read_values(const std::vector<ReadRun>& runs) {
+  std::vector<Hyperparameters> values;
+  for (const ReadRun& run : runs)
+    values.push_back(artifacts::find_hyperparameters(run.plan(), run.folder().plan_file().string()));
+  return values;
+}
+
+// Lists the keys with different values in the runs.
+std::vector<std::string> find_different(const std::vector<Hyperparameters>& all) {
+  std::set<std::string> keys;
+  for (const Hyperparameters& values : all)
+    for (const auto& [key, value] : values) keys.insert(key);
+  std::vector<std::string> different;
+  for (const std::string& key : keys) {
+    const auto first = all.front().find(key);
+    const auto is_other = [&](const Hyperparameters& values) {
+      const auto found = values.find(key);
+      if (found == values.end() || first == all.front().end())
+        return (found == values.end()) != (first == all.front().end());
+      return found->second != first->second;
+    };
+    if (std::ranges::any_of(all, is_other)) different.push_back(key);
+  }
+  return different;
+}
+
+// "lr" for optimizer.lr, unless another key ends in the same way.
+std::string shorten(const std::string& key, const std::vector<std::string>& keys) {
+  const auto last = [](const std::string& text) { return text.substr(text.rfind('.') + 1); };
+  return std::ranges::count(keys, last(key), last) > 1 ? key : last(key);
+}
+
+std::string format_values(const Hyperparameters& values, const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys)
+    if (const auto found = values.find(key); found != values.end())
+      text += (text.empty() ? "" : ", ") + shorten(key, keys) + "=" + artifacts::format_hyperparameter(found->second);
+  return text;
+}
+
+// Adds the times of runs with the same label, and their numbers if the times are the same.
+void make_different(const std::vector<ReadRun>& runs, std::vector<RunLabel>& labels) {
+  for (const bool by_time : {true, false}) {
+    std::map<std::string, size_t> counts;
+    for (const RunLabel& label : labels) ++counts[label.text()];
+    for (size_t i = 0; i < labels.size(); ++i) {
+      if (counts[labels[i].text()] == 1) continue;
+      const std::string name = runs[i].name();  // "digits/2026-11-21T11-30-05"
+      const std::string added = by_time ? name.substr(name.find('/') + 1) : "run " + std::to_string(i + 1);
+      labels[i].repetition += (labels[i].repetition.empty() ? "" : ", ") + added;
+    }
+  }
+}
+
+double deviation_of(const std::vector<double>& values) {
+  const double mean = mean_of(values);
+  double sum = 0;
+  for (const double value : values) sum += (value - mean) * (value - mean);
+  const double deviation = std::sqrt(sum / static_cast<double>(values.size() - 1));
+  constexpr double kRounding = 1e-14;  // of equal values
+  return deviation > kRounding * std::fabs(mean) ? deviation : 0;
 }
 
 }  // namespace
@@ -44,11 +119,10 @@ std::string format_local_time(const std::string& iso) {
 
 std::string describe_device(const ReadRun& run) {
   std::string device = run.text("device");
-  if (const auto used = run.record().find("accelerator"); used != run.record().end() && used->is_object())
-    if (const auto name = used->find("name"); name != used->end() && name->is_string())
-      device = name->get<std::string>();
-  const int64_t processes = run.planned("distributed.processes");
-  return processes > 1 ? device + ", " + std::to_string(processes) + " processes" : device + ", 1 process";
+  if (const auto used = run.record().find("accelerator"); used != run.record().end() && !text_in(*used, "name").empty())
+    device = text_in(*used, "name");
+  const int64_t processes = std::max<int64_t>(run.planned("distributed.processes"), 1);
+  return device + ", " + support::format_count(processes, "process", "processes");
 }
 
 std::string name_of(const ReadRun& run) { return run.name().substr(0, run.name().find('/')); }
@@ -70,6 +144,38 @@ std::string describe_last(const ReadRun& run, const std::string& metric) {
 
 std::string format_state(const ReadRun& run) {
   return text_element("span", std::string("class=\"state ") + rating_of(run) + "\"", run.state());
+}
+
+bool is_repetition(const std::string& key) { return key == "run.seed" || key == "data.folds.fold"; }
+
+std::vector<RunLabel> label_runs(const std::vector<ReadRun>& runs, const std::vector<std::string>& variants) {
+  TENON_CHECK(variants.empty() || variants.size() == runs.size(), variants.size() << " names, " << runs.size());
+  const std::vector<Hyperparameters> all = read_values(runs);
+  std::vector<std::string> varied, repeated;
+  for (const std::string& key : find_different(all)) (is_repetition(key) ? repeated : varied).push_back(key);
+  std::vector<RunLabel> labels;
+  std::map<std::string, size_t> numbers;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const bool has_values = variants.empty() && !varied.empty() && varied.size() <= kMaxValues;
+    RunLabel label{has_values ? format_values(all[i], varied) : "", format_values(all[i], repeated), 0};
+    if (!variants.empty()) label.variant = variants[i];
+    if (label.variant.empty()) label.variant = name_of(runs[i]);
+    label.number = numbers.emplace(label.variant, numbers.size()).first->second;
+    labels.push_back(std::move(label));
+  }
+  make_different(runs, labels);
+  return labels;
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+std::string format_spread(const std::vector<double>& values) {
+  if (values.size() < 2) return fmt::format("{:.4g}", values.front());
+  return fmt::format("{:.4g} ± {:.2g}", mean_of(values), deviation_of(values));
 }
 
 }  // namespace tenon::reporting

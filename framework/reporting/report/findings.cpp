@@ -1,13 +1,13 @@
-#include "framework/reporting/report/findings.h"
+#include "framework/reporting/report/report_sections.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/callbacks/progress.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::reporting {
 
@@ -25,11 +25,7 @@ constexpr double kNearEnd = 0.1;        // part of all steps
 constexpr double kMostTime = 0.4;       // part of the time that the longest stage takes, if it dominates
 constexpr double kMoreTime = 1.5;       // times of the longest stage and the next one
 
-std::string percent(double share) {
-  char text[32];
-  std::snprintf(text, sizeof text, share < 0.1 ? "%.1f %%" : "%.0f %%", 100 * share);
-  return text;
-}
+std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
 
 std::string at_step(const MetricAt& metric) {
   return format_short_number(metric.value) + " at step " + std::to_string(metric.step);
@@ -169,9 +165,8 @@ Finding assess_time(const ReadRun& run) {
   const double longest = stages.front().seconds, next = stages.size() > 1 ? stages[1].seconds : 0;
   const bool dominates = longest >= kMostTime * total && longest >= kMoreTime * next;
   return {advice.empty() ? Rating::neutral : Rating::bad, question,
-          (dominates ? "Mostly " + stages.front().name : std::string("No single stage")) + ": of " +
-              callbacks::format_elapsed(total) + ", " + text + "." +
-              (advice.empty() ? "" : " Advice: " + advice + ".")};
+          fmt::format("{}: of {}, {}.{}", dominates ? "Mostly " + stages.front().name : std::string("No single stage"),
+                      callbacks::format_elapsed(total), text, advice.empty() ? "" : " Advice: " + advice + ".")};
 }
 
 std::optional<Finding> find_not_finite(const ReadRun& run) {
@@ -184,9 +179,8 @@ std::optional<Finding> find_not_finite(const ReadRun& run) {
     }
   if (lines == 0) return std::nullopt;
   return Finding{Rating::bad, "Was everything finite?",
-                 lines == 1
-                     ? "No: " + first + " is NaN or infinite."
-                     : "No: " + std::to_string(lines) + " values are NaN or infinite. The first is " + first + "."};
+                 lines == 1 ? "No: " + first + " is NaN or infinite."
+                            : fmt::format("No: {} values are NaN or infinite. The first is {}.", lines, first)};
 }
 
 Finding describe_end(const ReadRun& run) {

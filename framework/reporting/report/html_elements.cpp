@@ -1,5 +1,7 @@
 #include "framework/reporting/report/html_elements.h"
 
+#include "framework/artifacts/drawing/line_chart.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -21,6 +23,12 @@ std::string format_long_word(std::string_view word) {
 }
 
 }  // namespace
+
+std::string key_cell(size_t colour, const std::string& name) {
+  artifacts::ChartSeries series;
+  series.colour = colour;
+  return element("td", "class=\"name\"", artifacts::draw_key(series) + format_text(name));
+}
 
 std::string format_text(const std::string& text) {
   constexpr size_t kLong = 20;  // a shorter word moves to the next line

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "framework/artifacts/drawing/escape_html.h"
+#include "framework/artifacts/files/encode.h"
 
 namespace tenon::reporting {
 
@@ -22,5 +22,18 @@ inline std::string text_element(const std::string& name, const std::string& attr
 inline std::string section(const std::string& heading, const std::string& content, const std::string& attributes = "") {
   return element("section", attributes, "\n" + text_element("h2", "", heading) + "\n" + content) + "\n";
 }
+
+inline std::string table_cell(const std::string& text) { return text_element("td", "", text); }
+inline std::string number_cell(const std::string& text) { return text_element("td", "class=\"number\"", text); }
+// The line sample of a colour, and a name.
+std::string key_cell(size_t colour, const std::string& name);
+inline std::string table_row(const std::string& cells) { return element("tr", "", cells); }
+
+// A table that the reader may scroll. `rows`: on a line each.
+inline std::string wide_table(const std::string& attributes, const std::string& rows) {
+  return element("div", "class=\"wide\"", element("table", attributes, "\n" + rows + "\n"));
+}
+
+inline std::string quiet_line(const std::string& text) { return text_element("p", "class=\"quiet\"", text) + "\n"; }
 
 }  // namespace tenon::reporting

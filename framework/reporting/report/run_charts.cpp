@@ -1,4 +1,4 @@
-#include "framework/reporting/report/run_charts.h"
+#include "framework/reporting/report/report_sections.h"
 
 #include <algorithm>
 #include <map>

@@ -1,17 +1,15 @@
-#include "framework/reporting/report/samples_section.h"
+#include "framework/reporting/report/report_sections.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/reporting/report/html_elements.h"
-#include "framework/reporting/report/run_charts.h"
-#include "framework/reporting/terminal/text_table.h"
+#include "framework/reporting/terminal/write_output.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::reporting {
@@ -24,9 +22,7 @@ using artifacts::format_short_number;
 std::string group_digits_of(int64_t count) { return group_digits(static_cast<uint64_t>(count)); }
 
 std::string percent(int64_t part, int64_t whole) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g %%", 100 * static_cast<double>(part) / static_cast<double>(whole));
-  return text;
+  return fmt::format("{:.3g} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
 // Returns "9 → 8 (3 times), 1 → 7 (2 times)", with the names of classes if they are known.
@@ -53,22 +49,17 @@ std::string format_unions(const Confusion& counts) {
   const std::vector<double> unions = counts.intersections_over_unions();
   const int64_t total = counts.total();
   std::string rows =
-      element("tr", "", "<th>class</th><th class=\"number\">IoU</th><th class=\"number\">share of positions</th>");
+      table_row("<th>class</th><th class=\"number\">IoU</th><th class=\"number\">share of positions</th>");
   double sum = 0, found = 0;
   for (size_t i = 0; i < unions.size(); ++i) {
     if (std::isnan(unions[i])) continue;
     sum += unions[i];
     ++found;
-    rows += "\n" + element("tr", "",
-                           text_element("td", "", config::name_class(counts.names, static_cast<int64_t>(i))) +
-                               text_element("td", "class=\"number\"", format_short_number(unions[i])) +
-                               text_element("td", "class=\"number\"", percent(targets[i], total)));
+    rows += "\n" + table_row(table_cell(config::name_class(counts.names, static_cast<int64_t>(i))) +
+                             number_cell(format_short_number(unions[i])) + number_cell(percent(targets[i], total)));
   }
-  rows += "\n" + element("tr", "",
-                         text_element("td", "", "mean") +
-                             text_element("td", "class=\"number\"", format_short_number(sum / found)) +
-                             text_element("td", "", ""));
-  return element("div", "class=\"wide\"", element("table", "", "\n" + rows + "\n")) + "\n";
+  rows += "\n" + table_row(table_cell("mean") + number_cell(format_short_number(sum / found)) + table_cell(""));
+  return wide_table("", rows) + "\n";
 }
 
 std::string format_confusion(const SavedConfusion& one) {
@@ -184,13 +175,10 @@ std::string format_samples_section(const SavedSamples& samples) {
   const std::string which =
       samples.scored < samples.size ? "the first " + group_digits_of(samples.scored) + " of " : "all ";
   return section("Single samples",
-                 text +
-                     text_element("p", "class=\"quiet\"",
-                                  "Selected from " + which + group_digits_of(samples.size) +
-                                      (samples.size == 1 ? " sample of " : " samples of ") + samples.data +
-                                      " by the loss of each sample, with the weights of step " +
-                                      std::to_string(samples.step) + "." + format_ranges(samples)) +
-                     "\n",
+                 text + quiet_line("Selected from " + which + group_digits_of(samples.size) +
+                                   (samples.size == 1 ? " sample of " : " samples of ") + samples.data +
+                                   " by the loss of each sample, with the weights of step " +
+                                   std::to_string(samples.step) + "." + format_ranges(samples)),
                  "id=\"samples\"");
 }
 

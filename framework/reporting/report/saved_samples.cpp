@@ -1,15 +1,14 @@
 #include "framework/reporting/report/saved_samples.h"
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <string_view>
-#include <utility>
 
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/pipeline/state/saved_state.h"
-#include "framework/reporting/report/file_name.h"
+#include "framework/pipeline/tools/export_metadata.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
@@ -194,6 +193,18 @@ SavedSamples parse(const Json& json, const fs::path& folder) {
   return read;
 }
 
+// Reads one number or a list of them. Returns nothing for another value.
+std::vector<double> read_numbers(const Json& step, const char* key) {
+  std::vector<double> numbers;
+  const auto found = step.find(key);
+  if (found == step.end()) return numbers;
+  if (found->is_number()) return {found->get<double>()};
+  if (!found->is_array()) return numbers;
+  for (const Json& one : *found)
+    if (one.is_number()) numbers.push_back(one.get<double>());
+  return numbers;
+}
+
 }  // namespace
 
 SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names,
@@ -259,6 +270,30 @@ std::optional<SavedSamples> read_samples(const fs::path& folder) {
                                                              "; expected a file written by a run: remove the folder "
                                                              "to get a report without samples");
   }
+}
+
+std::string make_file_name(std::string_view name) {
+  std::string file;
+  for (const char letter : name)
+    file += std::isalnum(static_cast<unsigned char>(letter)) || letter == '-' || letter == '.' ? letter : '_';
+  return file;
+}
+
+artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const components::Dataset& data) {
+  artifacts::Normalisations found;
+  for (const components::SampleField& field : data.fields()) {
+    const Json steps = Json::parse(pipeline::format_field_steps(plan, data, field.name), nullptr, false);
+    if (!steps.is_array()) continue;
+    size_t count = 0;
+    artifacts::Normalisation last;
+    for (const Json& step : steps) {
+      if (!step.is_object() || step.value("name", Json()) != "normalize") continue;
+      ++count;
+      last = {read_numbers(step, "mean"), read_numbers(step, "std")};
+    }
+    if (count == 1 && !last.mean.empty() && !last.std.empty()) found[field.name] = last;
+  }
+  return found;
 }
 
 }  // namespace tenon::reporting

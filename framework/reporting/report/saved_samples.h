@@ -1,17 +1,19 @@
 // The samples with the smallest and the largest loss of a run, stored in samples/samples.json and PNG files.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "framework/artifacts/drawing/confusion_chart.h"
 #include "framework/artifacts/drawing/render_samples.h"
+#include "framework/components/kinds/dataset.h"
+#include "framework/config/plan/run_plan.h"
 #include "framework/pipeline/tools/score_samples.h"
 
 namespace tenon::reporting {
@@ -59,5 +61,13 @@ void write_samples(const SavedSamples& samples, const std::filesystem::path& fol
 
 // Returns nothing if there is no folder. Throws Error(checkpoint) with the name of a damaged file.
 std::optional<SavedSamples> read_samples(const std::filesystem::path& folder);
+
+// Converts a name to that of a file: keeps letters, digits, dots and hyphens, and replaces each other byte by an
+// underscore.
+std::string make_file_name(std::string_view name);
+
+// Returns how images were normalised, to show them in their true colours: the fields with one step `normalize` that has
+// `mean` and `std`, see tenon/preprocessing.h.
+artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const components::Dataset& data);
 
 }  // namespace tenon::reporting

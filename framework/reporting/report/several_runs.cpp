@@ -1,25 +1,20 @@
-#include "framework/reporting/report/several_runs.h"
+#include "framework/reporting/report/report_sections.h"
 
 #include <algorithm>
 #include <functional>
 #include <optional>
 #include <set>
 
-#include "framework/artifacts/drawing/line_chart.h"
 #include "framework/artifacts/run_folder/hyperparameters.h"
 #include "framework/callbacks/progress.h"
-#include "framework/reporting/report/describe_run.h"
-#include "framework/reporting/report/findings.h"
 #include "framework/reporting/report/html_elements.h"
-#include "framework/reporting/report/run_charts.h"
-#include "framework/reporting/runs/format_spread.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::reporting {
 
 namespace {
 
-using artifacts::ChartSeries;
 using artifacts::Hyperparameters;
 
 // Returns the metric that all runs monitor, or "" if they monitor several ones or none.
@@ -37,30 +32,23 @@ bool has_several_models(const std::vector<ReadRun>& runs) {
 std::string format_runs_table(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
   const std::string monitor = find_common_monitor(runs);
   const bool has_model = has_several_models(runs);
-  const auto number = [](const std::string& text) { return text_element("td", "class=\"number\"", text); };
   std::string rows =
-      element("tr", "",
-              "<th>run</th><th>state</th>" + std::string(has_model ? "<th>model</th>" : "") +
-                  "<th>trained until</th><th class=\"number\">time</th>" +
-                  text_element("th", "", monitor.empty() ? "best" : "best " + format_title(monitor)) +
-                  "<th class=\"number\">train loss</th><th class=\"number\">validation loss</th><th>started</th>");
+      table_row("<th>run</th><th>state</th>" + std::string(has_model ? "<th>model</th>" : "") +
+                "<th>trained until</th><th class=\"number\">time</th>" +
+                text_element("th", "", monitor.empty() ? "best" : "best " + format_title(monitor)) +
+                "<th class=\"number\">train loss</th><th class=\"number\">validation loss</th><th>started</th>");
   for (size_t i = 0; i < runs.size(); ++i) {
     const ReadRun& run = runs[i];
-    ChartSeries key;
-    key.colour = labels[i].number;
     const std::string best = describe_best(run);
-    rows +=
-        "\n" +
-        element("tr", "",
-                element("td", "class=\"name\"", draw_key(key) + format_text(labels[i].text())) +
-                    element("td", "", format_state(run)) + (has_model ? text_element("td", "", run.model()) : "") +
-                    text_element("td", "", describe_length(run)) + number(callbacks::format_elapsed(run.seconds())) +
-                    text_element("td", "",
-                                 best.empty() || !monitor.empty() ? best : format_title(run.monitor()) + " " + best) +
-                    number(describe_last(run, "train/loss")) + number(describe_last(run, "validation/loss")) +
-                    text_element("td", "", describe_time(run)));
+    rows += "\n" +
+            table_row(key_cell(labels[i].number, labels[i].text()) + element("td", "", format_state(run)) +
+                      (has_model ? table_cell(run.model()) : "") + table_cell(describe_length(run)) +
+                      number_cell(callbacks::format_elapsed(run.seconds())) +
+                      table_cell(best.empty() || !monitor.empty() ? best : format_title(run.monitor()) + " " + best) +
+                      number_cell(describe_last(run, "train/loss")) +
+                      number_cell(describe_last(run, "validation/loss")) + table_cell(describe_time(run)));
   }
-  return element("div", "class=\"wide\"", element("table", "class=\"runs\"", "\n" + rows + "\n")) + "\n";
+  return wide_table("class=\"runs\"", rows) + "\n";
 }
 
 // Returns the last value of the metric up to the best validation, or up to the end if no metric is monitored.
@@ -114,10 +102,8 @@ std::string format_means(const std::vector<ReadRun>& runs, const std::vector<Run
   const std::vector<MeanColumn> columns = list_mean_columns(runs);
   std::string rows = "<th>variant</th><th class=\"number\">runs</th>";
   for (const MeanColumn& column : columns) rows += text_element("th", "class=\"number\"", column.title);
-  rows = element("tr", "", rows);
+  rows = table_row(rows);
   for (size_t variant = 0; variant < variants; ++variant) {
-    ChartSeries key;
-    key.colour = variant;
     std::vector<const ReadRun*> repeated;
     std::string name;
     for (size_t i = 0; i < runs.size(); ++i) {
@@ -125,28 +111,19 @@ std::string format_means(const std::vector<ReadRun>& runs, const std::vector<Run
       repeated.push_back(&runs[i]);
       name = labels[i].variant;
     }
-    std::string cells = element("td", "class=\"name\"", draw_key(key) + format_text(name)) +
-                        text_element("td", "class=\"number\"", std::to_string(repeated.size()));
+    std::string cells = key_cell(variant, name) + number_cell(std::to_string(repeated.size()));
     for (const MeanColumn& column : columns) {
       std::vector<double> values;
       for (const ReadRun* const run : repeated)
         if (const auto value = column.read(*run)) values.push_back(*value);
-      cells += text_element("td", "class=\"number\"", values.empty() ? "" : column.print(values));
+      cells += number_cell(values.empty() ? "" : column.print(values));
     }
-    rows += "\n" + element("tr", "", cells);
+    rows += "\n" + table_row(cells);
   }
   return section("Mean and standard deviation",
-                 element("div", "class=\"wide\"", element("table", "class=\"runs\"", "\n" + rows + "\n")) + "\n" +
-                     text_element("p", "class=\"quiet\"",
-                                  "Metrics of the best validation of each run, or of the last one if no metric is "
-                                  "monitored.") +
-                     "\n");
-}
-
-std::string join(const std::vector<std::string>& texts) {
-  std::string joined;
-  for (const std::string& text : texts) joined += (joined.empty() ? "" : ", ") + text;
-  return joined;
+                 wide_table("class=\"runs\"", rows) + "\n" +
+                     quiet_line("Metrics of the best validation of each run, or of the last one if no metric is "
+                                "monitored."));
 }
 
 // Whether the runs of each variant are repetitions: they have the same values apart from seeds and folds.
@@ -186,15 +163,14 @@ std::string format_differences(const std::vector<ReadRun>& runs, std::vector<Run
     }
     if (different.size() == 1) continue;
     std::string cells = text_element("th", "", key);
-    for (const std::vector<std::string>& column : columns) cells += text_element("td", "", join(column));
-    rows += element("tr", "", cells) + "\n";
+    for (const std::vector<std::string>& column : columns) cells += table_cell(join(column));
+    rows += table_row(cells) + "\n";
   }
   if (rows.empty()) return section("What differs", text_element("p", "", "Nothing that affects the metrics.") + "\n");
   std::string heads = "<th></th>";
   for (const std::string& name : names) heads += text_element("th", "", name);
-  return section(
-      "What differs",
-      element("div", "class=\"wide\"", element("table", "", "\n" + element("tr", "", heads) + "\n" + rows)) + "\n");
+  return section("What differs",
+                 element("div", "class=\"wide\"", element("table", "", "\n" + table_row(heads) + "\n" + rows)) + "\n");
 }
 
 std::string format_findings_of(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {

@@ -4,13 +4,12 @@
 #include <cmath>
 #include <functional>
 #include <set>
+#include <stdexcept>
 
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_record.h"
-#include "framework/reporting/runs/read_history.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
-#include "framework/support/files/nearest_path.h"
 #include "framework/support/files/read_file.h"
 
 namespace tenon::reporting {
@@ -46,11 +45,16 @@ bool has_run(const fs::path& folder) {
   return artifacts::is_run_folder(folder) && support::path_exists(artifacts::RunFolder{folder}.plan_file());
 }
 
+std::string text_in(const Json& object, const char* key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 ReadRun::ReadRun(const fs::path& folder) : folder_{folder} {
   if (!has_run(folder)) {
     const std::string found =
         support::is_folder(folder) ? "has no plan.toml and no checkpoints/" : support::describe_path(folder);
-    refuse_run(support::print_path(folder) + ": " + found +
+    refuse_run(support::format_path(folder) + ": " + found +
                "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05" +
                support::suggest_path(folder, support::is_folder));
   }
@@ -64,11 +68,6 @@ ReadRun::ReadRun(const fs::path& folder) : folder_{folder} {
 std::string ReadRun::name() const {
   const fs::path path = support::find_canonical_or_absolute(folder_.root);
   return (path.parent_path().filename() / path.filename()).string();
-}
-
-std::string ReadRun::text(const std::string& key) const {
-  const auto found = record_.find(key);
-  return found != record_.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 std::string ReadRun::model() const {
@@ -155,6 +154,23 @@ std::vector<std::string> ReadRun::metrics() const {
     for (const auto& [name, value] : line.metrics)
       if (known.insert(name).second) names.push_back(name);
   return names;
+}
+
+std::vector<artifacts::HistoryLine> read_history(const std::filesystem::path& file) {
+  support::FileStream stream(file, {support::ErrorKind::checkpoint, "a run's history"});
+  std::vector<artifacts::HistoryLine> lines;
+  for (std::string line; std::getline(stream, line);) {
+    try {
+      lines.push_back(artifacts::parse_history_line(line));
+    } catch (const std::invalid_argument& error) {
+      throw support::Error(support::ErrorKind::checkpoint, file.string() + ": line " +
+                                                               std::to_string(lines.size() + 1) + ": " + error.what() +
+                                                               "; expected a line of a run's history");
+    }
+  }
+  if (lines.empty())
+    throw support::Error(support::ErrorKind::checkpoint, file.string() + ": has no line; expected a run's history");
+  return lines;
 }
 
 }  // namespace tenon::reporting

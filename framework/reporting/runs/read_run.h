@@ -11,7 +11,7 @@
 
 #include "framework/artifacts/run_folder/history.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/config/plan/flatten_plan.h"
+#include "framework/config/plan/compare_plans.h"
 #include "framework/pipeline/state/stage_times.h"
 
 namespace tenon::reporting {
@@ -28,6 +28,9 @@ struct ReadTest {
   artifacts::NamedMetrics metrics;
 };
 
+// Returns a text of a JSON object; empty if it is missing.
+std::string text_in(const nlohmann::ordered_json& object, const char* key);
+
 class ReadRun {
  public:
   // Throws Error(checkpoint) with the file and the location if the folder is not a run folder or a file is damaged. A
@@ -42,12 +45,12 @@ class ReadRun {
   // "finished", "stopped", "failed" or "running". "crashed" if run.json has the status running but no process
   // trains in the folder.
   const std::string& state() const { return state_; }
-  std::string name() const;                        // run.name and the folder name: digits/2026-11-21T11-30-05
-  std::string text(const std::string& key) const;  // text in run.json; empty if missing
-  std::vector<std::string> losses() const;         // names of the losses
-  std::string model() const;                       // id of the model component
-  std::string monitor() const;                     // monitored metric; empty: none
-  int64_t planned(const std::string& key) const;   // integer of the plan, such as "train.epochs"; 0 if missing
+  std::string name() const;  // run.name and the folder name: digits/2026-11-21T11-30-05
+  std::string text(const char* key) const { return text_in(record_, key); }  // in run.json
+  std::vector<std::string> losses() const;                                   // names of the losses
+  std::string model() const;                                                 // id of the model component
+  std::string monitor() const;                                               // monitored metric; empty: none
+  int64_t planned(const std::string& key) const;  // integer of the plan, such as "train.epochs"; 0 if missing
 
   // Time of the training thread by stage, longest first. Stages below half a percent are summed up as "other". Empty if
   // the run has not ended or its process was killed.
@@ -78,5 +81,8 @@ class ReadRun {
 
 // Returns whether the folder is a run folder: it has a plan and checkpoints.
 bool has_run(const std::filesystem::path& folder);
+
+// Reads history.jsonl of a run. Throws Error(checkpoint) with the file and the number of the invalid line.
+std::vector<artifacts::HistoryLine> read_history(const std::filesystem::path& file);
 
 }  // namespace tenon::reporting

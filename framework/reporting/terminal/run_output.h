@@ -1,4 +1,4 @@
-// The standard output of a run: text, JSON lines, or nothing.
+// The standard output of a run: text or JSON lines.
 #pragma once
 
 #include <cstdint>
@@ -21,25 +21,25 @@ struct RecordedRun {
   std::filesystem::path last_checkpoint;  // last complete checkpoint; empty: none yet
 };
 
+// Prints nothing.
 class RunOutput {
  public:
   virtual ~RunOutput() = default;
   // Called before the first step. `resumed_from`: the checkpoint of a resumed run, or null.
-  virtual void open(const pipeline::Training& training, const RecordedRun& recorded,
-                    const artifacts::FoundCheckpoint* resumed_from) = 0;
+  virtual void open(const pipeline::Training& /*training*/, const RecordedRun& /*recorded*/,
+                    const artifacts::FoundCheckpoint* /*resumed_from*/) {}
   // Returns the observer that shows progress. Null: no progress, or only the lines of the history.
   virtual pipeline::Observer* observer() { return nullptr; }
   // Prints a message for the user.
-  virtual void say(const std::string& sentence) = 0;
+  virtual void say(const std::string& /*sentence*/) {}
   // Called for each line written to the history.
   virtual void add(const artifacts::HistoryLine&) {}
-  virtual void close(const pipeline::RunReport& report, const pipeline::Training& training,
-                     const RecordedRun& recorded) = 0;
+  virtual void close(const pipeline::RunReport& /*report*/, const pipeline::Training& /*training*/,
+                     const RecordedRun& /*recorded*/) {}
   // Called after the objects of the run are destroyed, which may log. Prints what the user should read last.
   virtual void end() {}
 };
 
-std::unique_ptr<RunOutput> make_no_output();
 std::unique_ptr<RunOutput> make_text_output();
 std::unique_ptr<RunOutput> make_json_output();
 

@@ -1,4 +1,4 @@
-#include "host/process/heap.h"
+#include "host/process/process_setup.h"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>

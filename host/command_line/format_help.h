@@ -1,0 +1,36 @@
+// The texts that describe the commands: --help, the manual page, docs/reference/commands.md and the completions of
+// shells.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "host/command_line/command.h"
+
+namespace tenon::host {
+
+// Describes `host` itself: one line for each command, and the options of training.
+std::string format_help();
+
+// Describes one command: usage, details, options and documentation page.
+std::string format_help(const Command& command);
+
+// The plugin search path and the exit codes, for --help and the manual page.
+std::string describe_plugin_search();
+struct ExitCode {
+  std::string code;
+  std::string meaning;
+};
+const std::vector<ExitCode>& exit_codes();
+
+// The manual page in man(7) markup.
+std::string format_manual(const std::string& version);
+
+// docs/reference/commands.md: the reference of all commands in Markdown.
+std::string format_command_page();
+
+// A script that completes commands, options and values. `shell`: bash, zsh or fish. Throws Error(configuration) for any
+// other value.
+std::string format_completions(const std::string& shell);
+
+}  // namespace tenon::host
