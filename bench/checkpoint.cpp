@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 
 namespace {

@@ -20,9 +20,7 @@
 #include <string_view>
 #include <vector>
 
-#include "framework/operators/attention.h"
-#include "framework/operators/convolution_backward.h"
-#include "framework/operators/cross_entropy.h"
+#include "framework/operators/replaced_operators.h"
 
 namespace {
 

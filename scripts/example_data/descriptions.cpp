@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plugins/datasets/shared/validation_part.h"
+#include "plugins/datasets/shared/split.h"
 #include "scripts/example_data/output_files.h"
 
 namespace example_data {

@@ -6,7 +6,7 @@
 #include "framework/components/calls/ports.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/log.h"
-#include "host/command_line/run_command.h"
+#include "host/command_line/registry.h"
 #include "host/process/describe_failure.h"
 
 // In place of find_mismatch().

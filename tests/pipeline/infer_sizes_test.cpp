@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/config/file/format_run_plan.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "framework/support/diagnostics/log.h"

@@ -1,5 +1,5 @@
 // Runs over data with samples that cannot be read.
-#include "framework/data/skipped_samples.h"
+#include "framework/data/feed.h"
 
 #include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"

@@ -3,7 +3,7 @@
 #include <exception>
 
 #include "framework/support/diagnostics/log.h"
-#include "host/command_line/run_command.h"
+#include "host/command_line/registry.h"
 #include "host/process/call_reports.h"
 
 int main(int argc, char** argv) {

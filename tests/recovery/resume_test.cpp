@@ -15,7 +15,6 @@
 
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
-#include "framework/artifacts/run_folder/record_framing.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
 #include "framework/support/files/file_descriptor.h"
 #include "tests/end_to_end/hosted_run.h"

@@ -111,7 +111,7 @@ restrict_library() {
 
 restrict_library toml++ 'toml(\+\+|plusplus)/' 1 'framework/config/.*\.cpp'
 restrict_library Boost.DLL 'boost/dll' 1 'framework/components/.*\.cpp'
-restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_line/command_options\.h'
+restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_line/command\.h'
 restrict_library OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
 restrict_library libpng 'png\.h' 2 '(framework/artifacts|plugins/images/decode)/.*\.cpp'

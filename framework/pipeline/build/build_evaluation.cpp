@@ -7,10 +7,10 @@
 #include <memory>
 #include <utility>
 
-#include "framework/artifacts/checkpoint/model_sizes.h"
-#include "framework/components/kinds/prepare_dataset.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
+#include "framework/components/kinds/dataset.h"
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/config/file/usable_cores.h"
+#include "framework/config/file/usable_resources.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/build_divided.h"
 #include "framework/pipeline/build/check_storable.h"
@@ -20,7 +20,7 @@
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/threads/spin_limiter.h"
-#include "framework/precision/supported.h"
+#include "framework/precision/precision.h"
 #include "framework/support/compute/philox.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"

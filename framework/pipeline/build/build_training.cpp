@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include "framework/optimization/schedule_free_weights.h"
-#include "framework/optimization/weight_average.h"
+#include "framework/optimization/evaluation_weights.h"
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/metric_directions.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "framework/operators/batch_norm.h"
-#include "framework/precision/autocast.h"
+#include "framework/precision/precision.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 
@@ -80,9 +80,9 @@ void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_t
   const precision::Autocast autocast(evaluation.precision, evaluation.device.type());
   std::vector<at::Tensor> inputs = data.model.front().gather(batch_tensors);
   for (at::Tensor& input : inputs) input = to_layout(evaluation, std::move(input));
-  if (context.observer) context.observer->start_pass(context.training);
+  if (context.forward_observer) context.forward_observer->start_pass(context.training);
   batch_tensors.outputs = call_model(evaluation, context, inputs);
-  if (context.observer) context.observer->end_pass(context.training);
+  if (context.forward_observer) context.forward_observer->end_pass(context.training);
   warn_of_padding(evaluation, data, batch_tensors);
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/data/batch.h"
+#include "framework/data/sample_source.h"
 #include "framework/pipeline/build/evaluation.h"
 #include "framework/pipeline/build/training.h"
 #include "framework/support/diagnostics/error.h"

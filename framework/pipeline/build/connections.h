@@ -8,7 +8,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/data/batch.h"
+#include "framework/data/sample_source.h"
 
 #include "framework/components/kinds/model.h"
 #include "framework/components/kinds/sample_slot.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "framework/artifacts/checkpoint/fitted_data.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/components/kinds/loss.h"
 #include "framework/components/kinds/model.h"
 #include "framework/components/loading/catalogue.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "framework/artifacts/checkpoint/model_sizes.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/components/kinds/dataset.h"
 #include "framework/components/loading/catalogue.h"
 #include "framework/config/plan/run_plan.h"

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/match_weights.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/components/tensors/tensor_handles.h"
@@ -23,7 +23,6 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
-#include "framework/support/files/nearest_path.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 

@@ -6,7 +6,7 @@
 
 #include <ATen/core/Tensor.h>
 
-#include "framework/components/calls/trained_tensors.h"
+#include "framework/components/calls/run_view.h"
 #include "framework/components/kinds/model.h"
 #include "framework/optimization/optimizer.h"
 

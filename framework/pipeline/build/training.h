@@ -16,7 +16,7 @@
 #include "framework/pipeline/state/optimizer_shards.h"
 #include "framework/pipeline/state/parameter_shards.h"
 #include "framework/pipeline/state/stage_times.h"
-#include "framework/precision/loss_scaler.h"
+#include "framework/precision/precision.h"
 
 namespace tenon::pipeline {
 

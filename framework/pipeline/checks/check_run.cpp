@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "framework/artifacts/checkpoint/class_names.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/pipeline/checks/check_data.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"

@@ -11,7 +11,7 @@
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/losses/loss_sums.h"
-#include "framework/precision/autocast.h"
+#include "framework/precision/precision.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 
@@ -59,9 +59,9 @@ void with_first_batch(Training& training, const Check& check) {
   const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
   components::StepContext context{false, 0, 0, 0, 1, training.plan->run.seed};
-  context.observer = training.parameter_shards.get();
+  context.forward_observer = training.parameter_shards.get();
   const data::Batch* batch = find_first_batch(training);
-  if (!batch && context.observer) batch = training.train->feed.borrow();  // all ranks must run the model
+  if (!batch && context.forward_observer) batch = training.train->feed.borrow();  // all ranks must run the model
   if (batch) check(*batch, context);
 }
 

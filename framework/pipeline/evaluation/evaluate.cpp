@@ -76,9 +76,9 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics,
     is_whole = after_batch(++done);
   }
   // The other ranks wait for this one in each batch.
-  for (; context.observer && passes < data.feed.batches(); ++passes) {
-    if (!context.observer->needs_pass()) {
-      context.observer->join_pass();
+  for (; context.forward_observer && passes < data.feed.batches(); ++passes) {
+    if (!context.forward_observer->needs_pass()) {
+      context.forward_observer->join_pass();
       continue;
     }
     BatchTensors borrowed = data.to_batch_tensors(*data.feed.borrow(), /*training=*/false);

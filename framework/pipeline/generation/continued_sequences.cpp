@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "framework/precision/autocast.h"
+#include "framework/precision/precision.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"

@@ -418,7 +418,7 @@ class Loop {
     components::StepContext context{true,        state_.step,       state_.epoch,
                                     state_.rank, state_.world_size, training_.plan->run.seed};
     context.checkpoints_activations = training_.plan->train.activation_checkpointing;
-    context.observer = training_.parameter_shards.get();
+    context.forward_observer = training_.parameter_shards.get();
     return context;
   }
 

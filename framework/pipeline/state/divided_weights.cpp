@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "framework/distributed/collectives/assign_owners.h"
+#include "framework/distributed/collectives/owned_tensors.h"
 #include "framework/optimization/parameter_rates.h"
 #include "framework/support/diagnostics/error.h"
 

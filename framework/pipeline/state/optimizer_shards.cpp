@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "framework/distributed/collectives/assign_owners.h"
+#include "framework/distributed/collectives/owned_tensors.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/text/format_values.h"
 

@@ -15,7 +15,7 @@
 #include <ATen/core/Tensor.h>
 
 #include "framework/components/kinds/model.h"
-#include "framework/components/tensors/forward_observer.h"
+#include "framework/components/tensors/frame.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/optimizer_shards.h"
 

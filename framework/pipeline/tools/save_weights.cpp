@@ -12,8 +12,8 @@
 #include <string_view>
 #include <utility>
 
-#include "framework/artifacts/checkpoint/class_names.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
+#include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/device/host_copies.h"

@@ -9,7 +9,7 @@
 #include "framework/components/calls/host_table.h"
 #include "framework/components/loading/catalogue.h"
 #include "framework/components/tensors/tensor_functions.h"
-#include "framework/config/resolve/built_in_schemas.h"
+#include "framework/config/resolve/resolve_component.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/test_folder.h"
 
