@@ -116,10 +116,9 @@ void TrainStep::start_epoch() {
 
 void TrainStep::save(SavedState& saved) {
   saved.numbers[kSkippedInARow] = static_cast<double>(skipped_in_a_row_);
-  const distributed::Reducer::Buckets reduced = reducer_->buckets();
-  if (reduced.empty()) return;
+  if (reducer_->reduced_passes() == distributed::Reducer::Passes::none) return;
   std::string text;
-  for (const std::vector<size_t>& bucket : reduced) {
+  for (const std::vector<size_t>& bucket : reducer_->buckets()) {
     for (const size_t member : bucket) text += reduced_[member] + "\n";
     text += "\n";
   }
