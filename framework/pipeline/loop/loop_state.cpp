@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "framework/pipeline/device/device_memory.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -56,6 +57,14 @@ bool LoopState::advance_average(double time_s) {
       static_cast<double>(start.unit == config::Period::Unit::epochs ? state.epoch - 1 : state.step - 1);
   const bool has_begun = start.unit == config::Period::Unit::never || passed >= start.count;
   return average_due->advance(state, time_s) && has_begun;
+}
+
+void LoopState::require_samples() const {
+  if (state.samples_in_epoch > 0) return;
+  throw support::Error(support::ErrorKind::data,
+                       "{}: no rank could read any of its samples, see the logs; expected data.on_error = \"skip\" to "
+                       "leave at least one: fix the data",
+                       training.train->name());
 }
 
 int64_t LoopState::schedule_step() const {

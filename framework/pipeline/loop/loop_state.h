@@ -31,6 +31,9 @@ struct LoopState {
   // Call it after each step. Returns whether the average takes the weights of this step.
   bool advance_average(double time_s);
 
+  // Call it after an epoch. Throws Error(data) if no rank could read a sample. A single process gets it from its feed.
+  void require_samples() const;
+
   // The step of the schedule for the next step.
   int64_t schedule_step() const;
 

@@ -23,7 +23,6 @@
 #include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
-
 namespace {
 
 // The training loop and its state. The order of events is documented at the top of tenon/callback.h.
@@ -251,7 +250,7 @@ class Loop {
     if (logs || requests_.has(Request::log)) log();
     if (state_.is_epoch_complete) {
       drain();
-      refuse_empty_epoch();
+      loop_.require_samples();
       const NamedMetrics metrics = epoch_metrics();
       events_.remember(metrics);
       training_.update_schedule(metrics);
@@ -272,15 +271,6 @@ class Loop {
   }
 
   bool has_whole_epoch() const { return state_.is_epoch_complete && !loop_.misses_validation; }
-
-  // A single process gets this error from its feed.
-  void refuse_empty_epoch() const {
-    if (state_.samples_in_epoch > 0) return;
-    throw support::Error(support::ErrorKind::data,
-                         training_.train->name() +
-                             ": no rank could read any of its samples, see the logs; expected data.on_error = "
-                             "\"skip\" to leave at least one: fix the data");
-  }
 
   void log() {
     requests_.take(Request::log);
@@ -329,10 +319,7 @@ class Loop {
 
   void test() {
     report_.test = evaluate_test_data(run_, context(), saver_, events_);
-    if (!report_.test) stop_before_test();
-  }
-
-  void stop_before_test() {
+    if (report_.test) return;
     const std::optional<StopRequest> requested = requests_.stop();
     TENON_CHECK(requested && requested->signal != 0, "the test data were not evaluated, and there is no signal");
     stop(*requested);
@@ -348,7 +335,7 @@ class Loop {
       if (is_between_steps) drain();
       saver_.save_after_failure(is_between_steps);
     } catch (const std::exception& error) {
-      support::log_warning(std::string("cannot save a checkpoint of the failed run: ") + error.what());
+      support::log_warning("cannot save a checkpoint of the failed run: {}", error.what());
     }
   }
 
