@@ -13,6 +13,9 @@ struct EnumName {
   E value;
   const char* name;
 };
+// Clang 14 does not deduce E of an aggregate.
+template <class E>
+EnumName(E, const char*) -> EnumName<E>;
 
 template <class E>
 inline constexpr std::nullptr_t kNames = nullptr;
