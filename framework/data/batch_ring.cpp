@@ -9,7 +9,6 @@
 
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::data {
@@ -28,20 +27,19 @@ using support::AlignedBuffer;
   mebibytes.resize(mebibytes.find('.'));
   throw support::Error(
       support::ErrorKind::configuration,
-      fmt::format("data: the field {}, padded to the largest sample of its batch, has the shape [{}] and takes {} MiB, "
-                  "which cannot be allocated; expected a batch to fit into memory; make data.batch_size, "
-                  "data.validation_batch_size or data.prefetch smaller",
-                  name, extents, mebibytes));
+      "data: the field {}, padded to the largest sample of its batch, has the shape [{}] and takes {} MiB, "
+      "which cannot be allocated; expected a batch to fit into memory; make data.batch_size, "
+      "data.validation_batch_size or data.prefetch smaller",
+      name, extents, mebibytes);
 }
 
 [[noreturn]] void throw_too_large(double slot_bytes, int64_t batch_size, int64_t slots) {
   constexpr double kMebibyte = 1024.0 * 1024.0;
-  throw support::Error(
-      support::ErrorKind::configuration,
-      fmt::format("data: {} batches of {} take {:.0f} MiB, which cannot be allocated; expected data.batch_size, "
-                  "data.validation_batch_size and data.prefetch to fit into memory; make one of them smaller",
-                  slots, support::format_count(batch_size, "sample"),
-                  slot_bytes * static_cast<double>(slots) / kMebibyte));
+  throw support::Error(support::ErrorKind::configuration,
+                       "data: {} batches of {} take {:.0f} MiB, which cannot be allocated; expected data.batch_size, "
+                       "data.validation_batch_size and data.prefetch to fit into memory; make one of them smaller",
+                       slots, support::format_count(batch_size, "sample"),
+                       slot_bytes * static_cast<double>(slots) / kMebibyte);
 }
 
 }  // namespace

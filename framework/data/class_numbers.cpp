@@ -12,7 +12,6 @@
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
-#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::data {
@@ -41,13 +40,12 @@ std::vector<std::string> list_missing(std::vector<std::string> some, std::vector
 [[noreturn]] void refuse_unknown(const std::string& what, const components::ClassList& classes,
                                  const std::vector<std::string>& known, const std::string& source,
                                  const std::vector<std::string>& unknown) {
-  throw Error(
-      ErrorKind::data,
-      fmt::format("{} has {}; expected only classes of {}, which has {}: {} {} not among them; remove or rename "
-                  "these classes of the data, or {}",
-                  what, config::describe_classes(classes.names), source, config::describe_classes(known),
-                  config::list_classes(unknown), unknown.size() == 1 ? "is" : "are",
-                  source == "the training data" ? "add them to the training data" : "train with them"));
+  throw Error(ErrorKind::data,
+              "{} has {}; expected only classes of {}, which has {}: {} {} not among them; remove or rename "
+              "these classes of the data, or {}",
+              what, config::describe_classes(classes.names), source, config::describe_classes(known),
+              config::list_classes(unknown), unknown.size() == 1 ? "is" : "are",
+              source == "the training data" ? "add them to the training data" : "train with them");
 }
 
 // Returns the number in the numbering for each class of the dataset.
@@ -100,24 +98,23 @@ ClassNumbers::ClassNumbers(const components::Dataset& dataset, const Numbering& 
     const std::string what = place + ": the " + field.name + " of " + dataset_;
     const auto count = static_cast<int64_t>(known->second.size());
     if (classes.names.empty() && classes.count > count)
-      throw Error(ErrorKind::data,
-                  fmt::format("{} has {}; expected at most the {} of {}: give the data the same classes", what,
-                              support::format_count(classes.count, "class", "classes"),
-                              config::describe_classes(known->second), numbering.source));
+      throw Error(ErrorKind::data, "{} has {}; expected at most the {} of {}: give the data the same classes", what,
+                  support::format_count(classes.count, "class", "classes"), config::describe_classes(known->second),
+                  numbering.source);
     if (classes.names.empty()) continue;
     const std::vector<std::string> unknown = list_missing(classes.names, known->second);
     if (!unknown.empty()) refuse_unknown(what, classes, known->second, numbering.source, unknown);
     if (count - 1 > largest_number(field.dtype))
       throw Error(ErrorKind::data,
-                  fmt::format("{} holds {}, which cannot number the {} classes of {}; expected a wider "
-                              "dtype: change the dataset",
-                              what, components::dtype_name(field.dtype), count, numbering.source));
+                  "{} holds {}, which cannot number the {} classes of {}; expected a wider "
+                  "dtype: change the dataset",
+                  what, components::dtype_name(field.dtype), count, numbering.source);
     std::vector<int64_t> numbers = find_numbers(classes.names, known->second);
     if (is_same(numbers, count)) continue;
     const std::vector<std::string> lacking = list_missing(known->second, classes.names);
     if (!lacking.empty())
-      support::log_warning(fmt::format("{} has {} of the {} classes of {}, without {}; they are numbered by name", what,
-                                       classes.names.size(), count, numbering.source, config::list_classes(lacking)));
+      support::log_warning("{} has {} of the {} classes of {}, without {}; they are numbered by name", what,
+                           classes.names.size(), count, numbering.source, config::list_classes(lacking));
     else
       support::log_info(what + " numbers its classes in another order than " + numbering.source +
                         "; they are numbered by name");
@@ -133,11 +130,10 @@ void ClassNumbers::apply(const SampleRequest& request, std::span<const SampleSlo
     const size_t bytes = slot.fixed ? field.sample_bytes : slot.varying->bytes();
     const int64_t unnamed = replace(field.dtype, elements, bytes / field.element_bytes, table.numbers, table.classes);
     if (unnamed < 0) continue;
-    throw Error(
-        ErrorKind::data,
-        fmt::format("{} sample {}: its {} holds {}, which is none of the {} classes that the dataset names, but is "
-                    "the number of another class: name every class, or use a number of at least {} for no class",
-                    dataset_, request.index, field.name, unnamed, table.numbers.size(), table.classes));
+    throw Error(ErrorKind::data,
+                "{} sample {}: its {} holds {}, which is none of the {} classes that the dataset names, but is "
+                "the number of another class: name every class, or use a number of at least {} for no class",
+                dataset_, request.index, field.name, unnamed, table.numbers.size(), table.classes);
   }
 }
 
@@ -149,10 +145,10 @@ void require_class_fields(const config::ClassNames& names, const std::string& so
   for (const auto& [field, classes] : names)
     if (std::ranges::find(fields, field) == fields.end())
       throw Error(ErrorKind::configuration,
-                  fmt::format("{}: {} names the classes of the field {}, but {} has no integer field with that name{}; "
-                              "expected a field that holds numbers of classes",
-                              place, source, config::to_toml_key(field), dataset.component().describe(),
-                              formats::suggest_name(field, fields)));
+                  "{}: {} names the classes of the field {}, but {} has no integer field with that name{}; "
+                  "expected a field that holds numbers of classes",
+                  place, source, config::to_toml_key(field), dataset.component().describe(),
+                  formats::suggest_name(field, fields));
 }
 
 }  // namespace tenon::data

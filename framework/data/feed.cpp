@@ -62,11 +62,10 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
 
 [[noreturn]] void refuse_sampler(const components::Dataset& dataset, const config::NamedDataset& plan,
                                  const char* sampler, const char* lacks) {
-  throw Error(
-      ErrorKind::configuration,
-      fmt::format("{}: data.sampler is \"{}\", but {} does not provide the {} of its samples; expected a dataset "
-                  "that does, or sampler = \"uniform\"",
-                  plan.place, sampler, dataset.component().describe(), lacks));
+  throw Error(ErrorKind::configuration,
+              "{}: data.sampler is \"{}\", but {} does not provide the {} of its samples; expected a dataset "
+              "that does, or sampler = \"uniform\"",
+              plan.place, sampler, dataset.component().describe(), lacks);
 }
 
 SampleTraits read_traits(const components::Dataset& dataset, const config::NamedDataset& plan,
@@ -94,16 +93,15 @@ Sampler make_sampler(const components::Dataset& dataset, const config::RunPlan& 
   Sampler sampler(dataset.size(), options, read_traits(dataset, named, options.kind));
   if (sampler.available() > 0 && sampler.size() == 0)
     throw Error(ErrorKind::configuration,
-                fmt::format("{}: data.drop_last is true, but there {} only {}; expected at least one batch of "
-                            "data.batch_size = {}{}: lower data.batch_size, or set data.drop_last = false",
-                            named.place, sampler.available() == 1 ? "is" : "are",
-                            support::format_count(sampler.available(), "sample"), plan.data.batch_size,
-                            share.world > 1 ? fmt::format(" on each of {} processes", share.world) : ""));
+                "{}: data.drop_last is true, but there {} only {}; expected at least one batch of "
+                "data.batch_size = {}{}: lower data.batch_size, or set data.drop_last = false",
+                named.place, sampler.available() == 1 ? "is" : "are",
+                support::format_count(sampler.available(), "sample"), plan.data.batch_size,
+                share.world > 1 ? fmt::format(" on each of {} processes", share.world) : "");
   if (sampler.size() == 0)
-    throw Error(
-        ErrorKind::configuration,
-        fmt::format("{}: the subset {} of {} is empty; expected at least one sample: use a larger subset", named.place,
-                    config::to_string(named.subset), support::format_count(dataset.size(), "sample")));
+    throw Error(ErrorKind::configuration,
+                "{}: the subset {} of {} is empty; expected at least one sample: use a larger subset", named.place,
+                config::to_string(named.subset), support::format_count(dataset.size(), "sample"));
   return sampler;
 }
 
@@ -199,11 +197,10 @@ uint64_t Feed::batch_seed() const {
 }
 
 void Feed::refuse_empty_pass() const {
-  throw Error(
-      ErrorKind::data,
-      fmt::format("{}: none of its {} samples could be read (see the log); expected data.on_error = \"skip\" to "
-                  "leave at least one: fix the data",
-                  dataset_.name(), skipped_.in_pass()));
+  throw Error(ErrorKind::data,
+              "{}: none of its {} samples could be read (see the log); expected data.on_error = \"skip\" to "
+              "leave at least one: fix the data",
+              dataset_.name(), skipped_.in_pass());
 }
 
 void SkippedSamples::add(const Batch& batch) {

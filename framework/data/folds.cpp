@@ -17,7 +17,6 @@
 #include "framework/data/sampler.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::data {
@@ -169,10 +168,9 @@ size_t find_key_field(const components::Dataset& dataset, const config::RunPlan&
     if (field.name == name) return i;
     known += (known.empty() ? "\"" : ", \"") + field.name + "\"";
   }
-  throw Error(
-      ErrorKind::configuration,
-      fmt::format("{}: data.folds.{} is \"{}\"; expected a field of {} with one integer for each sample: it has {}",
-                  plan.data.folds->place, key, name, dataset.component().describe(), known.empty() ? "none" : known));
+  throw Error(ErrorKind::configuration,
+              "{}: data.folds.{} is \"{}\"; expected a field of {} with one integer for each sample: it has {}",
+              plan.data.folds->place, key, name, dataset.component().describe(), known.empty() ? "none" : known);
 }
 
 // Reads the keys of these samples. A sample that cannot be read, and may be skipped, has the key -1.
@@ -235,12 +233,11 @@ std::vector<int64_t> choose_fold(const components::Dataset& dataset, const confi
   Counts sizes(static_cast<size_t>(folds.count));
   for (const int64_t fold : found) ++sizes[static_cast<size_t>(fold)];
   if (std::ranges::min(sizes) == 0)
-    throw Error(
-        ErrorKind::configuration,
-        fmt::format("{}: data.folds.count is {}, but {} has {}; expected at least one in each fold: use fewer folds",
-                    folds.place, folds.count, named.name,
-                    keys.groups.empty() ? support::format_count(std::ssize(samples), "sample")
-                                        : support::format_count(NumberedKeys(keys.groups).distinct, "group")));
+    throw Error(ErrorKind::configuration,
+                "{}: data.folds.count is {}, but {} has {}; expected at least one in each fold: use fewer folds",
+                folds.place, folds.count, named.name,
+                keys.groups.empty() ? support::format_count(std::ssize(samples), "sample")
+                                    : support::format_count(NumberedKeys(keys.groups).distinct, "group"));
   std::vector<int64_t> chosen;
   for (size_t place = 0; place < samples.size(); ++place)
     if ((found[place] == folds.fold) == (named.part == config::FoldPart::validation)) chosen.push_back(samples[place]);

@@ -28,12 +28,11 @@ void WorkerThreads::start(int64_t count, const std::function<void(uint64_t id)>&
       });
     }
   } catch (const std::system_error& error) {
-    throw support::Error(
-        support::ErrorKind::system,
-        fmt::format("data.workers is {}, but the system allowed only {} threads to start ({}); use "
-                    "fewer workers, or raise the limits of processes (ulimit -u) and of memory (ulimit "
-                    "-v)",
-                    count, threads_.size(), error.what()));
+    throw support::Error(support::ErrorKind::system,
+                         "data.workers is {}, but the system allowed only {} threads to start ({}); use "
+                         "fewer workers, or raise the limits of processes (ulimit -u) and of memory (ulimit "
+                         "-v)",
+                         count, threads_.size(), error.what());
   }
 }
 

@@ -11,7 +11,6 @@
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::optimization {
 namespace {
@@ -34,8 +33,8 @@ void check_parameter(const NamedTensor& parameter) {
   const at::Tensor& tensor = parameter.tensor;
   if (!tensor.is_floating_point())
     throw Error(ErrorKind::plugin,
-                fmt::format("parameter {}: its dtype is {}; expected a floating-point one; register it as a buffer",
-                            parameter.name, c10::toString(tensor.scalar_type())));
+                "parameter {}: its dtype is {}; expected a floating-point one; register it as a buffer", parameter.name,
+                c10::toString(tensor.scalar_type()));
   if (!tensor.is_non_overlapping_and_dense()) {
     std::ostringstream found;
     found << "parameter " << parameter.name << ": a view of shape " << tensor.sizes() << " with strides "
@@ -48,9 +47,10 @@ void check_parameter(const NamedTensor& parameter) {
 // Returns the gradient in the memory layout of the parameter.
 at::Tensor laid_out_as(const NamedTensor& parameter, const at::Tensor& gradient) {
   if (gradient.layout() != c10::kStrided)
-    throw Error(ErrorKind::plugin, fmt::format("parameter {}: its gradient is sparse; the optimizers take dense "
-                                               "gradients; build the layer with sparse = false",
-                                               parameter.name));
+    throw Error(ErrorKind::plugin,
+                "parameter {}: its gradient is sparse; the optimizers take dense "
+                "gradients; build the layer with sparse = false",
+                parameter.name);
   if (same_layout(parameter.tensor, gradient)) return gradient;
   return at::empty_like(parameter.tensor).copy_(gradient);
 }
@@ -235,14 +235,16 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
       entries.erase(found);
     }
     if (!loaded[i].empty() && !missing.empty())
-      throw Error(ErrorKind::checkpoint, fmt::format("optimizer state {}: missing, though there is other state of its "
-                                                     "parameter; expected all of it; {}",
-                                                     missing, kUseSame));
+      throw Error(ErrorKind::checkpoint,
+                  "optimizer state {}: missing, though there is other state of its "
+                  "parameter; expected all of it; {}",
+                  missing, kUseSame);
   }
   if (!entries.empty())
-    throw Error(ErrorKind::checkpoint, fmt::format("optimizer state {}: does not belong to a parameter for which this "
-                                                   "optimizer keeps such state; {}",
-                                                   entries.begin()->first, kUseSame));
+    throw Error(ErrorKind::checkpoint,
+                "optimizer state {}: does not belong to a parameter for which this "
+                "optimizer keeps such state; {}",
+                entries.begin()->first, kUseSame);
   state_ = std::move(loaded);
   for (Batch& batch : batches_) batch.active.clear();
 }

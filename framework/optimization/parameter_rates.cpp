@@ -65,9 +65,9 @@ void require_match(const std::string& pattern, const std::string& place, const s
   for (const ParameterShape& parameter : parameters)
     if (matches(pattern, parameter.name)) return;
   throw Error(ErrorKind::configuration,
-              fmt::format("{}: {} has \"{}\", which matches no parameter of the model; expected "
-                          "a pattern of their names{}",
-                          place, key, pattern, suggest(pattern, parameters)));
+              "{}: {} has \"{}\", which matches no parameter of the model; expected "
+              "a pattern of their names{}",
+              place, key, pattern, suggest(pattern, parameters));
 }
 
 void require_matches(const config::OptimizerPlan& plan, const std::vector<ParameterShape>& parameters) {

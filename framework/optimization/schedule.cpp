@@ -9,7 +9,6 @@
 
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::optimization {
 namespace {
@@ -199,9 +198,9 @@ void Plateau::load_state(const std::map<std::string, double>& state) {
     const auto entry = state.find(name);
     if (entry != state.end()) return entry->second;
     throw support::Error(support::ErrorKind::checkpoint,
-                         fmt::format("schedule state: there is no {}; expected the state of reduce_on_plateau; use a "
-                                     "checkpoint of a run with this schedule",
-                                     name));
+                         "schedule state: there is no {}; expected the state of reduce_on_plateau; use a "
+                         "checkpoint of a run with this schedule",
+                         name);
   };
   const double learning_rate = read("learning_rate");
   const double best = read("best");

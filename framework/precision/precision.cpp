@@ -53,11 +53,10 @@ constexpr int64_t kGrowthInterval = 2000;
 
 void require_supported(Precision precision, const support::ComputeDevice& device, const std::string& place) {
   if (has(device, precision)) return;
-  throw support::Error(
-      support::ErrorKind::configuration,
-      fmt::format("{}: train.precision is \"{}\", which requires a CUDA device{}; expected on {} one of {}{}", place,
-                  to_string(precision), device.is_cuda() ? " of compute capability 8.0 or later" : "", describe(device),
-                  list_supported(device), device.is_cuda() ? "" : " (which is slow there)"));
+  throw support::Error(support::ErrorKind::configuration,
+                       "{}: train.precision is \"{}\", which requires a CUDA device{}; expected on {} one of {}{}",
+                       place, to_string(precision), device.is_cuda() ? " of compute capability 8.0 or later" : "",
+                       describe(device), list_supported(device), device.is_cuda() ? "" : " (which is slow there)");
 }
 
 void set_tensor_float_32(Precision precision) {

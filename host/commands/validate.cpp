@@ -36,8 +36,8 @@ validation::ValidationRequest make_request(const ValidateOptions& options) {
   validation::ValidationRequest request{options.file,      options.seed,  {},
                                         options.component, options.check, options.timeout_s};
   if (!support::path_exists(options.file))
-    throw Error(ErrorKind::plugin, fmt::format("{}: {}; expected a plugin file", support::format_path(options.file),
-                                               support::describe_path(options.file)));
+    throw Error(ErrorKind::plugin, "{}: {}; expected a plugin file", support::format_path(options.file),
+                support::describe_path(options.file));
   request.file = support::find_canonical(options.file, ErrorKind::plugin);
   for (const std::string& given : options.params) {
     const size_t equals = given.find('=');
@@ -174,9 +174,9 @@ int validate(const Arguments& arguments) {
     needed += fmt::format(" --params '{}'", one.needed_params);
   }
   throw Error(ErrorKind::configuration,
-              fmt::format("command options: no check of {} was run, because parameters without a default are missing; "
-                          "expected{}, with their values",
-                          names, needed));
+              "command options: no check of {} was run, because parameters without a default are missing; "
+              "expected{}, with their values",
+              names, needed);
 }
 
 }  // namespace

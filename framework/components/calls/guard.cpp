@@ -46,7 +46,7 @@ void throw_escaped(const Component& component, const char* function, std::except
 }  // namespace detail
 
 void throw_plugin_error(const Component& component, const std::string& function, const std::string& what) {
-  throw Error(ErrorKind::plugin, fmt::format("{}, {}: {}", component.describe(), function, what));
+  throw Error(ErrorKind::plugin, "{}, {}: {}", component.describe(), function, what);
 }
 
 void require_list(const Component& component, const char* function, const void* list, uint64_t count, const char* what,

@@ -9,12 +9,14 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <tenon/abi.h>
 
 #include "framework/components/calls/call_record.h"
 #include "framework/components/calls/component.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 
@@ -38,6 +40,14 @@ class ResultScope {
 
 // Throws Error(plugin): "COMPONENT, FUNCTION: WHAT".
 [[noreturn]] void throw_plugin_error(const Component& component, const std::string& function, const std::string& what);
+// WHAT is fmt::format(format, arguments...).
+template <class Argument, class... More>
+[[noreturn]] void throw_plugin_error(const Component& component, const std::string& function,
+                                     fmt::format_string<Argument, More...> format, Argument&& argument,
+                                     More&&... more) {
+  throw_plugin_error(component, function,
+                     fmt::format(format, std::forward<Argument>(argument), std::forward<More>(more)...));
+}
 
 // Throws Error(plugin) if a plugin's function has returned no list, but a count above 0 of `what`, such as "ports".
 void require_list(const Component& component, const char* function, const void* list, uint64_t count, const char* what,

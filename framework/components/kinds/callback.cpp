@@ -49,9 +49,9 @@ const char* event_unit(uint32_t event) {
 void require_known_events(const Component& component, uint64_t events) {
   if ((events & ~kKnownEvents) == 0) return;
   throw_plugin_error(component, "subscribe",
-                     fmt::format("the events have {}, which this host does not know; expected bits 0 to {}, "
-                                 "TENON_EVENT_BIT of the events in callback.h",
-                                 list_bits(events & ~kKnownEvents), TENON_EVENT_COUNT - 1));
+                     "the events have {}, which this host does not know; expected bits 0 to {}, "
+                     "TENON_EVENT_BIT of the events in callback.h",
+                     list_bits(events & ~kKnownEvents), TENON_EVENT_COUNT - 1);
 }
 
 void require_known_requests(const Component& component, const At& at, uint32_t flags) {

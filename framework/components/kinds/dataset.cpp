@@ -157,14 +157,14 @@ std::vector<Number> read_numbers(const Component& component, const char* functio
   std::vector<Number> numbers(static_cast<size_t>(samples) + 1, kUntouched);
   call_plugin(component, function, [&] { return fill(numbers.data()); });
   if (numbers.back() != kUntouched)
-    throw_plugin_error(component, function, fmt::format("writes more than {} numbers, one per sample", samples));
+    throw_plugin_error(component, function, "writes more than {} numbers, one per sample", samples);
   numbers.pop_back();
   return numbers;
 }
 
 [[noreturn]] void refuse_number(const Component& component, const char* function, size_t sample,
                                 const std::string& found, const char* expected) {
-  throw_plugin_error(component, function, fmt::format("sample {} has {}; expected {}", sample, found, expected));
+  throw_plugin_error(component, function, "sample {} has {}; expected {}", sample, found, expected);
 }
 
 Instance<tenon_dataset> create(const Component& component, const config::NamedDataset& plan) {
@@ -185,8 +185,8 @@ Dataset::Dataset(const Component& component, const config::NamedDataset& plan) t
       instance_(create(component, plan)) {
   instance_.call([&](const tenon_dataset& table) { return table.length(instance_.self(), &size_); }, "length");
   if (size_ <= 0)
-    throw Error(ErrorKind::data, fmt::format("{}: {} has {}; expected at least one", plan.place, component.describe(),
-                                             support::format_count(size_, "sample")));
+    throw Error(ErrorKind::data, "{}: {} has {}; expected at least one", plan.place, component.describe(),
+                support::format_count(size_, "sample"));
   instance_.read_list(instance_.table(), &tenon_dataset::fields, "fields", "fields, reading its result",
                       [&](const auto* fields, uint64_t count) { read_fields(fields, count); });
   instance_.read_extension_list(
@@ -250,8 +250,7 @@ std::string Dataset::name_sample(int64_t index) const {
   instance_.call([&](const tenon_dataset&) { return extension->name(instance_.self(), index, &sink); },
                  "sample_names.name", At{sample_unit_.c_str(), index});
   if (name.empty())
-    throw_plugin_error(component(), "sample_names.name",
-                       fmt::format("put no name for sample {}; expected a text", index));
+    throw_plugin_error(component(), "sample_names.name", "put no name for sample {}; expected a text", index);
   return support::escape_control_characters(name);
 }
 

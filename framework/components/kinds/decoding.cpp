@@ -18,11 +18,10 @@ size_t find_port(const Component& component, const std::vector<Port>& ports, con
                  size_t ndim) {
   const auto port = std::ranges::find(ports, name, &Port::name);
   if (port == ports.end())
-    throw_plugin_error(component, kDescribe,
-                       fmt::format("names \"{}\", which is no {}; expected the name of one", name, kind));
+    throw_plugin_error(component, kDescribe, "names \"{}\", which is no {}; expected the name of one", name, kind);
   if (port->shape.any || port->shape.open_ended || port->shape.extents.size() != ndim)
-    throw_plugin_error(component, kDescribe,
-                       fmt::format("names the {} {}; expected a shape of {} dimensions", kind, port->describe(), ndim));
+    throw_plugin_error(component, kDescribe, "names the {} {}; expected a shape of {} dimensions", kind,
+                       port->describe(), ndim);
   return static_cast<size_t>(port - ports.begin());
 }
 
@@ -31,8 +30,8 @@ size_t find_port(const Component& component, const std::vector<Port>& ports, con
 Decoding read_decoding(const Component& component, const tenon_decoding_info& info, const PortList& ports) {
   constexpr uint64_t kMaxCache = 1 << 20;
   if (info.size < TENON_SIZE_TO(tenon_decoding_info, context))
-    throw_plugin_error(component, kDescribe,
-                       fmt::format("returns a struct of {} bytes; expected sizeof(tenon_decoding_info)", info.size));
+    throw_plugin_error(component, kDescribe, "returns a struct of {} bytes; expected sizeof(tenon_decoding_info)",
+                       info.size);
   if (info.cache_count < 1 || info.cache_count > kMaxCache || info.context < 0)
     throw_plugin_error(
         component, kDescribe,

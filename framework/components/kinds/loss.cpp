@@ -30,8 +30,7 @@ void Loss::read_part_names(const tenon_string* names, uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
     std::string name = to_string(names[i]);
     if (name.empty() || std::find(part_names_.begin(), part_names_.end(), name) != part_names_.end())
-      throw_plugin_error(component(), "parts",
-                         fmt::format("part {} is called \"{}\"; expected a unique name", i, name));
+      throw_plugin_error(component(), "parts", "part {} is called \"{}\"; expected a unique name", i, name);
     part_names_.push_back(std::move(name));
   }
 }

@@ -27,7 +27,7 @@ void Metric::read_states(const tenon_state* const* states, uint64_t count, const
   require_list(component(), "states", states, count, "states", "a list, or 0 states");
   for (uint64_t i = 0; i < count; ++i) {
     const auto refuse = [&](const std::string& what) {
-      throw_plugin_error(component(), "states", fmt::format("state {} {}", i, what));
+      throw_plugin_error(component(), "states", "state {} {}", i, what);
     };
     if (!states[i] || states[i]->size < TENON_SIZE_TO(tenon_state, initial)) refuse("is null or cut short");
     if (states[i]->reduction < TENON_REDUCE_SUM || states[i]->reduction > TENON_REDUCE_CONCATENATE)
@@ -114,10 +114,9 @@ std::vector<std::string> Metric::save_states() const {
 
 std::vector<at::Tensor> Metric::parse_states(const std::vector<std::string>& states) const {
   const auto refuse = [&](const std::string& what) {
-    throw support::Error(
-        support::ErrorKind::checkpoint,
-        fmt::format("{}: the checkpoint has {}; expected a checkpoint of a run with the same training metrics",
-                    component().describe(), what));
+    throw support::Error(support::ErrorKind::checkpoint,
+                         "{}: the checkpoint has {}; expected a checkpoint of a run with the same training metrics",
+                         component().describe(), what);
   };
   if (states.size() != states_.size()) refuse(std::to_string(states.size()) + " states of this metric");
   std::vector<at::Tensor> parsed;

@@ -196,9 +196,8 @@ struct Model::Builder {
 Model::Model(const Component& component, const config::ComponentPlan& plan)
     : instance_(component, plan), ports_(instance_.read_ports()), is_capturable_(instance_.read_is_capturable()) {
   if (ports_.inputs.empty() || ports_.outputs.empty())
-    throw_plugin_error(component, "ports",
-                       fmt::format("returns {} inputs and {} outputs; expected at least one of each",
-                                   ports_.inputs.size(), ports_.outputs.size()));
+    throw_plugin_error(component, "ports", "returns {} inputs and {} outputs; expected at least one of each",
+                       ports_.inputs.size(), ports_.outputs.size());
   read_decoding();
 }
 
@@ -230,8 +229,8 @@ void Model::build_with(Builder& state) {
 void Model::require_name_count(const char* function, const void* list, uint64_t count) const {
   if (count > tensors_.size() || (count > 0 && !list))
     throw_plugin_error(component(), function,
-                       fmt::format("returns a list of {} names{}; expected at most one for each of the {} tensors",
-                                   count, list ? "" : ", which is null", tensors_.size()));
+                       "returns a list of {} names{}; expected at most one for each of the {} tensors", count,
+                       list ? "" : ", which is null", tensors_.size());
 }
 
 void Model::read_frozen_parameters(const tenon_string* list, uint64_t count) {
@@ -243,9 +242,8 @@ void Model::read_frozen_parameters(const tenon_string* list, uint64_t count) {
     const std::string name = to_string(list[i]);
     const auto found = tensors.find(name);
     if (found == tensors.end() || found->second->trainable)
-      throw_plugin_error(component(), kFunction,
-                         fmt::format("lists \"{}\", which build() {}", name,
-                                     found == tensors.end() ? "did not declare" : "declared as trainable"));
+      throw_plugin_error(component(), kFunction, "lists \"{}\", which build() {}", name,
+                         found == tensors.end() ? "did not declare" : "declared as trainable");
     found->second->is_frozen_parameter = true;
   }
 }
@@ -259,11 +257,10 @@ void Model::read_tied_tensors(const tenon_tied_weight* list, uint64_t count) {
     std::string name = to_string(list[i].name);
     const auto tensor = std::ranges::find(tensors_, to_string(list[i].tensor), &NamedTensor::name);
     if (tensor == tensors_.end())
-      throw_plugin_error(component(), kFunction,
-                         fmt::format("\"{}\" is another name of \"{}\", which build() did not declare", name,
-                                     to_string(list[i].tensor)));
+      throw_plugin_error(component(), kFunction, "\"{}\" is another name of \"{}\", which build() did not declare",
+                         name, to_string(list[i].tensor));
     if (name.empty() || !names.insert(name).second)
-      throw_plugin_error(component(), kFunction, fmt::format("the name \"{}\" is empty or used twice", name));
+      throw_plugin_error(component(), kFunction, "the name \"{}\" is empty or used twice", name);
     tied_tensors_.push_back({std::move(name), tensor->tensor, tensor->trainable, tensor->is_frozen_parameter});
   }
 }
@@ -322,7 +319,7 @@ void Model::check_outputs(const StepContext& context, const std::vector<at::Tens
                           const std::vector<at::Tensor>& outputs) const {
   for (size_t i = 0; i < outputs.size(); ++i)
     if (!outputs[i].defined())
-      throw_plugin_error(component(), "forward", fmt::format("returned no {} (null)", ports_.outputs[i].name));
+      throw_plugin_error(component(), "forward", "returned no {} (null)", ports_.outputs[i].name);
   Extents extents;
   for (size_t i = 0; i < inputs.size(); ++i) find_mismatch(inputs[i], ports_.inputs[i], extents);
   for (size_t i = 0; i < outputs.size(); ++i)

@@ -22,8 +22,7 @@ std::vector<SizeParameter> list_roles(const Component& component) {
   const tenon_parameter_role* roles = nullptr;
   uint64_t count = 0;
   call_plugin(component, "roles", [&] { return extension->roles(&roles, &count); });
-  if (count > 0 && !roles)
-    throw_plugin_error(component, "roles", fmt::format("the list is null; expected {} roles", count));
+  if (count > 0 && !roles) throw_plugin_error(component, "roles", "the list is null; expected {} roles", count);
   std::vector<SizeParameter> found;
   for (uint64_t i = 0; i < count; ++i) {
     if (!is_known(roles[i].role)) continue;

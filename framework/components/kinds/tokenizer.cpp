@@ -43,8 +43,8 @@ void require_utf8(std::string_view text) {
   const std::string valid = support::replace_invalid_utf8(text);
   if (valid == text) return;
   const auto byte = std::ranges::mismatch(valid, text).in2 - text.begin();
-  throw Error(ErrorKind::configuration, fmt::format("the text \"{}\" is not UTF-8 at byte {}; convert it to UTF-8",
-                                                    support::escape_control_characters(text), byte));
+  throw Error(ErrorKind::configuration, "the text \"{}\" is not UTF-8 at byte {}; convert it to UTF-8",
+              support::escape_control_characters(text), byte);
 }
 
 }  // namespace
@@ -119,9 +119,9 @@ std::string Tokenizer::decode(std::span<const int64_t> tokens) const {
   for (const int64_t token : tokens) {
     if (token >= vocabulary_size_)
       throw Error(ErrorKind::data,
-                  fmt::format("the token {} is not in the vocabulary of {}, which has {} tokens; use the "
-                              "tokenizer with which the weights were trained",
-                              token, component_->describe(), vocabulary_size_));
+                  "the token {} is not in the vocabulary of {}, which has {} tokens; use the "
+                  "tokenizer with which the weights were trained",
+                  token, component_->describe(), vocabulary_size_);
     if (token >= 0 && token != begin_ && token != end_ && token != pad_) kept.push_back(token);
   }
   std::string text;

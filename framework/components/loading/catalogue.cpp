@@ -12,7 +12,6 @@
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/process/signals_blocked.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::components {
 namespace {
@@ -31,11 +30,10 @@ void require_pinned_files(const std::vector<fs::path>& files, const std::vector<
   for (const fs::path& file : files) names.insert(file.filename().string());
   for (const config::PluginPin& pin : pins)
     if (!names.contains(pin.file))
-      throw Error(
-          ErrorKind::plugin,
-          fmt::format("{}: plugins.sha256 names the file \"{}\", which was not found{} ({}); correct the name, or "
-                      "remove it",
-                      pin.place, pin.file, formats::suggest_name(pin.file, {names.begin(), names.end()}), search));
+      throw Error(ErrorKind::plugin,
+                  "{}: plugins.sha256 names the file \"{}\", which was not found{} ({}); correct the name, or "
+                  "remove it",
+                  pin.place, pin.file, formats::suggest_name(pin.file, {names.begin(), names.end()}), search);
 }
 
 // On two threads, because reading the notes of 50 plugins takes several milliseconds. The error is that of the first
@@ -166,8 +164,8 @@ const Component& Catalogue::find(ComponentKind kind, const std::string& id) cons
   require_single({kind, id});
   const auto found = components_.find({kind, id});
   if (found == components_.end())
-    throw Error(ErrorKind::plugin, fmt::format("no {} \"{}\"{} ({})", config::to_string(kind), id,
-                                               formats::suggest_name(id, component_ids(kind)), describe_search()));
+    throw Error(ErrorKind::plugin, "no {} \"{}\"{} ({})", config::to_string(kind), id,
+                formats::suggest_name(id, component_ids(kind)), describe_search());
   return found->second;
 }
 

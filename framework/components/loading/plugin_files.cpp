@@ -21,7 +21,6 @@
 #include "framework/support/digests/sha256.h"
 #include "framework/support/files/file_descriptor.h"
 #include "framework/support/files/files.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::components {
 namespace {
@@ -62,9 +61,9 @@ void require_pinned_digest(const fs::path& file, const std::vector<config::Plugi
     const std::string sha256 = read_plugin_sha256(file);
     if (pin.sha256 != sha256)
       throw Error(ErrorKind::plugin,
-                  fmt::format("{}: has the SHA-256 {}; expected {}, as {} pins it: restore that file, or "
-                              "pin the new one if you trust it",
-                              file.string(), sha256, pin.sha256, pin.place));
+                  "{}: has the SHA-256 {}; expected {}, as {} pins it: restore that file, or "
+                  "pin the new one if you trust it",
+                  file.string(), sha256, pin.sha256, pin.place);
   }
 }
 
@@ -88,11 +87,10 @@ class Opened {
 };
 
 [[noreturn]] void refuse_library(const fs::path& file, const std::string& found) {
-  throw Error(
-      ErrorKind::plugin,
-      fmt::format("{}: {}; expected a whole shared library for this machine ({}, 64-bit little-endian ELF): build or "
-                  "copy it again, or move the file out of the plugin directory",
-                  support::format_path(file), found, this_machine()));
+  throw Error(ErrorKind::plugin,
+              "{}: {}; expected a whole shared library for this machine ({}, 64-bit little-endian ELF): build or "
+              "copy it again, or move the file out of the plugin directory",
+              support::format_path(file), found, this_machine());
 }
 
 const char* describe_kind(mode_t mode) {
@@ -123,9 +121,9 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
   const auto add_named = [&](const std::vector<fs::path>& paths, const std::string& source) {
     for (const fs::path& path : paths) {
       if (!support::path_exists(path))
-        throw Error(ErrorKind::plugin, fmt::format("{}: {} {}; expected a directory of plugins or a plugin file{}",
-                                                   source, support::format_path(path), support::describe_path(path),
-                                                   support::suggest_path(path, is_plugin_path)));
+        throw Error(ErrorKind::plugin, "{}: {} {}; expected a directory of plugins or a plugin file{}", source,
+                    support::format_path(path), support::describe_path(path),
+                    support::suggest_path(path, is_plugin_path));
       add(path);
     }
   };
@@ -170,8 +168,8 @@ PluginFile inspect_plugin_file(const fs::path& file, const std::vector<config::P
 
 void throw_in_two_plugins(config::ComponentKind kind, const std::string& id, const fs::path& first,
                           const fs::path& second) {
-  throw Error(ErrorKind::plugin, fmt::format("{} \"{}\" is in two plugins: {} and {}; remove one, or rename its id",
-                                             config::to_string(kind), id, first.string(), second.string()));
+  throw Error(ErrorKind::plugin, "{} \"{}\" is in two plugins: {} and {}; remove one, or rename its id",
+              config::to_string(kind), id, first.string(), second.string());
 }
 
 LibraryInfo inspect_library(const fs::path& file, const std::string& symbol) {

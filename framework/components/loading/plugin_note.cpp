@@ -253,9 +253,9 @@ std::optional<PluginDescription> parse_note(const fs::path& file, const std::str
     return parse(note);
   } catch (const std::invalid_argument& error) {
     throw Error(ErrorKind::plugin,
-                fmt::format("{0}: its note is damaged: {1}; expected what `host note {0}` writes: build "
-                            "the plugin again, or run that if you trust the file",
-                            file.string(), error.what()));
+                "{0}: its note is damaged: {1}; expected what `host note {0}` writes: build "
+                "the plugin again, or run that if you trust the file",
+                file.string(), error.what());
   }
 }
 
@@ -264,11 +264,10 @@ void require_same(const fs::path& file, const PluginDescription& note, const Plu
   const Json said = to_json(note);
   const Json is = to_json(plugin);
   const Json::json_pointer place = find_difference(said, is);
-  throw Error(
-      ErrorKind::plugin,
-      fmt::format("{0}: its note does not match it: {1}: the note says {2}, the plugin says {3}; expected the same: "
-                  "build it again, or rewrite the note with `host note {0}`",
-                  file.string(), name_place(said, is, place), show(said, place), show(is, place)));
+  throw Error(ErrorKind::plugin,
+              "{0}: its note does not match it: {1}: the note says {2}, the plugin says {3}; expected the same: "
+              "build it again, or rewrite the note with `host note {0}`",
+              file.string(), name_place(said, is, place), show(said, place), show(is, place));
 }
 
 bool is_id(std::string_view text) {

@@ -51,8 +51,7 @@ class Variables {
   }
 
   [[noreturn]] void refuse(const std::string& found, const std::string& expected) const {
-    throw support::Error(support::ErrorKind::configuration,
-                         fmt::format("environment: {}; expected {}; {}", found, expected, hint_));
+    throw support::Error(support::ErrorKind::configuration, "environment: {}; expected {}; {}", found, expected, hint_);
   }
 
  private:

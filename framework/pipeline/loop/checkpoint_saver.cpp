@@ -3,7 +3,6 @@
 #include "framework/pipeline/checks/check_model.h"
 #include "framework/pipeline/loop/checkpointed_run.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 

@@ -32,13 +32,11 @@ class LossGroups {
   // Whether the gradients of the losses are kept separate until combine().
   bool keeps_separate() const { return mode_ == Mode::sums && is_shared_ && losses_.size() > 1; }
 
-  // Whether a batch has one backward pass. Then run_backward() equals count() and a backward of total(), if that is
-  // defined.
-  bool has_one_backward() const { return mode_ != Mode::sums || losses_.size() == 1; }
   // Adds the items of a batch that had a backward pass.
   void count(const std::vector<components::Loss::Result>& results, int64_t samples);
   // The tensor for the backward pass; undefined: no loss of the batch has items. Calls the same operators for every
-  // batch with the same weights. REQUIRES: has_one_backward(), and a single process.
+  // batch with the same weights. run_backward() equals count() and a backward of it, if it is defined. REQUIRES: a step
+  // of one batch or one loss, and a single process.
   at::Tensor total(const std::vector<components::Loss::Result>& results) const;
 
   // Sets the elements of LossSums over all batches and ranks. With several ranks, call it before combine().

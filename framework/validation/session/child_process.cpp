@@ -34,7 +34,7 @@ using support::Error;
 using support::ErrorKind;
 
 [[noreturn]] void refuse_call(const char* function) {
-  throw Error(ErrorKind::internal, fmt::format("validate: {} failed: {}", function, std::strerror(errno)));
+  throw Error(ErrorKind::internal, "validate: {} failed: {}", function, std::strerror(errno));
 }
 
 // Memory shared with the child process, so that the parent can read it after the child has ended.

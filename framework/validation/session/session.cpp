@@ -36,7 +36,7 @@ void Session::open(const std::string& component) {
   if (component.empty()) return;
   const auto found = std::ranges::find(plugin_.components, component, name_of);
   if (found == plugin_.components.end())
-    throw Error(ErrorKind::configuration, fmt::format("{}: there is no {} in it", file_.string(), component));
+    throw Error(ErrorKind::configuration, "{}: there is no {} in it", file_.string(), component);
   component_ = &*found;
   plan_ = plan_of(*found, given_);
 }
@@ -114,9 +114,8 @@ config::ComponentPlan plan_of(const components::Component& component, const std:
     node = config::parse_toml_value(one.table, place);
     table = node ? node->as_table() : nullptr;
     if (!table)
-      throw Error(
-          ErrorKind::configuration,
-          fmt::format("{}: `{}` is not a TOML table; expected a table such as {{ classes = 10 }}", option, one.table));
+      throw Error(ErrorKind::configuration, "{}: `{}` is not a TOML table; expected a table such as {{ classes = 10 }}",
+                  option, one.table);
   }
   config::Diagnostics diagnostics;
   config::RunConfig run;
