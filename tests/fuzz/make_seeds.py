@@ -206,10 +206,6 @@ def make_array_files():
             "no_name.safetensors": make_safetensors({"": tensor}, bytes(8))}
 
 
-def make_idx(shape, choice):
-    return bytes([choice, 0, 0, 8, len(shape)]) + struct.pack(f">{len(shape)}I", *shape) + bytes(int(numpy.prod(shape)))
-
-
 def make_tar(members, archive_format):
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w", format=archive_format) as archive:
@@ -309,8 +305,6 @@ def make_history():
 def main():
     seeds = {"arrays": make_array_files(), "run_file": RUN_FILES, "parameter_schema": SCHEMAS, "escaped_text": TEXTS, "csv": CSVS, "npy": make_arrays(), "tar": make_tars(), "image_window": make_images(),
              "elf_image": make_libraries(), "history": make_history(),
-             "idx": {"labels": make_idx([3], 0), "images": make_idx([2, 3, 2], 2), "matrix": make_idx([2, 2], 1),
-                     "cut": make_idx([4, 4], 1)[:-3]},
              "manifest": {"short": json.dumps(MANIFEST), "full": json.dumps(FULL_MANIFEST, indent=2),
                           "newer_version": json.dumps(MANIFEST).replace("format_version\": 1", "format_version\": 2"),
                           "outside": json.dumps(MANIFEST).replace("model.s", "../model.s")},

@@ -108,6 +108,19 @@ awk -v folder="$work/source/photos" 'BEGIN {
 }'
 train rotations example_rotations.toml accuracy '>=' 0.95
 
+# The first half of the images is bright at the top, the second half at the bottom.
+example mnist
+mkdir "$work/source/data"
+python3 - "$work/source/data" <<'END'
+import pathlib, struct, sys
+images = b"".join(bytes([200, 20][(row >= 4) ^ (image >= 100)] for row in range(8) for _ in range(8)) for image in range(200))
+for part in "train", "t10k":
+    folder = pathlib.Path(sys.argv[1])
+    (folder / f"{part}-images-idx3-ubyte").write_bytes(struct.pack(">4I", 0x803, 200, 8, 8) + images)
+    (folder / f"{part}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, 200) + bytes(100) + b"\1" * 100)
+END
+train mnist example_mnist.toml accuracy '>=' 0.95 --set train.epochs=10
+
 # The example with CUDA kernels. Without nvcc its build is empty.
 cp -r "$here/../../examples/cuda_loss" "$work/kernels"
 "$cmake" -S "$work/kernels" -B "$work/kernels/build" -G Ninja -DCMAKE_BUILD_TYPE=Release \

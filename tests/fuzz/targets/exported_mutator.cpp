@@ -1,13 +1,13 @@
 // Mutates inputs of libFuzzer with a name and JSON in each line, so that they stay such text. Others are mutated as
 // bytes. https://github.com/google/fuzzing/blob/master/docs/structure-aware-fuzzing.md
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,73 +21,20 @@ using Json = nlohmann::json;
 using Random = std::minstd_rand;
 
 // Keys and values of the graphs of torch.export that the seeds may lack.
-constexpr std::array kWords = {"as_none",
-                               "as_tensor",
-                               "as_tensors",
-                               "as_int",
-                               "as_ints",
-                               "as_float",
-                               "as_floats",
-                               "as_string",
-                               "as_bool",
-                               "as_bools",
-                               "as_sym_int",
-                               "as_sym_ints",
-                               "as_sym_float",
-                               "as_sym_floats",
-                               "as_sym_bool",
-                               "as_scalar_type",
-                               "as_memory_format",
-                               "as_layout",
-                               "as_device",
-                               "as_optional_tensor",
-                               "as_optional_tensors",
-                               "as_complex",
-                               "as_graph",
-                               "as_name",
-                               "as_expr",
-                               "name",
-                               "graph",
-                               "nodes",
-                               "inputs",
-                               "outputs",
-                               "metadata",
-                               "nn_module_stack",
-                               "stack_trace",
-                               "user_input",
-                               "user_output",
-                               "parameter",
-                               "buffer",
-                               "tensor_constant",
-                               "constant_input",
-                               "loss_output",
-                               "buffer_mutation",
-                               "train",
-                               "training",
-                               "Infinity",
-                               "NaN",
-                               "cpu",
-                               "cuda",
-                               "_operator.floordiv",
-                               "_operator.add",
-                               "torch.sym_max",
-                               "torch.ops.aten.add.Tensor",
-                               "torch.ops.aten.add_.Tensor",
-                               "torch.ops.aten.cat.default",
-                               "torch.ops.aten.split.Tensor",
-                               "torch.ops.aten.view.default",
-                               "torch.ops.aten.copy_.default",
-                               "torch.ops.aten.batch_norm.default",
-                               "torch.ops.aten.dropout.default",
-                               "torch.ops.aten.bernoulli.p",
-                               "torch.ops.aten.full.default",
-                               "torch.ops.aten.upsample_nearest2d.vec",
-                               "torch.ops.aten.index.Tensor",
-                               "torch.ops.aten.sym_size.int",
-                               "torch.ops.aten.to.dtype",
-                               "torch.ops.aten.from_file.default",
-                               "torch.ops.higher_order.wrap_with_set_grad_enabled",
-                               "torch.ops.higher_order.wrap_with_autocast"};
+const std::vector<std::string> kWords = [] {
+  std::istringstream words(R"(
+    as_none as_tensor as_tensors as_int as_ints as_float as_floats as_string as_bool as_bools as_sym_int as_sym_ints
+    as_sym_float as_sym_floats as_sym_bool as_scalar_type as_memory_format as_layout as_device as_optional_tensor
+    as_optional_tensors as_complex as_graph as_name as_expr name graph nodes inputs outputs metadata nn_module_stack
+    stack_trace user_input user_output parameter buffer tensor_constant constant_input loss_output buffer_mutation train
+    training Infinity NaN cpu cuda _operator.floordiv _operator.add torch.sym_max torch.ops.aten.add.Tensor
+    torch.ops.aten.add_.Tensor torch.ops.aten.cat.default torch.ops.aten.split.Tensor torch.ops.aten.view.default
+    torch.ops.aten.copy_.default torch.ops.aten.batch_norm.default torch.ops.aten.dropout.default
+    torch.ops.aten.bernoulli.p torch.ops.aten.full.default torch.ops.aten.upsample_nearest2d.vec
+    torch.ops.aten.index.Tensor torch.ops.aten.sym_size.int torch.ops.aten.to.dtype torch.ops.aten.from_file.default
+    torch.ops.higher_order.wrap_with_set_grad_enabled torch.ops.higher_order.wrap_with_autocast)");
+  return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
+}();
 
 size_t draw(Random& random, size_t count) { return random() % count; }
 

@@ -4,7 +4,6 @@
 // TIFF, BMP and PNM are checked as before decoding.
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include <tenon/error.hpp>

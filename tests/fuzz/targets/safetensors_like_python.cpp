@@ -1,9 +1,7 @@
 // Compares our reader of safetensors with the reference package. A file that we accept has the same tensors there. A
 // file that only the package accepts has one of the properties that our reader refuses on purpose.
 #include <algorithm>
-#include <optional>
 #include <string>
-#include <vector>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/support/diagnostics/error.h"

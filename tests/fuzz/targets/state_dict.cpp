@@ -1,8 +1,6 @@
 // Reads arbitrary bytes as the pickle of a state_dict, and as the end of its archive. Wrong bytes are refused with
 // Error(checkpoint), and the tensors of an accepted pickle lie within their storages.
 #include <cstdint>
-#include <span>
-#include <string_view>
 
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"
