@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "framework/cuda/device_library.h"
+#include "framework/support/compute/torch_versions.h"
 
 // The CUDA Toolkit and the package nvidia-nvtx have this header; LibTorch's headers do not include it.
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -61,15 +62,19 @@ class CancellableGraph final : public at::cuda::CUDAGraph {
  private:
   void abandon() noexcept {
     if (capture_dev_ == UNDEFINED_DEVICE) return;
+#if TENON_TORCH_AT_LEAST(2, 15)
+    ignore_errors([&] { reset(); });
+#else
     // Later allocations must not use the memory of the recording.
     ignore_errors([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(capture_dev_, mempool_id_); });
     ignore_errors([&] { c10::cuda::CUDACachingAllocator::releasePool(capture_dev_, mempool_id_); });
     at::Generator generator = at::globalContext().defaultGenerator(c10::Device(c10::kCUDA, capture_dev_));
     // The destructor would throw for a generator that has not been registered.
-    ignore_errors([&] { at::check_generator<at::CUDAGeneratorImpl>(generator)->unregister_graph(this); });
+    ignore_errors([&] { support::unregister_graph(*at::check_generator<at::CUDAGeneratorImpl>(generator), *this); });
     captured_generator_states_.clear();
     // The generator believes that it is being recorded. Its clone has the same seed and offset, and does not.
     ignore_errors([&] { generator.graphsafe_set_state(generator.clone()); });
+#endif
     (void)cudaGetLastError();  // clears the error, which a later call would report
   }
 

@@ -58,8 +58,7 @@ const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
     refuse(
         file.string() +
         ": is missing, so this Tenon was built without CUDA; expected a Tenon with CUDA: of its packages the wheel, or "
-        "a "
-        "build from source with CUDA's headers and LibTorch's CUDA libraries: run scripts/dependencies --cuda, which "
+        "a build from source with CUDA's headers and LibTorch's CUDA libraries: run scripts/dependencies --cuda, which "
         "downloads them, and build again; -DTENON_CUDA=ON reports missing parts");
   // The library is never closed, because LibTorch does not support that.
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

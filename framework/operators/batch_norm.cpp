@@ -11,13 +11,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "framework/operators/channel_kernels.h"
 #include "framework/operators/for_each_part.h"
 #include "framework/operators/replaced_operators.h"
+#include "framework/support/compute/torch_versions.h"
 
 namespace tenon::operators {
 
@@ -187,11 +187,10 @@ class BatchNormBackward final : public torch::autograd::Node {
         is_followed_by_relu_(is_followed_by_relu) {}
 
   // Returns null if the values of the forward are gone, or if a relu_ is included already.
-  std::shared_ptr<BatchNormBackward> with_relu() const {
-    if (is_followed_by_relu_ || is_released_) return nullptr;
-    return std::shared_ptr<BatchNormBackward>(
-        new BatchNormBackward(input_.unpack(), weight_.unpack(), bias_.unpack(), statistics_, epsilon_, true),
-        torch::autograd::deleteNode);
+  support::NodePointer with_relu() const {
+    if (is_followed_by_relu_ || is_released_) return {};
+    return support::make_node<BatchNormBackward>(input_.unpack(), weight_.unpack(), bias_.unpack(), statistics_,
+                                                 epsilon_, /*is_followed_by_relu=*/true);
   }
 
   std::string name() const override { return is_followed_by_relu_ ? "BatchNormReluBackward" : "BatchNormBackward"; }
@@ -266,12 +265,10 @@ at::Tensor normalise_images(const at::Tensor& input, const at::Tensor& weight, c
     const Normalisation by(statistics.mean, statistics.inverse_deviation, weight, bias);
     output = is_float ? normalise<float>(input, by) : normalise<Bf16>(input, by);
   }
-  if (torch::autograd::compute_requires_grad(input, weight, bias)) {
-    const std::shared_ptr<BatchNormBackward> backward(
-        new BatchNormBackward(input, weight, bias, std::move(statistics), epsilon, /*is_followed_by_relu=*/false),
-        torch::autograd::deleteNode);
-    torch::autograd::set_history(output, backward);
-  }
+  if (torch::autograd::compute_requires_grad(input, weight, bias))
+    torch::autograd::set_history(
+        output, support::make_node<BatchNormBackward>(input, weight, bias, std::move(statistics), epsilon,
+                                                      /*is_followed_by_relu=*/false));
   return output;
 }
 
@@ -325,7 +322,7 @@ at::Tensor& call_relu(c10::DispatchKeySet keys, at::Tensor& tensor) {
 at::Tensor& relu_in_place(c10::DispatchKeySet keys, at::Tensor& tensor) {
   const c10::DispatchKeySet below = keys & c10::after_autograd_keyset;
   const BatchNormBackward* before = at::GradMode::is_enabled() ? batch_norm_of(tensor) : nullptr;
-  std::shared_ptr<BatchNormBackward> joint = before ? before->with_relu() : nullptr;
+  support::NodePointer joint = before ? before->with_relu() : support::NodePointer();
   // The replaced kernel is still that of AutogradOther, because LibTorch registers one for all autograd keys.
   if (!joint) return call_relu(below | c10::DispatchKeySet(c10::DispatchKey::AutogradOther), tensor);
   {
@@ -345,6 +342,7 @@ TORCH_LIBRARY_IMPL(aten, AutogradCPU, library) {
 
 // Registered here, in a file that every program links.
 TORCH_LIBRARY_IMPL(aten, AutogradCUDA, library) {
+  library.impl("batch_norm", TORCH_FN(batch_norm));
   library.impl("adaptive_avg_pool2d", TORCH_FN(adaptive_avg_pool2d));
   library.impl("nll_loss_nd", TORCH_FN(nll_loss_nd));
 }
@@ -362,8 +360,6 @@ const torch::Library kAttention = [] {
   library.impl("_scaled_dot_product_flash_attention_for_cpu_backward", TORCH_FN(attention_backward));
   return library;
 }();
-
-TORCH_LIBRARY_IMPL(aten, AutogradCUDA, library) { library.impl("batch_norm", TORCH_FN(batch_norm)); }
 
 }  // namespace
 

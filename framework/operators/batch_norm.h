@@ -7,7 +7,6 @@
 // threads the same bits. Everything else is LibTorch's.
 #pragma once
 
-#include <optional>
 #include <unordered_set>
 
 #include <ATen/core/Tensor.h>

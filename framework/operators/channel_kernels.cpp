@@ -1,7 +1,6 @@
 #include "framework/operators/channel_kernels.h"
 
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "framework/operators/instruction_sets.h"

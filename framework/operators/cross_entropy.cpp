@@ -15,6 +15,7 @@
 
 #include "framework/operators/for_each_part.h"
 #include "framework/operators/softmax_kernels.h"
+#include "framework/support/compute/torch_versions.h"
 
 namespace tenon::operators {
 
@@ -181,11 +182,9 @@ at::Tensor compute(const at::Tensor& logits, const at::Tensor& target, const Set
     loss = at::empty({}, logits.options());
     *loss.mutable_data_ptr<float>() = static_cast<float>(total / static_cast<double>(divisor));
   }
-  if (torch::autograd::compute_requires_grad(logits)) {
-    const std::shared_ptr<CrossEntropyBackward> backward(
-        new CrossEntropyBackward(logits, target, settings, divisor, std::move(softmax)), torch::autograd::deleteNode);
-    torch::autograd::set_history(loss, backward);
-  }
+  if (torch::autograd::compute_requires_grad(logits))
+    torch::autograd::set_history(
+        loss, support::make_node<CrossEntropyBackward>(logits, target, settings, divisor, std::move(softmax)));
   return loss;
 }
 

@@ -1,6 +1,5 @@
 #include "framework/operators/depthwise_kernels.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "framework/operators/instruction_sets.h"

@@ -3,6 +3,7 @@
 #include <compare>
 #include <map>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_addcmul.h>
 #include <ATen/ops/_foreach_clamp_min.h>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/_foreach_addcdiv.h>
 #include <ATen/ops/_foreach_addcmul.h>
@@ -64,7 +65,8 @@ class Sgd final : public UpdateRule {
   }
 
   void update(UpdateLists& lists, const UpdateRates& rates, const at::Tensor& skip) override {
-    if (plan_.momentum == 0 || plan_.dampening == 0 || has_begun(lists.state.front())) {
+    const auto is_defined = [](const at::Tensor& buffer) { return buffer.defined(); };
+    if (plan_.momentum == 0 || plan_.dampening == 0 || std::ranges::all_of(lists.state.front(), is_defined)) {
       call_kernel(lists.tensors, lists.gradients, buffers_of(lists), rates, Momentum::continues, skip);
     } else if (!skip.defined() || skip.item<float>() == 0) {
       begin(lists, rates);
@@ -73,12 +75,6 @@ class Sgd final : public UpdateRule {
 
  private:
   enum class Momentum { begins, continues };
-
-  static bool has_begun(const std::vector<at::Tensor>& buffers) {
-    for (const at::Tensor& buffer : buffers)
-      if (!buffer.defined()) return false;
-    return true;
-  }
 
   at::TensorList buffers_of(const UpdateLists& lists) const {
     return plan_.momentum == 0 ? at::TensorList() : at::TensorList(lists.state.front());

@@ -40,8 +40,10 @@ tenon_status find_elements(tenon_tensor* handle, void** out) {
   const at::Tensor tensor = to_tensor(handle);
   if (!tensor.defined() || !out) return fail(TENON_INVALID_ARGUMENT, "device data: a null tensor or result");
   if (!tensor.is_contiguous())
-    return fail(TENON_UNSUPPORTED, "device data: the tensor, " + describe(tensor) +
-                                       ", is not contiguous; expected a contiguous one: call aten::contiguous first");
+    return fail(
+        TENON_UNSUPPORTED,
+        "device data: the tensor, {}, is not contiguous; expected a contiguous one: call aten::contiguous first",
+        describe(tensor));
   return catch_errors("device data", TENON_UNSUPPORTED, [&] {
     *out = tensor.data_ptr();
     return TENON_OK;
@@ -52,8 +54,9 @@ tenon_status give_dlpack(tenon_tensor* handle, void** managed) {
   const at::Tensor tensor = to_tensor(handle);
   if (!tensor.defined() || !managed) return fail(TENON_INVALID_ARGUMENT, "dlpack: a null tensor or result");
   if (tensor.requires_grad())
-    return fail(TENON_UNSUPPORTED, "dlpack: the tensor, " + describe(tensor) +
-                                       ", takes part in autograd, which DLPack cannot carry; detach it first");
+    return fail(TENON_UNSUPPORTED,
+                "dlpack: the tensor, {}, takes part in autograd, which DLPack cannot carry; detach it first",
+                describe(tensor));
   return catch_errors("dlpack", TENON_UNSUPPORTED, [&] {
     *managed = at::toDLPackVersioned(tensor);
     return TENON_OK;
@@ -64,8 +67,8 @@ tenon_status take_dlpack(const tenon_frame* frame, void* managed, tenon_tensor**
   auto* given = static_cast<DLManagedTensorVersioned*>(managed);
   if (!frame || !given || !out) return fail(TENON_INVALID_ARGUMENT, "dlpack: a null frame, tensor or result");
   if (given->version.major != DLPACK_MAJOR_VERSION)
-    return fail(TENON_UNSUPPORTED, "dlpack: the tensor is of DLPack " + std::to_string(given->version.major) +
-                                       "; expected " + std::to_string(DLPACK_MAJOR_VERSION));
+    return fail(TENON_UNSUPPORTED, "dlpack: the tensor is of DLPack {}; expected {}", given->version.major,
+                DLPACK_MAJOR_VERSION);
   return catch_errors("dlpack", TENON_UNSUPPORTED, [&] {
     *out = Frame::of(frame).keep(at::fromDLPackVersioned(given));
     return TENON_OK;

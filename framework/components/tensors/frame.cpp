@@ -54,14 +54,15 @@ tenon_status append_rows(const tenon_frame* base, uint64_t state, tenon_tensor* 
   if (!base || !handle) return fail(TENON_INVALID_ARGUMENT, "append: a null frame or tensor");
   AppendedRows* rows = Frame::of(base).rows(state);
   if (!rows)
-    return fail(TENON_INVALID_ARGUMENT, "append: state " + std::to_string(state) +
-                                            " does not take rows here; expected a state with the reduction "
-                                            "TENON_REDUCE_CONCATENATE, in update");
+    return fail(TENON_INVALID_ARGUMENT,
+                "append: state {} does not take rows here; expected a state with the reduction "
+                "TENON_REDUCE_CONCATENATE, in update",
+                state);
   const at::Tensor given = to_tensor(handle);
   const at::Tensor& like = rows->like;
   if (given.dim() != like.dim() || given.sizes().slice(1) != like.sizes().slice(1) || given.dtype() != like.dtype())
-    return fail(TENON_INVALID_ARGUMENT, "append: the rows are " + describe(given) + "; expected " + describe(like) +
-                                            " with any number in place of the 0");
+    return fail(TENON_INVALID_ARGUMENT, "append: the rows are {}; expected {} with any number in place of the 0",
+                describe(given), describe(like));
   // A copy, because the next batch reuses the memory of this one.
   rows->parts.push_back(given.detach().clone());
   return TENON_OK;

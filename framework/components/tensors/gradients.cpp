@@ -10,7 +10,6 @@
 #include "framework/components/calls/host_table.h"
 #include "framework/components/tensors/frame.h"
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/support/diagnostics/error.h"
 
 namespace tenon::components {
 
@@ -31,17 +30,6 @@ struct Application final : torch::CustomClassHolder {
   uint64_t saved_count;
 };
 
-variable_list to_tensors(const std::vector<tenon_tensor*>& handles) {
-  variable_list tensors;
-  tensors.reserve(handles.size());
-  for (const tenon_tensor* handle : handles) tensors.push_back(to_tensor(handle));
-  return tensors;
-}
-
-[[noreturn]] void refuse(const Application& application, const char* function, const std::string& what) {
-  throw support::Error(support::ErrorKind::plugin, application.component->describe() + ", " + function + ": " + what);
-}
-
 class PluginFunction : public torch::autograd::Function<PluginFunction> {
  public:
   // One argument per tensor: LibTorch finds variables among the arguments, not inside a list.
@@ -58,7 +46,7 @@ class PluginFunction : public torch::autograd::Function<PluginFunction> {
     });
     for (size_t i = 0; i < outputs.size(); ++i)
       if (!outputs[i])
-        refuse(*application, "forward of a function", "returned no output " + std::to_string(i) + " (null)");
+        throw_plugin_error(*application->component, "forward of a function", "returned no output {} (null)", i);
     context->save_for_backward(to_tensors(saved));
     context->saved_data["application"] = c10::IValue::make_capsule(application);
     context->saved_data["input_count"] = static_cast<int64_t>(sizeof...(inputs));
@@ -111,8 +99,8 @@ tenon_status apply(const tenon_frame* base, const tenon_function* function, void
       !function->backward)
     return fail(TENON_INVALID_ARGUMENT, "apply: the function is null or cut short; expected forward and backward");
   if (input_count == 0 || input_count > kMaxInputs)
-    return fail(TENON_INVALID_ARGUMENT, "apply: the function gets " + std::to_string(input_count) +
-                                            " inputs; expected 1 to " + std::to_string(kMaxInputs));
+    return fail(TENON_INVALID_ARGUMENT, "apply: the function gets {} inputs; expected 1 to {}", input_count,
+                size_t{kMaxInputs});
   auto application = c10::make_intrusive<Application>();
   application->function = function;
   application->self = self;
@@ -120,10 +108,8 @@ tenon_status apply(const tenon_frame* base, const tenon_function* function, void
   application->step_context = frame.context();
   application->output_count = output_count;
   application->saved_count = saved_count;
-  std::vector<at::Tensor> tensors;
-  for (uint64_t i = 0; i < input_count; ++i) tensors.push_back(to_tensor(inputs[i]));
   try {
-    variable_list results = apply_to(application, tensors);
+    variable_list results = apply_to(application, to_tensors({inputs, input_count}));
     for (uint64_t i = 0; i < output_count; ++i) outputs[i] = frame.keep(std::move(results[i]));
     return TENON_OK;
   } catch (const c10::Error& error) {

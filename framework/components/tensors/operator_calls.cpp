@@ -68,15 +68,14 @@ class UnboxedCall {
 UnboxedCall::UnboxedCall(const c10::OperatorHandle& op) {
   const std::string signature = signature_of(op.schema());
   try {
-    if (signature == "Tensor") {
+    if (signature == "Tensor")
       call_ = op.typed<Unary>();
-    } else if (signature == "Tensor, Tensor") {
+    else if (signature == "Tensor, Tensor")
       call_ = op.typed<Binary>();
-    } else if (signature == "Tensor, Tensor, Tensor?") {
+    else if (signature == "Tensor, Tensor, Tensor?")
       call_ = op.typed<Ternary>();
-    } else if (signature == "Tensor, Tensor, Scalar" && is_one(op.schema().arguments()[2].default_value())) {
+    else if (signature == "Tensor, Tensor, Scalar" && is_one(op.schema().arguments()[2].default_value()))
       call_ = op.typed<Scaled>();
-    }
   } catch (const c10::Error&) {
     // The operator is registered with a C++ signature that differs from its schema. It is called boxed.
   }
@@ -155,11 +154,10 @@ const char* kind_name(uint32_t kind) {
 }
 
 [[noreturn]] void refuse(const tenon_op::Parameter& parameter, const tenon_value& value) {
-  throw ArgumentError{"argument " + parameter.name + " is " + kind_name(value.kind) + "; expected " +
-                      c10::typeKindToString(parameter.kind) +
-                      (parameter.kind == c10::TypeKind::ListType
-                           ? std::string(" of ") + c10::typeKindToString(parameter.element)
-                           : "")};
+  std::string expected = c10::typeKindToString(parameter.kind);
+  if (parameter.kind == c10::TypeKind::ListType)
+    expected += std::string(" of ") + c10::typeKindToString(parameter.element);
+  throw ArgumentError{"argument " + parameter.name + " is " + kind_name(value.kind) + "; expected " + expected};
 }
 
 c10::IValue to_list(const tenon_op::Parameter& parameter, const tenon_value& value) {
@@ -268,8 +266,7 @@ class CallStack {
 void push_arguments(std::vector<c10::IValue>& stack, const tenon_op& op, const tenon_value* args, uint64_t arg_count,
                     const tenon_named_value* kwargs, uint64_t kwarg_count) {
   if (arg_count > op.parameters.size())
-    throw ArgumentError{"got " + std::to_string(arg_count) + " arguments; expected at most " +
-                        std::to_string(op.parameters.size())};
+    throw ArgumentError{fmt::format("got {} arguments; expected at most {}", arg_count, op.parameters.size())};
   stack.reserve(op.parameters.size());
   uint64_t used = 0;
   for (size_t i = 0; i < op.parameters.size(); ++i) {
@@ -384,8 +381,8 @@ tenon_status call_operator(const tenon_frame* base, const tenon_op* op, const te
     op->handle.callBoxed(stack.values());
     const uint64_t found = take_results(frame, stack.values(), results, result_count);
     if (found != result_count)
-      return fail(TENON_INVALID_ARGUMENT, op->name + ": returns " + std::to_string(found) + " results; expected " +
-                                              std::to_string(result_count) + ", as the caller requested");
+      return fail(TENON_INVALID_ARGUMENT, "{}: returns {} results; expected {}, as the caller requested", op->name,
+                  found, result_count);
     return TENON_OK;
   } catch (const ArgumentError& error) {
     return fail(TENON_INVALID_ARGUMENT, op->name + ": " + error.text);

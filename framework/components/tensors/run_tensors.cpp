@@ -3,9 +3,7 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "framework/components/calls/host_table.h"
@@ -36,9 +34,9 @@ tenon_status tensor(const tenon_run* run, uint64_t index, tenon_run_tensor* out)
   const TrainedTensors* tensors = find_tensors(run);
   if (!tensors) return refuse_without_tensors();
   if (!out || out->size < sizeof out->size || index >= tensors->size())
-    return fail(TENON_INVALID_ARGUMENT, "run-tensors: the index is " + std::to_string(index) + " of " +
-                                            std::to_string(tensors->size()) +
-                                            " tensors, or the result is null or its size is not set");
+    return fail(TENON_INVALID_ARGUMENT,
+                "run-tensors: the index is {} of {} tensors, or the result is null or its size is not set", index,
+                tensors->size());
   const tenon_run_tensor found{out->size, to_tenon(tensors->name(index)), tensors->value(index),
                                tensors->gradient(index)};
   std::memcpy(out, &found, std::min<uint64_t>(out->size, sizeof found));
@@ -76,8 +74,8 @@ at::Tensor compute(const at::Tensor& tensor, uint32_t statistic) {
 tenon_status statistics(tenon_tensor* const* tensors, tenon_tensor* const* minus, uint64_t count, uint32_t requested,
                         double* values) {
   if (requested == 0 || (requested & ~kAllStatistics) != 0)
-    return fail(TENON_INVALID_ARGUMENT, "statistics: the requested set is " + std::to_string(requested) +
-                                            "; expected one or more TENON_STATISTIC_...");
+    return fail(TENON_INVALID_ARGUMENT, "statistics: the requested set is {}; expected one or more TENON_STATISTIC_...",
+                requested);
   if (count == 0) return TENON_OK;
   if (!tensors || !values || std::find(tensors, tensors + count, nullptr) != tensors + count)
     return fail(TENON_INVALID_ARGUMENT, "statistics: a null tensor or result");

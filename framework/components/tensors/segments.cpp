@@ -19,6 +19,7 @@
 #include "framework/components/tensors/frame.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/compute/tensor_lists.h"
+#include "framework/support/compute/torch_versions.h"
 #include "framework/support/diagnostics/error.h"
 
 namespace tenon::components {
@@ -190,7 +191,7 @@ variable_list pass_boundary(ForwardObserver& observer, size_t segment, Boundary:
   for (const at::Tensor& tensor : tensors)
     if (needs_gradient(tensor)) inside.push_back(tensor);
   if (inside.empty()) return tensors;
-  const auto node = std::make_shared<Boundary>(observer, segment, side);
+  const auto node = support::make_node<Boundary>(observer, segment, side);
   node->set_next_edges(torch::autograd::collect_next_edges(inside));
   variable_list passed;
   for (const at::Tensor& tensor : tensors) {
@@ -201,9 +202,7 @@ variable_list pass_boundary(ForwardObserver& observer, size_t segment, Boundary:
 }
 
 std::vector<at::Tensor> tensors_of(const tenon_frame* frame) {
-  std::vector<at::Tensor> tensors;
-  for (uint64_t i = 0; i < frame->tensor_count; ++i) tensors.push_back(to_tensor(frame->tensors[i]));
-  return tensors;
+  return to_tensors({frame->tensors, frame->tensor_count});
 }
 
 // The node of the graph that represents a segment. Its inputs are the segment's inputs and the model's weights.
@@ -262,7 +261,7 @@ class Recomputation final : public torch::autograd::Node {
     }
     variable_list differentiated;
     for (const at::Tensor& leaf : leaves)
-      if (leaf.defined() && leaf.requires_grad()) differentiated.push_back(leaf);
+      if (needs_gradient(leaf)) differentiated.push_back(leaf);
     differentiated.insert(differentiated.end(), weights_.begin(), weights_.end());
     variable_list found(differentiated.size());
     if (!roots.empty() && !differentiated.empty())
@@ -283,17 +282,14 @@ class Recomputation final : public torch::autograd::Node {
     call_plugin(
         segment_->component(), "forward of a segment, recomputed in backward",
         [&] { return segment_->call(frame, inputs, given); }, context_.at());
-    variable_list outputs;
-    for (const tenon_tensor* handle : given) outputs.push_back(to_tensor(handle));
-    return outputs;
+    return to_tensors(given);
   }
 
   // One gradient for each edge: inputs, then weights.
   variable_list spread(const variable_list& leaves, const variable_list& found) const {
     variable_list all;
     size_t next = 0;
-    for (const at::Tensor& leaf : leaves)
-      all.push_back(leaf.defined() && leaf.requires_grad() ? found[next++] : at::Tensor());
+    for (const at::Tensor& leaf : leaves) all.push_back(needs_gradient(leaf) ? found[next++] : at::Tensor());
     while (next < found.size()) all.push_back(found[next++]);
     return all;
   }
@@ -326,8 +322,8 @@ variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segmen
   for (const at::Tensor& tensor : frame_tensors)
     if (needs_gradient(tensor) && tensor.is_leaf() && (!observer || observer->may_use(number, tensor)))
       weights.push_back(tensor);
-  auto node = std::make_shared<Recomputation>(segment, number, frame.context(),
-                                              ExecutionState(device_of(inputs, frame_tensors)));
+  auto node = support::make_node<Recomputation>(segment, number, frame.context(),
+                                                ExecutionState(device_of(inputs, frame_tensors)));
 
   variable_list outputs;
   {
@@ -354,12 +350,6 @@ variable_list run_without_graph(Frame& frame, const std::shared_ptr<const Segmen
   return outputs;
 }
 
-bool has_weights(const tenon_frame* frame) {
-  for (const at::Tensor& tensor : tensors_of(frame))
-    if (needs_gradient(tensor)) return true;
-  return false;
-}
-
 // Computes a segment as a part of the model's graph. The observer, if there is one, sees it in backward, too.
 variable_list run_in_graph(Frame& frame, const Segment& segment, size_t number, const variable_list& inputs,
                            size_t output_count, bool runs_backward, tenon_status& status) {
@@ -371,8 +361,7 @@ variable_list run_in_graph(Frame& frame, const Segment& segment, size_t number, 
   status = segment.call(frame, to_handles(passed), given);
   frame.set_observer(observer);
   if (status != TENON_OK) return {};
-  variable_list outputs;
-  for (const tenon_tensor* handle : given) outputs.push_back(to_tensor(handle));
+  variable_list outputs = to_tensors(given);
   if (observer && runs_backward) outputs = pass_boundary(*observer, number, Boundary::Side::outputs, outputs);
   return outputs;
 }
@@ -386,13 +375,9 @@ tenon_status run(const tenon_frame* base, const tenon_segment* table, void* self
   if (!frame.is_on_this_thread() || !breadcrumb().component)
     return fail(TENON_WRONG_THREAD, "a segment is run on a thread other than its frame's");
   try {
-    variable_list given;
-    bool runs_backward = false;
-    for (uint64_t i = 0; i < input_count; ++i) {
-      given.push_back(to_tensor(inputs[i]));
-      runs_backward = runs_backward || needs_gradient(given.back());
-    }
-    runs_backward = at::GradMode::is_enabled() && (runs_backward || has_weights(base));
+    const variable_list given = to_tensors({inputs, input_count});
+    const bool runs_backward = at::GradMode::is_enabled() && (std::ranges::any_of(given, needs_gradient) ||
+                                                              std::ranges::any_of(tensors_of(base), needs_gradient));
     ForwardObserver* const observer = frame.context().forward_observer;
     const size_t number = observer ? observer->start_forward(table) : 0;
     tenon_status status = TENON_OK;

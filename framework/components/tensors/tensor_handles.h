@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,13 @@ inline at::Tensor to_tensor(const tenon_tensor* handle) {
   if (!handle) return {};
   auto* implementation = reinterpret_cast<c10::TensorImpl*>(const_cast<tenon_tensor*>(handle));
   return at::Tensor(c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::reclaim_copy(implementation));
+}
+
+inline std::vector<at::Tensor> to_tensors(std::span<tenon_tensor* const> handles) {
+  std::vector<at::Tensor> tensors;
+  tensors.reserve(handles.size());
+  for (const tenon_tensor* handle : handles) tensors.push_back(to_tensor(handle));
+  return tensors;
 }
 
 int32_t to_dtype(at::ScalarType type);         // TENON_DTYPE_NONE for a type that the ABI does not have
