@@ -1,10 +1,10 @@
 // Loads the bundled portable plugins as the host does, with a fake host that computes nothing.
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include <limits>
 
 #include "tests/plugin_api/fake_host.h"
+#include "tests/plugin_api/load_entry.h"
 
 namespace bundled_plugins_test {
 
@@ -17,13 +17,7 @@ template <class Table>
 class Loaded {
  public:
   explicit Loaded(const std::string& name) {
-    const std::string file = std::string(TENON_BINARY_DIR) + "/plugins/" + name + ".so";
-    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    REQUIRE_MESSAGE(library != nullptr, dlerror());
-    const auto entry = reinterpret_cast<tenon_plugin_open_function>(dlsym(library, TENON_ENTRY_SYMBOL));
-    REQUIRE((entry != nullptr));
-    plugin = host.open(entry);
-    table = &table_of<Table>(find_component(plugin, name));
+    table = &table_of<Table>(find_component(host.open(load_entry(name)), name));
   }
   ~Loaded() {
     if (self) table->destroy(self);
@@ -35,7 +29,6 @@ class Loaded {
   }
 
   FakeHost host;
-  const tenon_plugin* plugin = nullptr;
   const Table* table = nullptr;
   void* self = nullptr;
 };
@@ -141,38 +134,53 @@ TEST_CASE_FIXTURE(Mlp, "mlp reports which parameter to set for another sample si
   CHECK(host.failure == "a sample of \"image\" has 9 values; expected 4; set params.inputs to 9");
 }
 
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping waits as many validations as its patience") {
-  create_monitoring("min", 2, 0);
-  CHECK(stops_after({3, 2, 2.5, 1, 1, 1}) == 6);
-  CHECK(reason == "validation/loss has not improved on 1 for 2 validations");
-}
-
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping continues while the metric improves") {
-  create_monitoring("min", 1, 0);
-  CHECK(stops_after({3, 2, 1, 0.5}) == 0);
-}
-
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping monitors a metric for which higher is better") {
-  create_monitoring("max", 1, 0);
-  CHECK(stops_after({1, 2, 3, 2.9}) == 4);
-  CHECK(reason == "validation/loss has not improved on 3 for 1 validation");
-}
-
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping ignores a change within min_delta") {
-  create_monitoring("min", 2, 0.5);
-  CHECK(stops_after({3, 2.6, 2.55, 1}) == 3);
-}
-
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping never counts NaN as an improvement") {
-  create_monitoring("min", 2, 0);
-  CHECK(stops_after({kNaN, 1, kNaN, kNaN}) == 4);
-  CHECK(reason == "validation/loss has not improved on 1 for 2 validations");
-}
-
-TEST_CASE_FIXTURE(EarlyStopping, "early_stopping reports that the metric has always been NaN") {
-  create_monitoring("min", 2, 0);
-  CHECK(stops_after({kNaN, kNaN}) == 2);
-  CHECK(reason == "validation/loss has been NaN for 2 validations");
+TEST_CASE("early_stopping stops after validations without an improvement") {
+  struct Case {
+    const char* what;
+    const char* mode;
+    int64_t patience;
+    double min_delta;
+    std::vector<double> values;
+    size_t stops_after;
+    const char* reason;
+  };
+  for (const Case& one :
+       {Case{"waits as many validations as its patience",
+             "min",
+             2,
+             0,
+             {3, 2, 2.5, 1, 1, 1},
+             6,
+             "validation/loss has not improved on 1 for 2 validations"},
+        {"continues while the metric improves", "min", 1, 0, {3, 2, 1, 0.5}, 0, ""},
+        {"higher is better", "max", 1, 0, {1, 2, 3, 2.9}, 4, "validation/loss has not improved on 3 for 1 validation"},
+        {"ignores a change within min_delta",
+         "min",
+         2,
+         0.5,
+         {3, 2.6, 2.55, 1},
+         3,
+         "validation/loss has not improved on 3 for 2 validations"},
+        {"NaN is no improvement",
+         "min",
+         2,
+         0,
+         {kNaN, 1, kNaN, kNaN},
+         4,
+         "validation/loss has not improved on 1 for 2 validations"},
+        {"the metric has always been NaN",
+         "min",
+         2,
+         0,
+         {kNaN, kNaN},
+         2,
+         "validation/loss has been NaN for 2 validations"}}) {
+    CAPTURE(one.what);
+    EarlyStopping callback;
+    callback.create_monitoring(one.mode, one.patience, one.min_delta);
+    CHECK(callback.stops_after(one.values) == one.stops_after);
+    CHECK(callback.reason == one.reason);
+  }
 }
 
 }  // namespace bundled_plugins_test

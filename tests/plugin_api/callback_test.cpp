@@ -2,7 +2,7 @@
 
 #include <tenon/plugin.hpp>
 
-#include "tests/plugin_api/fake_host.h"
+#include "tests/plugin_api/made_component.h"
 
 namespace callback_test {
 
@@ -77,10 +77,8 @@ tenon_run make_run(void* context) {
 }
 
 template <class T>
-struct Made {
-  Made() {
-    host.open(tenon_plugin_open);
-    REQUIRE(table.create(host.table(), &params, &self) == TENON_OK);
+struct Made : MadeComponent<tenon_callback> {
+  Made() : MadeComponent(tenon::callback<T>("id", "doc")) {
     run.metric = [](const tenon_run*, tenon_string name, double* value) -> tenon_status {
       *value = 2;
       return to_text(name) == "validation/loss" ? TENON_OK : TENON_NOT_FOUND;
@@ -90,7 +88,6 @@ struct Made {
       return TENON_OK;
     };
   }
-  ~Made() { table.destroy(self); }
 
   tenon_status dispatch(uint32_t event) {
     requests = {sizeof requests, 0, 0, {nullptr, 0}};
@@ -103,13 +100,6 @@ struct Made {
     return events;
   }
 
-  static tenon::Component make_component() { return tenon::callback<T>("id", "doc"); }
-
-  FakeHost host;
-  tenon_params params;
-  tenon::Component component = make_component();
-  const tenon_callback& table = *static_cast<const tenon_callback*>(component.table);
-  void* self = nullptr;
   Logged logged;
   tenon_run run = make_run(&logged);
   tenon_requests requests = {};
@@ -156,7 +146,7 @@ TEST_CASE_FIXTURE(Made<All>, "an exception of on_event becomes a status and a me
 }
 
 TEST_CASE_FIXTURE(Made<Best>, "a callback's state is saved, and loaded by another instance") {
-  const auto& saved = *static_cast<const tenon_saved_state*>(component.get_extension(to_string(TENON_SAVED_STATE)));
+  const auto& saved = extension<tenon_saved_state>(TENON_SAVED_STATE);
   CHECK(saved.size == sizeof saved);
   CHECK(dispatch(TENON_VALIDATION_END) == TENON_OK);
   tenon_string bytes = {};
@@ -176,7 +166,7 @@ TEST_CASE_FIXTURE(Made<Best>, "a callback's state is saved, and loaded by anothe
 
 TEST_CASE_FIXTURE(Made<Best>, "a component returns null for extensions that it does not have") {
   CHECK(component.get_extension(to_string("tenon.saved-state/2")) == nullptr);
-  CHECK(Made<Named>::make_component().get_extension(to_string(TENON_SAVED_STATE)) == nullptr);
+  CHECK(tenon::callback<Named>("id", "doc").get_extension(to_string(TENON_SAVED_STATE)) == nullptr);
 }
 
 TEST_CASE_FIXTURE(Made<Looking>, "a callback receives the run folder, the validation set and the error message") {

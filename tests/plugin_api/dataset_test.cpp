@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <tenon/plugin.hpp>
 
-#include "tests/plugin_api/fake_host.h"
+#include "tests/plugin_api/made_component.h"
 
 namespace dataset_test {
 
@@ -108,25 +108,14 @@ struct LabelSlot {
 };
 
 template <class T>
-struct Made {
-  Made() {
-    host.open(tenon_plugin_open);
-    REQUIRE(table.create(host.table(), &params, &self) == TENON_OK);
-  }
-  ~Made() { table.destroy(self); }
+struct Made : MadeComponent<tenon_dataset> {
+  Made() : MadeComponent(tenon::dataset<T>("id", "doc")) {}
 
   tenon_status get(int64_t index, Slots& slots) {
     const tenon_sample sample = {sizeof sample, index, 2, 9};
     const tenon_sink sink = {sizeof sink, &slots, Slots::slot};
     return table.get(self, nullptr, &sample, &sink);
   }
-  const void* extension(const char* id) { return component.get_extension(to_string(id)); }
-
-  FakeHost host;
-  tenon_params params;
-  tenon::Component component = tenon::dataset<T>("id", "doc");
-  const tenon_dataset& table = *static_cast<const tenon_dataset*>(component.table);
-  void* self = nullptr;
 };
 
 }  // namespace
@@ -193,12 +182,10 @@ TEST_CASE_FIXTURE(Made<WithWorkers>, "each worker has a separate state") {
   LabelSlot slot;
   const tenon_sink sink = {sizeof sink, &slot, LabelSlot::slot};
   const tenon_sample sample = {sizeof sample, 0, 1, 0};
-  CHECK(table.get(self, workers[1], &sample, &sink) == TENON_OK);
-  CHECK(slot.label == 151);
-  CHECK(table.get(self, workers[1], &sample, &sink) == TENON_OK);
-  CHECK(slot.label == 152);
-  CHECK(table.get(self, workers[0], &sample, &sink) == TENON_OK);
-  CHECK(slot.label == 51);
+  for (const auto& [worker, label] : {std::pair(1, 151), {1, 152}, {0, 51}}) {
+    CHECK(table.get(self, workers[worker], &sample, &sink) == TENON_OK);
+    CHECK(slot.label == label);
+  }
   for (void* worker : workers) table.close_worker(self, worker);
 }
 
@@ -209,20 +196,18 @@ TEST_CASE_FIXTURE(Made<WithWorkers>, "a fingerprint reaches the host") {
 }
 
 TEST_CASE_FIXTURE(Made<Ordered>, "lengths and weights of samples are extensions of the component") {
-  const auto* by_length = static_cast<const tenon_sample_lengths*>(extension(TENON_SAMPLE_LENGTHS));
-  REQUIRE(by_length);
-  CHECK(by_length->size == sizeof *by_length);
+  const auto& by_length = extension<tenon_sample_lengths>(TENON_SAMPLE_LENGTHS);
+  CHECK(by_length.size == sizeof by_length);
   std::vector<int64_t> lengths(5, -1);
-  CHECK(by_length->lengths(self, lengths.data()) == TENON_OK);
+  CHECK(by_length.lengths(self, lengths.data()) == TENON_OK);
   CHECK(lengths == std::vector<int64_t>{3, 0, 7, 2, 5});
 
-  const auto* by_weight = static_cast<const tenon_sample_weights*>(extension(TENON_SAMPLE_WEIGHTS));
-  REQUIRE(by_weight);
-  CHECK(by_weight->size == sizeof *by_weight);
+  const auto& by_weight = extension<tenon_sample_weights>(TENON_SAMPLE_WEIGHTS);
+  CHECK(by_weight.size == sizeof by_weight);
   std::vector<double> weights(5, -1);
-  CHECK(by_weight->weights(self, weights.data()) == TENON_OK);
+  CHECK(by_weight.weights(self, weights.data()) == TENON_OK);
   CHECK(weights == std::vector<double>{1, 0.5, 0, 2, 1});
-  CHECK(extension("tenon.sample-lengths/2") == nullptr);
+  CHECK(component.get_extension(to_string("tenon.sample-lengths/2")) == nullptr);
 }
 
 TEST_CASE_FIXTURE(Made<Troubled>, "a dataset that knows neither lengths nor weights has no extensions") {
@@ -230,17 +215,15 @@ TEST_CASE_FIXTURE(Made<Troubled>, "a dataset that knows neither lengths nor weig
 }
 
 TEST_CASE_FIXTURE(Made<Miscounting>, "a wrong number of lengths is rejected, and nothing is written") {
-  const auto& table = *static_cast<const tenon_sample_lengths*>(extension(TENON_SAMPLE_LENGTHS));
   std::vector<int64_t> lengths(3, -1);
-  CHECK(table.lengths(self, lengths.data()) == TENON_INVALID_ARGUMENT);
+  CHECK(extension<tenon_sample_lengths>(TENON_SAMPLE_LENGTHS).lengths(self, lengths.data()) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "lengths() returned 2 numbers; size() returned 3");
   CHECK(lengths == std::vector<int64_t>{-1, -1, -1});
 }
 
 TEST_CASE_FIXTURE(Made<Miscounting>, "an exception of weights becomes a status and a message") {
-  const auto& table = *static_cast<const tenon_sample_weights*>(extension(TENON_SAMPLE_WEIGHTS));
   std::vector<double> weights(3);
-  CHECK(table.weights(self, weights.data()) == TENON_BAD_DATA);
+  CHECK(extension<tenon_sample_weights>(TENON_SAMPLE_WEIGHTS).weights(self, weights.data()) == TENON_BAD_DATA);
   CHECK(host.failure == "the weights are lost");
 }
 

@@ -2,7 +2,7 @@
 
 #include <tenon/plugin.hpp>
 
-#include "tests/plugin_api/fake_host.h"
+#include "tests/plugin_api/made_component.h"
 
 namespace loss_metric_test {
 
@@ -54,85 +54,57 @@ class Largest final {
   }
 };
 
-template <class T, class Table>
-struct Made {
-  explicit Made(tenon::Component made) : component(std::move(made)) {
-    host.open(tenon_plugin_open);
-    tenon_ops_open(host.table(), &tenon::detail::operators);
-    REQUIRE(table.create(host.table(), &params, &self) == TENON_OK);
-  }
-  ~Made() { table.destroy(self); }
+template <class Table>
+struct Made : MadeComponent<Table> {
+  explicit Made(tenon::Component made) : MadeComponent<Table>(std::move(made)) {}
 
-  FakeHost host;
-  tenon_params params;
-  tenon::Component component;
-  const Table& table = *static_cast<const Table*>(component.table);
-  void* self = nullptr;
+  using MadeComponent<Table>::host;
   std::vector<tenon_tensor*> states = {host.make_tensor({}, {8}), host.make_tensor({1}, {3})};
   tenon_frame frame = {sizeof frame, states.data(), states.size(), 0, 0, 1, 0, 0, 1, 0};
 };
 
-tenon_loss_result make_result() {
+template <class T>
+struct MadeLoss : Made<tenon_loss> {
+  MadeLoss() : Made(tenon::loss<T>("id", "doc")) { result.size = sizeof result; }
+  tenon_status forward(std::vector<tenon_tensor*> inputs) {
+    return table.forward(self, &frame, inputs.data(), inputs.size(), &result);
+  }
   tenon_loss_result result = {};
-  result.size = sizeof result;
-  return result;
-}
-
-struct MadeLoss : Made<BySample, tenon_loss> {
-  MadeLoss() : Made(tenon::loss<BySample>("id", "doc")) {}
 };
 
-struct MadeMisspelt : Made<Misspelt, tenon_loss> {
-  MadeMisspelt() : Made(tenon::loss<Misspelt>("id", "doc")) {}
-};
-
-struct MadeInParts : Made<InParts, tenon_loss> {
-  MadeInParts() : Made(tenon::loss<InParts>("id", "doc")) {}
-};
-
-struct MadeMetric : Made<Largest, tenon_metric> {
+struct MadeMetric : Made<tenon_metric> {
   MadeMetric() : Made(tenon::metric<Largest>("id", "doc")) {}
 };
 
 }  // namespace
 
-TEST_CASE_FIXTURE(MadeLoss, "a loss returns its mean and its weight") {
-  tenon_tensor* input = host.make_tensor({2});
-  tenon_loss_result result = make_result();
-  REQUIRE(table.forward(self, &frame, &input, 1, &result) == TENON_OK);
+TEST_CASE_FIXTURE(MadeLoss<BySample>, "a loss returns its mean and its weight") {
+  REQUIRE(forward({host.make_tensor({2})}) == TENON_OK);
   CHECK(result.loss == host.calls.at(0).result);
   CHECK(result.weight == 2.0);
   CHECK(result.weight_tensor == nullptr);
 }
 
-TEST_CASE_FIXTURE(MadeLoss, "an exception of a loss becomes a status and a message") {
-  tenon_tensor* input = host.make_tensor({0});
-  tenon_loss_result result = make_result();
-  CHECK(table.forward(self, &frame, &input, 1, &result) == TENON_UNSUPPORTED);
+TEST_CASE_FIXTURE(MadeLoss<BySample>, "an exception of a loss becomes a status and a message") {
+  CHECK(forward({host.make_tensor({0})}) == TENON_UNSUPPORTED);
   CHECK(host.failure == "an empty batch");
 }
 
-TEST_CASE_FIXTURE(MadeMisspelt, "an unknown input port is refused with the names of the ports") {
-  tenon_tensor* inputs[] = {host.make_tensor({1}), host.make_tensor({1})};
-  tenon_loss_result result = make_result();
-  CHECK(table.forward(self, &frame, inputs, 2, &result) == TENON_NOT_FOUND);
+TEST_CASE_FIXTURE(MadeLoss<Misspelt>, "an unknown input port is refused with the names of the ports") {
+  CHECK(forward({host.make_tensor({1}), host.make_tensor({1})}) == TENON_NOT_FOUND);
   CHECK(host.failure == "there is no input port \"label\"; the input ports are: output, target");
 }
 
-TEST_CASE_FIXTURE(MadeLoss, "a loss without parts has no such function") { CHECK((table.parts == nullptr)); }
+TEST_CASE_FIXTURE(MadeLoss<BySample>, "a loss without parts has no such function") { CHECK((table.parts == nullptr)); }
 
-TEST_CASE_FIXTURE(MadeLoss, "a loss reports whether it can be captured") {
-  const tenon_string id = TENON_STRING(TENON_CAPTURE);
-  REQUIRE((component.get_extension != nullptr));
-  const auto* const capture = static_cast<const tenon_capture*>(component.get_extension(id));
-  REQUIRE(capture);
+TEST_CASE_FIXTURE(MadeLoss<BySample>, "a loss reports whether it can be captured") {
   uint32_t is_capturable = 1;
-  REQUIRE(capture->is_capturable(self, &is_capturable) == TENON_OK);
+  REQUIRE(extension<tenon_capture>(TENON_CAPTURE).is_capturable(self, &is_capturable) == TENON_OK);
   CHECK(is_capturable == 0);
   CHECK((tenon::loss<InParts>("id", "doc").get_extension == nullptr));
 }
 
-TEST_CASE_FIXTURE(MadeInParts, "a loss names its parts and returns them with the loss") {
+TEST_CASE_FIXTURE(MadeLoss<InParts>, "a loss names its parts and returns them with the loss") {
   const tenon_string* names = nullptr;
   uint64_t count = 0;
   REQUIRE(table.parts(self, &names, &count) == TENON_OK);
@@ -141,21 +113,18 @@ TEST_CASE_FIXTURE(MadeInParts, "a loss names its parts and returns them with the
 
   tenon_tensor* input = host.make_tensor({2});
   tenon_tensor* parts[2] = {nullptr, input};
-  tenon_loss_result result = make_result();
   result.parts = parts;
   result.part_count = 2;
-  REQUIRE(table.forward(self, &frame, &input, 1, &result) == TENON_OK);
+  REQUIRE(forward({input}) == TENON_OK);
   CHECK(parts[0] == input);
   CHECK(parts[1] == nullptr);
 }
 
-TEST_CASE_FIXTURE(MadeInParts, "a loss that omits its parts receives an error with the declared number") {
-  tenon_tensor* input = host.make_tensor({0});
+TEST_CASE_FIXTURE(MadeLoss<InParts>, "a loss that omits its parts receives an error with the declared number") {
   tenon_tensor* parts[2] = {};
-  tenon_loss_result result = make_result();
   result.parts = parts;
   result.part_count = 2;
-  CHECK(table.forward(self, &frame, &input, 1, &result) == TENON_INVALID_ARGUMENT);
+  CHECK(forward({host.make_tensor({0})}) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "forward returned 0 parts; parts() returned 2");
 }
 

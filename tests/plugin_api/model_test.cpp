@@ -2,7 +2,7 @@
 
 #include <tenon/plugin.hpp>
 
-#include "tests/plugin_api/fake_host.h"
+#include "tests/plugin_api/made_component.h"
 
 namespace model_test {
 
@@ -88,27 +88,23 @@ tenon_status declare(const tenon_builder* builder, const tenon_declaration* decl
 }
 
 template <class T>
-struct Made {
-  Made() {
-    host.open(tenon_plugin_open);
-    tenon_ops_open(host.table(), &tenon::detail::operators);
-    REQUIRE(table.create(host.table(), &params, &self) == TENON_OK);
+struct Made : MadeComponent<tenon_model> {
+  Made() : MadeComponent(tenon::model<T>("id", "doc")) {
     const tenon_builder builder = {sizeof builder, &declared, declare, nullptr};
     REQUIRE(table.build(self, &builder) == TENON_OK);
   }
-  ~Made() { table.destroy(self); }
 
   tenon_frame frame(uint32_t training) const {
     return {sizeof(tenon_frame), tensors.data(), tensors.size(), training, 0, 1, 0, 0, 1, 0};
   }
+  tenon_status forward(uint32_t training, std::vector<tenon_tensor*> inputs, uint64_t output_count) {
+    const tenon_frame within = frame(training);
+    outputs.assign(output_count, nullptr);
+    return table.forward(self, &within, inputs.data(), inputs.size(), outputs.data(), output_count);
+  }
 
-  FakeHost host;
-  tenon_params params;
-  tenon::Component component = tenon::model<T>("id", "doc");
-  const tenon_model& table = *static_cast<const tenon_model*>(component.table);
-  void* self = nullptr;
   std::vector<Declared> declared;
-  std::vector<tenon_tensor*> tensors;
+  std::vector<tenon_tensor*> tensors, outputs;
 };
 
 }  // namespace
@@ -144,13 +140,11 @@ TEST_CASE_FIXTURE(Made<Scale>, "parameters and buffers are declared with name, s
 
 TEST_CASE_FIXTURE(Made<Scale>, "forward computes with its inputs by name and the frame's tensors by index") {
   for (int i = 0; i < 7; ++i) tensors.push_back(host.make_tensor({3}));
-  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2, 3})};
-  tenon_tensor* outputs[] = {nullptr};
-  const tenon_frame within = frame(1);
-  REQUIRE(table.forward(self, &within, inputs, 2, outputs, 1) == TENON_OK);
+  tenon_tensor *a = host.make_tensor({2, 3}), *b = host.make_tensor({2, 3});
+  REQUIRE(forward(1, {a, b}, 1) == TENON_OK);
   REQUIRE(host.calls.size() == 2);
   CHECK(host.calls[0].op == "aten::mul.Tensor");
-  CHECK(host.calls[0].args[0].as.p == inputs[1]);
+  CHECK(host.calls[0].args[0].as.p == b);
   CHECK(host.calls[0].args[1].as.p == tensors[5]);
   CHECK(host.calls[1].op == "aten::sub.Tensor");
   CHECK(host.calls[1].args[1].as.p == tensors[6]);
@@ -158,46 +152,33 @@ TEST_CASE_FIXTURE(Made<Scale>, "forward computes with its inputs by name and the
 }
 
 TEST_CASE_FIXTURE(Made<Scale>, "a frame with too few tensors is rejected") {
-  tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2, 3})};
-  tenon_tensor* outputs[] = {nullptr};
   for (int i = 0; i < 6; ++i) tensors.push_back(host.make_tensor({3}));
-  const tenon_frame within = frame(1);
-  CHECK(table.forward(self, &within, inputs, 2, outputs, 1) == TENON_INVALID_ARGUMENT);
+  CHECK(forward(1, {host.make_tensor({2, 3}), host.make_tensor({2, 3})}, 1) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "the frame has no tensor 6; the number of its tensors is 6");
 }
 
 TEST_CASE_FIXTURE(Made<Split>, "several outputs are returned in order") {
   tenon_tensor* input = host.make_tensor({2});
-  tenon_tensor* outputs[] = {nullptr, nullptr};
-  const tenon_frame within = frame(1);
-  REQUIRE(table.forward(self, &within, &input, 1, outputs, 2) == TENON_OK);
+  REQUIRE(forward(1, {input}, 2) == TENON_OK);
   CHECK(outputs[0] == input);
   CHECK(outputs[1] == host.calls.at(0).result);
 }
 
 TEST_CASE_FIXTURE(Made<Split>, "fewer outputs than ports are an error") {
-  tenon_tensor* input = host.make_tensor({2});
-  tenon_tensor* outputs[] = {nullptr, nullptr};
-  const tenon_frame within = frame(0);
-  CHECK(table.forward(self, &within, &input, 1, outputs, 2) == TENON_INVALID_ARGUMENT);
+  CHECK(forward(0, {host.make_tensor({2})}, 2) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "forward returned 1 outputs; the number of output ports is 2");
 }
 
 TEST_CASE_FIXTURE(Made<Extended>, "a model has the extensions that its class defines, and no others") {
-  REQUIRE((component.get_extension != nullptr));
-  const auto* const capture = static_cast<const tenon_capture*>(component.get_extension(to_string(TENON_CAPTURE)));
-  REQUIRE(capture);
-  CHECK(capture->size == sizeof(tenon_capture));
+  const auto& capture = extension<tenon_capture>(TENON_CAPTURE);
+  CHECK(capture.size == sizeof(tenon_capture));
   uint32_t is_capturable = 0;
-  REQUIRE(capture->is_capturable(self, &is_capturable) == TENON_OK);
+  REQUIRE(capture.is_capturable(self, &is_capturable) == TENON_OK);
   CHECK(is_capturable == 1);
 
-  const auto* const indices =
-      static_cast<const tenon_index_inputs*>(component.get_extension(to_string(TENON_INDEX_INPUTS)));
-  REQUIRE(indices);
   const tenon_index_input* const* inputs = nullptr;
   uint64_t count = 0;
-  REQUIRE(indices->inputs(self, &inputs, &count) == TENON_OK);
+  REQUIRE(extension<tenon_index_inputs>(TENON_INDEX_INPUTS).inputs(self, &inputs, &count) == TENON_OK);
   REQUIRE(count == 1);
   CHECK(inputs[0]->limit == 7);
 
@@ -210,10 +191,9 @@ TEST_CASE_FIXTURE(Made<Scale>, "a model without extensions has no such function"
 }
 
 TEST_CASE_FIXTURE(Made<Continued>, "a model continues sequences with the cache of the previous call") {
-  const auto* const decoding = static_cast<const tenon_decoding*>(component.get_extension(to_string(TENON_DECODING)));
-  REQUIRE(decoding);
+  const auto& decoding = extension<tenon_decoding>(TENON_DECODING);
   const tenon_decoding_info* info = nullptr;
-  REQUIRE(decoding->describe(self, &info) == TENON_OK);
+  REQUIRE(decoding.describe(self, &info) == TENON_OK);
   CHECK(to_text(info->tokens) == "tokens");
   CHECK(to_text(info->scores) == "scores");
   CHECK(info->cache_count == 2);
@@ -222,15 +202,15 @@ TEST_CASE_FIXTURE(Made<Continued>, "a model continues sequences with the cache o
   tenon_tensor* inputs[] = {host.make_tensor({2, 3}), host.make_tensor({2, 4})};
   tenon_tensor *cache[] = {nullptr, nullptr}, *next[] = {nullptr, nullptr}, *scores = nullptr;
   const tenon_frame within = frame(0), training = frame(1);
-  REQUIRE(decoding->forward(self, &within, inputs, 2, nullptr, cache, 2, &scores) == TENON_OK);
+  REQUIRE(decoding.forward(self, &within, inputs, 2, nullptr, cache, 2, &scores) == TENON_OK);
   CHECK(cache[0] == inputs[0]);
   CHECK(cache[1] == inputs[1]);
   tenon_tensor* more[] = {nullptr, host.make_tensor({2, 1})};
-  REQUIRE(decoding->forward(self, &within, more, 2, cache, next, 2, &scores) == TENON_OK);
+  REQUIRE(decoding.forward(self, &within, more, 2, cache, next, 2, &scores) == TENON_OK);
   CHECK(scores == more[1]);
   CHECK(next[0] == inputs[0]);
   CHECK(next[1] == host.calls.at(0).result);
-  CHECK(decoding->forward(self, &training, inputs, 2, nullptr, next, 2, &scores) == TENON_INVALID_ARGUMENT);
+  CHECK(decoding.forward(self, &training, inputs, 2, nullptr, next, 2, &scores) == TENON_INVALID_ARGUMENT);
   CHECK(host.failure == "decode returned a cache of 1 tensors; decoding() declares 2");
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <stdexcept>
 #include <tenon/dataset.hpp>
 
 #include "tests/plugin_api/fake_host.h"
@@ -112,36 +111,25 @@ TEST_CASE_FIXTURE(Requested, "a vector fills a list of the same length") {
 }
 
 TEST_CASE_FIXTURE(Requested, "a number is written to any dtype that can represent it") {
-  sink.put("int64", 3);
-  CHECK(first<int64_t>() == 3);
-  sink.put("int64", size_t{4});
-  CHECK(first<int64_t>() == 4);
-  sink.put("int64", -5.0);
-  CHECK(first<int64_t>() == -5);
-  sink.put("int64", std::numeric_limits<int64_t>::min());
-  CHECK(first<int64_t>() == std::numeric_limits<int64_t>::min());
-  sink.put("int64", -std::ldexp(1.0, 63));
-  CHECK(first<int64_t>() == std::numeric_limits<int64_t>::min());
-  sink.put("uint8", 255);
-  CHECK(first<uint8_t>() == 255);
-  sink.put("int8", -128L);
-  CHECK(first<int8_t>() == -128);
-  sink.put("float32", 1 << 24);
-  CHECK(first<float>() == 16777216);
-  sink.put("float32", 0.5);
-  CHECK(first<float>() == 0.5f);
-  sink.put("float32", std::numeric_limits<double>::infinity());
-  CHECK(std::isinf(first<float>()));
-  sink.put("float32", std::numeric_limits<double>::quiet_NaN());
-  CHECK(std::isnan(first<float>()));
-  sink.put("float32", 0.1);
-  CHECK(first<float>() == 0.1f);
-  sink.put("float64", 0.1f);
-  CHECK(first<double>() == double{0.1f});
-  sink.put("bool", 1);
-  CHECK(first<bool>());
-  sink.put("uint8", true);
-  CHECK(first<uint8_t>() == 1);
+  const auto written = [&]<class T>(const char* name, auto value, T) {
+    sink.put(name, value);
+    return first<T>();
+  };
+  CHECK(written("int64", 3, int64_t{}) == 3);
+  CHECK(written("int64", size_t{4}, int64_t{}) == 4);
+  CHECK(written("int64", -5.0, int64_t{}) == -5);
+  CHECK(written("int64", std::numeric_limits<int64_t>::min(), int64_t{}) == std::numeric_limits<int64_t>::min());
+  CHECK(written("int64", -std::ldexp(1.0, 63), int64_t{}) == std::numeric_limits<int64_t>::min());
+  CHECK(written("uint8", 255, uint8_t{}) == 255);
+  CHECK(written("int8", -128L, int8_t{}) == -128);
+  CHECK(written("float32", 1 << 24, float{}) == 16777216);
+  CHECK(written("float32", 0.5, float{}) == 0.5f);
+  CHECK(std::isinf(written("float32", std::numeric_limits<double>::infinity(), float{})));
+  CHECK(std::isnan(written("float32", std::numeric_limits<double>::quiet_NaN(), float{})));
+  CHECK(written("float32", 0.1, float{}) == 0.1f);
+  CHECK(written("float64", 0.1f, double{}) == double{0.1f});
+  CHECK(written("bool", 1, bool{}));
+  CHECK(written("uint8", true, uint8_t{}) == 1);
 }
 
 TEST_CASE_FIXTURE(Requested, "a number that the dtype cannot represent is rejected") {

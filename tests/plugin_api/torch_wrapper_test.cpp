@@ -166,9 +166,10 @@ struct Made : TorchHost {
 struct MadeNet : Made<tenon_model> {
   MadeNet() : Made(tenon::torch_model<Net>("net", "doc")) { REQUIRE(table.build(self, &builder) == TENON_OK); }
 
-  tenon_status forward(const tenon_frame& frame, const torch::Tensor& x) {
+  tenon_status forward(uint32_t training, const torch::Tensor& x) {
     tenon_tensor* inputs[] = {make_handle(x), make_handle(torch::ones({2, 2}))};
-    return table.forward(self, &frame, inputs, 2, outputs, 2);
+    const tenon_frame within = frame(training);
+    return table.forward(self, &within, inputs, 2, outputs, 2);
   }
 
   tenon_tensor* outputs[2] = {nullptr, nullptr};
@@ -178,12 +179,16 @@ struct MadeContinued : Made<tenon_model> {
   MadeContinued() : Made(tenon::torch_model<Continued>("continued", "doc")) {}
 };
 
-struct MadeSquaredError : Made<tenon_loss> {
-  MadeSquaredError() : Made(tenon::torch_loss<SquaredError>("loss", "doc")) {}
-};
+template <class T>
+struct MadeLoss : Made<tenon_loss> {
+  MadeLoss() : Made(tenon::torch_loss<T>("loss", "doc")) { result.size = sizeof result; }
 
-struct MadePerElement : Made<tenon_loss> {
-  MadePerElement() : Made(tenon::torch_loss<PerElement>("loss", "doc")) {}
+  tenon_status forward(std::vector<tenon_tensor*> inputs) {
+    const tenon_frame within = frame(1);
+    return table.forward(self, &within, inputs.data(), inputs.size(), &result);
+  }
+
+  tenon_loss_result result = {};
 };
 
 }  // namespace
@@ -221,8 +226,7 @@ TEST_CASE_FIXTURE(MadeNet, "the plugin releases its references to adopted tensor
 }
 
 TEST_CASE_FIXTURE(MadeNet, "forward computes, with gradients, and its outputs belong to the frame") {
-  const tenon_frame within = frame(1);
-  REQUIRE(forward(within, torch::zeros({2, 3})) == TENON_OK);
+  REQUIRE(forward(1, torch::zeros({2, 3})) == TENON_OK);
   const torch::Tensor expected = adopted[1]->tensor + torch::ones({2, 2});
   CHECK(torch::equal(outputs[0]->tensor, expected));
   CHECK(outputs[0]->tensor.requires_grad());
@@ -231,24 +235,21 @@ TEST_CASE_FIXTURE(MadeNet, "forward computes, with gradients, and its outputs be
 
 TEST_CASE_FIXTURE(MadeNet, "the module follows the frame between training and evaluation") {
   for (const uint32_t training : {1u, 0u, 1u}) {
-    const tenon_frame within = frame(training);
-    REQUIRE(forward(within, torch::zeros({2, 3})) == TENON_OK);
+    REQUIRE(forward(training, torch::zeros({2, 3})) == TENON_OK);
     CHECK(outputs[1]->tensor.item<bool>() == (training == 1));
   }
 }
 
 TEST_CASE_FIXTURE(MadeNet, "forward rejects weights that the module does not own") {
   adopted[1] = make_handle(adopted[1]->tensor.clone());
-  const tenon_frame within = frame(1);
-  CHECK(forward(within, torch::zeros({2, 3})) == TENON_UNSUPPORTED);
+  CHECK(forward(1, torch::zeros({2, 3})) == TENON_UNSUPPORTED);
   CHECK(failure ==
         "forward received another tensor for \"first.bias\"; a torch::nn::Module computes only with its registered "
         "weights");
 }
 
 TEST_CASE_FIXTURE(MadeNet, "an error of LibTorch arrives without its backtrace") {
-  const tenon_frame within = frame(1);
-  CHECK(forward(within, torch::zeros({2, 4})) == TENON_FAILED);
+  CHECK(forward(1, torch::zeros({2, 4})) == TENON_FAILED);
   CHECK(failure.find("mat1 and mat2 shapes cannot be multiplied") != std::string::npos);
   CHECK(failure.find("frame #") == std::string::npos);
 }
@@ -267,12 +268,9 @@ TEST_CASE_FIXTURE(TorchHost, "ports that do not match forward are rejected when 
   CHECK(failure == "ports() has 2 inputs; forward takes 1");
 }
 
-TEST_CASE_FIXTURE(MadeSquaredError, "a loss that returns a plain tensor is weighted by the samples of the batch") {
-  tenon_tensor* inputs[] = {make_handle(torch::full({5, 2}, 3.0)), make_handle(torch::full({5, 2}, 1.0))};
-  const tenon_frame within = frame(1);
-  tenon_loss_result result = {};
-  result.size = sizeof result;
-  REQUIRE(table.forward(self, &within, inputs, 2, &result) == TENON_OK);
+TEST_CASE_FIXTURE(MadeLoss<SquaredError>,
+                  "a loss that returns a plain tensor is weighted by the samples of the batch") {
+  REQUIRE(forward({make_handle(torch::full({5, 2}, 3.0)), make_handle(torch::full({5, 2}, 1.0))}) == TENON_OK);
   CHECK(result.loss->tensor.item<double>() == 4);
   CHECK(result.weight == 5);
   CHECK(result.weight_tensor == nullptr);
@@ -280,7 +278,9 @@ TEST_CASE_FIXTURE(MadeSquaredError, "a loss that returns a plain tensor is weigh
 
 TEST_CASE_FIXTURE(MadeNet, "a native model reports whether it can be captured") { CHECK(is_capturable()); }
 
-TEST_CASE_FIXTURE(MadeSquaredError, "a native loss reports whether it can be captured") { CHECK(is_capturable()); }
+TEST_CASE_FIXTURE(MadeLoss<SquaredError>, "a native loss reports whether it can be captured") {
+  CHECK(is_capturable());
+}
 
 TEST_CASE_FIXTURE(MadeContinued, "a native model continues sequences, and its results belong to the frame") {
   const auto* const decoding = static_cast<const tenon_decoding*>(get_extension(TENON_STRING(TENON_DECODING)));
@@ -300,15 +300,11 @@ TEST_CASE_FIXTURE(MadeContinued, "a native model continues sequences, and its re
   CHECK(given_to_frame.size() == 4);
 }
 
-TEST_CASE_FIXTURE(MadePerElement, "a native loss without extensions has no such function") {
+TEST_CASE_FIXTURE(MadeLoss<PerElement>, "a native loss without extensions has no such function") {
   CHECK((get_extension == nullptr));
 }
 
-TEST_CASE_FIXTURE(MadePerElement, "a loss may return its weight as a tensor") {
-  tenon_tensor* input = make_handle(torch::ones({5, 2}));
-  const tenon_frame within = frame(1);
-  tenon_loss_result result = {};
-  result.size = sizeof result;
-  REQUIRE(table.forward(self, &within, &input, 1, &result) == TENON_OK);
+TEST_CASE_FIXTURE(MadeLoss<PerElement>, "a loss may return its weight as a tensor") {
+  REQUIRE(forward({make_handle(torch::ones({5, 2}))}) == TENON_OK);
   CHECK(result.weight_tensor->tensor.item<int64_t>() == 10);
 }

@@ -26,7 +26,8 @@
 
 #include "callback.h"
 #include "component.hpp"
-#include "detail/component_extensions.hpp"
+#include "detail/detect.hpp"
+#include "detail/instance.hpp"
 #include "parameter_roles.hpp"
 #include "saved_state.h"
 
@@ -161,33 +162,15 @@ class Requests {
 namespace detail {
 
 // Detects a function by its name only, so that a function with wrong parameters is an error rather than ignored.
-#define TENON_DETECT(name, value)              \
-  template <class T, class = void>             \
-  inline constexpr bool has_on_##name = false; \
-  template <class T>                           \
-  inline constexpr bool has_on_##name<T, std::void_t<decltype(&T::on_##name)>> = true;
-TENON_EACH_EVENT(TENON_DETECT)
-TENON_DETECT(event, )
-#undef TENON_DETECT
+#define TENON_DETECT_EVENT(name, value) TENON_DETECT(on_##name, &T::on_##name);
+TENON_EACH_EVENT(TENON_DETECT_EVENT)
+TENON_DETECT_EVENT(event, )
+#undef TENON_DETECT_EVENT
 
-template <class T, class = void>
-inline constexpr bool has_events = false;
-template <class T>
-inline constexpr bool has_events<T, std::void_t<decltype(&T::events)>> = true;
-
-template <class T, class = void>
-inline constexpr bool has_priority = false;
-template <class T>
-inline constexpr bool has_priority<T, std::void_t<decltype(&T::priority)>> = true;
-
-template <class T, class = void>
-inline constexpr bool has_save_state = false;
-template <class T>
-inline constexpr bool has_save_state<T, std::void_t<decltype(&T::save_state)>> = true;
-template <class T, class = void>
-inline constexpr bool has_load_state = false;
-template <class T>
-inline constexpr bool has_load_state<T, std::void_t<decltype(&T::load_state)>> = true;
+TENON_DETECT(events, &T::events);
+TENON_DETECT(priority, &T::priority);
+TENON_DETECT(save_state, &T::save_state);
+TENON_DETECT(load_state, &T::load_state);
 
 template <class T, class Function>
 void invoke(T& callback, Function function, const Run& run, Requests& requests) {
@@ -201,26 +184,20 @@ void invoke(T& callback, Function function, const Run& run, Requests& requests) 
 }
 
 template <class T>
-struct TENON_HIDDEN CallbackTable {
-  struct Instance {
-    explicit Instance(const tenon_params* params) : callback(construct<T>(params)), events(subscribed(callback)) {}
-    T callback;
-    const uint64_t events;
-    std::string reason;  // reason of the last request
-    std::string state;   // state that was saved last
-  };
+struct TENON_HIDDEN CallbackInstance : PortableInstance {
+  using Self = CallbackInstance;
 
-  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+  explicit CallbackInstance(const tenon_params* params)
+      : component(construct<T>(params)), events(subscribed(component)) {}
 
   // The events that on_event() handles.
-  static uint64_t subscribed_by_on_event(const T& callback) {
+  static uint64_t subscribed_by_on_event([[maybe_unused]] const T& callback) {
     uint64_t events = 0;
     if constexpr (has_on_event<T> && has_events<T>) {
       for (const Event event : callback.events()) events |= TENON_EVENT_BIT(static_cast<uint32_t>(event));
     } else if constexpr (has_on_event<T>) {
       events = TENON_EVENT_BIT(TENON_EVENT_COUNT) - 1;
     }
-    static_cast<void>(callback);
     return events;
   }
 
@@ -255,77 +232,61 @@ struct TENON_HIDDEN CallbackTable {
     }
   }
 
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return guard([&] { *self = new Instance(params); });
+  void subscribe(uint64_t* subscribed_events, int32_t* priority) {
+    *subscribed_events = events;
+    *priority = 0;
+    if constexpr (has_priority<T>) *priority = component.priority();
   }
 
-  static void destroy(void* self) { delete static_cast<Instance*>(self); }
-
-  static tenon_status subscribe(void* self, uint64_t* events, int32_t* priority) {
-    return guard([&] {
-      *events = instance(self).events;
-      *priority = 0;
-      if constexpr (has_priority<T>) *priority = instance(self).callback.priority();
-    });
+  void on_event(uint32_t event, const tenon_run* run, tenon_requests* requests) {
+    Requests requested;
+    dispatch(component, static_cast<Event>(event), Run(run), requested);
+    reason = requested.reason();
+    requests->flags = requested.flags();
+    requests->reason = borrow(reason);
   }
 
-  static tenon_status on_event(void* self, uint32_t event, const tenon_run* run, tenon_requests* requests) {
-    return guard([&] {
-      Requests requested;
-      dispatch(instance(self).callback, static_cast<Event>(event), Run(run), requested);
-      instance(self).reason = requested.reason();
-      requests->flags = requested.flags();
-      requests->reason = borrow(instance(self).reason);
-    });
+  void save(tenon_string* bytes) {
+    state = std::as_const(component).save_state();
+    *bytes = borrow(state);
   }
 
-  static tenon_status save(void* self, tenon_string* bytes) {
-    return guard([&] {
-      instance(self).state = std::as_const(instance(self).callback).save_state();
-      *bytes = borrow(instance(self).state);
-    });
-  }
-
-  static tenon_status load(void* self, tenon_string bytes) {
-    return guard([&] { instance(self).callback.load_state(std::string_view(bytes.data, bytes.size)); });
-  }
+  void load(tenon_string bytes) { component.load_state(std::string_view(bytes.data, bytes.size)); }
 
   static const void* get_extension(tenon_string id) {
     static_assert(has_save_state<T> == has_load_state<T>, "define both save_state and load_state, or neither");
     if constexpr (has_save_state<T>) {
-      static constexpr tenon_saved_state kSavedState = {sizeof(tenon_saved_state), &save, &load};
+      static constexpr tenon_saved_state kSavedState = {sizeof(tenon_saved_state), &call_member<Self, &Self::save>,
+                                                        &call_member<Self, &Self::load>};
       if (copy(id) == TENON_SAVED_STATE) return &kSavedState;
     }
     return Extensions<ParameterRolesExtension<T>>::find(id);
   }
 
-  static constexpr tenon_callback make() {
-    tenon_callback made = {};
+  T component;
+  const uint64_t events;
+  std::string reason;  // reason of the last request
+  std::string state;   // state that was saved last
+
+  static constexpr tenon_callback table = [] {
+    tenon_callback made = {};  // what newer versions append is null
     made.size = sizeof made;
-    made.create = &create;
-    made.destroy = &destroy;
-    made.subscribe = &subscribe;
-    made.on_event = &on_event;
+    made.create = &create<Self>;
+    made.destroy = &destroy<Self>;
+    made.subscribe = &call_member<Self, &Self::subscribe>;
+    made.on_event = &call_member<Self, &Self::on_event>;
     return made;
-  }
-
-  static const tenon_callback table;
+  }();
 };
-
-template <class T>
-const tenon_callback CallbackTable<T>::table = CallbackTable<T>::make();
 
 }  // namespace detail
 
 // Registers T as the callback `id`.
 template <class T>
 Component callback(std::string id, std::string doc) {
-  return {TENON_CALLBACK,
-          std::move(id),
-          std::move(doc),
-          detail::schema_of<T>(),
-          &detail::CallbackTable<T>::table,
-          &detail::CallbackTable<T>::get_extension};
+  using Instance = detail::CallbackInstance<T>;
+  return detail::describe_component<T>(TENON_CALLBACK, std::move(id), std::move(doc), &Instance::table,
+                                       &Instance::get_extension);
 }
 
 }  // namespace tenon

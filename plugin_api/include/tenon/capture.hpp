@@ -5,28 +5,27 @@
 
 #include <cstdint>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include "capture.h"
+#include "detail/detect.hpp"
 #include "detail/guard.hpp"
 
 namespace tenon::detail {
 
-template <class T, class = void>
-inline constexpr bool has_is_capturable = false;
-template <class T>
-inline constexpr bool has_is_capturable<T, std::void_t<decltype(bool(std::declval<const T&>().is_capturable()))>> =
-    true;
+TENON_DETECT(is_capturable, bool(std::declval<const T&>().is_capturable()));
 
-// The extension of a component. Owner::component(self) returns the T of an instance.
-template <class T, class Owner>
+// The extension of a component.
+template <class T, class Instance>
 struct TENON_HIDDEN CaptureExtension {
   static constexpr bool is_provided = has_is_capturable<T>;
   static constexpr std::string_view id = TENON_CAPTURE;
 
   static tenon_status is_capturable(void* self, uint32_t* result) {
-    return guard([&] { *result = Owner::component(self).is_capturable() ? 1 : 0; });
+    return guard([&] {
+      const T& component = static_cast<Instance*>(self)->component;
+      *result = component.is_capturable() ? 1 : 0;
+    });
   }
 
   static constexpr tenon_capture table = {sizeof(tenon_capture), &is_capturable};

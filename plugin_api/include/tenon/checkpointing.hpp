@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "checkpointing.h"
+#include "detail/extension.hpp"
+#include "detail/instance.hpp"
 #include "gradient.hpp"
 
 namespace tenon {
 namespace detail {
 
 TENON_HIDDEN inline const tenon_checkpointing& checkpointing() {
-  static const auto* const table =
-      static_cast<const tenon_checkpointing*>(host->get_extension(borrow(TENON_CHECKPOINTING)));
+  static const auto* const table = find_extension<tenon_checkpointing>(TENON_CHECKPOINTING);
   if (!table) throw Error(TENON_UNSUPPORTED, "this host does not support " TENON_CHECKPOINTING);
   return *table;
 }
@@ -35,9 +36,7 @@ struct TENON_HIDDEN SegmentTable {
     });
   }
 
-  static void release(void* self) { delete static_cast<Function*>(self); }
-
-  static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &release};
+  static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &destroy<Function>};
 };
 
 }  // namespace detail
@@ -47,8 +46,7 @@ struct TENON_HIDDEN SegmentTable {
 template <class Function>
 std::vector<Tensor> checkpoint(const Frame& frame, Function function, const std::vector<Tensor>& inputs,
                                size_t output_count) {
-  std::vector<tenon_tensor*> handles;
-  for (const Tensor& input : inputs) handles.push_back(input.handle());
+  const std::vector<tenon_tensor*> handles = detail::handles_of(inputs);
   std::vector<tenon_tensor*> outputs(output_count, nullptr);
   detail::check(detail::checkpointing().run(frame.get(), &detail::SegmentTable<Function>::table,
                                             new Function(std::move(function)), handles.data(), handles.size(),

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "class_names.h"
+#include "detail/detect.hpp"
 #include "detail/table.hpp"
 
 namespace tenon {
@@ -27,52 +27,32 @@ struct ClassNames {
 
 namespace detail {
 
-template <class T, class = void>
-inline constexpr bool has_class_names = false;
-template <class T>
-inline constexpr bool has_class_names<T, std::void_t<decltype(std::declval<const T&>().class_names())>> = true;
+TENON_DETECT(class_names, std::declval<const T&>().class_names());
 
-// The author's names together with the structs that borrow from them.
-class ClassLists {
- public:
-  explicit ClassLists(std::vector<ClassNames> classes) : lists_(take(std::move(classes))) {}
-
-  void hand_out(const tenon_class_names* const** classes, uint64_t* count) const { lists_.hand_out(classes, count); }
-
- private:
-  struct List {
-    explicit List(ClassNames given) : classes(std::move(given)) {
-      if (!classes.names.empty() && classes.count != classes.names.size()) {
-        throw Error(TENON_INVALID_ARGUMENT, "class_names() returned " + std::to_string(classes.names.size()) +
-                                                " names and a count of " + std::to_string(classes.count) +
-                                                " for the field \"" + classes.field + "\"");
-      }
-      for (const std::string& name : classes.names) names.push_back(borrow(name));
+// The author's names together with the array that borrows from them.
+struct ClassList {
+  explicit ClassList(ClassNames given) : classes(std::move(given)) {
+    if (!classes.names.empty() && classes.count != classes.names.size()) {
+      throw Error(TENON_INVALID_ARGUMENT, "class_names() returned " + std::to_string(classes.names.size()) +
+                                              " names and a count of " + std::to_string(classes.count) +
+                                              " for the field \"" + classes.field + "\"");
     }
-    List(List&&) = default;
-    List(const List&) = delete;
+    for (const std::string& name : classes.names) names.push_back(borrow(name));
+  }
+  ClassList(ClassList&&) = default;
+  ClassList(const ClassList&) = delete;
 
-    tenon_class_names describe() const {
-      tenon_class_names described = {};
-      described.size = sizeof described;
-      described.field = borrow(classes.field);
-      described.count = classes.count;
-      described.names = names.empty() ? nullptr : names.data();
-      return described;
-    }
-
-    ClassNames classes;
-    std::vector<tenon_string> names;  // borrow from the texts in `classes`, which do not move
-  };
-
-  static std::vector<List> take(std::vector<ClassNames> classes) {
-    std::vector<List> lists;
-    lists.reserve(classes.size());
-    for (ClassNames& one : classes) lists.emplace_back(std::move(one));
-    return lists;
+  tenon_class_names describe() const {
+    tenon_class_names described = {};
+    described.size = sizeof described;
+    described.field = borrow(classes.field);
+    described.count = classes.count;
+    described.names = names.empty() ? nullptr : names.data();
+    return described;
   }
 
-  const Table<List> lists_;
+  ClassNames classes;
+  std::vector<tenon_string> names;  // borrow from the texts in `classes`, which do not move
 };
 
 }  // namespace detail

@@ -37,6 +37,8 @@
 #include "component.hpp"
 #include "dataset.h"
 #include "detail/convert_number.hpp"
+#include "detail/detect.hpp"
+#include "detail/instance.hpp"
 #include "detail/table.hpp"
 #include "dtype.hpp"
 #include "parameter_roles.hpp"
@@ -183,172 +185,94 @@ class Sink {
 
 namespace detail {
 
-template <class T, class = void>
-inline constexpr bool has_worker = false;
-template <class T>
-inline constexpr bool has_worker<T, std::void_t<typename T::Worker>> = true;
-
-template <class T, class = void>
-inline constexpr bool has_fingerprint = false;
-template <class T>
-inline constexpr bool has_fingerprint<T, std::void_t<decltype(std::declval<const T&>().fingerprint())>> = true;
-
-template <class T, class = void>
-inline constexpr bool has_lengths = false;
-template <class T>
-inline constexpr bool has_lengths<T, std::void_t<decltype(std::declval<const T&>().lengths())>> = true;
-
-template <class T, class = void>
-inline constexpr bool has_weights = false;
-template <class T>
-inline constexpr bool has_weights<T, std::void_t<decltype(std::declval<const T&>().weights())>> = true;
-
-template <class T, class = void>
-inline constexpr bool has_prepare = false;
-template <class T>
-inline constexpr bool has_prepare<T, std::void_t<decltype(T::prepare(std::declval<const Params&>()))>> = true;
-
-template <class T, class = void>
-inline constexpr bool has_sample_name = false;
-template <class T>
-inline constexpr bool has_sample_name<T, std::void_t<decltype(std::declval<const T&>().sample_name(int64_t{}))>> = true;
+TENON_DETECT(worker, std::declval<typename T::Worker>());
+TENON_DETECT(fingerprint, std::declval<const T&>().fingerprint());
+TENON_DETECT(lengths, std::declval<const T&>().lengths());
+TENON_DETECT(weights, std::declval<const T&>().weights());
+TENON_DETECT(prepare, T::prepare(std::declval<const Params&>()));
+TENON_DETECT(sample_name, std::declval<const T&>().sample_name(int64_t{}));
 
 // Copies one number per sample to the host. The host's memory has room for `samples` numbers.
 template <class Number>
 void put_each(const std::vector<Number>& given, int64_t samples, const char* what, Number* out) {
-  if (given.size() != static_cast<uint64_t>(samples)) {
-    throw Error(TENON_INVALID_ARGUMENT, std::string(what) + "() returned " + std::to_string(given.size()) +
-                                            " numbers; size() returned " + std::to_string(samples));
-  }
+  require_count(std::string(what) + "() returned ", given.size(), " numbers; size() returned ",
+                static_cast<uint64_t>(samples));
   std::copy(given.begin(), given.end(), out);
 }
 
 template <class T>
-struct TENON_HIDDEN DatasetTable {
-  struct Instance {
-    explicit Instance(const tenon_params* params)
-        : dataset(construct<T>(params)),
-          fields(dataset.fields()),
-          classes(class_names_of(dataset)),
-          preprocessing(preprocessing_of(dataset)),
-          tokenizer(tokenizer_of(dataset)) {}
-    T dataset;
-    const Table<Field> fields;
-    const ClassLists classes;
-    const Table<Preprocessing> preprocessing;
-    const TokenizerTable tokenizer;
-  };
+struct TENON_HIDDEN DatasetInstance : PortableInstance {
+  using Self = DatasetInstance;
 
-  static std::vector<ClassNames> class_names_of(const T& dataset) {
-    if constexpr (has_class_names<T>) return dataset.class_names();
-    static_cast<void>(dataset);
-    return {};
+  explicit DatasetInstance(const tenon_params* params)
+      : component(construct<T>(params)),
+        fields(component.fields()),
+        classes(class_lists_of(component)),
+        preprocessing(preprocessing_of(component)),
+        tokenizer(tokenizer_of(component)) {}
+
+  static std::vector<ClassList> class_lists_of([[maybe_unused]] const T& dataset) {
+    std::vector<ClassList> lists;
+    if constexpr (has_class_names<T>) {
+      std::vector<ClassNames> classes = dataset.class_names();
+      for (ClassNames& one : classes) lists.emplace_back(std::move(one));
+    }
+    return lists;
   }
 
-  static std::vector<Preprocessing> preprocessing_of(const T& dataset) {
+  static std::vector<Preprocessing> preprocessing_of([[maybe_unused]] const T& dataset) {
     if constexpr (has_preprocessing<T>) return dataset.preprocessing();
-    static_cast<void>(dataset);
     return {};
   }
 
-  static TokenizerInfo tokenizer_of(const T& dataset) {
+  static TokenizerInfo tokenizer_of([[maybe_unused]] const T& dataset) {
     if constexpr (has_tokenizer<T>) return dataset.tokenizer();
-    static_cast<void>(dataset);
     return {};
   }
 
-  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
+  void length(int64_t* length) { *length = static_cast<int64_t>(component.size()); }
 
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return guard([&] { *self = new Instance(params); });
-  }
-
-  static void destroy(void* self) { delete static_cast<Instance*>(self); }
-
-  static tenon_status length(void* self, int64_t* length) {
-    return guard([&] { *length = static_cast<int64_t>(instance(self).dataset.size()); });
-  }
-
-  static tenon_status fields(void* self, const tenon_field* const** fields, uint64_t* count) {
-    instance(self).fields.hand_out(fields, count);
-    return TENON_OK;
-  }
-
-  static tenon_status open_worker(void* self, uint64_t worker_id, uint64_t seed, void** worker) {
-    return guard([&] {
-      using Worker = typename T::Worker;
-      *worker = new Worker(instance(self).dataset.open_worker(worker_id, seed));
-    });
+  void open_worker(uint64_t worker_id, uint64_t seed, void** worker) {
+    using Worker = typename T::Worker;
+    *worker = new Worker(component.open_worker(worker_id, seed));
   }
 
   static void close_worker(void*, void* worker) { delete static_cast<typename T::Worker*>(worker); }
 
-  static tenon_status get(void* self, void* worker, const tenon_sample* sample, const tenon_sink* sink) {
-    return guard([&] {
-      const Sample requested = {sample->index, sample->epoch, sample->seed};
-      const Sink out(sink, &instance(self).fields);
-      const T& dataset = instance(self).dataset;  // const because all workers share it
-      if constexpr (has_worker<T>) {
-        dataset.get(*static_cast<typename T::Worker*>(worker), requested, out);
-      } else {
-        static_cast<void>(worker);
-        dataset.get(requested, out);
-      }
-    });
+  // Const because all workers share the dataset.
+  void get([[maybe_unused]] void* worker, const tenon_sample* sample, const tenon_sink* sink) const {
+    const Sample requested = {sample->index, sample->epoch, sample->seed};
+    const Sink out(sink, &fields);
+    if constexpr (has_worker<T>) {
+      component.get(*static_cast<typename T::Worker*>(worker), requested, out);
+    } else {
+      component.get(requested, out);
+    }
   }
 
-  static tenon_status fingerprint(void* self, uint64_t* fingerprint) {
-    return guard([&] { *fingerprint = instance(self).dataset.fingerprint(); });
+  void fingerprint(uint64_t* fingerprint) { *fingerprint = component.fingerprint(); }
+
+  void lengths(int64_t* lengths) const {
+    put_each<int64_t>(component.lengths(), static_cast<int64_t>(component.size()), "lengths", lengths);
   }
 
-  static tenon_status lengths(void* self, int64_t* lengths) {
-    return guard([&] {
-      const T& dataset = instance(self).dataset;
-      put_each<int64_t>(dataset.lengths(), static_cast<int64_t>(dataset.size()), "lengths", lengths);
-    });
+  void weights(double* weights) const {
+    put_each<double>(component.weights(), static_cast<int64_t>(component.size()), "weights", weights);
   }
 
-  static tenon_status weights(void* self, double* weights) {
-    return guard([&] {
-      const T& dataset = instance(self).dataset;
-      put_each<double>(dataset.weights(), static_cast<int64_t>(dataset.size()), "weights", weights);
-    });
+  void encode(tenon_string text, const tenon_token_sink* sink) {
+    const std::vector<int64_t> tokens = component.encode(std::string_view(text.data, text.size));
+    check(sink->put(sink, tokens.data(), tokens.size()));
   }
 
-  static tenon_status classes(void* self, const tenon_class_names* const** classes, uint64_t* count) {
-    instance(self).classes.hand_out(classes, count);
-    return TENON_OK;
+  void decode(const int64_t* tokens, uint64_t count, const tenon_text_sink* sink) {
+    const std::string text = component.decode(std::vector<int64_t>(tokens, tokens + count));
+    check(sink->put(sink, borrow(text)));
   }
 
-  static tenon_status preprocessing(void* self, const tenon_preprocessing* const** lists, uint64_t* count) {
-    instance(self).preprocessing.hand_out(lists, count);
-    return TENON_OK;
-  }
-
-  static tenon_status tokenizer(void* self, const tenon_tokenizer_info** info) {
-    *info = instance(self).tokenizer.describe();
-    return TENON_OK;
-  }
-
-  static tenon_status encode(void* self, tenon_string text, const tenon_token_sink* sink) {
-    return guard([&] {
-      const std::vector<int64_t> tokens = instance(self).dataset.encode(std::string_view(text.data, text.size));
-      check(sink->put(sink, tokens.data(), tokens.size()));
-    });
-  }
-
-  static tenon_status decode(void* self, const int64_t* tokens, uint64_t count, const tenon_text_sink* sink) {
-    return guard([&] {
-      const std::string text = instance(self).dataset.decode(std::vector<int64_t>(tokens, tokens + count));
-      check(sink->put(sink, borrow(text)));
-    });
-  }
-
-  static tenon_status sample_name(void* self, int64_t index, const tenon_text_sink* sink) {
-    return guard([&] {
-      const std::string name = instance(self).dataset.sample_name(index);
-      check(sink->put(sink, borrow(name)));
-    });
+  void sample_name(int64_t index, const tenon_text_sink* sink) {
+    const std::string name = component.sample_name(index);
+    check(sink->put(sink, borrow(name)));
   }
 
   static tenon_status prepare(const tenon_host*, const tenon_params* params) {
@@ -356,78 +280,82 @@ struct TENON_HIDDEN DatasetTable {
   }
 
   static const void* get_extension(tenon_string id) {
+    [[maybe_unused]] const std::string name = copy(id);
     if constexpr (has_class_names<T>) {
-      static constexpr tenon_class_lists kClasses = {sizeof(tenon_class_lists), &classes};
-      if (copy(id) == TENON_CLASS_NAMES) return &kClasses;
+      static constexpr tenon_class_lists kClasses = {sizeof(tenon_class_lists), &hand_out_member<Self, &Self::classes>};
+      if (name == TENON_CLASS_NAMES) return &kClasses;
     }
     if constexpr (has_preprocessing<T>) {
-      static constexpr tenon_preprocessing_lists kPreprocessing = {sizeof(tenon_preprocessing_lists), &preprocessing};
-      if (copy(id) == TENON_PREPROCESSING) return &kPreprocessing;
+      static constexpr tenon_preprocessing_lists kPreprocessing = {sizeof(tenon_preprocessing_lists),
+                                                                   &hand_out_member<Self, &Self::preprocessing>};
+      if (name == TENON_PREPROCESSING) return &kPreprocessing;
     }
     if constexpr (has_tokenizer<T>) {
-      static constexpr tenon_tokenizer kTokenizer = {sizeof(tenon_tokenizer), &tokenizer, &encode, &decode};
-      if (copy(id) == TENON_TOKENIZER) return &kTokenizer;
+      static constexpr tenon_tokenizer kTokenizer = {sizeof(tenon_tokenizer), &hand_out_member<Self, &Self::tokenizer>,
+                                                     &call_member<Self, &Self::encode>,
+                                                     &call_member<Self, &Self::decode>};
+      if (name == TENON_TOKENIZER) return &kTokenizer;
     }
     if constexpr (has_sample_name<T>) {
-      static constexpr tenon_sample_names kNames = {sizeof(tenon_sample_names), &sample_name};
-      if (copy(id) == TENON_SAMPLE_NAMES) return &kNames;
-    }
-    if constexpr (ParameterRolesExtension<T>::is_provided) {
-      if (copy(id) == TENON_PARAMETER_ROLES) return &ParameterRolesExtension<T>::table;
+      static constexpr tenon_sample_names kNames = {sizeof(tenon_sample_names), &call_member<Self, &Self::sample_name>};
+      if (name == TENON_SAMPLE_NAMES) return &kNames;
     }
     if constexpr (has_prepare<T>) {
       static constexpr tenon_prepare kPrepare = {sizeof(tenon_prepare), &prepare};
-      if (copy(id) == TENON_PREPARE) return &kPrepare;
+      if (name == TENON_PREPARE) return &kPrepare;
     }
     if constexpr (has_lengths<T>) {
-      static constexpr tenon_sample_lengths kLengths = {sizeof(tenon_sample_lengths), &lengths};
-      if (copy(id) == TENON_SAMPLE_LENGTHS) return &kLengths;
+      static constexpr tenon_sample_lengths kLengths = {sizeof(tenon_sample_lengths),
+                                                        &call_member<Self, &Self::lengths>};
+      if (name == TENON_SAMPLE_LENGTHS) return &kLengths;
     }
     if constexpr (has_weights<T>) {
-      static constexpr tenon_sample_weights kWeights = {sizeof(tenon_sample_weights), &weights};
-      if (copy(id) == TENON_SAMPLE_WEIGHTS) return &kWeights;
+      static constexpr tenon_sample_weights kWeights = {sizeof(tenon_sample_weights),
+                                                        &call_member<Self, &Self::weights>};
+      if (name == TENON_SAMPLE_WEIGHTS) return &kWeights;
     }
-    static_cast<void>(id);
-    return nullptr;
+    return Extensions<ParameterRolesExtension<T>>::find(id);
   }
 
   static constexpr tenon_dataset make() {
     tenon_dataset made = {};
     made.size = sizeof made;
-    made.create = &create;
-    made.destroy = &destroy;
-    made.length = &length;
-    made.fields = &fields;
-    made.get = &get;
+    made.create = &create<Self>;
+    made.destroy = &destroy<Self>;
+    made.length = &call_member<Self, &Self::length>;
+    made.fields = &hand_out_member<Self, &Self::fields>;
+    made.get = &call_member<Self, &Self::get>;
     if constexpr (has_worker<T>) {
-      made.open_worker = &open_worker;
+      made.open_worker = &call_member<Self, &Self::open_worker>;
       made.close_worker = &close_worker;
     }
-    if constexpr (has_fingerprint<T>) made.fingerprint = &fingerprint;
+    if constexpr (has_fingerprint<T>) made.fingerprint = &call_member<Self, &Self::fingerprint>;
     return made;
   }
+
+  T component;
+  const Table<Field> fields;
+  const Table<ClassList> classes;
+  const Table<Preprocessing> preprocessing;
+  const TokenizerTable tokenizer;
 
   static const tenon_dataset table;
 };
 
 template <class T>
-const tenon_dataset DatasetTable<T>::table = DatasetTable<T>::make();
+const tenon_dataset DatasetInstance<T>::table = DatasetInstance<T>::make();
 
 }  // namespace detail
 
 // Registers T as the dataset `id`.
 template <class T>
 Component dataset(std::string id, std::string doc) {
-  return {TENON_DATASET,
-          std::move(id),
-          std::move(doc),
-          detail::schema_of<T>(),
-          &detail::DatasetTable<T>::table,
-          detail::has_lengths<T> || detail::has_sample_name<T> || detail::ParameterRolesExtension<T>::is_provided ||
-                  detail::has_weights<T> || detail::has_prepare<T> || detail::has_class_names<T> ||
-                  detail::has_preprocessing<T> || detail::has_tokenizer<T>
-              ? &detail::DatasetTable<T>::get_extension
-              : nullptr};
+  using Instance = detail::DatasetInstance<T>;
+  constexpr bool has_extensions = detail::has_lengths<T> || detail::has_sample_name<T> || detail::has_schema<T> ||
+                                  detail::has_weights<T> || detail::has_prepare<T> || detail::has_class_names<T> ||
+                                  detail::has_preprocessing<T> || detail::has_tokenizer<T>;
+  return detail::describe_component<T>(TENON_DATASET, std::move(id), std::move(doc), &Instance::table,
+                                       has_extensions ? &Instance::get_extension : nullptr);
 }
 
 }  // namespace tenon

@@ -12,11 +12,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "decoding.h"
+#include "detail/detect.hpp"
+#include "detail/instance.hpp"
 #include "tensor.hpp"
 
 namespace tenon {
@@ -37,10 +38,7 @@ struct Decoded {
 
 namespace detail {
 
-template <class T, class = void>
-inline constexpr bool has_decoding = false;
-template <class T>
-inline constexpr bool has_decoding<T, std::void_t<decltype(std::declval<const T&>().decoding())>> = true;
+TENON_DETECT(decoding, std::declval<const T&>().decoding());
 
 // The author's names together with the struct that borrows from them.
 class DecodingInfo {
@@ -55,7 +53,7 @@ class DecodingInfo {
   DecodingInfo(const DecodingInfo&) = delete;
   DecodingInfo& operator=(const DecodingInfo&) = delete;
 
-  const tenon_decoding_info* get() const { return &info_; }
+  void hand_out(const tenon_decoding_info** info) const { *info = &info_; }
 
  private:
   const Decoding decoding_;
@@ -64,39 +62,22 @@ class DecodingInfo {
 
 // Returns the description of a model's instance; that of an empty Decoding if T has none.
 template <class T>
-Decoding decoding_of(const T& model) {
-  if constexpr (has_decoding<T>) {
-    return model.decoding();
-  } else {
-    return {};
-  }
+Decoding decoding_of([[maybe_unused]] const T& model) {
+  if constexpr (has_decoding<T>) return model.decoding();
+  return {};
 }
 
 inline void require_cache(uint64_t found, uint64_t expected) {
-  if (found == expected) return;
-  throw Error(TENON_INVALID_ARGUMENT, "decode returned a cache of " + std::to_string(found) +
-                                          " tensors; decoding() declares " + std::to_string(expected));
+  require_count("decode returned a cache of ", found, " tensors; decoding() declares ", expected);
 }
 
-// The extension of a model. Owner::decoding(self) returns the DecodingInfo of an instance. Owner::decode has the
-// arguments of tenon_decoding.forward.
-template <class T, class Owner>
+// The extension of a model. The member function `decode` of the instance has the arguments of tenon_decoding.forward.
+template <class T, class Instance>
 struct TENON_HIDDEN DecodingExtension {
   static constexpr bool is_provided = has_decoding<T>;
   static constexpr std::string_view id = TENON_DECODING;
-
-  static tenon_status describe(void* self, const tenon_decoding_info** info) {
-    *info = Owner::decoding(self).get();
-    return TENON_OK;
-  }
-
-  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
-                              tenon_tensor* const* cache, tenon_tensor** next_cache, uint64_t cache_count,
-                              tenon_tensor** scores) {
-    return Owner::decode(self, frame, inputs, input_count, cache, next_cache, cache_count, scores);
-  }
-
-  static constexpr tenon_decoding table = {sizeof(tenon_decoding), &describe, &forward};
+  static constexpr tenon_decoding table = {sizeof(tenon_decoding), &hand_out_member<Instance, &Instance::decoding>,
+                                           &call_member<Instance, &Instance::decode>};
 };
 
 }  // namespace detail

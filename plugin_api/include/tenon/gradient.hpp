@@ -14,6 +14,7 @@
 
 #include <vector>
 
+#include "detail/extension.hpp"
 #include "gradient.h"
 #include "ops.hpp"
 
@@ -27,10 +28,7 @@ inline std::vector<Tensor> borrow_tensors(const Frame& frame, tenon_tensor* cons
 }
 
 inline void put_tensors(const std::vector<Tensor>& given, tenon_tensor** handles, uint64_t count, const char* what) {
-  if (given.size() != count) {
-    throw Error(TENON_INVALID_ARGUMENT,
-                std::string(what) + ": got " + std::to_string(given.size()) + "; expected " + std::to_string(count));
-  }
+  require_count(std::string(what) + ": got ", given.size(), "; expected ", count);
   for (size_t i = 0; i < given.size(); ++i) handles[i] = given[i].handle();
 }
 
@@ -61,31 +59,18 @@ struct TENON_HIDDEN FunctionTable {
     });
   }
 
-  static constexpr tenon_function make() {
-    tenon_function made = {};
-    made.size = sizeof made;
-    made.forward = &forward;
-    made.backward = &backward;
-    return made;
-  }
-
-  static const tenon_function table;
+  static constexpr tenon_function table = {sizeof(tenon_function), &forward, &backward};
 };
-
-template <class T>
-const tenon_function FunctionTable<T>::table = FunctionTable<T>::make();
 
 }  // namespace detail
 
 template <class T>
 std::vector<Tensor> apply(const T& function, const std::vector<Tensor>& inputs) {
-  static const auto* const gradient =
-      static_cast<const tenon_gradient*>(detail::host->get_extension(detail::borrow(TENON_GRADIENT)));
+  static const auto* const gradient = detail::find_extension<tenon_gradient>(TENON_GRADIENT);
   if (!gradient) throw Error(TENON_UNSUPPORTED, "this host does not support " TENON_GRADIENT);
   if (inputs.empty()) throw Error(TENON_INVALID_ARGUMENT, "apply() was called without tensors; expected at least one");
   const Frame& frame = inputs.front().checked_frame();
-  std::vector<tenon_tensor*> handles;
-  for (const Tensor& input : inputs) handles.push_back(input.handle());
+  const std::vector<tenon_tensor*> handles = detail::handles_of(inputs);
   std::vector<tenon_tensor*> outputs(T::outputs, nullptr);
   detail::check(gradient->apply(frame.get(), &detail::FunctionTable<T>::table, const_cast<T*>(&function),
                                 handles.data(), handles.size(), outputs.data(), outputs.size(), T::saved));

@@ -8,10 +8,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "detail/detect.hpp"
+#include "detail/instance.hpp"
 #include "detail/table.hpp"
 #include "index_inputs.h"
 
@@ -53,33 +54,22 @@ inline IndexInput index_below(std::string dimension, std::string input) {
 
 namespace detail {
 
-template <class T, class = void>
-inline constexpr bool has_index_inputs = false;
-template <class T>
-inline constexpr bool has_index_inputs<T, std::void_t<decltype(std::declval<const T&>().index_inputs())>> = true;
+TENON_DETECT(index_inputs, std::declval<const T&>().index_inputs());
 
 // The list of a component's instance; empty if T has none.
 template <class T>
-std::vector<IndexInput> index_inputs_of(const T& component) {
-  if constexpr (has_index_inputs<T>) {
-    return component.index_inputs();
-  } else {
-    return {};
-  }
+std::vector<IndexInput> index_inputs_of([[maybe_unused]] const T& component) {
+  if constexpr (has_index_inputs<T>) return component.index_inputs();
+  return {};
 }
 
-// The extension of a component. Owner::index_inputs(self) returns the Table<IndexInput> of an instance.
-template <class T, class Owner>
+// The extension of a component.
+template <class T, class Instance>
 struct TENON_HIDDEN IndexInputsExtension {
   static constexpr bool is_provided = has_index_inputs<T>;
   static constexpr std::string_view id = TENON_INDEX_INPUTS;
-
-  static tenon_status inputs(void* self, const tenon_index_input* const** inputs, uint64_t* count) {
-    Owner::index_inputs(self).hand_out(inputs, count);
-    return TENON_OK;
-  }
-
-  static constexpr tenon_index_inputs table = {sizeof(tenon_index_inputs), &inputs};
+  static constexpr tenon_index_inputs table = {sizeof(tenon_index_inputs),
+                                               &hand_out_member<Instance, &Instance::index_inputs>};
 };
 
 }  // namespace detail

@@ -13,13 +13,12 @@
 #pragma once
 
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "capture.hpp"
 #include "component.hpp"
-#include "detail/component_extensions.hpp"
+#include "detail/instance.hpp"
 #include "index_inputs.hpp"
 #include "loss.h"
 #include "parameter_roles.hpp"
@@ -45,94 +44,65 @@ struct LossResult {
 
 namespace detail {
 
-template <class T, class = void>
-inline constexpr bool has_parts = false;
-template <class T>
-inline constexpr bool has_parts<T, std::void_t<decltype(std::declval<const T&>().parts())>> = true;
+TENON_DETECT(parts, std::declval<const T&>().parts());
 
 template <class T>
-struct TENON_HIDDEN LossTable {
-  struct Instance {
-    explicit Instance(const tenon_params* params)
-        : loss(construct<T>(params)), ports(loss.ports()), index_inputs(index_inputs_of(loss)) {
-      if constexpr (has_parts<T>) part_names = loss.parts();
-      for (const std::string& name : part_names) borrowed_names.push_back(borrow(name));
-    }
-    T loss;
-    const Table<Port> ports;
-    const Table<IndexInput> index_inputs;
-    std::vector<std::string> part_names;
-    std::vector<tenon_string> borrowed_names;
-  };
+struct TENON_HIDDEN LossInstance : PortableInstance {
+  using Self = LossInstance;
 
-  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
-  static const T& component(void* self) { return instance(self).loss; }
-  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
-
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return guard([&] { *self = new Instance(params); });
+  explicit LossInstance(const tenon_params* params)
+      : component(construct<T>(params)), ports(component.ports()), index_inputs(index_inputs_of(component)) {
+    if constexpr (has_parts<T>) part_names = component.parts();
+    for (const std::string& name : part_names) borrowed_names.push_back(borrow(name));
   }
 
-  static void destroy(void* self) { delete static_cast<Instance*>(self); }
-
-  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
-    instance(self).ports.hand_out(ports, count);
-    return TENON_OK;
-  }
-
-  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
-                              tenon_loss_result* result) {
-    return guard([&] {
-      const Frame within(frame);
-      const Inputs given(&within, inputs, input_count, &instance(self).ports.items());
-      const LossResult computed = std::as_const(instance(self).loss).forward(within, given);
-      result->loss = computed.loss.handle();
-      result->weight = computed.weight;
-      result->weight_tensor = computed.weight_tensor.handle();
-      if (computed.parts.size() != result->part_count) {
-        throw Error(TENON_INVALID_ARGUMENT, "forward returned " + std::to_string(computed.parts.size()) +
-                                                " parts; parts() returned " + std::to_string(result->part_count));
-      }
-      for (size_t i = 0; i < computed.parts.size(); ++i) result->parts[i] = computed.parts[i].handle();
-    });
+  void forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
+               tenon_loss_result* result) const {
+    const Frame within(frame);
+    const Inputs given(&within, inputs, input_count, &ports.items());
+    const LossResult computed = component.forward(within, given);
+    result->loss = computed.loss.handle();
+    result->weight = computed.weight;
+    result->weight_tensor = computed.weight_tensor.handle();
+    require_count("forward returned ", computed.parts.size(), " parts; parts() returned ", result->part_count);
+    for (size_t i = 0; i < computed.parts.size(); ++i) result->parts[i] = computed.parts[i].handle();
   }
 
   static tenon_status parts(void* self, const tenon_string** names, uint64_t* count) {
-    *names = instance(self).borrowed_names.data();
-    *count = instance(self).borrowed_names.size();
+    const std::vector<tenon_string>& parts = static_cast<Self*>(self)->borrowed_names;
+    *names = parts.data();
+    *count = parts.size();
     return TENON_OK;
   }
 
-  static constexpr tenon_loss make() {
-    tenon_loss made = {};
+  T component;
+  const Table<Port> ports;
+  const Table<IndexInput> index_inputs;
+  std::vector<std::string> part_names;
+  std::vector<tenon_string> borrowed_names;
+
+  static constexpr tenon_loss table = [] {
+    tenon_loss made = {};  // what newer versions append is null
     made.size = sizeof made;
-    made.create = &create;
-    made.destroy = &destroy;
-    made.ports = &ports;
-    made.forward = &forward;
+    made.create = &create<Self>;
+    made.destroy = &destroy<Self>;
+    made.ports = &hand_out_member<Self, &Self::ports>;
+    made.forward = &call_member<Self, &Self::forward>;
     if constexpr (has_parts<T>) made.parts = &parts;
     return made;
-  }
-
-  static const tenon_loss table;
+  }();
 };
-
-template <class T>
-const tenon_loss LossTable<T>::table = LossTable<T>::make();
 
 }  // namespace detail
 
 // Registers T as the loss `id`.
 template <class T>
 Component loss(std::string id, std::string doc) {
-  using Table = detail::LossTable<T>;
-  return {TENON_LOSS,
-          std::move(id),
-          std::move(doc),
-          detail::schema_of<T>(),
-          &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
-                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
+  using Instance = detail::LossInstance<T>;
+  return detail::describe_component<T>(
+      TENON_LOSS, std::move(id), std::move(doc), &Instance::table,
+      detail::Extensions<detail::CaptureExtension<T, Instance>, detail::IndexInputsExtension<T, Instance>,
+                         detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function());
 }
 
 }  // namespace tenon

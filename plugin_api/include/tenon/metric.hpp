@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "component.hpp"
-#include "detail/component_extensions.hpp"
+#include "detail/instance.hpp"
 #include "index_inputs.hpp"
 #include "metric.h"
 #include "parameter_roles.hpp"
@@ -82,102 +82,65 @@ inline MetricValue neither_is_better(std::string name, std::string doc) { return
 namespace detail {
 
 inline void write_values(const std::vector<double>& given, double* values, uint64_t value_count) {
-  if (given.size() != value_count) {
-    throw Error(TENON_INVALID_ARGUMENT, "compute returned " + std::to_string(given.size()) +
-                                            " values; values() returned " + std::to_string(value_count));
-  }
+  require_count("compute returned ", given.size(), " values; values() returned ", value_count);
   for (size_t i = 0; i < given.size(); ++i) values[i] = given[i];
 }
 
 template <class T>
-struct TENON_HIDDEN MetricTable {
-  struct Instance {
-    explicit Instance(const tenon_params* params)
-        : metric(construct<T>(params)),
-          ports(metric.ports()),
-          index_inputs(index_inputs_of(metric)),
-          states(metric.states()),
-          values(metric.values()) {}
-    T metric;
-    const Table<Port> ports;
-    const Table<IndexInput> index_inputs;
-    const Table<State> states;
-    const Table<MetricValue> values;
-  };
+struct TENON_HIDDEN MetricInstance : PortableInstance {
+  using Self = MetricInstance;
 
-  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
-  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
+  explicit MetricInstance(const tenon_params* params)
+      : component(construct<T>(params)),
+        ports(component.ports()),
+        index_inputs(index_inputs_of(component)),
+        states(component.states()),
+        values(component.values()) {}
 
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return guard([&] { *self = new Instance(params); });
+  void update(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
+    const Frame within(frame);
+    component.update(within, Inputs(&within, inputs, input_count, &ports.items()));
   }
 
-  static void destroy(void* self) { delete static_cast<Instance*>(self); }
-
-  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
-    instance(self).ports.hand_out(ports, count);
-    return TENON_OK;
+  void compute(const tenon_frame* frame, double* values, uint64_t value_count) {
+    const Frame within(frame);
+    if constexpr (std::is_arithmetic_v<decltype(component.compute(within))>) {
+      write_values({component.compute(within)}, values, value_count);
+    } else {
+      write_values(component.compute(within), values, value_count);
+    }
   }
 
-  static tenon_status states(void* self, const tenon_state* const** states, uint64_t* count) {
-    instance(self).states.hand_out(states, count);
-    return TENON_OK;
-  }
+  T component;
+  const Table<Port> ports;
+  const Table<IndexInput> index_inputs;
+  const Table<State> states;
+  const Table<MetricValue> values;
 
-  static tenon_status values(void* self, const tenon_metric_value* const** values, uint64_t* count) {
-    instance(self).values.hand_out(values, count);
-    return TENON_OK;
-  }
-
-  static tenon_status update(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
-    return guard([&] {
-      const Frame within(frame);
-      instance(self).metric.update(within, Inputs(&within, inputs, input_count, &instance(self).ports.items()));
-    });
-  }
-
-  static tenon_status compute(void* self, const tenon_frame* frame, double* values, uint64_t value_count) {
-    return guard([&] {
-      const Frame within(frame);
-      if constexpr (std::is_arithmetic_v<decltype(instance(self).metric.compute(within))>) {
-        write_values({instance(self).metric.compute(within)}, values, value_count);
-      } else {
-        write_values(instance(self).metric.compute(within), values, value_count);
-      }
-    });
-  }
-
-  static constexpr tenon_metric make() {
-    tenon_metric made = {};
+  static constexpr tenon_metric table = [] {
+    tenon_metric made = {};  // what newer versions append is null
     made.size = sizeof made;
-    made.create = &create;
-    made.destroy = &destroy;
-    made.ports = &ports;
-    made.states = &states;
-    made.values = &values;
-    made.update = &update;
-    made.compute = &compute;
+    made.create = &create<Self>;
+    made.destroy = &destroy<Self>;
+    made.ports = &hand_out_member<Self, &Self::ports>;
+    made.states = &hand_out_member<Self, &Self::states>;
+    made.values = &hand_out_member<Self, &Self::values>;
+    made.update = &call_member<Self, &Self::update>;
+    made.compute = &call_member<Self, &Self::compute>;
     return made;
-  }
-
-  static const tenon_metric table;
+  }();
 };
-
-template <class T>
-const tenon_metric MetricTable<T>::table = MetricTable<T>::make();
 
 }  // namespace detail
 
 // Registers T as the metric `id`.
 template <class T>
 Component metric(std::string id, std::string doc) {
-  return {TENON_METRIC,
-          std::move(id),
-          std::move(doc),
-          detail::schema_of<T>(),
-          &detail::MetricTable<T>::table,
-          detail::Extensions<detail::IndexInputsExtension<T, detail::MetricTable<T>>,
-                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
+  using Instance = detail::MetricInstance<T>;
+  return detail::describe_component<T>(
+      TENON_METRIC, std::move(id), std::move(doc), &Instance::table,
+      detail::Extensions<detail::IndexInputsExtension<T, Instance>, detail::ParameterRolesExtension<T>,
+                         detail::UsualSourcesExtension<T>>::function());
 }
 
 }  // namespace tenon

@@ -26,7 +26,7 @@
 #include "capture.hpp"
 #include "component.hpp"
 #include "decoding.hpp"
-#include "detail/component_extensions.hpp"
+#include "detail/instance.hpp"
 #include "index_inputs.hpp"
 #include "model.h"
 #include "parameter_roles.hpp"
@@ -104,118 +104,77 @@ class Builder {
 namespace detail {
 
 inline void put_outputs(const std::vector<Tensor>& given, tenon_tensor** outputs, uint64_t output_count) {
-  if (given.size() != output_count) {
-    throw Error(TENON_INVALID_ARGUMENT, "forward returned " + std::to_string(given.size()) +
-                                            " outputs; the number of output ports is " + std::to_string(output_count));
-  }
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (!given[i])
-      throw Error(TENON_INVALID_ARGUMENT, "forward returned an empty tensor as output " + std::to_string(i));
-    outputs[i] = given[i].handle();
-  }
+  require_count("forward returned ", given.size(), " outputs; the number of output ports is ", output_count);
+  for (size_t i = 0; i < given.size(); ++i) outputs[i] = given[i].handle();
 }
 
 template <class T>
-struct TENON_HIDDEN ModelTable {
-  struct Instance {
-    explicit Instance(const tenon_params* params)
-        : model(construct<T>(params)),
-          ports(model.ports()),
-          index_inputs(index_inputs_of(model)),
-          decoding(decoding_of(model)) {}
-    T model;
-    const Table<Port> ports;
-    const Table<IndexInput> index_inputs;
-    const DecodingInfo decoding;
-    std::unique_ptr<const NamePairs<tenon_tied_weight>> tied_weights = nullptr;
-  };
+struct TENON_HIDDEN ModelInstance : PortableInstance {
+  using Self = ModelInstance;
 
-  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
-  static const T& component(void* self) { return instance(self).model; }
-  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
-  static const DecodingInfo& decoding(void* self) { return instance(self).decoding; }
-  static std::unique_ptr<const NamePairs<tenon_tied_weight>>& tied_weights(void* self) {
-    return instance(self).tied_weights;
+  explicit ModelInstance(const tenon_params* params)
+      : component(construct<T>(params)),
+        ports(component.ports()),
+        index_inputs(index_inputs_of(component)),
+        decoding(decoding_of(component)) {}
+
+  void build(const tenon_builder* builder) {
+    Builder declares(builder);
+    component.build(declares);
   }
 
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return guard([&] { *self = new Instance(params); });
+  void forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count, tenon_tensor** outputs,
+               uint64_t output_count) const {
+    const Frame within(frame);
+    const Inputs given(&within, inputs, input_count, &ports.items());
+    if constexpr (std::is_convertible_v<decltype(component.forward(within, given)), Tensor>) {
+      put_outputs({component.forward(within, given)}, outputs, output_count);
+    } else {
+      put_outputs(component.forward(within, given), outputs, output_count);
+    }
   }
 
-  static void destroy(void* self) { delete static_cast<Instance*>(self); }
-
-  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
-    instance(self).ports.hand_out(ports, count);
-    return TENON_OK;
+  void decode(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count, tenon_tensor* const* cache,
+              tenon_tensor** next_cache, uint64_t cache_count, tenon_tensor** scores) {
+    const Frame within(frame);
+    const Inputs given(&within, inputs, input_count, &ports.items());
+    std::vector<Tensor> kept;
+    for (uint64_t i = 0; cache && i < cache_count; ++i) kept.emplace_back(cache[i], &within);
+    const Decoded decoded = component.decode(within, given, kept);
+    require_cache(decoded.cache.size(), cache_count);
+    for (size_t i = 0; i < decoded.cache.size(); ++i) next_cache[i] = decoded.cache[i].handle();
+    *scores = decoded.scores.handle();
   }
 
-  static tenon_status build(void* self, const tenon_builder* builder) {
-    return guard([&] {
-      Builder declares(builder);
-      instance(self).model.build(declares);
-    });
-  }
+  T component;
+  const Table<Port> ports;
+  const Table<IndexInput> index_inputs;
+  const DecodingInfo decoding;
+  NamePairs<tenon_tied_weight> tied_weights;
 
-  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
-                              tenon_tensor** outputs, uint64_t output_count) {
-    return guard([&] {
-      const Frame within(frame);
-      const Inputs given(&within, inputs, input_count, &instance(self).ports.items());
-      const T& model = instance(self).model;
-      if constexpr (std::is_convertible_v<decltype(model.forward(within, given)), Tensor>) {
-        put_outputs({model.forward(within, given)}, outputs, output_count);
-      } else {
-        put_outputs(model.forward(within, given), outputs, output_count);
-      }
-    });
-  }
-
-  static tenon_status decode(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
-                             tenon_tensor* const* cache, tenon_tensor** next_cache, uint64_t cache_count,
-                             tenon_tensor** scores) {
-    return guard([&] {
-      const Frame within(frame);
-      const Inputs given(&within, inputs, input_count, &instance(self).ports.items());
-      std::vector<Tensor> kept;
-      for (uint64_t i = 0; cache && i < cache_count; ++i) kept.emplace_back(cache[i], &within);
-      const Decoded decoded = instance(self).model.decode(within, given, kept);
-      require_cache(decoded.cache.size(), cache_count);
-      for (size_t i = 0; i < decoded.cache.size(); ++i) next_cache[i] = decoded.cache[i].handle();
-      *scores = decoded.scores.handle();
-    });
-  }
-
-  static constexpr tenon_model make() {
-    tenon_model made = {};
+  static constexpr tenon_model table = [] {
+    tenon_model made = {};  // what newer versions append is null
     made.size = sizeof made;
-    made.create = &create;
-    made.destroy = &destroy;
-    made.ports = &ports;
-    made.build = &build;
-    made.forward = &forward;
+    made.create = &create<Self>;
+    made.destroy = &destroy<Self>;
+    made.ports = &hand_out_member<Self, &Self::ports>;
+    made.build = &call_member<Self, &Self::build>;
+    made.forward = &call_member<Self, &Self::forward>;
     return made;
-  }
-
-  static const tenon_model table;
+  }();
 };
-
-template <class T>
-const tenon_model ModelTable<T>::table = ModelTable<T>::make();
 
 }  // namespace detail
 
 // Registers T as the model `id`.
 template <class T>
 Component model(std::string id, std::string doc) {
-  using Table = detail::ModelTable<T>;
-  return {TENON_MODEL,
-          std::move(id),
-          std::move(doc),
-          detail::schema_of<T>(),
-          &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::DecodingExtension<T, Table>,
-                             detail::IndexInputsExtension<T, Table>, detail::TiedWeightsExtension<T, Table>,
-                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
+  using Instance = detail::ModelInstance<T>;
+  return detail::describe_component<T>(
+      TENON_MODEL, std::move(id), std::move(doc), &Instance::table,
+      detail::Extensions<detail::CaptureExtension<T, Instance>, detail::DecodingExtension<T, Instance>,
+                         detail::IndexInputsExtension<T, Instance>, detail::TiedWeightsExtension<T, Instance>,
+                         detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function());
 }
 
 }  // namespace tenon

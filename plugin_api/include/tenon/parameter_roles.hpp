@@ -2,9 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <type_traits>
 #include <vector>
 
 #include "detail/guard.hpp"
@@ -13,25 +11,13 @@
 
 namespace tenon::detail {
 
-// The roles of a schema. The structs borrow from the schema, which does not change.
-class Roles {
- public:
-  explicit Roles(std::vector<Param> schema) : schema_(std::move(schema)) {
-    for (const Param& param : schema_)
-      if (param.role() != 0) roles_.push_back({borrow(param.name()), param.role(), 0});
-  }
-  Roles(const Roles&) = delete;
-  Roles& operator=(const Roles&) = delete;
-
-  void hand_out(const tenon_parameter_role** roles, uint64_t* count) const {
-    *roles = roles_.data();
-    *count = roles_.size();
-  }
-
- private:
-  const std::vector<Param> schema_;
-  std::vector<tenon_parameter_role> roles_;
-};
+// The roles of a schema, which they borrow from.
+inline std::vector<tenon_parameter_role> roles_in(const std::vector<Param>& schema) {
+  std::vector<tenon_parameter_role> roles;
+  for (const Param& param : schema)
+    if (param.role() != 0) roles.push_back({borrow(param.name()), param.role(), 0});
+  return roles;
+}
 
 // The extension of a component.
 template <class T>
@@ -41,8 +27,10 @@ struct TENON_HIDDEN ParameterRolesExtension {
 
   static tenon_status roles(const tenon_parameter_role** roles, uint64_t* count) {
     return guard([&] {
-      static const Roles of_schema(T::schema());
-      of_schema.hand_out(roles, count);
+      static const std::vector<Param> schema = T::schema();
+      static const std::vector<tenon_parameter_role> found = roles_in(schema);
+      *roles = found.data();
+      *count = found.size();
     });
   }
 

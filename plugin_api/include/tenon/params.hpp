@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "detail/detect.hpp"
 #include "detail/guard.hpp"
 #include "parameter_roles.h"
 #include "parameters.h"
@@ -252,21 +253,15 @@ class Params {
 
 namespace detail {
 
-template <class T, class = void>
-inline constexpr bool has_schema = false;
-template <class T>
-inline constexpr bool has_schema<T, std::void_t<decltype(T::schema())>> = true;
+TENON_DETECT(schema, T::schema());
 
 template <class T>
 TENON_HIDDEN std::vector<Param> schema_of() {
   static_assert(has_schema<T> == std::is_constructible_v<T, const Params&>,
                 "a component with parameters needs both: a public static schema(), and a public constructor from const "
                 "tenon::Params&");
-  if constexpr (has_schema<T>) {
-    return T::schema();
-  } else {
-    return {};
-  }
+  if constexpr (has_schema<T>) return T::schema();
+  return {};
 }
 
 // Constructs a component from its parameters, or without arguments if it has no parameters.

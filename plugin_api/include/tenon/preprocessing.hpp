@@ -9,10 +9,10 @@
 #pragma once
 
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "detail/detect.hpp"
 #include "detail/guard.hpp"
 #include "preprocessing.h"
 
@@ -33,10 +33,7 @@ struct Preprocessing {
 
 namespace detail {
 
-template <class T, class = void>
-inline constexpr bool has_preprocessing = false;
-template <class T>
-inline constexpr bool has_preprocessing<T, std::void_t<decltype(std::declval<const T&>().preprocessing())>> = true;
+TENON_DETECT(preprocessing, std::declval<const T&>().preprocessing());
 
 }  // namespace detail
 

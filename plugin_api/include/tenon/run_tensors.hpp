@@ -19,6 +19,7 @@
 #include "detail/extension.hpp"
 #include "run_progress.h"
 #include "run_tensors.h"
+#include "tensor.hpp"
 
 namespace tenon {
 
@@ -29,24 +30,6 @@ inline tenon_progress read_progress(const Run& run) {
   detail::check(detail::require_extension<tenon_run_progress>(TENON_RUN_PROGRESS).read(run.get(), &progress));
   return progress;
 }
-
-// A tensor that the callback owns. Move-only; releases the tensor on destruction.
-class OwnedTensor {
- public:
-  OwnedTensor() = default;
-  explicit OwnedTensor(tenon_tensor* handle) : handle_(handle) {}
-  OwnedTensor(OwnedTensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  OwnedTensor& operator=(OwnedTensor&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  ~OwnedTensor() { detail::host->release(handle_); }
-
-  tenon_tensor* handle() const { return handle_; }
-
- private:
-  tenon_tensor* handle_ = nullptr;
-};
 
 // A trained tensor. The handles are valid until the callback function returns.
 struct RunTensor {

@@ -91,22 +91,44 @@ class Tensor {
   const Frame* frame_ = nullptr;
 };
 
-// Keeps a tensor after the end of its frame.
-class KeptTensor {
+// A tensor that the plugin owns. Move-only; releases the tensor on destruction.
+class OwnedTensor {
  public:
-  explicit KeptTensor(const Tensor& tensor) : handle_(tensor.handle()) { detail::host->retain(handle_); }
-  KeptTensor(KeptTensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
-  KeptTensor& operator=(KeptTensor&& other) noexcept {
+  OwnedTensor() = default;
+  explicit OwnedTensor(tenon_tensor* handle) : handle_(handle) {}
+  OwnedTensor(OwnedTensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  OwnedTensor& operator=(OwnedTensor&& other) noexcept {
     std::swap(handle_, other.handle_);
     return *this;
   }
-  ~KeptTensor() { detail::host->release(handle_); }
+  ~OwnedTensor() { detail::host->release(handle_); }
 
-  Tensor in(const Frame& frame) const { return Tensor(handle_, &frame); }
+  tenon_tensor* handle() const { return handle_; }
 
  private:
-  tenon_tensor* handle_;
+  tenon_tensor* handle_ = nullptr;
 };
+
+// Keeps a tensor after the end of its frame.
+class KeptTensor {
+ public:
+  explicit KeptTensor(const Tensor& tensor) : owned_(tensor.handle()) { detail::host->retain(tensor.handle()); }
+
+  Tensor in(const Frame& frame) const { return Tensor(owned_.handle(), &frame); }
+
+ private:
+  OwnedTensor owned_;
+};
+
+namespace detail {
+
+inline std::vector<tenon_tensor*> handles_of(const std::vector<Tensor>& tensors) {
+  std::vector<tenon_tensor*> handles;
+  for (const Tensor& tensor : tensors) handles.push_back(tensor.handle());
+  return handles;
+}
+
+}  // namespace detail
 
 // An argument of an operator. Text and lists are borrowed for the call.
 class Argument {
@@ -120,10 +142,8 @@ class Argument {
   Argument(const std::vector<int64_t>& numbers) : value_(tenon_ints(numbers.data(), numbers.size())) {}
   Argument(const std::vector<double>& numbers)
       : value_(tenon_list_value(TENON_VALUE_FLOATS, numbers.data(), numbers.size())) {}
-  Argument(const std::vector<Tensor>& tensors) {
-    for (const Tensor& tensor : tensors) handles_.push_back(tensor.handle());
-    value_ = tenon_tensors(handles_.data(), handles_.size());
-  }
+  Argument(const std::vector<Tensor>& tensors)
+      : handles_(detail::handles_of(tensors)), value_(tenon_tensors(handles_.data(), handles_.size())) {}
   Argument(const void*) = delete;  // a handle would convert to bool
   Argument(const Argument&) = delete;
   // Creates a dtype argument from TENON_FLOAT32 ...

@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "detail/detect.hpp"
 #include "detail/guard.hpp"
 #include "tokenizer.h"
 
@@ -31,10 +31,7 @@ struct TokenizerInfo {
 
 namespace detail {
 
-template <class T, class = void>
-inline constexpr bool has_tokenizer = false;
-template <class T>
-inline constexpr bool has_tokenizer<T, std::void_t<decltype(std::declval<const T&>().tokenizer())>> = true;
+TENON_DETECT(tokenizer, std::declval<const T&>().tokenizer());
 
 // The author's description together with the struct that borrows from it.
 class TokenizerTable {
@@ -53,7 +50,7 @@ class TokenizerTable {
   TokenizerTable& operator=(const TokenizerTable&) = delete;
 
   // Null without fields.
-  const tenon_tokenizer_info* describe() const { return fields_.empty() ? nullptr : &described_; }
+  void hand_out(const tenon_tokenizer_info** info) const { *info = fields_.empty() ? nullptr : &described_; }
 
  private:
   const TokenizerInfo info_;

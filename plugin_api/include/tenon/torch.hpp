@@ -62,8 +62,7 @@ struct TorchDecoded {
 namespace detail {
 
 TENON_HIDDEN inline const tenon_native_torch& native_torch() {
-  static const auto* const table =
-      static_cast<const tenon_native_torch*>(host->get_extension(borrow(TENON_NATIVE_TORCH)));
+  static const auto* const table = find_extension<tenon_native_torch>(TENON_NATIVE_TORCH);
   if (!table) throw Error(TENON_UNSUPPORTED, "this host does not support " TENON_NATIVE_TORCH);
   return *table;
 }
@@ -107,6 +106,14 @@ TENON_HIDDEN tenon_status guard_torch(Body&& body) noexcept {
   });
 }
 
+// The base of an Instance that uses LibTorch, see detail/instance.hpp.
+struct TorchInstance {
+  template <class Body>
+  TENON_HIDDEN static tenon_status guard_instance(Body&& body) noexcept {
+    return guard_torch(std::forward<Body>(body));
+  }
+};
+
 template <class Function>
 struct Arity;
 template <class Result, class Class, class... Inputs>
@@ -121,10 +128,7 @@ inline constexpr size_t input_count_of = Arity<decltype(&T::forward)>::value;
 template <class T>
 auto call_forward(T& object, tenon_tensor* const* inputs, uint64_t input_count) {
   constexpr size_t expected = input_count_of<T>;
-  if (input_count != expected) {
-    throw Error(TENON_INVALID_ARGUMENT,
-                "forward takes " + std::to_string(expected) + " inputs; got " + std::to_string(input_count));
-  }
+  require_count("forward takes ", expected, " inputs; got ", input_count);
   return [&]<size_t... index>(std::index_sequence<index...>) { return object.forward(unwrap(inputs[index])...); }
   (std::make_index_sequence<expected>());
 }
@@ -135,10 +139,7 @@ std::vector<Port> ports_of(const T& object) {
   std::vector<Port> ports = object.ports();
   size_t inputs = 0;
   for (const Port& port : ports) inputs += port.direction == TENON_INPUT;
-  if (inputs != input_count_of<T>) {
-    throw Error(TENON_INVALID_ARGUMENT, "ports() has " + std::to_string(inputs) + " inputs; forward takes " +
-                                            std::to_string(input_count_of<T>));
-  }
+  require_count("ports() has ", inputs, " inputs; forward takes ", input_count_of<T>);
   return ports;
 }
 
@@ -149,45 +150,78 @@ std::vector<torch::Tensor> list_outputs(std::tuple<Tensors...> outputs) {
   return std::apply([](auto&... each) { return std::vector<torch::Tensor>{std::move(each)...}; }, outputs);
 }
 
+// An absent tensor is undefined.
+inline std::vector<torch::Tensor> unwrap_all(tenon_tensor* const* handles, uint64_t count) {
+  if (!handles) return {};
+  std::vector<torch::Tensor> tensors(count);
+  for (uint64_t i = 0; i < count; ++i)
+    if (handles[i]) tensors[i] = unwrap(handles[i]);
+  return tensors;
+}
+
 // A module with its ports and its registered weights.
 template <class T>
-class TorchModule {
- public:
-  explicit TorchModule(const tenon_params* params)
-      : module_(make(params)),
-        ports_(ports_of(*module_)),
-        index_inputs_(index_inputs_of(*module_)),
-        decoding_(decoding_of(*module_)) {}
+struct TENON_HIDDEN TorchModelInstance : TorchInstance {
+  using Self = TorchModelInstance;
 
-  const T& module() const { return *module_; }
-  const Table<Port>& ports() const { return ports_; }
-  const Table<IndexInput>& index_inputs() const { return index_inputs_; }
-  const DecodingInfo& decoding() const { return decoding_; }
+  explicit TorchModelInstance(const tenon_params* params)
+      : module(make(params)),
+        component(*module),
+        ports(ports_of(component)),
+        index_inputs(index_inputs_of(component)),
+        decoding(decoding_of(component)) {}
 
-  void build(const Builder& builder) {
+  void build(const tenon_builder* builder) {
     weights_.clear();
-    adopt_all(builder, *module_, "");
+    adopt_all(Builder(builder), component, "");
     frozen_parameters_.clear();
     for (const Weight& weight : weights_)
       if (weight.is_frozen_parameter) frozen_parameters_.push_back(borrow(weight.name));
   }
 
+  void forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count, tenon_tensor** outputs,
+               uint64_t output_count) {
+    const WithinFrame within(frame);
+    prepare(frame);
+    const std::vector<torch::Tensor> given = list_outputs(call_forward(component, inputs, input_count));
+    std::vector<Tensor> handles;
+    for (const torch::Tensor& tensor : given) handles.emplace_back(wrap_in_frame(tensor, frame), nullptr);
+    put_outputs(handles, outputs, output_count);
+  }
+
+  // `cache` is null in the first call.
+  void decode(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count, tenon_tensor* const* cache,
+              tenon_tensor** next_cache, uint64_t cache_count, tenon_tensor** scores) {
+    const WithinFrame within(frame);
+    prepare(frame);
+    const TorchDecoded decoded = component.decode(unwrap_all(inputs, input_count), unwrap_all(cache, cache_count));
+    require_cache(decoded.cache.size(), cache_count);
+    for (size_t i = 0; i < decoded.cache.size(); ++i) next_cache[i] = wrap_in_frame(decoded.cache[i], frame);
+    *scores = wrap_in_frame(decoded.scores, frame);
+  }
+
   // The parameters with requires_grad = false. Valid until the next build().
-  const std::vector<tenon_string>& frozen_parameters() const { return frozen_parameters_; }
-
-  std::vector<torch::Tensor> forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count) {
-    const WithinFrame within(frame);
-    prepare(frame);
-    return list_outputs(call_forward(*module_, inputs, input_count));
+  void frozen_parameters(const tenon_string** names, uint64_t* count) const {
+    *names = frozen_parameters_.data();
+    *count = frozen_parameters_.size();
   }
 
-  // `cache` is empty in the first call.
-  TorchDecoded decode(const tenon_frame* frame, const std::vector<torch::Tensor>& inputs,
-                      const std::vector<torch::Tensor>& cache) {
-    const WithinFrame within(frame);
-    prepare(frame);
-    return module_->decode(inputs, cache);
-  }
+  const std::shared_ptr<T> module;
+  T& component;
+  const Table<Port> ports;
+  const Table<IndexInput> index_inputs;
+  const DecodingInfo decoding;
+
+  static constexpr tenon_model table = [] {
+    tenon_model made = {};  // what newer versions append is null
+    made.size = sizeof made;
+    made.create = &create<Self>;
+    made.destroy = &destroy<Self>;
+    made.ports = &hand_out_member<Self, &Self::ports>;
+    made.build = &call_member<Self, &Self::build>;
+    made.forward = &call_member<Self, &Self::forward>;
+    return made;
+  }();
 
  private:
   struct Weight {
@@ -232,7 +266,7 @@ class TorchModule {
   void prepare(const tenon_frame* frame) {
     check_weights(frame);
     // train() walks the whole module tree, so it is called only on a change.
-    if (module_->is_training() != (frame->training != 0)) module_->train(frame->training != 0);
+    if (module->is_training() != (frame->training != 0)) module->train(frame->training != 0);
   }
 
   // A module computes with the tensors that it holds. With other tensors in the frame, it would silently train or
@@ -245,123 +279,25 @@ class TorchModule {
     }
   }
 
-  const std::shared_ptr<T> module_;
-  const Table<Port> ports_;
-  const Table<IndexInput> index_inputs_;
-  const DecodingInfo decoding_;
   std::vector<Weight> weights_;
   std::vector<tenon_string> frozen_parameters_;  // borrowed from the names of weights_
 };
 
-// An absent tensor is undefined.
-inline std::vector<torch::Tensor> unwrap_all(tenon_tensor* const* handles, uint64_t count) {
-  if (!handles) return {};
-  std::vector<torch::Tensor> tensors(count);
-  for (uint64_t i = 0; i < count; ++i)
-    if (handles[i]) tensors[i] = unwrap(handles[i]);
-  return tensors;
-}
-
-template <class T>
-struct TENON_HIDDEN TorchModelTable {
-  static TorchModule<T>& instance(void* self) { return *static_cast<TorchModule<T>*>(self); }
-  static const T& component(void* self) { return instance(self).module(); }
-  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs(); }
-  static const DecodingInfo& decoding(void* self) { return instance(self).decoding(); }
-
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return guard_torch([&] { *self = new TorchModule<T>(params); });
-  }
-
-  static void destroy(void* self) { delete static_cast<TorchModule<T>*>(self); }
-
-  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
-    instance(self).ports().hand_out(ports, count);
-    return TENON_OK;
-  }
-
-  static tenon_status build(void* self, const tenon_builder* builder) {
-    return guard_torch([&] { instance(self).build(Builder(builder)); });
-  }
-
-  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
-                              tenon_tensor** outputs, uint64_t output_count) {
-    return guard_torch([&] {
-      const std::vector<torch::Tensor> given = instance(self).forward(frame, inputs, input_count);
-      std::vector<Tensor> handles;
-      for (const torch::Tensor& tensor : given) handles.emplace_back(wrap_in_frame(tensor, frame), nullptr);
-      put_outputs(handles, outputs, output_count);
-    });
-  }
-
-  static tenon_status decode(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
-                             tenon_tensor* const* cache, tenon_tensor** next_cache, uint64_t cache_count,
-                             tenon_tensor** scores) {
-    return guard_torch([&] {
-      const TorchDecoded decoded =
-          instance(self).decode(frame, unwrap_all(inputs, input_count), unwrap_all(cache, cache_count));
-      require_cache(decoded.cache.size(), cache_count);
-      for (size_t i = 0; i < decoded.cache.size(); ++i) next_cache[i] = wrap_in_frame(decoded.cache[i], frame);
-      *scores = wrap_in_frame(decoded.scores, frame);
-    });
-  }
-
-  static tenon_status frozen_parameters(void* self, const tenon_string** names, uint64_t* count) {
-    const std::vector<tenon_string>& frozen = instance(self).frozen_parameters();
-    *names = frozen.data();
-    *count = frozen.size();
-    return TENON_OK;
-  }
-
-  static constexpr tenon_model make() {
-    tenon_model made = {};
-    made.size = sizeof made;
-    made.create = &create;
-    made.destroy = &destroy;
-    made.ports = &ports;
-    made.build = &build;
-    made.forward = &forward;
-    return made;
-  }
-
-  static const tenon_model table;
-};
-
-template <class T>
-const tenon_model TorchModelTable<T>::table = TorchModelTable<T>::make();
-
 // A module knows which of its tensors are parameters, so every torch_model provides the extension.
-template <class Owner>
+template <class Instance>
 struct TENON_HIDDEN FrozenParametersExtension {
   static constexpr bool is_provided = true;
   static constexpr std::string_view id = TENON_FROZEN_PARAMETERS;
-  static constexpr tenon_frozen_parameters table = {sizeof(tenon_frozen_parameters), &Owner::frozen_parameters};
+  static constexpr tenon_frozen_parameters table = {sizeof(tenon_frozen_parameters),
+                                                    &call_member<Instance, &Instance::frozen_parameters>};
 };
 
 template <class T>
-struct TENON_HIDDEN TorchLossTable {
-  struct Instance {
-    explicit Instance(const tenon_params* params)
-        : loss(construct<T>(params)), ports(ports_of(loss)), index_inputs(index_inputs_of(loss)) {}
-    T loss;
-    const Table<Port> ports;
-    const Table<IndexInput> index_inputs;
-  };
+struct TENON_HIDDEN TorchLossInstance : TorchInstance {
+  using Self = TorchLossInstance;
 
-  static Instance& instance(void* self) { return *static_cast<Instance*>(self); }
-  static const T& component(void* self) { return instance(self).loss; }
-  static const Table<IndexInput>& index_inputs(void* self) { return instance(self).index_inputs; }
-
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return guard_torch([&] { *self = new Instance(params); });
-  }
-
-  static void destroy(void* self) { delete static_cast<Instance*>(self); }
-
-  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
-    instance(self).ports.hand_out(ports, count);
-    return TENON_OK;
-  }
+  explicit TorchLossInstance(const tenon_params* params)
+      : component(construct<T>(params)), ports(ports_of(component)), index_inputs(index_inputs_of(component)) {}
 
   // A plain tensor is the mean over the samples of the batch.
   static TorchLossResult complete(torch::Tensor loss, tenon_tensor* const* inputs) {
@@ -369,31 +305,27 @@ struct TENON_HIDDEN TorchLossTable {
   }
   static TorchLossResult complete(TorchLossResult result, tenon_tensor* const*) { return result; }
 
-  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
-                              tenon_loss_result* result) {
-    return guard_torch([&] {
-      const TorchLossResult computed = complete(call_forward(instance(self).loss, inputs, input_count), inputs);
-      result->loss = wrap_in_frame(computed.loss, frame);
-      result->weight = computed.weight;
-      result->weight_tensor = wrap_in_frame(computed.weight_tensor, frame);
-    });
+  void forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count, tenon_loss_result* result) {
+    const TorchLossResult computed = complete(call_forward(component, inputs, input_count), inputs);
+    result->loss = wrap_in_frame(computed.loss, frame);
+    result->weight = computed.weight;
+    result->weight_tensor = wrap_in_frame(computed.weight_tensor, frame);
   }
 
-  static constexpr tenon_loss make() {
-    tenon_loss made = {};
+  T component;
+  const Table<Port> ports;
+  const Table<IndexInput> index_inputs;
+
+  static constexpr tenon_loss table = [] {
+    tenon_loss made = {};  // what newer versions append is null
     made.size = sizeof made;
-    made.create = &create;
-    made.destroy = &destroy;
-    made.ports = &ports;
-    made.forward = &forward;
+    made.create = &create<Self>;
+    made.destroy = &destroy<Self>;
+    made.ports = &hand_out_member<Self, &Self::ports>;
+    made.forward = &call_member<Self, &Self::forward>;
     return made;
-  }
-
-  static const tenon_loss table;
+  }();
 };
-
-template <class T>
-const tenon_loss TorchLossTable<T>::table = TorchLossTable<T>::make();
 
 template <class Function>
 struct TENON_HIDDEN TorchSegmentTable {
@@ -401,20 +333,13 @@ struct TENON_HIDDEN TorchSegmentTable {
                               tenon_tensor** outputs, uint64_t output_count) {
     return guard_torch([&] {
       const WithinFrame within(frame);
-      std::vector<torch::Tensor> given;
-      for (uint64_t i = 0; i < input_count; ++i) given.push_back(unwrap(inputs[i]));
-      const std::vector<torch::Tensor> results = (*static_cast<Function*>(self))(given);
-      if (results.size() != output_count) {
-        throw Error(TENON_INVALID_ARGUMENT, "a segment returned " + std::to_string(results.size()) +
-                                                " outputs; expected " + std::to_string(output_count));
-      }
+      const std::vector<torch::Tensor> results = (*static_cast<Function*>(self))(unwrap_all(inputs, input_count));
+      require_count("a segment returned ", results.size(), " outputs; expected ", output_count);
       for (size_t i = 0; i < results.size(); ++i) outputs[i] = wrap_in_frame(results[i], frame);
     });
   }
 
-  static void release(void* self) { delete static_cast<Function*>(self); }
-
-  static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &release};
+  static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &destroy<Function>};
 };
 
 }  // namespace detail
@@ -437,9 +362,7 @@ std::vector<torch::Tensor> checkpoint(Function function, const std::vector<torch
   detail::check(detail::checkpointing().run(frame, &detail::TorchSegmentTable<Function>::table,
                                             new Function(std::move(function)), handles.data(), handles.size(),
                                             outputs.data(), outputs.size()));
-  std::vector<torch::Tensor> results;
-  for (const tenon_tensor* output : outputs) results.push_back(detail::unwrap(output));
-  return results;
+  return detail::unwrap_all(outputs.data(), outputs.size());
 }
 
 // The same for one tensor: torch::Tensor(torch::Tensor).
@@ -457,28 +380,22 @@ torch::Tensor checkpoint(Function function, const torch::Tensor& input) {
 template <class T>
 Component torch_model(std::string id, std::string doc) {
   static_assert(std::is_base_of_v<torch::nn::Module, T>, "a torch_model derives from torch::nn::Module");
-  using Table = detail::TorchModelTable<T>;
-  return {TENON_MODEL,
-          std::move(id),
-          std::move(doc),
-          detail::schema_of<T>(),
-          &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::DecodingExtension<T, Table>,
-                             detail::FrozenParametersExtension<Table>, detail::IndexInputsExtension<T, Table>,
-                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
+  using Instance = detail::TorchModelInstance<T>;
+  return detail::describe_component<T>(
+      TENON_MODEL, std::move(id), std::move(doc), &Instance::table,
+      detail::Extensions<detail::CaptureExtension<T, Instance>, detail::DecodingExtension<T, Instance>,
+                         detail::FrozenParametersExtension<Instance>, detail::IndexInputsExtension<T, Instance>,
+                         detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function());
 }
 
 // Registers T, a class over LibTorch tensors, as the loss `id`.
 template <class T>
 Component torch_loss(std::string id, std::string doc) {
-  using Table = detail::TorchLossTable<T>;
-  return {TENON_LOSS,
-          std::move(id),
-          std::move(doc),
-          detail::schema_of<T>(),
-          &Table::table,
-          detail::Extensions<detail::CaptureExtension<T, Table>, detail::IndexInputsExtension<T, Table>,
-                             detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function()};
+  using Instance = detail::TorchLossInstance<T>;
+  return detail::describe_component<T>(
+      TENON_LOSS, std::move(id), std::move(doc), &Instance::table,
+      detail::Extensions<detail::CaptureExtension<T, Instance>, detail::IndexInputsExtension<T, Instance>,
+                         detail::ParameterRolesExtension<T>, detail::UsualSourcesExtension<T>>::function());
 }
 
 }  // namespace tenon

@@ -5,17 +5,14 @@
 #pragma once
 
 #include <string_view>
-#include <type_traits>
 
+#include "detail/detect.hpp"
 #include "detail/name_pairs.hpp"
 #include "usual_sources.h"
 
 namespace tenon::detail {
 
-template <class T, class = void>
-inline constexpr bool has_usual_sources = false;
-template <class T>
-inline constexpr bool has_usual_sources<T, std::void_t<decltype(T::usual_sources())>> = true;
+TENON_DETECT(usual_sources, T::usual_sources());
 
 // The extension of a component.
 template <class T>

@@ -14,13 +14,9 @@
 namespace tenon::detail {
 
 template <class T>
-constexpr bool is_negative(T value) {
-  if constexpr (std::is_signed_v<T>) {
-    return value < T{};
-  } else {
-    static_cast<void>(value);
-    return false;
-  }
+constexpr bool is_negative([[maybe_unused]] T value) {
+  if constexpr (std::is_signed_v<T>) return value < T{};
+  return false;
 }
 
 // Whether Integer can represent the integral part of the number.

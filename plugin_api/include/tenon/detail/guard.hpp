@@ -1,6 +1,7 @@
 // The boundary of the plugin: the host's table, and the guard around each function that the host calls.
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -36,6 +37,13 @@ inline std::string copy(tenon_string text) {
 // Throws HostError unless the status is TENON_OK.
 inline void check(tenon_status status) {
   if (status != TENON_OK) throw HostError(status);
+}
+
+// Throws Error unless the counts are equal. The message is the texts, each before its count.
+inline void require_count(std::string_view text, uint64_t found, const char* expected_text, uint64_t expected) {
+  if (found == expected) return;
+  throw Error(TENON_INVALID_ARGUMENT,
+              std::string(text) + std::to_string(found) + expected_text + std::to_string(expected));
 }
 
 TENON_HIDDEN inline tenon_status fail(tenon_status status, const char* message) noexcept {

@@ -8,19 +8,19 @@
 #include <vector>
 
 #include "guard.hpp"
-#include "table.hpp"
 
 namespace tenon::detail {
 
-// `Pair` is a struct of two tenon_string. The structs borrow from the texts, which do not move.
+// `Pair` is a struct of two tenon_string. The structs borrow from the texts, which do not move with the object.
 template <class Pair>
 class NamePairs {
  public:
+  NamePairs() = default;
   explicit NamePairs(std::vector<std::pair<std::string, std::string>> texts) : texts_(std::move(texts)) {
     for (const auto& [first, second] : texts_) pairs_.push_back({borrow(first), borrow(second)});
   }
-  NamePairs(const NamePairs&) = delete;
-  NamePairs& operator=(const NamePairs&) = delete;
+  NamePairs(NamePairs&&) noexcept = default;
+  NamePairs& operator=(NamePairs&&) noexcept = default;
 
   void hand_out(const Pair** pairs, uint64_t* count) const {
     *pairs = pairs_.data();
@@ -28,7 +28,7 @@ class NamePairs {
   }
 
  private:
-  const std::vector<std::pair<std::string, std::string>> texts_;
+  std::vector<std::pair<std::string, std::string>> texts_;
   std::vector<Pair> pairs_;
 };
 

@@ -33,25 +33,25 @@ class TENON_HIDDEN Fitted : public T {
 
 template <class T>
 struct TENON_HIDDEN FittedTable {
-  using Table = tenon::detail::DatasetTable<Fitted<T>>;
+  using Instance = tenon::detail::DatasetInstance<Fitted<T>>;
 
   static tenon_status save(void* self, const tenon_text_sink* sink) {
     return tenon::detail::guard([&] {
-      const std::string bytes = Table::instance(self).dataset.fitted_data();
+      const std::string bytes = static_cast<Instance*>(self)->component.fitted_data();
       tenon::detail::check(sink->put(sink, tenon::detail::borrow(bytes)));
     });
   }
 
   static tenon_status create(const tenon_host* host, const tenon_params* params, tenon_string fitted, void** self) {
     Fitted<T>::given() = std::string_view(fitted.data, fitted.size);
-    const tenon_status status = Table::create(host, params, self);
+    const tenon_status status = tenon::detail::create<Instance>(host, params, self);
     Fitted<T>::given() = {};
     return status;
   }
 
   static const void* get_extension(tenon_string id) {
     static constexpr tenon_fitted_data kFitted = {sizeof(tenon_fitted_data), &save, &create};
-    return tenon::detail::copy(id) == TENON_FITTED_DATA ? &kFitted : Table::get_extension(id);
+    return tenon::detail::copy(id) == TENON_FITTED_DATA ? &kFitted : Instance::get_extension(id);
   }
 };
 
