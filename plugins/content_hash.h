@@ -1,7 +1,6 @@
 // Hashes that give the same number on every machine, which std::hash does not promise.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string_view>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <tenon/error.hpp>
@@ -34,12 +35,8 @@ struct Descriptor {
   bool owns;
 };
 
-struct Opened {
-  int descriptor;
-  uint64_t size;
-};
-
-Opened open_regular(const std::string& path, const std::string& expected) {
+// Returns the descriptor and the size.
+std::pair<int, uint64_t> open_regular(const std::string& path, const std::string& expected) {
   if (path.empty()) throw tenon::DataError("the path is empty; expected " + expected);
   int number = -1;
   do number = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -62,9 +59,7 @@ Opened open_regular(const std::string& path, const std::string& expected) {
 
 RegularFile::RegularFile(std::string path, std::string_view expected, Keep keep)
     : path_(std::move(path)), expected_(expected) {
-  const Opened opened = open_regular(path_, expected_);
-  descriptor_ = opened.descriptor;
-  size_ = opened.size;
+  std::tie(descriptor_, size_) = open_regular(path_, expected_);
   if (keep == Keep::closed) close(std::exchange(descriptor_, -1));
 }
 
@@ -80,7 +75,7 @@ RegularFile::RegularFile(RegularFile&& other) noexcept
 
 void RegularFile::read(uint64_t offset, std::span<uint8_t> bytes) const {
   const bool is_closed = descriptor_ < 0;
-  const Descriptor file(is_closed ? open_regular(path_, expected_).descriptor : descriptor_, is_closed);
+  const Descriptor file(is_closed ? open_regular(path_, expected_).first : descriptor_, is_closed);
   const uint64_t end = offset + bytes.size();
   while (!bytes.empty()) {
     const ssize_t got = pread(file.number, bytes.data(), bytes.size(), static_cast<off_t>(offset));

@@ -1,7 +1,6 @@
 // Opens and reads regular files. A FIFO would block its reader, and a device may have no end.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -12,14 +12,20 @@
 
 #include <tenon/plugin.hpp>
 
-// Returns the latest value of a metric, or nothing as long as another callback has not logged it.
-inline std::optional<double> read_metric(const tenon::Run& run, const std::string& name) {
+// Returns what `read` returns about a metric, or nothing as long as another callback has not logged the metric.
+template <class Read>
+auto read_if_logged(Read&& read) -> std::optional<decltype(read())> {
   try {
-    return run.metric(name);
+    return read();
   } catch (const tenon::Error& error) {
     if (error.status() != TENON_NOT_FOUND) throw;
     return std::nullopt;
   }
+}
+
+// Returns the latest value of a metric.
+inline std::optional<double> read_metric(const tenon::Run& run, const std::string& name) {
+  return read_if_logged([&] { return run.metric(name); });
 }
 
 // Whether higher or lower values of the monitored metric are better: the parameter `mode`, and for "auto" the direction
@@ -35,7 +41,7 @@ class MonitoredDirection {
 
   // Call it in run_setup.
   void find(const tenon::Run& run, const std::string& metric) {
-    if (sign_ == 0) sign_ = request(run, metric);
+    if (sign_ == 0) sign_ = read_if_logged([&] { return tenon::metric_direction(run, metric); }).value_or(0);
     if (sign_ == 0) {
       throw tenon::Error(TENON_INVALID_ARGUMENT, "mode is \"auto\", but it is unknown whether a lower or a higher " +
                                                      metric + " is better; set \"min\" or \"max\"");
@@ -45,16 +51,6 @@ class MonitoredDirection {
   double sign() const { return sign_; }  // 1: higher is better, -1: lower is better
 
  private:
-  // A metric that another callback has not logged yet is unknown.
-  static int request(const tenon::Run& run, const std::string& metric) {
-    try {
-      return tenon::metric_direction(run, metric);
-    } catch (const tenon::Error& error) {
-      if (error.status() != TENON_NOT_FOUND) throw;
-      return 0;
-    }
-  }
-
   int sign_;
 };
 

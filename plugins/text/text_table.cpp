@@ -6,6 +6,7 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/csv.h"
 #include "plugins/datasets/shared/warn.h"
@@ -13,12 +14,6 @@
 
 namespace text {
 namespace {
-
-std::string quoted_list(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + '"';
-  return list;
-}
 
 // The lines of a file that are not blank. A line ends with LF or CR LF. A byte order mark is skipped.
 class Lines {
@@ -77,21 +72,12 @@ class QuotedCells {
   std::string first_;  // place
 };
 
-std::vector<std::string_view> split_at_tabs(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (size_t begin = 0;;) {
-    const size_t end = line.find('\t', begin);
-    cells.push_back(line.substr(begin, end - begin));
-    if (end == std::string_view::npos) return cells;
-    begin = end + 1;
-  }
-}
-
 size_t find_column(const std::vector<std::string>& names, const std::string& column, const std::string& place,
                    const std::string& advice) {
   const auto found = std::find(names.begin(), names.end(), column);
   if (found != names.end()) return static_cast<size_t>(found - names.begin());
-  throw tenon::DataError(place + ": there is no column \"" + column + "\"; there are " + quoted_list(names) + advice);
+  throw tenon::DataError(place + ": there is no column \"" + column + "\"; there are " + formats::quote_all(names) +
+                         advice);
 }
 
 // The string at `key`. The key is a name, or a JSON pointer (RFC 6901) if it begins with a slash.
@@ -122,8 +108,8 @@ std::vector<tenon::Param> TableFormat::schema() {
 TableFormat::TableFormat(std::string name, std::vector<std::string> columns)
     : name_(std::move(name)), columns_(std::move(columns)) {
   if (!columns_.empty() && name_ != "tsv") {
-    throw tenon::Error(TENON_INVALID_ARGUMENT, "columns = [" + quoted_list(columns_) + "] with format = \"" + name_ +
-                                                   "\"; only a tsv can be without a header; remove columns");
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "columns = [" + formats::quote_all(columns_) + "] with format = \"" +
+                                                   name_ + "\"; only a tsv can be without a header; remove columns");
   }
 }
 
@@ -146,7 +132,7 @@ void TextTable::read_separated(const TableFormat& format, const std::vector<std:
   std::vector<std::string> names = format.columns();
   if (names.empty()) {
     lines.next(line);
-    for (const std::string_view name : split_at_tabs(line)) names.push_back(formats::clean_name(name));
+    for (const std::string_view name : formats::split(line, '\t')) names.push_back(formats::clean_name(name));
   }
   std::vector<size_t> columns;
   for (const std::string& name : columns_to_read) {
@@ -155,10 +141,10 @@ void TextTable::read_separated(const TableFormat& format, const std::vector<std:
   }
   QuotedCells quoted;
   while (lines.next(line)) {
-    const std::vector<std::string_view> cells = split_at_tabs(line);
+    const std::vector<std::string_view> cells = formats::split(line, '\t');
     if (cells.size() != names.size()) {
       throw tenon::DataError(lines.place() + ": has " + std::to_string(cells.size()) + " cells; expected " +
-                             std::to_string(names.size()) + ", for the columns " + quoted_list(names));
+                             std::to_string(names.size()) + ", for the columns " + formats::quote_all(names));
     }
     for (size_t i = 0; i < width_; ++i) {
       append(cells[columns[i]], columns_to_read[i], lines.number());

@@ -225,6 +225,16 @@ std::string Tokenizer::decode(const std::vector<int64_t>& ids) const {
   return text;
 }
 
+int32_t special_id(const tenon::Params& params, const char* parameter, int64_t of_tokenizer, int64_t vocabulary_size) {
+  const int64_t given = params.integer(parameter);
+  const int64_t id = given == -1 ? of_tokenizer : given;
+  if (id >= 0 && id < vocabulary_size) return static_cast<int32_t>(id);
+  throw tenon::Error(TENON_INVALID_ARGUMENT,
+                     std::string(parameter) + " = " + std::to_string(given) + ": " +
+                         (given == -1 ? "the tokenizer has no such piece" : "is not a piece of the tokenizer") +
+                         "; expected an id below its vocabulary size, " + std::to_string(vocabulary_size));
+}
+
 void warn_about_unknown(size_t unknown, size_t tokens, const std::string& place) {
   // In words of unknown letters, which are one token, the space before the word and EOS are known.
   if (unknown * 3 < tokens || unknown == 0) return;

@@ -45,13 +45,16 @@ class Tokenizer {
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
 };
 
+// Returns a special id: the parameter, or the tokenizer's id if the parameter is -1. Throws tenon::Error if the
+// tokenizer does not have it.
+int32_t special_id(const tenon::Params& params, const char* parameter, int64_t of_tokenizer, int64_t vocabulary_size);
+
 // Logs a warning if many of the tokens of a text are unknown. `place`: of the text.
 void warn_about_unknown(size_t unknown, size_t tokens, const std::string& place);
 
 // Reads a model file. Throws tenon::DataError with the file name.
 std::string read_tokenizer_file(const std::string& path);
 
-// The vocabulary of a run: its training data make it, or a tokenizer file, and its other data use it.
 struct TokenizerTraining {
   // The parameters `vocabulary_size`, `model_type` and `character_coverage`.
   static std::vector<tenon::Param> schema();
@@ -85,12 +88,11 @@ std::vector<tenon::Param> tokenizer_schema(const std::string& what, const std::s
                                            const std::string& without_both);
 
 // Returns the contents of a vocabulary: those of `fitted`, which are the training data's, unless it is empty. Otherwise
-// `read` returns them from the file of `tokenizer`, and `make` from that of `tokenizer_text` or from `path`. Throws
+// those of the file of `tokenizer`, or what `make` returns for that of `tokenizer_text` or for `path`. Throws
 // tenon::Error if the parameters name another vocabulary than `fitted`, and for both parameters. A file that is missing
 // is then ignored.
 std::shared_ptr<const std::string> choose_vocabulary(
     const tenon::Params& params, std::string_view fitted, const std::string& path,
-    const std::function<std::string(const std::string& file)>& read,
     const std::function<std::shared_ptr<const std::string>(const std::string& file)>& make);
 
 }  // namespace text

@@ -170,7 +170,6 @@ std::vector<tenon::Param> tokenizer_schema(const std::string& what, const std::s
 
 std::shared_ptr<const std::string> choose_vocabulary(
     const tenon::Params& params, std::string_view fitted, const std::string& path,
-    const std::function<std::string(const std::string& file)>& read,
     const std::function<std::shared_ptr<const std::string>(const std::string& file)>& make) {
   const std::string model = params.path("tokenizer"), text = params.path("tokenizer_text");
   if (!model.empty() && !text.empty())
@@ -179,7 +178,9 @@ std::shared_ptr<const std::string> choose_vocabulary(
                        "remove tokenizer_text to use the model " +
                            model);
   const std::string& named = model.empty() ? text : model;
-  const auto from_named = [&] { return model.empty() ? make(text) : std::make_shared<const std::string>(read(model)); };
+  const auto from_named = [&] {
+    return model.empty() ? make(text) : std::make_shared<const std::string>(read_tokenizer_file(model));
+  };
   if (fitted.empty()) return named.empty() ? make(path) : from_named();
   // Later commands may run where only the weights are.
   std::error_code ignored;

@@ -8,7 +8,6 @@
 #include <set>
 #include <span>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include <tenon/plugin.h>
@@ -16,6 +15,7 @@
 
 #include "framework/formats/safetensors_header.h"
 #include "framework/formats/stored_types.h"
+#include "framework/formats/strings.h"
 #include "plugins/content_hash.h"
 #include "plugins/datasets/shared/check_fields.h"
 #include "plugins/datasets/shared/find_files.h"
@@ -28,8 +28,6 @@ static_assert(std::endian::native == std::endian::little,
               "elements are copied from little-endian files without conversion");
 
 namespace fs = std::filesystem;
-
-constexpr size_t kMostDimensions = 64;  // of an array; the limit of the host for the fields of a sample
 
 // An archive of numpy.savez has one .npy file for each array, compressed or not.
 [[noreturn]] void refuse_archive(const std::string& path, bool is_numpy) {
@@ -127,18 +125,9 @@ std::vector<Array> select(std::vector<Array> arrays, const std::vector<std::stri
   return selected;
 }
 
-std::string format_shape(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t extent : shape) text += (text.empty() ? "" : ", ") + std::to_string(extent);
-  return '(' + text + ')';
-}
-
 void check_samples(const Array& array, const Array& first) {
   if (array.shape.empty()) throw tenon::DataError(array.place + ": is a single number; expected a row for each sample");
-  if (array.shape.size() > kMostDimensions) {
-    throw tenon::DataError(array.place + ": has " + std::to_string(array.shape.size()) +
-                           " dimensions; expected at most " + std::to_string(kMostDimensions));
-  }
+  datasets::check_dimensions(array.shape.size(), array.place);
   if (array.shape.front() == 0) throw tenon::DataError(array.place + ": holds no sample; expected one or more");
   if (array.shape.front() != first.shape.front()) {
     throw tenon::DataError(array.place + ": holds " + std::to_string(array.shape.front()) + " samples; expected " +
@@ -146,8 +135,8 @@ void check_samples(const Array& array, const Array& first) {
                            " has; list the arrays that belong together in the parameter \"fields\"");
   }
   if (std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end()) {
-    throw tenon::DataError(array.place + ": has the shape " + format_shape(array.shape) +
-                           ", so its rows hold no element; list the other arrays in the parameter \"fields\"");
+    throw tenon::DataError(array.place + ": has the shape (" + formats::join(array.shape) +
+                           "), so its rows hold no element; list the other arrays in the parameter \"fields\"");
   }
 }
 

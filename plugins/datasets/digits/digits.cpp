@@ -1,7 +1,6 @@
 // Handwritten digits, 8 x 8 pixels: a real dataset that a model learns in seconds. See README.md for its source.
 #include <array>
 #include <charconv>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -9,6 +9,7 @@
 #include <tenon/error.hpp>
 
 #include "framework/formats/class_names.h"
+#include "framework/formats/strings.h"
 #include "plugins/datasets/shared/find_files.h"
 #include "plugins/datasets/shared/list_images.h"
 #include "plugins/datasets/shared/table_targets.h"
@@ -34,9 +35,7 @@ void refuse_splits(const std::vector<std::string>& classes, const fs::path& root
   const auto train = std::find_if(classes.begin(), classes.end(), [&](const std::string& name) {
     return is_named(name, {"train", "training"});
   });
-  std::string found;
-  for (const std::string& name : classes) found += (found.empty() ? "" : ", ") + name;
-  throw tenon::DataError(root.native() + ": its folders are named like splits (" + found +
+  throw tenon::DataError(root.native() + ": its folders are named like splits (" + formats::join(classes) +
                          "), and would be the classes; expected one folder of images per class; set path = \"" +
                          (root / (train == classes.end() ? classes.front() : *train)).native() + "\" for a split");
 }

@@ -1,12 +1,15 @@
 // Images in folders, with one folder per class. ImageNet and most image collections use this layout.
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <tenon/plugin.hpp>
 
+#include "framework/formats/strings.h"
 #include "plugins/datasets/image_folder/image_files.h"
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/list_images.h"
 #include "plugins/datasets/shared/split.h"
 
@@ -18,17 +21,16 @@ void warn_about_missing(const std::vector<std::string>& classes, const std::vect
                         const std::string& root) {
   std::vector<bool> has_image(classes.size());
   for (const ImageFile& image : images) has_image[static_cast<size_t>(image.label)] = true;
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < classes.size(); ++i)
+    if (!has_image[i]) missing.push_back(classes[i]);
+  if (missing.empty()) return;
   constexpr size_t kShown = 3;
-  std::string shown;
-  size_t count = 0;
-  for (size_t i = 0; i < classes.size(); ++i) {
-    if (has_image[i] || ++count > kShown) continue;
-    shown += (shown.empty() ? "" : ", ") + classes[i];
-  }
-  if (count == 0) return;
-  if (count > kShown) shown += ", ...";
+  const size_t count = missing.size();
+  missing.resize(std::min(count, kShown));
   tenon::log_warning(root + ": the split \"train\" has no image of " + std::to_string(count) + " of the " +
-                     std::to_string(classes.size()) + " classes (" + shown +
+                     std::to_string(classes.size()) + " classes (" + formats::join(missing) +
+                     (count > kShown ? ", ..." : "") +
                      "), so they are never learned; expected images of each class; add some, or change "
                      "validation_fraction");
 }
@@ -38,7 +40,7 @@ class ImageFolder final {
   using Worker = datasets::ImageReader::Worker;
 
   static std::vector<tenon::Param> schema() {
-    std::vector<tenon::Param> params = {
+    const std::vector<tenon::Param> of_folder = {
         tenon::required<tenon::Path>("path").doc("folder with one folder per class; labels number the class folders by "
                                                  "value if all names are numbers, else in byte order"),
         tenon::param("split", "all")
@@ -47,10 +49,9 @@ class ImageFolder final {
         tenon::param("validation_fraction", 0.1)
             .range("(0, 1)")
             .doc("fraction of the images in the validation split; the train split has the rest"),
+        datasets::unlabelled_parameter(),
     };
-    params.push_back(datasets::unlabelled_parameter());
-    for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
-    return params;
+    return datasets::join_params({of_folder, datasets::ImageReader::schema()});
   }
 
   explicit ImageFolder(const tenon::Params& params) : root_(params.path("path")), reader_(params) {

@@ -1,5 +1,4 @@
 // Two images per sample, listed in a table: for example of one scene or person, before and after, or left and right.
-#include <string>
 #include <vector>
 
 #include <tenon/plugin.hpp>

@@ -1,12 +1,13 @@
 #include "plugins/datasets/parquet/chosen_columns.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "framework/formats/nearest_name.h"
+#include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/check_fields.h"
+#include "plugins/datasets/shared/table_targets.h"
 
 namespace parquet_dataset {
 namespace {
@@ -159,12 +160,7 @@ void ChosenColumns::add_label(const std::string& name, const std::vector<std::st
                                                    file_.path() + " name the classes of \"" + name +
                                                    "\"; leave out \"classes\"");
   }
-  std::set<std::string> seen;
-  for (const std::string& entry : classes) {
-    if (seen.insert(entry).second) continue;
-    throw tenon::Error(TENON_INVALID_ARGUMENT,
-                       "parameter \"classes\" has \"" + entry + "\" twice; expected each class once");
-  }
+  tables::number_names(classes);  // checks them
   const auto kind = is_integer ? ChosenField::Kind::numbers : ChosenField::Kind::classes;
   add_field({name, kind, {take(column, "labels")}, named.empty() ? classes : named});
 }
@@ -203,11 +199,11 @@ void ChosenColumns::add_default_columns(const tenon::Params& params) {
   std::vector<std::string> named;
   for (const char* parameter : {"labels", "multi_hot", "text", "features", "targets"})
     for (const std::string& name : params.texts(parameter)) named.push_back(name);
-  std::string folders, lists;
+  std::vector<std::string> folders, lists;
   for (const Column& column : file_.columns()) {
     if (contains(named, column.name)) continue;
-    std::string* const likely = column.is_partition ? &folders : column.kind == Kind::texts ? &lists : nullptr;
-    if (likely) *likely += (likely->empty() ? "\"" : ", \"") + column.name + '"';
+    if (column.is_partition) folders.push_back(column.name);
+    if (!column.is_partition && column.kind == Kind::texts) lists.push_back(column.name);
     const auto feature = features_.find(column.name);
     // Sounds are bytes, too.
     const bool is_other_file =
@@ -224,10 +220,10 @@ void ChosenColumns::add_default_columns(const tenon::Params& params) {
   }
   const std::string advice = ", or name the columns to read in \"columns\" to leave it out without this warning";
   if (!folders.empty())
-    warnings_.push_back("the values in the names of folders are not read: " + folders +
+    warnings_.push_back("the values in the names of folders are not read: " + formats::quote_all(folders) +
                         "; list it in \"labels\", \"columns\", \"features\" or \"targets\" to use it" + advice);
   if (!lists.empty())
-    warnings_.push_back("columns with lists of texts are not read: " + lists +
+    warnings_.push_back("columns with lists of texts are not read: " + formats::quote_all(lists) +
                         "; list it in \"multi_hot\", with its \"classes\", for several classes of a row" + advice);
 }
 

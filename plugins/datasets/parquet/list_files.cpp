@@ -1,7 +1,6 @@
 #include "plugins/datasets/parquet/list_files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -10,6 +9,7 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/strings.h"
 #include "plugins/datasets/shared/find_files.h"
 
 namespace parquet_dataset {
@@ -105,18 +105,12 @@ fs::path partitions_at_end(const fs::path& folder) {
   return found;
 }
 
-bool is_whole_number(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
 void find_numbers(std::vector<ListedFile>& files) {
   std::map<std::string, bool> are_numbers;
   for (const ListedFile& file : files)
     for (const Partition& partition : file.partitions) {
       const auto known = are_numbers.emplace(partition.column, true).first;
-      known->second = known->second && (partition.is_missing() || is_whole_number(partition.value));
+      known->second = known->second && (partition.is_missing() || formats::parse_number<int64_t>(partition.value));
     }
   for (ListedFile& file : files)
     for (Partition& partition : file.partitions) partition.is_number = are_numbers.at(partition.column);

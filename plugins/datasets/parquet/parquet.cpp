@@ -1,7 +1,5 @@
 // Rows of Parquet files: images, numbers, classes and texts. See docs/decisions/0034.
 #include <algorithm>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +17,7 @@
 #include "plugins/datasets/parquet/list_files.h"
 #include "plugins/datasets/parquet/row_index.h"
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/shared/turned_images.h"
@@ -28,7 +27,6 @@ namespace parquet_dataset {
 namespace {
 
 using Kind = ChosenField::Kind;
-using ClassNumbers = std::map<std::string, int64_t, std::less<>>;
 
 // The bytes of an image in a cell.
 class CellImage final : public datasets::ImageFile {
@@ -62,14 +60,7 @@ struct TextTokens {
   explicit TextTokens(const tenon::Params& params)
       : tokenizer(text::read_tokenizer_file(params.path("tokenizer")), params.path("tokenizer")),
         max_tokens(static_cast<size_t>(params.integer("max_tokens"))),
-        pad(params.integer("pad_id") == -1 ? tokenizer.special_ids().pad : params.integer("pad_id")) {
-    if (pad >= 0 && pad < tokenizer.vocabulary_size()) return;
-    throw tenon::Error(TENON_INVALID_ARGUMENT,
-                       "pad_id = " + std::to_string(params.integer("pad_id")) + ": " +
-                           (pad == -1 ? "the tokenizer has no such piece" : "is not a piece of the tokenizer") +
-                           "; expected an id below its vocabulary size, " +
-                           std::to_string(tokenizer.vocabulary_size()));
-  }
+        pad(text::special_id(params, "pad_id", tokenizer.special_ids().pad, tokenizer.vocabulary_size())) {}
 
   text::Tokenizer tokenizer;
   size_t max_tokens;
@@ -99,7 +90,7 @@ class Parquet {
   };
 
   static std::vector<tenon::Param> schema() {
-    std::vector<tenon::Param> params = {
+    const std::vector<tenon::Param> of_files = {
         tenon::required<tenon::Path>("path").doc(
             "folder of .parquet files, such as a downloaded Hugging Face dataset, one file, or a pattern such as "
             "data/train-*.parquet or {a,b}.parquet"),
@@ -119,11 +110,8 @@ class Parquet {
             .range("[0, 1e15]")
             .doc("maximum memory for decoded row groups, which all workers share, in bytes; the ones used last are "
                  "kept, at least one")};
-    for (std::vector<tenon::Param> more :
-         {ChosenColumns::schema(), TextTokens::schema(), memory, datasets::ImageReader::schema()}) {
-      for (tenon::Param& param : more) params.push_back(std::move(param));
-    }
-    return params;
+    return datasets::join_params(
+        {of_files, ChosenColumns::schema(), TextTokens::schema(), memory, datasets::ImageReader::schema()});
   }
 
   // `fitted`: from fitted_data() of the training data; empty: these data determine the classes.
@@ -473,8 +461,8 @@ class Parquet {
   std::optional<TextTokens> tokens_;
   RowIndex index_;
   std::vector<ChosenField> fields_;
-  std::vector<ClassNumbers> numbers_;        // by field
-  std::vector<std::vector<size_t>> places_;  // of a multi-hot field: the element for each class of the files
+  std::vector<tables::ClassNumbers> numbers_;  // by field
+  std::vector<std::vector<size_t>> places_;    // of a multi-hot field: the element for each class of the files
   bool uses_part_ = false;
   std::vector<int64_t> selected_;  // rows of the part, if one is used
   std::optional<datasets::ImageReader> reader_;

@@ -1,7 +1,6 @@
 #include "plugins/datasets/parquet/row_index.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -11,6 +10,7 @@
 #include <tenon/plugin.h>
 #include <tenon/error.hpp>
 
+#include "framework/formats/strings.h"
 #include "plugins/content_hash.h"
 
 namespace parquet_dataset {
@@ -34,8 +34,7 @@ class PartitionedRows final : public RowGroup {
   void copy_numbers(size_t column, int64_t row, void* out) const override {
     const Partition* const partition = cells_[column].partition;
     if (!partition) return rows_->copy_numbers(cells_[column].of_file, row, out);
-    int64_t number = 0;
-    std::from_chars(partition->value.data(), partition->value.data() + partition->value.size(), number);
+    const int64_t number = formats::parse_number<int64_t>(partition->value).value_or(0);
     std::memcpy(out, &number, sizeof number);
   }
   std::string_view text(size_t column, int64_t row) const override {
@@ -113,11 +112,9 @@ std::optional<std::string> find_other_value(const RowGroup& rows, int64_t row, c
     const std::string_view text = rows.text(0, row);
     return text == partition.value ? std::nullopt : std::optional<std::string>(text);
   }
-  int64_t number = 0, expected = 0;
+  int64_t number = 0;
   rows.copy_numbers(0, row, &number);
-  const char* const end = partition.value.data() + partition.value.size();
-  const auto [read, error] = std::from_chars(partition.value.data(), end, expected);
-  const bool is_same = error == std::errc() && read == end && number == expected;
+  const bool is_same = number == formats::parse_number<int64_t>(partition.value);
   return is_same ? std::nullopt : std::optional(std::to_string(number));
 }
 

@@ -1,12 +1,16 @@
 #include "plugins/datasets/segmentation/masks.h"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/strings.h"
 #include "plugins/datasets/shared/examine.h"
+#include "plugins/images/decode/headers.h"
 #include "plugins/images/decode/image_info.h"
 
 namespace segmentation {
@@ -23,19 +27,8 @@ constexpr size_t kColourType = kSignature + 8 + 9;
 constexpr uint8_t kGrey = 0;
 constexpr uint8_t kPalette = 3;
 
-// CRC-32 as defined by PNG, section 15. It is only used for the few bytes of a header.
-uint32_t crc_of(Bytes bytes) {
-  uint32_t crc = ~uint32_t{0};
-  for (const uint8_t byte : bytes) {
-    crc ^= byte;
-    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (crc & 1 ? 0xEDB88320u : 0);
-  }
-  return ~crc;
-}
-
-uint32_t read_number(const uint8_t* bytes) {
-  return uint32_t{bytes[0]} << 24 | uint32_t{bytes[1]} << 16 | uint32_t{bytes[2]} << 8 | bytes[3];
-}
+// CRC-32 as defined by PNG, section 15.
+uint32_t crc_of(Bytes bytes) { return static_cast<uint32_t>(crc32_z(0, bytes.data(), bytes.size())); }
 
 void write_number(uint32_t number, uint8_t* bytes) {
   for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(number >> (24 - 8 * i));
@@ -54,15 +47,16 @@ bool belongs_to_palette(const uint8_t* type) {
 // the same colour. Throws tenon::DataError if a chunk that this changes or drops was damaged, because the decoder no
 // longer sees its checksum.
 void make_grey(Bytes file, const std::string& path, std::vector<uint8_t>& grey) {
+  const images::ByteReader bytes(file, std::endian::big);
   grey.assign(file.begin(), file.begin() + kSignature);
   size_t at = kSignature;
   while (at + kAroundContent <= file.size()) {
-    const size_t length = read_number(&file[at]);
+    const size_t length = bytes.u32(at);
     if (length > file.size() - at - kAroundContent) break;  // the decoder reports the missing rest
     const size_t end = at + kAroundContent + length;
     const bool is_header = at == kSignature;
     if ((is_header || belongs_to_palette(&file[at + 4])) &&
-        crc_of(file.subspan(at + 4, 4 + length)) != read_number(&file[end - 4])) {
+        crc_of(file.subspan(at + 4, 4 + length)) != bytes.u32(end - 4)) {
       throw tenon::DataError(path + ": is damaged, the checksum of its " + (is_header ? "header" : "palette") +
                              " is wrong; fetch the file again or remove it");
     }
@@ -112,11 +106,7 @@ std::string list_numbers(const std::vector<int>& numbers, const std::string& con
 }
 
 // "values = [0, 128, 255]"
-std::string format_values(const std::vector<int>& numbers) {
-  std::string text;
-  for (const int number : numbers) text += (text.empty() ? "" : ", ") + std::to_string(number);
-  return "values = [" + text + ']';
-}
+std::string format_values(const std::vector<int>& numbers) { return "values = [" + formats::join(numbers) + ']'; }
 
 }  // namespace
 

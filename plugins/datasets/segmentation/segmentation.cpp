@@ -19,6 +19,7 @@
 #include "plugins/datasets/shared/examine.h"
 #include "plugins/datasets/shared/find_files.h"
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/list_images.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/datasets/shared/turned_images.h"
@@ -69,7 +70,6 @@ std::string path_in_cell(const tables::Csv& csv, size_t row, size_t column) {
   return std::string(text);
 }
 
-// Images with masks. A mask gives every pixel a class.
 // Lists the images of two folders within `root`, as datasets::list_images(). An image and its mask have the same
 // relative path except for the extension. The pairs are sorted by the image's path in byte order. Logs how many files
 // are no images. Throws tenon::DataError naming the file: an image without a mask, a mask without an image, two files
@@ -150,20 +150,20 @@ class Segmentation final {
   };
 
   static std::vector<tenon::Param> schema() {
-    std::vector<tenon::Param> params = {
+    const std::vector<tenon::Param> of_files = {
         tenon::required<tenon::Path>("path").doc("folder that contains the two folders below; or a manifest, a CSV "
                                                  "file with one row per image and paths relative to its folder"),
         tenon::param("images", "images").doc("folder of the images; or the manifest column with their paths"),
         tenon::param("masks", "masks")
             .doc(
                 "folder of the masks, PNG files with the names of the images; or the manifest column with their paths"),
+        datasets::ListedPaths::parameter(),
     };
-    params.push_back(datasets::ListedPaths::parameter());
-    for (tenon::Param& param : MaskClasses::schema()) params.push_back(std::move(param));
-    params.push_back(datasets::unlabelled_parameter());
-    for (tenon::Param& param : datasets::Split::schema()) params.push_back(std::move(param));
-    for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
-    return params;
+    return datasets::join_params({of_files,
+                                  MaskClasses::schema(),
+                                  {datasets::unlabelled_parameter()},
+                                  datasets::Split::schema(),
+                                  datasets::ImageReader::schema()});
   }
 
   explicit Segmentation(const tenon::Params& params) : classes_(params), reader_(params) {
@@ -252,17 +252,14 @@ class Segmentation final {
 
   void check_size(cv::Size mask, cv::Size image, const ImageMask& pair) const {
     if (mask == image) return;
-    const auto describe = [](cv::Size size) {
-      return std::to_string(size.width) + " x " + std::to_string(size.height);
-    };
     const int orientation = reader_.read_orientation(datasets::LooseImage(pair.image_path));
     const std::string turned =
         orientation == 1 ? ""
                          : " after it was turned upright by its EXIF orientation " + std::to_string(orientation) +
                                "; if the mask fits the pixels as stored, remove the orientation: exiftool "
                                "-Orientation= -overwrite_original FILE";
-    throw tenon::DataError(pair.mask_path + ": has " + describe(mask) + " pixels; expected " + describe(image) +
-                           ", as " + pair.image_path + " has" + turned);
+    throw tenon::DataError(pair.mask_path + ": has " + images::describe_size(mask) + " pixels; expected " +
+                           images::describe_size(image) + ", as " + pair.image_path + " has" + turned);
   }
 
   MaskClasses classes_;

@@ -22,4 +22,12 @@ inline void check_fields(const std::vector<std::string>& names, const std::strin
   }
 }
 
+// `count`: of the dimensions of an array. Throws tenon::DataError that starts with `place` for more than 64.
+inline void check_dimensions(size_t count, const std::string& place) {
+  constexpr size_t kMostDimensions = 64;  // the limit of the host for the fields of a sample
+  if (count <= kMostDimensions) return;
+  throw tenon::DataError(place + ": has " + std::to_string(count) + " dimensions; expected at most " +
+                         std::to_string(kMostDimensions));
+}
+
 }  // namespace datasets

@@ -8,6 +8,7 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/warn.h"
 #include "plugins/regular_file.h"
@@ -214,11 +215,9 @@ std::optional<size_t> Csv::find_column(const std::string& name) const {
 
 size_t Csv::column(const std::string& name, std::string_view parameter) const {
   if (const std::optional<size_t> found = find_column(name)) return *found;
-  std::string known;
-  for (const std::string& column : columns_) known += (known.empty() ? "\"" : ", \"") + column + '"';
   throw tenon::DataError(path_ + ':' + std::to_string(header_line_) + ": there is no column \"" + std::string(name) +
-                         "\", which the parameter \"" + std::string(parameter) + "\" names; available: " + known +
-                         advise_separator());
+                         "\", which the parameter \"" + std::string(parameter) +
+                         "\" names; available: " + formats::quote_all(columns_) + advise_separator());
 }
 
 std::string Csv::advise_separator() const {

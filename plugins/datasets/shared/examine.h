@@ -1,11 +1,12 @@
 // Examines some of the files of a dataset.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <string>
 #include <vector>
+
+#include "framework/formats/strings.h"
 
 namespace datasets {
 
@@ -20,8 +21,7 @@ class Finding {
 
   // "5 of 32 examined images (a.png, b.png, c.png and 2 others)"
   std::string print(size_t examined) const {
-    std::string text;
-    for (const std::string& example : examples_) text += (text.empty() ? "" : ", ") + example;
+    std::string text = formats::join(examples_);
     if (count_ > kShown)
       text += " and " + std::to_string(count_ - kShown) + (count_ == kShown + 1 ? " other" : " others");
     return std::to_string(count_) + " of " + std::to_string(examined) + " examined images (" + text + ')';

@@ -19,12 +19,6 @@
 
 namespace datasets {
 
-// A folder that cannot be listed is a tenon::DataError with the path and the reason.
-[[noreturn]] inline void refuse_listing(const std::filesystem::path& folder, const std::error_code& error,
-                                        const std::string& expected) {
-  throw tenon::DataError(folder.native() + ": cannot be listed: " + error.message() + "; expected " + expected);
-}
-
 // False for a path that the system refuses, such as a symbolic link that leads back to itself. Opening it as a file
 // reports the reason.
 inline bool is_folder(const std::filesystem::path& path) {
@@ -32,13 +26,15 @@ inline bool is_folder(const std::filesystem::path& path) {
   return std::filesystem::is_directory(path, refused);
 }
 
-// Calls `visit(entry)` with each entry of a folder. `expected`: "a folder of .npy files".
+// Calls `visit(entry)` with each entry of a folder. `expected`: "a folder of .npy files". Throws tenon::DataError with
+// the path and the reason if the folder cannot be listed.
 template <class Visit>
 void visit_folder(const std::filesystem::path& folder, const std::string& expected, const Visit& visit) {
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     visit(*entry);
-  if (error) refuse_listing(folder, error, expected);
+  if (error)
+    throw tenon::DataError(folder.native() + ": cannot be listed: " + error.message() + "; expected " + expected);
 }
 
 // The device and number of a folder, which several paths may lead to. No value if it cannot be examined.

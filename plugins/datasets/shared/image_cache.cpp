@@ -130,8 +130,6 @@ MemoryCache::~MemoryCache() {
   for (const std::atomic<Entry*>& entry : entries_) delete entry.load();
 }
 
-uint64_t MemoryCache::bytes_of(const cv::Mat& pixels) { return pixels.total() * pixels.elemSize() + sizeof(Entry); }
-
 std::optional<PreparedImage> MemoryCache::find(size_t number, const ImageFile&, Buffer&) {
   const Entry* entry = entries_[number].load(std::memory_order_acquire);
   if (!entry) return std::nullopt;
@@ -139,12 +137,12 @@ std::optional<PreparedImage> MemoryCache::find(size_t number, const ImageFile&, 
 }
 
 void MemoryCache::keep(size_t number, const ImageFile&, const PreparedImage& prepared, Buffer&) {
-  const uint64_t needed = bytes_of(prepared.pixels);
+  const size_t size = prepared.pixels.total() * prepared.pixels.elemSize();
+  const uint64_t needed = size + sizeof(Entry);
   if (bytes_.fetch_add(needed) + needed > max_bytes_) {
     bytes_ -= needed;
     return;
   }
-  const size_t size = prepared.pixels.total() * prepared.pixels.elemSize();
   auto entry = std::make_unique<Entry>(
       Entry{prepared.whole, prepared.pixels.size(), std::make_unique_for_overwrite<uint8_t[]>(size)});
   std::memcpy(entry->pixels.get(), prepared.pixels.data, size);
@@ -198,10 +196,8 @@ void DiskCache::keep(size_t, const ImageFile& image, const PreparedImage& prepar
 void DiskCache::report(const std::string& path) {
   const std::string reason = std::generic_category().message(errno);
   if (has_reported_.exchange(true)) return;
-  const std::string text =
-      path + ": cannot be written: " + reason + "; images missing from the cache are decoded every time";
-  const tenon_host* host = tenon::detail::host;
-  host->log(TENON_LOG_WARNING, tenon_make_string(text.data(), text.size()));
+  tenon::log_warning(path + ": cannot be written: " + reason +
+                     "; images missing from the cache are decoded every time");
 }
 
 }  // namespace datasets

@@ -84,7 +84,6 @@ class MemoryCache final : public ImageCache {
     cv::Size size;
     std::unique_ptr<uint8_t[]> pixels;
   };
-  static uint64_t bytes_of(const cv::Mat& pixels);
 
   const uint64_t max_bytes_;
   std::atomic<uint64_t> bytes_ = 0;

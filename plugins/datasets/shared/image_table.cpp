@@ -9,25 +9,22 @@
 
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/find_files.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/datasets/shared/turned_images.h"
 #include "plugins/datasets/shared/warn.h"
 
 namespace datasets {
 
-std::vector<tenon::Param> ImageTable::schema(std::vector<tenon::Param> columns) {
-  std::vector<tenon::Param> params = {
+std::vector<tenon::Param> ImageTable::schema(const std::vector<tenon::Param>& columns) {
+  const std::vector<tenon::Param> of_file = {
       tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and one row per sample"),
       tenon::param("separator", "comma").choices({"comma", "semicolon", "tab"}).doc("separator between cells"),
       tenon::param("root", "")
           .doc("folder that the paths of the images are relative to; itself relative to the folder of the CSV file"),
       ListedPaths::parameter(),
   };
-  for (std::vector<tenon::Param> more :
-       {std::move(columns), tables::TableTargets::schema(), Split::schema(), ImageReader::schema()}) {
-    for (tenon::Param& param : more) params.push_back(std::move(param));
-  }
-  return params;
+  return join_params({of_file, columns, tables::TableTargets::schema(), Split::schema(), ImageReader::schema()});
 }
 
 ImageTable::ImageTable(const tenon::Params& params, const std::vector<std::string>& columns)

@@ -18,7 +18,7 @@ class ImageTable {
  public:
   // `columns` follow the file's parameters. Each is a parameter that names a column with paths, and is the name of the
   // image field.
-  static std::vector<tenon::Param> schema(std::vector<tenon::Param> columns);
+  static std::vector<tenon::Param> schema(const std::vector<tenon::Param>& columns);
 
   // `columns` are the names of these parameters. Throws tenon::Error or tenon::DataError naming file, line and column.
   ImageTable(const tenon::Params& params, const std::vector<std::string>& columns);

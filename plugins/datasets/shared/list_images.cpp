@@ -94,8 +94,6 @@ void list_rows(const std::string& file, const std::string& column, std::vector<U
 
 }  // namespace
 
-namespace fs = std::filesystem;
-
 void SkippedFiles::add(const std::string& path) {
   if (count == 0 || path < first) first = path;
   ++count;

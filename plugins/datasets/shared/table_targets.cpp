@@ -1,39 +1,20 @@
 #include "plugins/datasets/shared/table_targets.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
 #include <tenon/error.hpp>
 
 #include "framework/formats/class_names.h"
+#include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/warn.h"
 
 namespace tables {
 namespace {
 
-using Numbers = std::map<std::string, int64_t, std::less<>>;
-
-Numbers number_given(const std::vector<std::string>& classes) {
-  Numbers numbers;
-  for (const std::string& name : classes) {
-    if (!numbers.emplace(formats::clean_name(name), static_cast<int64_t>(numbers.size())).second) {
-      throw tenon::Error(TENON_INVALID_ARGUMENT,
-                         "parameter \"classes\" has \"" + name + "\" twice; expected each class once");
-    }
-  }
-  return numbers;
-}
-
 std::string describe(const Csv& csv, size_t column) { return csv.path() + ": column \"" + csv.columns()[column] + '"'; }
-
-// Returns the names in the order in which they are numbered.
-std::vector<std::string> order(std::vector<std::string> names, const std::string& place) {
-  if (formats::sort_numbers(names)) report_order(names, place);
-  return names;
-}
 
 std::vector<std::string> distinct(const std::vector<std::string>& names) {
   std::set<std::string_view> known;
@@ -50,7 +31,7 @@ std::vector<std::string> distinct(const std::vector<std::string>& names) {
 }
 
 // `name` is from the cell.
-int64_t number_of(const std::string& name, const Csv& csv, size_t row, size_t column, const Numbers& numbers,
+int64_t number_of(const std::string& name, const Csv& csv, size_t row, size_t column, const ClassNumbers& numbers,
                   const std::vector<std::string>& classes, const std::string& lister) {
   if (const size_t at = formats::find_invalid_utf8(name); at != name.size()) {
     throw tenon::DataError(csv.place(row, column) + " is not UTF-8 at byte " + std::to_string(at) +
@@ -81,10 +62,7 @@ void check_names(const std::vector<std::string>& labels, bool has_targets, std::
 [[noreturn]] void require_classes(const Csv& csv, const std::vector<std::string>& labels,
                                   const std::string& separator) {
   std::string found;
-  if (labels.size() == 1) {
-    for (const std::string& name : list_marked(csv, csv.column(labels.front(), "labels"), separator))
-      found += (found.empty() ? "\"" : ", \"") + name + '"';
-  }
+  if (labels.size() == 1) found = formats::quote_all(list_marked(csv, csv.column(labels.front(), "labels"), separator));
   throw tenon::Error(TENON_INVALID_ARGUMENT,
                      "parameter \"label_separator\" is given without \"classes\"; expected one label column and its "
                      "classes in the order of the target" +
@@ -92,6 +70,17 @@ void check_names(const std::vector<std::string>& labels, bool has_targets, std::
 }
 
 }  // namespace
+
+ClassNumbers number_names(const std::vector<std::string>& classes) {
+  ClassNumbers numbers;
+  for (const std::string& name : classes) {
+    if (!numbers.emplace(formats::clean_name(name), static_cast<int64_t>(numbers.size())).second) {
+      throw tenon::Error(TENON_INVALID_ARGUMENT,
+                         "parameter \"classes\" has \"" + name + "\" twice; expected each class once");
+    }
+  }
+  return numbers;
+}
 
 std::vector<std::string> read_names(const Csv& csv, size_t column, bool warns) {
   formats::NameCleaner cleaner;
@@ -170,13 +159,14 @@ NumberedClasses number_classes(const Csv& csv, size_t column, const std::vector<
   const std::vector<std::string> names = read_names(csv, column);
   NumberedClasses numbered;
   for (const std::string& name : classes) numbered.names.push_back(formats::clean_name(name));
-  const Numbers given = number_given(classes);
+  const ClassNumbers given = number_names(classes);
   if (classes.empty()) {
-    numbered.names = order(distinct(names), describe(csv, column));
+    numbered.names = distinct(names);
+    if (formats::sort_numbers(numbered.names)) report_order(numbered.names, describe(csv, column));
     refuse_listed_classes(numbered.names, describe(csv, column));
     check_names(csv, column, numbered.names, names);
   }
-  const Numbers numbers = classes.empty() ? number_given(numbered.names) : given;
+  const ClassNumbers numbers = classes.empty() ? number_names(numbered.names) : given;
   for (size_t row = 0; row < csv.rows(); ++row) {
     if (names[row].empty()) refuse_missing(csv, row, column, "");
     numbered.numbers.push_back(number_of(names[row], csv, row, column, numbers, numbered.names, lister));
@@ -198,7 +188,7 @@ MarkedClasses mark_classes(const Csv& csv, size_t column, const std::string& sep
                            const std::vector<std::string>& classes, const std::string& lister) {
   MarkedClasses marked;
   for (const std::string& name : classes) marked.names.push_back(formats::clean_name(name));
-  const Numbers numbers = number_given(marked.names);
+  const ClassNumbers numbers = number_names(marked.names);
   const size_t width = marked.names.size();
   marked.marks.resize(csv.rows() * width);
   for (size_t row = 0; row < csv.rows(); ++row) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,12 @@
 #include "plugins/datasets/shared/csv.h"
 
 namespace tables {
+
+using ClassNumbers = std::map<std::string, int64_t, std::less<>>;
+
+// Numbers the names of the parameter "classes", without blanks around them and in one Unicode form. Throws tenon::Error
+// if it has a name twice.
+ClassNumbers number_names(const std::vector<std::string>& classes);
 
 // The name in each row, without blanks around it and in one Unicode form. `warns`: whether to log if that changes
 // names.

@@ -1,9 +1,7 @@
 #include "plugins/datasets/shared/turned_images.h"
 
 #include <algorithm>
-#include <memory>
 #include <set>
-#include <string_view>
 
 namespace datasets {
 namespace {

@@ -12,6 +12,7 @@
 #include <tenon/error.hpp>
 
 #include "framework/formats/class_names.h"
+#include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/shared/warn.h"
@@ -130,11 +131,7 @@ bool may_be_numbers(const std::vector<std::string>& names, size_t categories) {
   return categories >= 20 && categories * 2 > names.size() && with_digit * 10 >= names.size() * 9;
 }
 
-std::string quote(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "\"" : ", \"") + name + '"';
-  return list.empty() ? "none" : list;
-}
+std::string quote(const std::vector<std::string>& names) { return names.empty() ? "none" : formats::quote_all(names); }
 
 [[noreturn]] void refuse_column(const char* parameter, const std::string& column, const char* why) {
   throw tenon::Error(TENON_INVALID_ARGUMENT,

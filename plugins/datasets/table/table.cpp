@@ -13,8 +13,10 @@
 #include <tenon/plugin.hpp>
 
 #include "framework/formats/class_names.h"
+#include "framework/formats/strings.h"
 #include "plugins/content_hash.h"
 #include "plugins/datasets/shared/csv.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/table/feature_columns.h"
@@ -109,7 +111,7 @@ constexpr const char* kForm = "table/1";
 class Table {
  public:
   static std::vector<tenon::Param> schema() {
-    std::vector<tenon::Param> params = {
+    const std::vector<tenon::Param> of_table = {
         tenon::required<tenon::Path>("path").doc("CSV file (RFC 4180) with a header and one row per sample"),
         tenon::param("separator", "comma").choices({"comma", "semicolon", "tab"}).doc("separator between cells"),
         tenon::required<std::string>("target").doc("column to predict"),
@@ -143,11 +145,8 @@ class Table {
         tenon::param("statistics_split", "as_split")
             .choices({"as_split", "all", "train"})
             .doc("its training rows; as_split: all rows if split is all, else the rows of the train split")};
-    for (const std::vector<tenon::Param>& more :
-         {FeatureColumns::schema(), of_target, Split::schema("the full text of their rows, or by group"), statistics}) {
-      params.insert(params.end(), more.begin(), more.end());
-    }
-    return params;
+    return datasets::join_params({of_table, FeatureColumns::schema(), of_target,
+                                  Split::schema("the full text of their rows, or by group"), statistics});
   }
 
   // `fitted`: from fitted_data() of the training data; empty: the rows that the parameters name determine it.
@@ -356,11 +355,9 @@ class Table {
     if (features.filled > 0) line += "; " + std::to_string(features.filled) + " missing numbers replaced by means";
     tenon::log_info(line);
     if (features.unknown == 0) return;
-    std::string examples;
-    for (const std::string& example : features.unknown_examples) examples += (examples.empty() ? "" : ", ") + example;
     tenon::log_warning(part.path + ": " + std::to_string(features.unknown) +
                        (features.unknown == 1 ? " cell has a category" : " cells have categories") +
-                       " that no training row has, such as " + examples +
+                       " that no training row has, such as " + formats::join(features.unknown_examples) +
                        ", which become zeros; expected only categories of the training rows");
   }
 

@@ -1,7 +1,6 @@
 #include "plugins/datasets/tar_shards/shard_columns.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -11,7 +10,9 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
+#include "plugins/datasets/shared/check_fields.h"
 #include "plugins/datasets/shared/list_images.h"
 #include "plugins/datasets/shared/npy.h"
 
@@ -61,9 +62,8 @@ ShardField parse_field(const std::string& text) {
     if (field.json_key.empty()) refuse(text, "it has no key after \":\"; expected for example \"label=json:category\"");
   }
   std::optional<Kind> kind;
-  for (size_t begin = 0; begin <= rest.size();) {
-    const size_t end = std::min(rest.find(';', begin), rest.size());
-    field.extensions.emplace_back(rest.substr(begin, end - begin));
+  for (const std::string_view extension : formats::split(rest, ';')) {
+    field.extensions.emplace_back(extension);
     const std::optional<Kind> found = kind_of(field.extensions.back(), !field.json_key.empty());
     if (!found || (kind && found != kind)) {
       refuse(text, "\"" + field.extensions.back() +
@@ -71,7 +71,6 @@ ShardField parse_field(const std::string& text) {
                        "alternatives of one kind");
     }
     kind = found;
-    begin = end + 1;
   }
   field.kind = *kind;
   if (field.name.empty()) field.name = default_name(field);
@@ -105,11 +104,7 @@ std::string_view peek_text(TarReader& reader, const TarMember& member, uint64_t 
 
 }  // namespace
 
-std::string ShardField::describe_members() const {
-  std::string text;
-  for (const std::string& extension : extensions) text += (text.empty() ? "a ." : " or a .") + extension;
-  return text;
-}
+std::string ShardField::describe_members() const { return "a ." + formats::join(extensions, " or a ."); }
 
 std::vector<ShardField> parse_fields(const std::vector<std::string>& texts) {
   std::vector<ShardField> fields;
@@ -158,11 +153,7 @@ void ImageColumn::add(const TarMember& member, uint8_t alternative) {
 void ArrayColumn::add(TarReader& reader, const TarMember& member, uint8_t alternative, const std::string& place) {
   const uint64_t offset = datasets::npy_data_offset(reader.peek(member, datasets::kNpyStart), member.size, place);
   const datasets::NpyHeader header = datasets::read_npy_header(reader.peek(member, offset), member.size, place);
-  constexpr size_t kMostDimensions = 64;  // the limit of the host
-  if (header.shape.size() > kMostDimensions) {
-    throw tenon::DataError(place + ": has " + std::to_string(header.shape.size()) + " dimensions; expected at most " +
-                           std::to_string(kMostDimensions));
-  }
+  datasets::check_dimensions(header.shape.size(), place);
   if (stored_.empty()) {
     dtype_ = header.dtype;
     first_ = header.shape;
@@ -184,8 +175,8 @@ std::vector<int64_t> ArrayColumn::shape() const {
     int64_t& extent = shape[i % shape.size()];
     if (extent != extents_[i]) extent = -1;
   }
-  std::replace(shape.begin(), shape.end(), int64_t{0},
-               int64_t{-1});  // a sample may have an extent of 0, a field may not
+  // A sample may have an extent of 0, a field may not.
+  std::replace(shape.begin(), shape.end(), int64_t{0}, int64_t{-1});
   return shape;
 }
 
@@ -195,13 +186,8 @@ std::vector<int64_t> ArrayColumn::shape_of(size_t sample) const {
   return {begin, begin + static_cast<std::ptrdiff_t>(first_.size())};
 }
 
-LabelColumn::LabelColumn(const ShardField& field, const std::vector<std::string>& classes) : json_key_(field.json_key) {
-  for (const std::string& name : classes) {
-    if (classes_.emplace(formats::clean_name(name), static_cast<int64_t>(classes_.size())).second) continue;
-    throw tenon::Error(TENON_INVALID_ARGUMENT,
-                       "parameter \"classes\" has \"" + name + "\" twice; expected each class once");
-  }
-}
+LabelColumn::LabelColumn(const ShardField& field, const std::vector<std::string>& classes)
+    : json_key_(field.json_key), classes_(tables::number_names(classes)) {}
 
 void LabelColumn::add(TarReader& reader, const TarMember& member, const std::string& place) {
   if (!json_key_.empty()) {
@@ -213,13 +199,12 @@ void LabelColumn::add(TarReader& reader, const TarMember& member, const std::str
     numbers_.push_back(number_of_class(text, place));
     return;
   }
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  const std::optional<int64_t> number = formats::parse_number<int64_t>(text);
+  if (!number) {
     throw tenon::DataError(place + ": holds \"" + printable(text.substr(0, 40)) +
                            "\"; expected a whole number; for names, list them in the parameter \"classes\"");
   }
-  numbers_.push_back(number);
+  numbers_.push_back(*number);
 }
 
 int64_t LabelColumn::read_json(std::string_view text, const std::string& place) const {

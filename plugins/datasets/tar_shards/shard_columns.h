@@ -9,6 +9,7 @@
 
 #include <tenon/plugin.hpp>
 
+#include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/tar_shards/tar_reader.h"
 
 namespace tar_shards {
@@ -96,7 +97,7 @@ class LabelColumn {
   int64_t number_of_class(const std::string& name, const std::string& place) const;
 
   std::string json_key_;
-  std::map<std::string, int64_t, std::less<>> classes_;
+  tables::ClassNumbers classes_;
   std::vector<int64_t> numbers_;
 };
 

@@ -3,7 +3,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/strings.h"
 #include "plugins/content_hash.h"
 #include "plugins/datasets/shared/check_fields.h"
 #include "plugins/datasets/shared/find_files.h"
@@ -53,10 +53,9 @@ std::vector<std::string> list_folder(const fs::path& folder) {
 
 // Parses a number that may have leading zeros.
 int64_t number_of(std::string_view text, const std::string& path, std::string_view braces) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0) refuse_braces(path, braces);
-  return number;
+  const std::optional<int64_t> number = formats::parse_number<int64_t>(text);
+  if (!number || *number < 0) refuse_braces(path, braces);
+  return *number;
 }
 
 std::vector<std::string> expand_range(std::string_view braces, size_t dots, const std::string& path) {
@@ -77,13 +76,8 @@ std::vector<std::string> expand_range(std::string_view braces, size_t dots, cons
 
 std::vector<std::string> expand_list(std::string_view braces, const std::string& path) {
   if (braces.find(',') == std::string_view::npos) refuse_braces(path, braces);
-  std::vector<std::string> texts;
-  for (size_t begin = 0; begin <= braces.size();) {
-    const size_t end = std::min(braces.find(',', begin), braces.size());
-    texts.emplace_back(braces.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return texts;
+  const std::vector<std::string_view> texts = formats::split(braces, ',');
+  return {texts.begin(), texts.end()};
 }
 
 // Expands `text` from its first braces on. `path` is the whole path, for messages.
@@ -204,9 +198,8 @@ void ShardIndex::add_fields(const std::vector<std::string>& texts, const std::ve
   datasets::check_fields(names, shards_.front().path(), "kinds of members that become fields",
                          "list some of them in the parameter \"fields\"");
   if (!fields_.empty()) return;
-  std::string found;
-  for (const std::string& extension : first.extensions) found += (found.empty() ? "." : ", .") + extension;
-  throw tenon::DataError(shards_.front().path() + ": its first sample has " + (found.empty() ? "no member" : found) +
+  const std::string found = first.extensions.empty() ? "no member" : '.' + formats::join(first.extensions, ", .");
+  throw tenon::DataError(shards_.front().path() + ": its first sample has " + found +
                          "; expected an image, .npy or .cls; list the fields in the parameter \"fields\"");
 }
 
@@ -304,11 +297,9 @@ void ShardIndex::finish(const Group& group, const ShardFile& shard, std::vector<
   if (group.extensions.empty()) return;
   for (const Field& field : fields_) {
     if (count_of(field.column) > size()) continue;
-    std::string found;
-    for (const std::string& extension : group.extensions) found += (found.empty() ? "." : ", .") + printable(extension);
     throw tenon::DataError(shard.path() + ": the sample \"" + printable(group.key) + "\" at byte " +
-                           std::to_string(group.begin) + " has " + found + "; expected " +
-                           field.field.describe_members() + " for the field \"" + field.field.name +
+                           std::to_string(group.begin) + " has ." + printable(formats::join(group.extensions, ", .")) +
+                           "; expected " + field.field.describe_members() + " for the field \"" + field.field.name +
                            "\"; the members of a sample must be adjacent; create the archive with tar --sort=name" +
                            explain_dots(group.key, group.extensions));
   }

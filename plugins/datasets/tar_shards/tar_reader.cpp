@@ -1,12 +1,13 @@
 #include "plugins/datasets/tar_shards/tar_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <string_view>
 #include <utility>
 
 #include <tenon/error.hpp>
+
+#include "framework/formats/strings.h"
 
 namespace tar_shards {
 namespace {
@@ -42,11 +43,7 @@ std::optional<uint64_t> number_of(std::span<const uint8_t> field) {
   std::string_view text = text_of(field);
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  if (text.empty()) return 0;
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, 8);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return text.empty() ? 0 : formats::parse_number<uint64_t>(text, 8);
 }
 
 // Sums the header's bytes, with blanks in place of the checksum. Some old archivers summed signed bytes.
@@ -64,12 +61,8 @@ bool has_right_checksum(std::span<const uint8_t> block) {
 }
 
 std::optional<std::string> compression_of(std::span<const uint8_t> beginning) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kKnown = {{{"\x1F\x8B", "gzip"},
-                                                                                    {"BZh", "bzip2"},
-                                                                                    {"\xFD"
-                                                                                     "7zXZ",
-                                                                                     "xz"},
-                                                                                    {"\x28\xB5\x2F\xFD", "zstd"}}};
+  constexpr std::pair<std::string_view, std::string_view> kKnown[] = {
+      {"\x1F\x8B", "gzip"}, {"BZh", "bzip2"}, {"\3757zXZ", "xz"}, {"\x28\xB5\x2F\xFD", "zstd"}};
   const std::string_view text(reinterpret_cast<const char*>(beginning.data()), beginning.size());
   for (const auto& [magic, name] : kKnown) {
     if (text.starts_with(magic)) return std::string(name);
@@ -221,12 +214,8 @@ void TarReader::read_pax_records(const Header& header, Extension& extension) {
       extension.name = std::string(value.substr(0, value.find('\0')));
       continue;
     }
-    uint64_t size = 0;
-    const auto [size_end, size_error] = std::from_chars(value.data(), value.data() + value.size(), size);
-    if (size_error != std::errc() || size_end != value.data() + value.size() || value.empty()) {
-      refuse(header.begin, "an extended header gives a size that is not a number");
-    }
-    extension.size = size;
+    extension.size = formats::parse_number<uint64_t>(value);
+    if (!extension.size) refuse(header.begin, "an extended header gives a size that is not a number");
   }
 }
 

@@ -12,6 +12,7 @@
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/shared/image_reader.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/turned_images.h"
 #include "plugins/datasets/tar_shards/shard_index.h"
 
@@ -49,7 +50,7 @@ class TarShards final {
   using Worker = datasets::ImageReader::Worker;
 
   static std::vector<tenon::Param> schema() {
-    std::vector<tenon::Param> params = {
+    const std::vector<tenon::Param> of_shards = {
         tenon::required<tenon::Path>("path").doc(
             "folder of .tar files, one .tar file, or several files in braces: shards/train-{000000..000009}.tar"),
         tenon::param("fields", std::vector<std::string>{})
@@ -59,8 +60,7 @@ class TarShards final {
             .doc("class names that labels contain, in the order of their numbers; empty: labels contain the numbers"),
         tenon::param("padding", 0.0).doc("padding value for arrays with different sizes"),
     };
-    for (tenon::Param& param : datasets::ImageReader::schema()) params.push_back(std::move(param));
-    return params;
+    return datasets::join_params({of_shards, datasets::ImageReader::schema()});
   }
 
   explicit TarShards(const tenon::Params& params)

@@ -6,13 +6,13 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <tenon/draft/fitted_data.hpp>
 #include <tenon/plugin.hpp>
 
 #include "plugins/content_hash.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/text/text_table.h"
 #include "plugins/text/tokenizer.h"
@@ -22,13 +22,30 @@ namespace {
 
 // Length limits for the sides of a pair, and the handling of longer pairs.
 struct LengthLimits {
-  // Declares `max_source_tokens`, `max_target_tokens` and `too_long`.
-  static std::vector<tenon::Param> schema();
-  explicit LengthLimits(const tenon::Params& params);
+  static std::vector<tenon::Param> schema() {
+    return {
+        tenon::param("max_source_tokens", 256).range("[2, 1e9]").doc("maximum source length in tokens, including EOS"),
+        tenon::param("max_target_tokens", 256).range("[2, 1e9]").doc("maximum target length in tokens, including EOS"),
+        tenon::param("too_long", "truncate")
+            .choices({"truncate", "leave_out", "refuse"})
+            .doc("how to handle a longer pair: truncate it and end it with EOS, leave it out (the log counts both), or "
+                 "report an error")};
+  }
+
+  explicit LengthLimits(const tenon::Params& params)
+      : source(static_cast<size_t>(params.integer("max_source_tokens"))),
+        target(static_cast<size_t>(params.integer("max_target_tokens"))),
+        longer(longer_named(params.text("too_long"))) {}
 
   size_t source;
   size_t target;
   enum class Longer { truncate, leave_out, refuse } longer;
+
+ private:
+  static Longer longer_named(const std::string& name) {
+    if (name == "refuse") return Longer::refuse;
+    return name == "leave_out" ? Longer::leave_out : Longer::truncate;
+  }
 };
 
 // The tokens of all pairs of a dataset, concatenated in a single array.
@@ -39,7 +56,28 @@ class TokenPairs {
   // Appends the tokens of both texts, each followed by EOS. Throws tenon::DataError prefixed by `place` if the pair is
   // too long and LengthLimits::longer is `refuse`.
   void append(std::string_view source, std::string_view target, const text::Tokenizer& tokenizer, int32_t end,
-              const std::string& place);
+              const std::string& place) {
+    std::vector<int32_t> sides[2];
+    tokenizer.append_ids(source, sides[0]);
+    tokenizer.append_ids(target, sides[1]);
+    const size_t limits[2] = {limits_.source, limits_.target};
+    const bool is_too_long = sides[0].size() + 1 > limits[0] || sides[1].size() + 1 > limits[1];
+    ++read_;
+    too_long_ += is_too_long;
+    if (is_too_long && limits_.longer == LengthLimits::Longer::leave_out) return;
+    if (is_too_long && limits_.longer == LengthLimits::Longer::refuse) {
+      throw tenon::DataError(place + ": has " + std::to_string(sides[0].size() + 1) + " source and " +
+                             std::to_string(sides[1].size() + 1) + " target tokens; expected at most " +
+                             std::to_string(limits[0]) + " and " + std::to_string(limits[1]) +
+                             "; raise max_source_tokens or max_target_tokens, or choose another too_long");
+    }
+    for (size_t i = 0; i < 2; ++i) {
+      sides[i].resize(std::min(sides[i].size(), limits[i] - 1));
+      tokens_.insert(tokens_.end(), sides[i].begin(), sides[i].end());
+      tokens_.push_back(end);
+      ends_.push_back(tokens_.size());
+    }
+  }
 
   size_t size() const { return ends_.size() / 2; }
   std::span<const int32_t> source(size_t pair) const { return side(2 * pair); }
@@ -47,8 +85,8 @@ class TokenPairs {
   size_t read() const { return read_; }          // number of appended pairs
   size_t too_long() const { return too_long_; }  // number of appended pairs that were too long, left out or not
 
-  // FNV-1a hash of all tokens and the offsets of their ends.
-  uint64_t hash() const;
+  // Of all tokens and the offsets of their ends.
+  uint64_t hash() const { return components::hash_elements(ends_, components::hash_elements(tokens_)); }
 
  private:
   std::span<const int32_t> side(size_t index) const {
@@ -63,73 +101,16 @@ class TokenPairs {
   size_t too_long_ = 0;
 };
 
-LengthLimits::Longer longer_named(const std::string& name) {
-  if (name == "refuse") return LengthLimits::Longer::refuse;
-  return name == "leave_out" ? LengthLimits::Longer::leave_out : LengthLimits::Longer::truncate;
-}
-
-std::vector<tenon::Param> LengthLimits::schema() {
-  return {
-      tenon::param("max_source_tokens", 256).range("[2, 1e9]").doc("maximum source length in tokens, including EOS"),
-      tenon::param("max_target_tokens", 256).range("[2, 1e9]").doc("maximum target length in tokens, including EOS"),
-      tenon::param("too_long", "truncate")
-          .choices({"truncate", "leave_out", "refuse"})
-          .doc("how to handle a longer pair: truncate it and end it with EOS, leave it out (the log counts both), or "
-               "report an error")};
-}
-
-LengthLimits::LengthLimits(const tenon::Params& params)
-    : source(static_cast<size_t>(params.integer("max_source_tokens"))),
-      target(static_cast<size_t>(params.integer("max_target_tokens"))),
-      longer(longer_named(params.text("too_long"))) {}
-
-void TokenPairs::append(std::string_view source, std::string_view target, const text::Tokenizer& tokenizer, int32_t end,
-                        const std::string& place) {
-  std::vector<int32_t> sides[2];
-  tokenizer.append_ids(source, sides[0]);
-  tokenizer.append_ids(target, sides[1]);
-  const size_t limits[2] = {limits_.source, limits_.target};
-  const bool is_too_long = sides[0].size() + 1 > limits[0] || sides[1].size() + 1 > limits[1];
-  ++read_;
-  too_long_ += is_too_long;
-  if (is_too_long && limits_.longer == LengthLimits::Longer::leave_out) return;
-  if (is_too_long && limits_.longer == LengthLimits::Longer::refuse) {
-    throw tenon::DataError(place + ": has " + std::to_string(sides[0].size() + 1) + " source and " +
-                           std::to_string(sides[1].size() + 1) + " target tokens; expected at most " +
-                           std::to_string(limits[0]) + " and " + std::to_string(limits[1]) +
-                           "; raise max_source_tokens or max_target_tokens, or choose another too_long");
-  }
-  for (size_t i = 0; i < 2; ++i) {
-    sides[i].resize(std::min(sides[i].size(), limits[i] - 1));
-    tokens_.insert(tokens_.end(), sides[i].begin(), sides[i].end());
-    tokens_.push_back(end);
-    ends_.push_back(tokens_.size());
-  }
-}
-
-uint64_t TokenPairs::hash() const { return components::hash_elements(ends_, components::hash_elements(tokens_)); }
-
 constexpr int64_t kIgnored = -100;  // default ignore_index of losses and metrics
 
 std::vector<std::string> column_names(const tenon::Params& params) {
   return {params.text("source"), params.text("target")};
 }
 
-// Returns a special id: the parameter, or the tokenizer's id if the parameter is -1.
-int32_t special_id(const tenon::Params& params, const char* parameter, int64_t of_tokenizer, int64_t vocabulary_size) {
-  const int64_t given = params.integer(parameter);
-  const int64_t id = given == -1 ? of_tokenizer : given;
-  if (id >= 0 && id < vocabulary_size) return static_cast<int32_t>(id);
-  throw tenon::Error(TENON_INVALID_ARGUMENT,
-                     std::string(parameter) + " = " + std::to_string(given) + ": " +
-                         (given == -1 ? "the tokenizer has no such piece" : "is not a piece of the tokenizer") +
-                         "; expected an id below its vocabulary size, " + std::to_string(vocabulary_size));
-}
-
 class TextPairs {
  public:
   static std::vector<tenon::Param> schema() {
-    std::vector<tenon::Param> params = {
+    const std::vector<tenon::Param> of_table = {
         tenon::required<tenon::Path>("path").doc("table in UTF-8 with one pair of texts per row"),
         tenon::param("source", "source")
             .doc("column that the model reads; for json_lines a name, or a JSON pointer such as /translation/en"),
@@ -139,15 +120,12 @@ class TextPairs {
         tenon::param("pad_id", -1).range("[-1, 1e9]").doc("id for padding; -1: the tokenizer's padding id"),
         tenon::param("bos_id", -1).range("[-1, 1e9]").doc("first id of target_in; -1: the tokenizer's BOS"),
         tenon::param("eos_id", -1).range("[-1, 1e9]").doc("last id of source and target; -1: the tokenizer's EOS")};
-    for (const std::vector<tenon::Param>& more :
-         {datasets::Split::schema("the source texts", "pairs"),
-          text::tokenizer_schema("of both texts",
-                                 "table with the same columns for training a tokenizer, from the rows of all splits",
-                                 "path of the training data"),
-          text::TableFormat::schema(), text::TokenizerTraining::schema(), LengthLimits::schema(), special}) {
-      params.insert(params.end(), more.begin(), more.end());
-    }
-    return params;
+    return datasets::join_params(
+        {of_table, datasets::Split::schema("the source texts", "pairs"),
+         text::tokenizer_schema("of both texts",
+                                "table with the same columns for training a tokenizer, from the rows of all splits",
+                                "path of the training data"),
+         text::TableFormat::schema(), text::TokenizerTraining::schema(), LengthLimits::schema(), special});
   }
 
   TextPairs(const tenon::Params& params, std::string_view fitted)
@@ -161,9 +139,9 @@ class TextPairs {
     const std::string path = params.path("path");
     const text::SpecialIds tokenizer_ids = tokenizer_.special_ids();
     const int64_t vocabulary_size = tokenizer_.vocabulary_size();
-    pad_ = special_id(params, "pad_id", tokenizer_ids.pad, vocabulary_size);
-    begin_ = special_id(params, "bos_id", tokenizer_ids.begin, vocabulary_size);
-    end_ = special_id(params, "eos_id", tokenizer_ids.end, vocabulary_size);
+    pad_ = text::special_id(params, "pad_id", tokenizer_ids.pad, vocabulary_size);
+    begin_ = text::special_id(params, "bos_id", tokenizer_ids.begin, vocabulary_size);
+    end_ = text::special_id(params, "eos_id", tokenizer_ids.end, vocabulary_size);
     const datasets::Split part(params);
     for (size_t row = 0; row < table.rows(); ++row) {
       if (part.has(table.text(row, 0)))
@@ -236,14 +214,12 @@ class TextPairs {
   static std::shared_ptr<const std::string> choose_model(const tenon::Params& params, std::string_view fitted,
                                                          const text::TextTable& table) {
     const std::string of_training = fitted.empty() ? "" : text::FittedVocabulary::parse(fitted).bytes;
-    return text::choose_vocabulary(params, of_training, params.path("path"), text::read_tokenizer_file,
-                                   [&](const std::string& file) {
-                                     const auto training = text::TokenizerTraining::read(params);
-                                     if (file == params.path("path"))
-                                       return text::train_tokenizer(table.texts(), training, file);
-                                     const text::TextTable other(file, text::TableFormat(params), column_names(params));
-                                     return text::train_tokenizer(other.texts(), training, file);
-                                   });
+    return text::choose_vocabulary(params, of_training, params.path("path"), [&](const std::string& file) {
+      const auto training = text::TokenizerTraining::read(params);
+      if (file == params.path("path")) return text::train_tokenizer(table.texts(), training, file);
+      const text::TextTable other(file, text::TableFormat(params), column_names(params));
+      return text::train_tokenizer(other.texts(), training, file);
+    });
   }
 
   void log_summary(const std::string& path, const std::string& split, int64_t vocabulary_size,
@@ -254,7 +230,7 @@ class TextPairs {
       line += ", " + std::to_string(pairs_.too_long()) + " too long and " +
               (too_long == "truncate" ? "cut off" : "left out");
     }
-    tenon::detail::host->log(TENON_LOG_INFO, tenon::detail::borrow(line));
+    tenon::log_info(line);
   }
 
   void warn_about_unknown(const std::string& path, int64_t unknown) const {

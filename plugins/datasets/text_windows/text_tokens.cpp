@@ -9,6 +9,7 @@
 
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/find_files.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/regular_file.h"
 #include "plugins/text/tokenizer.h"
 
@@ -203,18 +204,17 @@ std::string unify(std::string_view text) {
 }
 
 std::vector<tenon::Param> TextTokens::schema() {
-  std::vector<tenon::Param> params = {
+  const std::vector<tenon::Param> of_tokens = {
       tenon::param("tokens", "bytes")
           .choices({"bytes", "characters", "pieces"})
           .doc("bytes: a token is the value of a byte; characters: the index of a character among those of the "
                "training text, sorted by code point; pieces: a SentencePiece piece, from each line that is not blank, "
                "with EOS after the line")};
-  for (const std::vector<tenon::Param>& more :
-       {text::tokenizer_schema("for pieces", "text file, or a pattern, with the characters or for training a tokenizer",
-                               "path of the training data"),
-        text::TokenizerTraining::schema()})
-    params.insert(params.end(), more.begin(), more.end());
-  return params;
+  return datasets::join_params(
+      {of_tokens,
+       text::tokenizer_schema("for pieces", "text file, or a pattern, with the characters or for training a tokenizer",
+                              "path of the training data"),
+       text::TokenizerTraining::schema()});
 }
 
 TextTokens::TextTokens(std::string text, const tenon::Params& params, const std::string& path, std::string_view fitted)
@@ -229,15 +229,13 @@ TextTokens::TextTokens(std::string text, const tenon::Params& params, const std:
   }
   refuse_other_than_utf8(text, path);
   text = unify(text);
-  vocabulary = text::choose_vocabulary(params, of_training, path, text::read_tokenizer_file,
-                                       [&](const std::string& file) -> std::shared_ptr<const std::string> {
-                                         const std::string read = file == path ? std::string() : read_utf8(file);
-                                         const std::string& other = file == path ? text : read;
-                                         if (!is_pieces)
-                                           return std::make_shared<const std::string>(Characters(other).list());
-                                         return text::train_tokenizer(split_lines(other),
-                                                                      text::TokenizerTraining::read(params), file);
-                                       });
+  vocabulary = text::choose_vocabulary(
+      params, of_training, path, [&](const std::string& file) -> std::shared_ptr<const std::string> {
+        const std::string read = file == path ? std::string() : read_utf8(file);
+        const std::string& other = file == path ? text : read;
+        if (!is_pieces) return std::make_shared<const std::string>(Characters(other).list());
+        return text::train_tokenizer(split_lines(other), text::TokenizerTraining::read(params), file);
+      });
   if (!is_pieces) {
     encoding = std::make_shared<const Characters>(*vocabulary);
     try {

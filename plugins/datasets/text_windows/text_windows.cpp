@@ -11,6 +11,7 @@
 #include <tenon/plugin.hpp>
 
 #include "plugins/content_hash.h"
+#include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/text_windows/text_tokens.h"
 #include "plugins/text/tokenizer.h"
 
@@ -31,7 +32,7 @@ std::pair<size_t, size_t> find_part(size_t count, const tenon::Params& params) {
 class TextWindows {
  public:
   static std::vector<tenon::Param> schema() {
-    std::vector<tenon::Param> params = {
+    const std::vector<tenon::Param> of_windows = {
         tenon::required<tenon::Path>("path").doc(
             "text file, or a pattern such as texts/*.txt; matching files are concatenated in the order of their names"),
         tenon::param("context", 128).range("[1, 1e9]").doc("number of tokens in a window"),
@@ -46,8 +47,7 @@ class TextWindows {
             .range("(0, 1)")
             .doc("fraction of the tokens in the validation split, at the end of the text; the train split has the "
                  "rest")};
-    for (const tenon::Param& param : TextTokens::schema()) params.push_back(param);
-    return params;
+    return datasets::join_params({of_windows, TextTokens::schema()});
   }
 
   TextWindows(const tenon::Params& params, std::string_view fitted)
@@ -72,11 +72,9 @@ class TextWindows {
     encoding_ = text.encoding;
     kind_ = text.kind;
     vocabulary_ = text.vocabulary;
-    tenon::detail::host->log(
-        TENON_LOG_INFO,
-        tenon::detail::borrow(path + ": " + std::to_string(ids_.size()) + " tokens (split " + params.text("split") +
-                              ") in " + std::to_string(size()) + " windows, a vocabulary of " +
-                              std::to_string(encoding_->vocabulary_size()) + " tokens"));
+    tenon::log_info(path + ": " + std::to_string(ids_.size()) + " tokens (split " + params.text("split") + ") in " +
+                    std::to_string(size()) + " windows, a vocabulary of " +
+                    std::to_string(encoding_->vocabulary_size()) + " tokens");
   }
 
   std::vector<tenon::Field> fields() const {

@@ -1,7 +1,5 @@
 #include "plugins/images/decode/headers.h"
 
-#include <algorithm>
-#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <cstring>
@@ -11,12 +9,12 @@
 namespace images {
 namespace {
 
-constexpr std::array<uint8_t, 3> kJpegStart = {0xFF, 0xD8, 0xFF};
-constexpr std::array<uint8_t, 8> kPngStart = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-constexpr std::array<uint8_t, 4> kRiffStart = {'R', 'I', 'F', 'F'};
+// Of PNG.
+constexpr size_t kSignature = 8;
+constexpr size_t kAroundData = 12;  // length, type, checksum
 
-bool starts_with(Bytes file, Bytes start) {
-  return file.size() >= start.size() && std::equal(start.begin(), start.end(), file.begin());
+bool is_chunk(const ByteReader& bytes, size_t at, const char* name) {
+  return std::memcmp(bytes.part(at, 4).data(), name, 4) == 0;
 }
 
 bool is_complete_jpeg(Bytes file) {
@@ -40,22 +38,18 @@ bool is_complete_jpeg(Bytes file) {
 }
 
 bool is_complete_png(Bytes file) {
-  constexpr size_t kAroundData = 12;  // length, type, checksum
-  size_t at = kPngStart.size();
+  const ByteReader bytes(file, std::endian::big);
+  size_t at = kSignature;
   while (file.size() - at >= kAroundData) {
-    const size_t length =
-        size_t{file[at]} << 24 | size_t{file[at + 1]} << 16 | size_t{file[at + 2]} << 8 | file[at + 3];
-    if (std::memcmp(file.data() + at + 4, "IEND", 4) == 0) return true;
+    const size_t length = bytes.u32(at);
+    if (is_chunk(bytes, at + 4, "IEND")) return true;
     if (length > file.size() - at - kAroundData) return false;
     at += kAroundData + length;
   }
   return false;
 }
 
-bool is_complete_webp(Bytes file) {
-  const size_t length = file[4] | size_t{file[5]} << 8 | size_t{file[6]} << 16 | size_t{file[7]} << 24;
-  return file.size() - 8 >= length;
-}
+bool is_complete_webp(Bytes file) { return file.size() - 8 >= ByteReader(file, std::endian::little).u32(4); }
 
 // `segment` is the content after the length.
 void read_frame(Bytes segment, uint8_t marker, ImageInfo& info) {
@@ -78,9 +72,6 @@ void read_frame(Bytes segment, uint8_t marker, ImageInfo& info) {
 
 bool is_exif(Bytes segment) { return segment.size() > 6 && std::memcmp(segment.data(), "Exif\0", 6) == 0; }
 
-constexpr size_t kSignature = 8;
-constexpr size_t kAroundData = 12;  // length, type, checksum
-
 int channels_of(uint8_t colour_type) {
   switch (colour_type) {
     case 0:            // grey
@@ -97,33 +88,23 @@ Bytes find_chunk(const ByteReader& bytes, const char* type) {
   for (size_t at = kSignature; at + kAroundData <= bytes.size();) {
     const size_t length = bytes.u32(at);
     if (length > bytes.size() - at - kAroundData) break;
-    if (std::memcmp(bytes.part(at + 4, 4).data(), type, 4) == 0) return bytes.part(at + 8, length);
+    if (is_chunk(bytes, at + 4, type)) return bytes.part(at + 8, length);
     at += kAroundData + length;
   }
   return {};
-}
-
-int find_png_orientation(const ByteReader& bytes) {
-  const Bytes exif = find_chunk(bytes, "eXIf");
-  return exif.empty() ? 1 : read_exif_orientation(exif);
 }
 
 // WebP: https://developers.google.com/speed/webp/docs/riff_container, RFC 6386 (VP8) and the lossless format.
 constexpr size_t kFirstChunk = 12;
 constexpr size_t kContent = 20;  // offset of the first chunk's content
 
-bool is_chunk(const ByteReader& bytes, size_t at, const char* name) {
-  return std::memcmp(bytes.part(at, 4).data(), name, 4) == 0;
-}
-
 int find_webp_orientation(const ByteReader& bytes) {
   for (size_t at = kFirstChunk; at + 8 <= bytes.size();) {
     const size_t length = bytes.u32(at + 4);
     if (length > bytes.size() - at - 8) break;
     if (is_chunk(bytes, at, "EXIF")) {
-      Bytes exif = bytes.part(at + 8, length);
-      if (exif.size() > 6 && std::memcmp(exif.data(), "Exif\0", 6) == 0) exif = exif.subspan(6);
-      return read_exif_orientation(exif);
+      const Bytes exif = bytes.part(at + 8, length);
+      return read_exif_orientation(is_exif(exif) ? exif.subspan(6) : exif);
     }
     at += 8 + length + length % 2;
   }
@@ -221,12 +202,13 @@ size_t find_marker(Bytes file, size_t at) {
 }
 
 Completeness check_completeness(Bytes file) {
+  const std::optional<Format> format = find_format(file);
   bool complete = false;
-  if (starts_with(file, kJpegStart)) {
+  if (format == Format::jpeg) {
     complete = is_complete_jpeg(file);
-  } else if (starts_with(file, kPngStart)) {
+  } else if (format == Format::png) {
     complete = is_complete_png(file);
-  } else if (starts_with(file, kRiffStart) && file.size() >= 12 && std::memcmp(file.data() + 8, "WEBP", 4) == 0) {
+  } else if (format == Format::webp) {
     complete = is_complete_webp(file);
   } else {
     return Completeness::unknown_format;
@@ -257,9 +239,8 @@ ImageInfo read_jpeg_header(Bytes file) {
 
 ImageInfo read_png_header(Bytes file) {
   const ByteReader bytes(file, std::endian::big);
-  if (bytes.u32(kSignature) != 13 || std::memcmp(bytes.part(kSignature + 4, 4).data(), "IHDR", 4) != 0) {
+  if (bytes.u32(kSignature) != 13 || !is_chunk(bytes, kSignature + 4, "IHDR"))
     throw DamagedHeader("its first chunk is not a header");
-  }
   const int bits = bytes.u8(24);
   if (bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16) {
     throw DamagedHeader("its header gives " + std::to_string(bits) + " bits");
@@ -269,7 +250,8 @@ ImageInfo read_png_header(Bytes file) {
   const bool has_alpha = channels == 2 || channels == 4 || !find_chunk(bytes, "tRNS").empty();
   const Bytes animation = find_chunk(bytes, "acTL");  // begins with the number of frames
   const bool has_more_frames = animation.size() >= 4 && ByteReader(animation, std::endian::big).u32(0) > 1;
-  return {Format::png, size, channels, bits, find_png_orientation(bytes), has_alpha, has_more_frames};
+  const int orientation = read_exif_orientation(find_chunk(bytes, "eXIf"));
+  return {Format::png, size, channels, bits, orientation, has_alpha, has_more_frames};
 }
 
 ImageInfo read_webp_header(Bytes file) {

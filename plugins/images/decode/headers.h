@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <vector>
@@ -46,6 +47,9 @@ class ByteReader {
   std::span<const uint8_t> bytes_;
   std::endian order_;
 };
+
+// Returns the format that the first bytes name.
+std::optional<Format> find_format(Bytes file);
 
 // Detects truncated image files. Decoders accept a truncated JPEG and fill the rest with grey. A model would be trained
 // on it without any error.

@@ -21,18 +21,6 @@ bool has(Bytes file, size_t at, std::string_view text) {
   return file.size() >= at + text.size() && std::memcmp(file.data() + at, text.data(), text.size()) == 0;
 }
 
-std::optional<Format> find_format(Bytes file) {
-  using namespace std::string_view_literals;
-  if (has(file, 0, "\xFF\xD8\xFF")) return Format::jpeg;
-  if (has(file, 0, "\x89PNG\r\n\x1A\n")) return Format::png;
-  if (has(file, 0, "RIFF") && has(file, 8, "WEBP")) return Format::webp;
-  if (has(file, 0, "II*\0"sv) || has(file, 0, "MM\0*"sv)) return Format::tiff;
-  if (has(file, 0, "BM")) return Format::bmp;
-  if (file.size() > 2 && file[0] == 'P' && file[1] >= '1' && file[1] <= '6' && std::isspace(file[2]))
-    return Format::pnm;
-  return std::nullopt;
-}
-
 // Names common image formats that this library does not support.
 const char* name_other_format(Bytes file) {
   using namespace std::string_view_literals;
@@ -121,6 +109,18 @@ void check_limits(const ImageInfo& info, const std::string& path, const Limits& 
 
 }  // namespace
 
+std::optional<Format> find_format(Bytes file) {
+  using namespace std::string_view_literals;
+  if (has(file, 0, "\xFF\xD8\xFF")) return Format::jpeg;
+  if (has(file, 0, "\x89PNG\r\n\x1A\n")) return Format::png;
+  if (has(file, 0, "RIFF") && has(file, 8, "WEBP")) return Format::webp;
+  if (has(file, 0, "II*\0"sv) || has(file, 0, "MM\0*"sv)) return Format::tiff;
+  if (has(file, 0, "BM")) return Format::bmp;
+  if (file.size() > 2 && file[0] == 'P' && file[1] >= '1' && file[1] <= '6' && std::isspace(file[2]))
+    return Format::pnm;
+  return std::nullopt;
+}
+
 // OpenCV counts the bytes of an encoded image with an int.
 void read_file(const std::string& path, std::vector<uint8_t>& bytes) {
   components::read_whole(path, "an image", bytes, INT_MAX);
@@ -143,12 +143,9 @@ void check_data(const ByteReader& bytes, uint64_t at, uint64_t count) {
 ImageInfo read_image_info(Bytes file, const std::string& path, const Limits& limits) {
   const std::optional<Format> format = find_format(file);
   if (!format) throw_unknown_format(file, path);
-  if (check_completeness(file) == Completeness::truncated) {
-    throw tenon::DataError(path + ": is truncated after " + std::to_string(file.size()) +
-                           " bytes, before the image ends; fetch the file again or remove it");
-  }
   ImageInfo info;
   try {
+    if (check_completeness(file) == Completeness::truncated) check_data({file, std::endian::big}, file.size(), 1);
     info = read_header(*format, file, limits);
   } catch (const DamagedHeader& error) {
     throw tenon::DataError(path + ": " + error.what());

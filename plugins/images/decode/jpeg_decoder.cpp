@@ -1,10 +1,8 @@
 #include "plugins/images/decode/decoders.h"
 
 #include <algorithm>
-#include <array>
 #include <csetjmp>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include <jpeglib.h>
@@ -117,115 +115,102 @@ struct JpegDecoder::State {
   Errors errors = {};
   jpeg_progress_mgr progress = {};
 
-  State();
+  State() {
+    jpeg.err = jpeg_std_error(&errors);
+    errors.error_exit = jump_back;
+    errors.emit_message = take_message;
+    errors.output_message = print_nothing;
+    progress.progress_monitor = count_scans;
+    if (!renew()) throw tenon::Error(std::string("libjpeg: ") + errors.text);
+  }
   ~State() { jpeg_destroy_decompress(&jpeg); }
 
+  // Calls step, which calls libjpeg. Returns false if that failed; errors.text then has the reason, and the image is
+  // aborted.
+  // REQUIRES: step has no local variable with a destructor.
   template <class Step>
-  bool run(Step step);
-
-  bool renew();
-  bool read_header(Bytes file);
-  bool read_tables(Bytes tables);
-  bool check_rows(uint8_t* row);
-  bool start(int eighths);
-  bool crop(cv::Rect part, JDIMENSION& left, JDIMENSION& width);
-  bool read_rows(int top, int count, uint8_t* rows, size_t row_bytes);
-};
-
-// Calls step, which calls libjpeg. Returns false if that failed; errors.text then has the reason, and the image is
-// aborted.
-// REQUIRES: step has no local variable with a destructor.
-template <class Step>
-bool JpegDecoder::State::run(Step step) {
-  if (setjmp(errors.back) != 0) {
-    jpeg_abort_decompress(&jpeg);
-    return false;
-  }
-  step();
-  return true;
-}
-
-JpegDecoder::State::State() {
-  jpeg.err = jpeg_std_error(&errors);
-  errors.error_exit = jump_back;
-  errors.emit_message = take_message;
-  errors.output_message = print_nothing;
-  progress.progress_monitor = count_scans;
-  if (!renew()) throw tenon::Error(std::string("libjpeg: ") + errors.text);
-}
-
-// Forgets the image before. libjpeg keeps its quantization and Huffman tables, and would decode a file without tables
-// with those.
-bool JpegDecoder::State::renew() {
-  jpeg_destroy_decompress(&jpeg);
-  return run([&] {
-    jpeg_create_decompress(&jpeg);
-    jpeg.progress = &progress;
-  });
-}
-
-bool JpegDecoder::State::read_header(Bytes file) {
-  return run([&] {
-    jpeg_abort_decompress(&jpeg);  // the tables before it may have an image
-    jpeg_mem_src(&jpeg, file.data(), file.size());
-    jpeg_read_header(&jpeg, TRUE);
-  });
-}
-
-bool JpegDecoder::State::read_tables(Bytes tables) {
-  return run([&] {
-    jpeg_mem_src(&jpeg, tables.data(), tables.size());
-    jpeg_read_header(&jpeg, FALSE);
-  });
-}
-
-// Decodes the image without conversion into one row. Errors beyond the last row count too.
-bool JpegDecoder::State::check_rows(uint8_t* row) {
-  return run([&] {
-    jpeg.out_color_space = jpeg.jpeg_color_space;
-    jpeg_start_decompress(&jpeg);
-    while (jpeg.output_scanline < jpeg.output_height) jpeg_read_scanlines(&jpeg, &row, 1);
-    jpeg_finish_decompress(&jpeg);
-  });
-}
-
-bool JpegDecoder::State::start(int eighths) {
-  return run([&] {
-    jpeg.scale_num = static_cast<unsigned int>(eighths);
-    jpeg.scale_denom = 8;
-    jpeg.out_color_space = has_inks(jpeg) ? JCS_CMYK : JCS_RGB;
-    jpeg.dct_method = JDCT_ISLOW;
-    jpeg.do_fancy_upsampling = TRUE;
-    jpeg_start_decompress(&jpeg);
-  });
-}
-
-// Sets the columns to decode. The range has one more column than the part at each side, because chroma is upsampled
-// with its neighbours. libjpeg begins at a whole block, so this rarely adds a block. The range also has a minimum
-// width, because chroma of one or two columns is upsampled without neighbours.
-bool JpegDecoder::State::crop(cv::Rect part, JDIMENSION& left, JDIMENSION& width) {
-  constexpr int kLeast = 8;
-  const auto most = static_cast<int>(jpeg.output_width);
-  const int first = std::max(std::min(part.x - 1, most - kLeast), 0);
-  const int end = std::min(std::max(part.br().x + 1, first + kLeast), most);
-  left = static_cast<JDIMENSION>(first);
-  width = static_cast<JDIMENSION>(end - first);
-  return run([&] { jpeg_crop_scanline(&jpeg, &left, &width); });
-}
-
-bool JpegDecoder::State::read_rows(int top, int count, uint8_t* rows, size_t row_bytes) {
-  return run([&] {
-    if (top > 0) jpeg_skip_scanlines(&jpeg, static_cast<JDIMENSION>(top));
-    for (int have = 0; have < count;) {
-      constexpr int kAtOnce = 8;
-      JSAMPROW pointers[kAtOnce];
-      const int expected = std::min(kAtOnce, count - have);
-      for (int i = 0; i < expected; ++i) pointers[i] = rows + static_cast<size_t>(have + i) * row_bytes;
-      have += static_cast<int>(jpeg_read_scanlines(&jpeg, pointers, static_cast<JDIMENSION>(expected)));
+  bool run(Step step) {
+    if (setjmp(errors.back) != 0) {
+      jpeg_abort_decompress(&jpeg);
+      return false;
     }
-    jpeg_abort_decompress(&jpeg);
-  });
-}
+    step();
+    return true;
+  }
+
+  // Forgets the image before. libjpeg keeps its quantization and Huffman tables, and would decode a file without tables
+  // with those.
+  bool renew() {
+    jpeg_destroy_decompress(&jpeg);
+    return run([&] {
+      jpeg_create_decompress(&jpeg);
+      jpeg.progress = &progress;
+    });
+  }
+
+  bool read_header(Bytes file) {
+    return run([&] {
+      jpeg_abort_decompress(&jpeg);  // the tables before it may have an image
+      jpeg_mem_src(&jpeg, file.data(), file.size());
+      jpeg_read_header(&jpeg, TRUE);
+    });
+  }
+
+  bool read_tables(Bytes tables) {
+    return run([&] {
+      jpeg_mem_src(&jpeg, tables.data(), tables.size());
+      jpeg_read_header(&jpeg, FALSE);
+    });
+  }
+
+  // Decodes the image without conversion into one row. Errors beyond the last row count too.
+  bool check_rows(uint8_t* row) {
+    return run([&] {
+      jpeg.out_color_space = jpeg.jpeg_color_space;
+      jpeg_start_decompress(&jpeg);
+      while (jpeg.output_scanline < jpeg.output_height) jpeg_read_scanlines(&jpeg, &row, 1);
+      jpeg_finish_decompress(&jpeg);
+    });
+  }
+
+  bool start(int eighths) {
+    return run([&] {
+      jpeg.scale_num = static_cast<unsigned int>(eighths);
+      jpeg.scale_denom = 8;
+      jpeg.out_color_space = has_inks(jpeg) ? JCS_CMYK : JCS_RGB;
+      jpeg.dct_method = JDCT_ISLOW;
+      jpeg.do_fancy_upsampling = TRUE;
+      jpeg_start_decompress(&jpeg);
+    });
+  }
+
+  // Sets the columns to decode. The range has one more column than the part at each side, because chroma is upsampled
+  // with its neighbours. libjpeg begins at a whole block, so this rarely adds a block. The range also has a minimum
+  // width, because chroma of one or two columns is upsampled without neighbours.
+  bool crop(cv::Rect part, JDIMENSION& left, JDIMENSION& width) {
+    constexpr int kLeast = 8;
+    const auto most = static_cast<int>(jpeg.output_width);
+    const int first = std::max(std::min(part.x - 1, most - kLeast), 0);
+    const int end = std::min(std::max(part.br().x + 1, first + kLeast), most);
+    left = static_cast<JDIMENSION>(first);
+    width = static_cast<JDIMENSION>(end - first);
+    return run([&] { jpeg_crop_scanline(&jpeg, &left, &width); });
+  }
+
+  bool read_rows(int top, int count, uint8_t* rows, size_t row_bytes) {
+    return run([&] {
+      if (top > 0) jpeg_skip_scanlines(&jpeg, static_cast<JDIMENSION>(top));
+      for (int have = 0; have < count;) {
+        constexpr int kAtOnce = 8;
+        JSAMPROW pointers[kAtOnce];
+        const int expected = std::min(kAtOnce, count - have);
+        for (int i = 0; i < expected; ++i) pointers[i] = rows + static_cast<size_t>(have + i) * row_bytes;
+        have += static_cast<int>(jpeg_read_scanlines(&jpeg, pointers, static_cast<JDIMENSION>(expected)));
+      }
+      jpeg_abort_decompress(&jpeg);
+    });
+  }
+};
 
 std::string describe_jpeg_decoder() { return "libjpeg-turbo " + std::to_string(LIBJPEG_TURBO_VERSION_NUMBER); }
 

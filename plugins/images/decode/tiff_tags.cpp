@@ -147,6 +147,11 @@ std::optional<uint32_t> TiffTags::find(uint16_t tag) const {
   return found ? std::optional(value(*found, 0)) : std::nullopt;
 }
 
+int TiffTags::orientation() const {
+  const uint32_t found = get(tiff_tag::kOrientation, 1);
+  return found >= 1 && found <= 8 ? static_cast<int>(found) : 1;
+}
+
 std::optional<size_t> TiffTags::position(uint16_t tag) const {
   const std::optional<Entry> found = entry(tag);
   return found ? std::optional(found->values) : std::nullopt;
@@ -169,8 +174,7 @@ std::span<const uint8_t> TiffTags::bytes(uint16_t tag) const {
 
 int read_exif_orientation(std::span<const uint8_t> exif) {
   try {
-    const uint32_t orientation = TiffTags(exif).get(tiff_tag::kOrientation, 1);
-    return orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1;
+    return TiffTags(exif).orientation();
   } catch (const DamagedHeader&) {
     return 1;
   }
@@ -196,16 +200,9 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   check_tiles(tags, size, limits);
   check_parts(tags, bytes, tiff_tag::kStripOffsets, tiff_tag::kStripByteCounts);
   check_parts(tags, bytes, tiff_tag::kTileOffsets, tiff_tag::kTileByteCounts);
-  const uint32_t orientation = tags.get(tiff_tag::kOrientation, 1);
   const uint32_t extra = tags.get(tiff_tag::kExtraSamples, 0);
   const bool has_alpha = (channels == 2 || channels == 4) && (extra == 1 || extra == 2);
-  return {Format::tiff,
-          size,
-          channels,
-          bits,
-          orientation >= 1 && orientation <= 8 ? static_cast<int>(orientation) : 1,
-          has_alpha,
-          tags.has_more_pages()};
+  return {Format::tiff, size, channels, bits, tags.orientation(), has_alpha, tags.has_more_pages()};
 }
 
 }  // namespace images

@@ -67,6 +67,9 @@ class TiffTags {
   std::optional<uint32_t> find(uint16_t tag) const;
   uint32_t get(uint16_t tag, uint32_t otherwise) const { return find(tag).value_or(otherwise); }
 
+  // Returns 1 to 8, or 1 if there is no valid one. Throws DamagedHeader.
+  int orientation() const;
+
   // Returns the position of a tag's first number in the file, or no value as find() does.
   std::optional<size_t> position(uint16_t tag) const;
 

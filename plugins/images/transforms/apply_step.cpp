@@ -1,7 +1,5 @@
 #include "plugins/images/transforms/apply_step.h"
 
-#include <type_traits>
-
 namespace images {
 namespace {
 
@@ -11,6 +9,11 @@ struct Overloaded : Functions... {
 };
 template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;
+
+template <class... Kinds>
+bool is_one_of(const Step& step) {
+  return (std::holds_alternative<Kinds>(step) || ...);
+}
 
 // Copies the window, which may extend beyond the source.
 void cut_out(const cv::Mat& source, const cv::Rect& window, const cv::Scalar& fill, cv::Mat& target) {
@@ -44,21 +47,11 @@ cv::Size size_after(const Step& step, cv::Size size) {
 }
 
 bool is_pointwise(const Step& step) {
-  return std::visit(
-      [](const auto& kind) {
-        using Kind = std::decay_t<decltype(kind)>;
-        return std::is_same_v<Kind, Brightness> || std::is_same_v<Kind, Contrast> || std::is_same_v<Kind, Saturation> ||
-               std::is_same_v<Kind, Hue> || std::is_same_v<Kind, Grayscale> || std::is_same_v<Kind, Posterize> ||
-               std::is_same_v<Kind, Solarize> || std::is_same_v<Kind, AutoContrast> || std::is_same_v<Kind, Equalize> ||
-               std::is_same_v<Kind, Invert>;
-      },
-      step);
+  return is_one_of<Brightness, Contrast, Saturation, Hue, Grayscale, Posterize, Solarize, AutoContrast, Equalize,
+                   Invert>(step);
 }
 
-bool is_geometric(const Step& step) {
-  return std::holds_alternative<Resize>(step) || std::holds_alternative<Crop>(step) ||
-         std::holds_alternative<Flip>(step) || std::holds_alternative<Warp>(step);
-}
+bool is_geometric(const Step& step) { return is_one_of<Resize, Crop, Flip, Warp>(step); }
 
 void MovingImage::take_next_buffer() {
   buffers_.last_written ^= 1;

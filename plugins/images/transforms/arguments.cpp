@@ -153,20 +153,14 @@ void check(const WrittenValue& value, const Argument& argument) {
   throw TextError(text + suggestion);
 }
 
-std::vector<std::string> names_of(const std::vector<Argument>& declared) {
-  std::vector<std::string> names;
-  for (const Argument& argument : declared) names.push_back(argument.name);
-  return names;
-}
-
 const Argument& find(const std::vector<Argument>& declared, const std::string& name) {
-  const auto found = std::find_if(declared.begin(), declared.end(), [&](const Argument& a) { return a.name == name; });
-  if (found == declared.end()) {
-    throw TextError(
-        "there is no argument \"" + name + "\"" +
-        (declared.empty() ? std::string("; expected none") : formats::suggest_name(name, names_of(declared))));
+  std::vector<std::string> names;
+  for (const Argument& argument : declared) {
+    if (argument.name == name) return argument;
+    names.push_back(argument.name);
   }
-  return *found;
+  throw TextError("there is no argument \"" + name + "\"" +
+                  (names.empty() ? std::string("; expected none") : formats::suggest_name(name, names)));
 }
 
 std::string join(const std::vector<std::string>& words, const std::string& last_word) {

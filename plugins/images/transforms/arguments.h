@@ -1,7 +1,6 @@
 // The arguments of a transform: their text, their checks and their documentation.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <stdexcept>
 #include <string>

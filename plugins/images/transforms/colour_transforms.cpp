@@ -83,11 +83,7 @@ class GaussianBlur final : public Transform {
 };
 
 Argument jitter_argument(std::string name, std::string doc, std::string range) {
-  return {.name = std::move(name),
-          .default_value = "0",
-          .doc = std::move(doc),
-          .counts = {1, 2},
-          .range = std::move(range)};
+  return {std::move(name), "0", std::move(doc), {1, 2}, std::move(range)};
 }
 
 // normalize: torchvision 0.26, v2.Normalize after v2.ToDtype(float32, scale=True).
@@ -180,11 +176,7 @@ TransformKind gaussian_blur_kind() {
             .counts = {1, 2},
             .range = "[1, 255]",
             .is_whole = true},
-           {.name = "sigma",
-            .default_value = "(0.1, 2)",
-            .doc = "standard deviation in pixels, or the smallest and the largest",
-            .counts = {1, 2},
-            .range = "(0, inf)"},
+           {"sigma", "(0.1, 2)", "standard deviation in pixels, or the smallest and the largest", {1, 2}, "(0, inf)"},
            probability("1")},
           make_transform<GaussianBlur>};
 }
@@ -212,16 +204,8 @@ TransformKind random_erasing_kind() {
           "Overwrites a random rectangle. It usually comes after normalize, where 0 is the mean colour.",
           "Zhong et al., \"Random Erasing Data Augmentation\", AAAI 2020; torchvision RandomErasing",
           {probability("0.5"),
-           {.name = "scale",
-            .default_value = "(0.02, 0.33)",
-            .doc = "smallest and largest area, as a fraction of the image area",
-            .counts = {2},
-            .range = "(0, 1]"},
-           {.name = "ratio",
-            .default_value = "(0.3, 3.3)",
-            .doc = "smallest and largest height / width",
-            .counts = {2},
-            .range = "(0, inf)"},
+           {"scale", "(0.02, 0.33)", "smallest and largest area, as a fraction of the image area", {2}, "(0, 1]"},
+           {"ratio", "(0.3, 3.3)", "smallest and largest height / width", {2}, "(0, inf)"},
            {.name = "value",
             .default_value = "0",
             .doc = "one number for all channels, or red, green and blue: normalised after normalize, 0 to 255 before "

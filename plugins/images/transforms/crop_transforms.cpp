@@ -2,7 +2,6 @@
 // al., "Deep Residual Learning for Image Recognition", CVPR 2016, section 4.2.
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include <tenon/error.hpp>
 
@@ -238,16 +237,8 @@ TransformKind random_resized_crop_kind() {
           "Crops a region of random area and aspect ratio at a random position, and resizes it to the given size.",
           "Szegedy et al., \"Going Deeper with Convolutions\", CVPR 2015; torchvision RandomResizedCrop",
           {size_argument("side of the square result, or its height and width, in pixels"),
-           {.name = "scale",
-            .default_value = "(0.08, 1)",
-            .doc = "smallest and largest area, as a fraction of the image area",
-            .counts = {2},
-            .range = "(0, 1]"},
-           {.name = "ratio",
-            .default_value = "(0.75, 1.3333333333333333)",
-            .doc = "smallest and largest width / height",
-            .counts = {2},
-            .range = "(0, inf)"},
+           {"scale", "(0.08, 1)", "smallest and largest area, as a fraction of the image area", {2}, "(0, 1]"},
+           {"ratio", "(0.75, 1.3333333333333333)", "smallest and largest width / height", {2}, "(0, inf)"},
            interpolation_argument("bilinear", {"nearest", "bilinear", "bicubic", "random"},
                                   "interpolation method; random: bilinear or bicubic, as in timm"),
            antialias_argument()},

@@ -116,11 +116,7 @@ Argument antialias_argument() {
 }
 
 Argument fill_argument() {
-  return {.name = "fill",
-          .default_value = "0",
-          .doc = "colour outside the image: one level, or red, green and blue",
-          .counts = {1, 3},
-          .range = "[0, 255]"};
+  return {"fill", "0", "colour outside the image: one level, or red, green and blue", {1, 3}, "[0, 255]"};
 }
 
 Argument magnitude_bins_argument(std::string doc) {

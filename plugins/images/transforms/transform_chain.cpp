@@ -1,10 +1,7 @@
 #include "plugins/images/transforms/transform_chain.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <string>
-#include <string_view>
 
 #include <tenon/error.hpp>
 
@@ -108,10 +105,6 @@ Steps join_steps(const Steps& steps, cv::Size size) {
   return joined;
 }
 
-bool averages(const Resize& step) {
-  return step.antialias == Antialias::yes && step.interpolation != Interpolation::nearest;
-}
-
 void fill_with_noise(const Erase& step, cv::Size size, float* planes) {
   tenon::Random noise = step.noise;
   for (size_t channel = 0; channel < 3; ++channel) {
@@ -134,13 +127,13 @@ void erase(const Erase& step, cv::Size size, float* planes) {
 
 }  // namespace
 
-TransformChain::TransformChain(const std::vector<std::string>& entries, const std::string& parameter) {
+TransformChain::TransformChain(const std::vector<std::string>& entries) {
   for (size_t i = 0; i < entries.size(); ++i) {
     try {
       append(entries[i]);
     } catch (const TextError& error) {
-      throw tenon::Error(TENON_INVALID_ARGUMENT, "entry " + std::to_string(i + 1) + " of parameter \"" + parameter +
-                                                     "\", \"" + entries[i] + "\": " + error.what());
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "entry " + std::to_string(i + 1) + " of parameter \"transforms\", \"" +
+                                                     entries[i] + "\": " + error.what());
     }
   }
 }
@@ -250,11 +243,11 @@ void SampledTransforms::find_window(Reducing reducing) {
   if (steps_.empty()) return;
   if (const auto* resize = std::get_if<Resize>(&steps_.front())) {
     window_ = resize->source;
-    if (averages(*resize)) {
+    const bool is_nearest = resize->interpolation == Interpolation::nearest;
+    if (resize->antialias == Antialias::yes && !is_nearest) {
       window_ = needed_window(resize->source.size(), area_of(*resize), resize->interpolation) + resize->source.tl();
     }
-    const bool reduces = reducing == Reducing::yes && resize->interpolation != Interpolation::nearest;
-    if (reduces) reduction_ = {resize->source.size(), resize->scaled};
+    if (reducing == Reducing::yes && !is_nearest) reduction_ = {resize->source.size(), resize->scaled};
   } else if (const auto* crop = std::get_if<Crop>(&steps_.front())) {
     const cv::Rect within = crop->window & window_;
     if (!within.empty()) window_ = within;

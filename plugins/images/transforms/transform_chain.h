@@ -68,9 +68,9 @@ class SampledTransforms {
 
 class TransformChain {
  public:
-  // `entries` are as in the configuration. Throws tenon::Error (TENON_INVALID_ARGUMENT) naming the entry of
-  // `parameter`, the found and expected text, and the nearest name.
-  explicit TransformChain(const std::vector<std::string>& entries, const std::string& parameter = "transforms");
+  // `entries` are as in the configuration. Throws tenon::Error (TENON_INVALID_ARGUMENT) naming the entry of the
+  // parameter "transforms", the found and expected text, and the nearest name.
+  explicit TransformChain(const std::vector<std::string>& entries);
 
   // The result depends only on the image's size and the seed. Each transform uses a separate random stream. The stream
   // depends on the transform's name and on the number of earlier transforms with that name, so other transforms in the

@@ -137,11 +137,7 @@ TransformKind random_affine_kind() {
             .doc = "largest horizontal and vertical translation, as a fraction of width and height",
             .counts = {2},
             .range = "[0, 1]"},
-           {.name = "scale",
-            .default_value = "(1, 1)",
-            .doc = "smallest and largest scale factor",
-            .counts = {2},
-            .range = "(0, inf)"},
+           {"scale", "(1, 1)", "smallest and largest scale factor", {2}, "(0, inf)"},
            {.name = "shear",
             .default_value = "0",
             .doc = "shear along x in degrees: the largest in either direction, or smallest and largest; four numbers: "

@@ -21,23 +21,18 @@ class Distance {
   }
 };
 
-class Mse final : public Distance {
+template <auto kLoss>
+class PlainDistance final : public Distance {
  public:
   tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
     return mean_of(inputs, [](const tenon::Tensor& prediction, const tenon::Tensor& target) {
-      return tenon::mse_loss(prediction, target, TENON_REDUCTION_SUM);
+      return kLoss(prediction, target, TENON_REDUCTION_SUM);
     });
   }
 };
 
-class L1 final : public Distance {
- public:
-  tenon::LossResult forward(const tenon::Frame&, const tenon::Inputs& inputs) const {
-    return mean_of(inputs, [](const tenon::Tensor& prediction, const tenon::Tensor& target) {
-      return tenon::l1_loss(prediction, target, TENON_REDUCTION_SUM);
-    });
-  }
-};
+using Mse = PlainDistance<&tenon::mse_loss>;
+using L1 = PlainDistance<&tenon::l1_loss>;
 
 class SmoothL1 final : public Distance {
  public:

@@ -298,15 +298,13 @@ class PrecisionRecallF1 final : public ConfusionCounts {
       }
     }
     const auto all = static_cast<double>(confusion.all());
-    std::vector<double> first;
     PrecisionRecall averaged;
     if (average_ == "micro") {
       averaged = PrecisionRecall(right, all, all);
     } else {
       averaged.add(mean, 1 / total);
     }
-    averaged.append_to(first);
-    values.insert(values.begin(), first.begin(), first.end());
+    values.insert(values.begin(), {averaged.precision, averaged.recall, averaged.f1});
     return values;
   }
 

@@ -237,11 +237,7 @@ std::vector<char> Archive::read(const std::string& record) {
 
 Json Archive::read_json(const std::string& record) {
   const std::vector<char> bytes = read(record);
-  try {
-    return parse_json({bytes.data(), bytes.size()});
-  } catch (const std::invalid_argument& error) {
-    refuse(record, error.what());
-  }
+  return within(*this, record, [&] { return parse_json({bytes.data(), bytes.size()}); });
 }
 
 void Archive::refuse(const std::string& record, const std::string& problem) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,18 @@ class Archive {
   std::unique_ptr<caffe2::serialize::PyTorchStreamReader> reader_;
   std::vector<std::string> models_;
 };
+
+// Calls `body`, and adds the file and the record to what it throws.
+template <class Body>
+auto within(const Archive& archive, const std::string& record, Body&& body) {
+  try {
+    return body();
+  } catch (const std::invalid_argument& error) {
+    archive.refuse(record, error.what());
+  } catch (const Json::exception& error) {
+    archive.refuse(record, error.what());
+  }
+}
 
 // The tensors of an archive: weights with their names in state_dict(), and constants.
 struct StoredTensor {

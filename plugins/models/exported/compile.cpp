@@ -79,8 +79,7 @@ class Compiler {
   using InputKind = ProgramInput::Kind;
 
   Slot add_name(Names& names, const std::string& name) {
-    if (!names.emplace(name, program_.slot_count).second)
-      throw std::invalid_argument("two values are called " + shorten(Json(name)));
+    bind(names, name, program_.slot_count);
     return program_.slot_count++;
   }
 
@@ -210,7 +209,7 @@ class Compiler {
       const Tagged tensor = tagged(result.value);
       return {false, {tensor.tag == "as_none" ? std::nullopt : slot(tensor.value, "name")}};
     }
-    if (result.tag == "as_sym_int" || result.tag == "as_sym_float" || result.tag == "as_sym_bool")
+    if (is_symbolic(result.tag))
       return {false, {tagged(result.value).tag == "as_name" ? slot(result.value, "as_name") : std::nullopt}};
     if (result.tag == "as_tensors") {
       Result list = {true, {}};
@@ -298,8 +297,7 @@ class Compiler {
   static const std::string& name_value(const Json& argument) {
     const Tagged value = tagged(argument);
     if (value.tag == "as_tensor") return text(field(value.value, "name"));
-    if (value.tag == "as_sym_int" || value.tag == "as_sym_float" || value.tag == "as_sym_bool")
-      return text(field(value.value, "as_name"));
+    if (is_symbolic(value.tag)) return text(field(value.value, "as_name"));
     throw std::invalid_argument("found " + shorten(argument) + "; expected a tensor or a symbolic number");
   }
 
@@ -348,14 +346,9 @@ class Compiler {
   // Marks for each slot the last instruction that reads it, and removes results that nothing reads.
   void release_slots() {
     std::vector<size_t> last(program_.slot_count, kNever);
-    const auto mark = [&](const auto& self, const Operand& operand, size_t i) -> void {
-      const bool reads = operand.kind == Operand::Kind::slot || operand.kind == Operand::Kind::slot_as_float ||
-                         operand.kind == Operand::Kind::slot_as_tensor;
-      if (reads) last[operand.slot] = i;
-      for (const Operand& item : operand.items) self(self, item, i);
-    };
     for (size_t i = 0; i < program_.instructions.size(); ++i)
-      for (const Operand& operand : program_.instructions[i].operands) mark(mark, operand, i);
+      for (const Operand& operand : program_.instructions[i].operands)
+        visit_slots(operand, [&](Slot slot) { last[slot] = i; });
     for (const ProgramOutput& output : program_.outputs) last[output.slot] = kToEnd;
     for (Slot slot = 0; slot < last.size(); ++slot)
       if (last[slot] < program_.instructions.size()) program_.instructions[last[slot]].released.push_back(slot);

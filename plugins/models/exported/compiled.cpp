@@ -189,8 +189,6 @@ class Library {
   std::unique_ptr<torch::inductor::AOTIModelContainerRunnerCpu> runner_;
 };
 
-bool autocasts_to_bf16() { return at::autocast::get_autocast_dtype(at::kCPU) == at::kBFloat16; }
-
 // Whether this processor can run the code, without reading LibTorch's environment variables.
 bool has_instructions(const std::string& level) {
 #if defined(__x86_64__)
@@ -358,7 +356,7 @@ CompiledModel::CompiledModel(Archive& archive, const CompiledNames& training, co
     throw tenon::DataError(archive.path() +
                            ": has no compiled graphs; export the model with --compile, or remove compiled = true");
   const Json record = archive.read_json(kRecord);
-  try {
+  within(archive, kRecord, [&] {
     const int64_t version = integer(field(record, "version"));
     if (version != kVersion)
       throw Unusable{"the version of " + std::string(kRecord) + " is " + std::to_string(version) + "; expected " +
@@ -371,11 +369,7 @@ CompiledModel::CompiledModel(Archive& archive, const CompiledNames& training, co
     const Json& graphs = field(record, "graphs");
     training_ = std::make_unique<CompiledGraph>(archive, "train", field(graphs, "train"), training);
     evaluation_ = std::make_unique<CompiledGraph>(archive, "eval", field(graphs, "eval"), evaluation);
-  } catch (const std::invalid_argument& error) {
-    archive.refuse(kRecord, error.what());
-  } catch (const Json::exception& error) {
-    archive.refuse(kRecord, error.what());
-  }
+  });
 }
 
 CompiledModel::~CompiledModel() = default;
@@ -385,7 +379,8 @@ std::optional<std::string> CompiledModel::find_obstacle(bool is_training, const 
   const CompiledGraph& graph = is_training ? *training_ : *evaluation_;
   for (const at::Tensor& input : inputs)
     if (!input.is_cpu()) return "they are for the CPU";
-  if (at::autocast::is_autocast_enabled(at::kCPU) ? !is_bf16_ || !autocasts_to_bf16() : is_bf16_)
+  const bool runs_in_bf16 = at::autocast::get_autocast_dtype(at::kCPU) == at::kBFloat16;
+  if (at::autocast::is_autocast_enabled(at::kCPU) ? !is_bf16_ || !runs_in_bf16 : is_bf16_)
     return std::string("they were compiled for ") + (is_bf16_ ? "bf16" : "fp32") +
            ", and train.precision is another; export the model with another --compile";
   if (at::GradMode::is_enabled()) {

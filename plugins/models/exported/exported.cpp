@@ -1,10 +1,9 @@
 // A model that torch.export has described: its graph runs through LibTorch's dispatcher, without Python.
-#include <tenon/capture.h>
-#include <tenon/frozen_parameters.h>
 #include <tenon/trusted_files.h>
 #include <tenon/checkpointing.hpp>
 #include <tenon/detail/extension.hpp>
 #include <tenon/log.hpp>
+#include <tenon/tied_weights.hpp>
 #include <tenon/torch.hpp>
 
 #include <ATen/core/enum_tag.h>
@@ -12,11 +11,11 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "framework/formats/strings.h"
 #include "plugins/models/exported/archive.h"
 #include "plugins/models/exported/compile.h"
 #include "plugins/models/exported/compiled.h"
@@ -30,28 +29,15 @@ using exported::Program;
 using exported::Segment;
 using exported::StoredTensor;
 using exported::StoredTensors;
+using exported::within;
 using tenon::Port;
 
 struct Weight {
   std::string name;
-  at::Tensor tensor;
-  bool is_trained;
-  bool is_parameter;
+  StoredTensor stored;
 };
 
 std::string record_of(const std::string& model) { return "models/" + model + ".json"; }
-
-// Calls `body`, and adds the file and the record to what it throws.
-template <class Body>
-auto within(const exported::Archive& archive, const std::string& record, Body&& body) {
-  try {
-    return body();
-  } catch (const std::invalid_argument& error) {
-    archive.refuse(record, error.what());
-  } catch (const Json::exception& error) {
-    archive.refuse(record, error.what());
-  }
-}
 
 // A graph of the archive.
 struct Graph {
@@ -74,9 +60,7 @@ std::vector<Graph> read_graphs(exported::Archive& archive) {
   if (names.size() == 1) return {read_graph(archive, names.front())};
   if (names == std::vector<std::string>{"eval", "train"})
     return {read_graph(archive, "train"), read_graph(archive, "eval")};
-  std::string found;
-  for (const std::string& name : names) found += (found.empty() ? "" : ", ") + name;
-  throw tenon::DataError(archive.path() + ": has the models " + (found.empty() ? "(none)" : found) +
+  throw tenon::DataError(archive.path() + ": has the models " + (names.empty() ? "(none)" : formats::join(names)) +
                          "; expected one model, or `train` and `eval`");
 }
 
@@ -125,22 +109,23 @@ class ExportedModel {
     exported::Archive archive(path_);
     const std::vector<Graph> graphs = read_graphs(archive);
     read_weights(archive, graphs);
-    ports_ = std::make_unique<tenon::detail::Table<Port>>(read_all_ports(archive, graphs, params.texts("outputs")));
+    ports_ = read_all_ports(archive, graphs, params.texts("outputs"));
     compile_programs(archive, graphs);
     if (is_compiled) load_compiled(archive);
   }
 
-  const tenon::detail::Table<Port>& ports() const { return *ports_; }
-  const std::vector<tenon_tied_weight>& tied_weights() const { return tied_descriptors_; }
+  const std::vector<Port>& ports() const { return ports_; }
+  // Pairs of a further name, and the name in build().
+  const std::vector<std::pair<std::string, std::string>>& tied_weights() const { return tied_; }
   const std::vector<tenon_string>& frozen_parameters() const { return frozen_parameters_; }
 
   void build(const tenon::Builder& builder) {
     using namespace tenon::detail;
     frame_index_.clear();
     for (const Weight& weight : weights_) {
-      tenon_tensor* const handle = native_torch().wrap(&weight.tensor);
+      tenon_tensor* const handle = native_torch().wrap(&weight.stored.tensor);
       try {
-        frame_index_.push_back(builder.adopt(weight.name, handle, weight.is_trained ? TENON_TRAINABLE : 0));
+        frame_index_.push_back(builder.adopt(weight.name, handle, weight.stored.is_trained ? TENON_TRAINABLE : 0));
       } catch (...) {
         host->release(handle);
         throw;
@@ -206,9 +191,8 @@ class ExportedModel {
                      output_count);
       });
     }
-    static void release(void* self) { delete static_cast<SegmentCall*>(self); }
 
-    static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &release};
+    static constexpr tenon_segment table = {sizeof(tenon_segment), &forward, &tenon::detail::destroy<SegmentCall>};
   };
 
   std::vector<at::Tensor> checkpoint(const tenon_frame* frame, const Segment& segment, std::vector<c10::IValue> inputs,
@@ -299,7 +283,7 @@ class ExportedModel {
       const StoredTensor& tensor = stored.at(name);
       const auto [found, is_new] = first.emplace(tensor.record, weights_.size());
       if (is_new) {
-        weights_.push_back({name, tensor.tensor, tensor.is_trained, tensor.is_parameter});
+        weights_.push_back({name, tensor});
         index_.names.push_back(name);
       } else {
         tied_.emplace_back(name, weights_[found->second].name);
@@ -307,9 +291,8 @@ class ExportedModel {
       index_.index.emplace(name, found->second);
     }
     for (const Weight& weight : weights_)
-      if (weight.is_parameter && !weight.is_trained) frozen_parameters_.push_back(tenon::detail::borrow(weight.name));
-    for (const auto& [name, tensor] : tied_)
-      tied_descriptors_.push_back({tenon::detail::borrow(name), tenon::detail::borrow(tensor)});
+      if (weight.stored.is_parameter && !weight.stored.is_trained)
+        frozen_parameters_.push_back(tenon::detail::borrow(weight.name));
   }
 
   static std::vector<Port> read_all_ports(const exported::Archive& archive, const std::vector<Graph>& graphs,
@@ -342,11 +325,10 @@ class ExportedModel {
   }
 
   const std::string path_;
-  std::unique_ptr<tenon::detail::Table<Port>> ports_;
+  std::vector<Port> ports_;
   std::vector<Weight> weights_;
   exported::Weights index_;
-  std::vector<std::pair<std::string, std::string>> tied_;  // a further name, and the name in build()
-  std::vector<tenon_tied_weight> tied_descriptors_;
+  std::vector<std::pair<std::string, std::string>> tied_;
   std::vector<tenon_string> frozen_parameters_;
   std::vector<uint64_t> frame_index_;  // by the index of the weight
   std::vector<Program> programs_;      // for training and evaluation
@@ -356,73 +338,47 @@ class ExportedModel {
   std::string reported_;
 };
 
-// torch_model's table is for modules that are known when the plugin is compiled, and compute with registered tensors.
-struct ExportedTable {
-  static ExportedModel& instance(void* self) { return *static_cast<ExportedModel*>(self); }
+// That of torch_model is for modules that are known when the plugin is compiled, and compute with registered tensors.
+struct ExportedInstance : tenon::detail::TorchInstance {
+  using Self = ExportedInstance;
 
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return tenon::detail::guard_torch([&] { *self = new ExportedModel(tenon::Params(params)); });
+  explicit ExportedInstance(const tenon_params* params) : component(tenon::Params(params)), ports(component.ports()) {}
+
+  void build(const tenon_builder* builder) { component.build(tenon::Builder(builder)); }
+
+  void forward(const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count, tenon_tensor** outputs,
+               uint64_t output_count) {
+    wrap_outputs(component.forward(frame, tenon::detail::unwrap_all(inputs, input_count)), frame, outputs,
+                 output_count);
   }
 
-  static void destroy(void* self) { delete static_cast<ExportedModel*>(self); }
-
-  static tenon_status ports(void* self, const tenon_port* const** ports, uint64_t* count) {
-    instance(self).ports().hand_out(ports, count);
-    return TENON_OK;
+  void frozen_parameters(const tenon_string** names, uint64_t* count) const {
+    *names = component.frozen_parameters().data();
+    *count = component.frozen_parameters().size();
   }
 
-  static tenon_status build(void* self, const tenon_builder* builder) {
-    return tenon::detail::guard_torch([&] { instance(self).build(tenon::Builder(builder)); });
-  }
+  ExportedModel component;
+  const tenon::detail::Table<Port> ports;
+  tenon::detail::NamePairs<tenon_tied_weight> tied_weights;  // empty until they are requested
 
-  static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
-                              tenon_tensor** outputs, uint64_t output_count) {
-    return tenon::detail::guard_torch([&] {
-      wrap_outputs(instance(self).forward(frame, tenon::detail::unwrap_all(inputs, input_count)), frame, outputs,
-                   output_count);
-    });
-  }
-
-  static tenon_status tied_weights(void* self, const tenon_tied_weight** names, uint64_t* count) {
-    const std::vector<tenon_tied_weight>& tied = instance(self).tied_weights();
-    *names = tied.data();
-    *count = tied.size();
-    return TENON_OK;
-  }
-
-  static tenon_status frozen_parameters(void* self, const tenon_string** names, uint64_t* count) {
-    const std::vector<tenon_string>& frozen = instance(self).frozen_parameters();
-    *names = frozen.data();
-    *count = frozen.size();
-    return TENON_OK;
-  }
-
-  static tenon_status is_capturable(void* self, uint32_t* result) {
-    *result = instance(self).is_capturable() ? 1 : 0;
-    return TENON_OK;
-  }
-
-  static const void* get_extension(tenon_string id) {
-    static constexpr tenon_tied_weights tied = {sizeof(tenon_tied_weights), &tied_weights};
-    static constexpr tenon_frozen_parameters frozen = {sizeof(tenon_frozen_parameters), &frozen_parameters};
-    static constexpr tenon_capture capture = {sizeof(tenon_capture), &is_capturable};
-    const std::string name = tenon::detail::copy(id);
-    if (name == TENON_TIED_WEIGHTS) return &tied;
-    if (name == TENON_FROZEN_PARAMETERS) return &frozen;
-    return name == TENON_CAPTURE ? &capture : nullptr;
-  }
+  static constexpr tenon_model table = [] {
+    tenon_model made = {};  // what newer versions append is null
+    made.size = sizeof made;
+    made.create = &tenon::detail::create<Self>;
+    made.destroy = &tenon::detail::destroy<Self>;
+    made.ports = &tenon::detail::hand_out_member<Self, &Self::ports>;
+    made.build = &tenon::detail::call_member<Self, &Self::build>;
+    made.forward = &tenon::detail::call_member<Self, &Self::forward>;
+    return made;
+  }();
 };
 
-constexpr tenon_model kTable = {sizeof(tenon_model),   &ExportedTable::create, &ExportedTable::destroy,
-                                &ExportedTable::ports, &ExportedTable::build,  &ExportedTable::forward};
-
 tenon::Component exported_model() {
-  return {TENON_MODEL,
-          "exported",
-          "a PyTorch model from a .pt2 archive of torch.export",
-          ExportedModel::schema(),
-          &kTable,
-          &ExportedTable::get_extension};
+  using namespace tenon::detail;
+  return describe_component<ExportedModel>(
+      TENON_MODEL, "exported", "a PyTorch model from a .pt2 archive of torch.export", &ExportedInstance::table,
+      Extensions<CaptureExtension<ExportedModel, ExportedInstance>, FrozenParametersExtension<ExportedInstance>,
+                 TiedWeightsExtension<ExportedModel, ExportedInstance>>::function());
 }
 
 }  // namespace

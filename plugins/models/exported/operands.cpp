@@ -25,10 +25,6 @@ Operand optional_tensor(const Json& value, const Names& names) {
   return tensor(each.value, names);
 }
 
-bool is_symbolic(const std::string& tag) {
-  return tag == "as_sym_int" || tag == "as_sym_float" || tag == "as_sym_bool";
-}
-
 // {"as_name": "sym_size_int_1"}, or a constant
 Operand symbolic(const Json& value, const Names& names) {
   const Tagged each = tagged(value);
@@ -87,9 +83,7 @@ std::optional<Operand> find_tensor(const Tagged& argument, const Names& names) {
   if (!found) return found;
   if (found->kind == Kind::slot) return of_slot(found->slot, Kind::slot_as_tensor);
   // Such a tensor does not change the dtype of the result.
-  at::Tensor number = c10::scalar_to_tensor(found->constant.toScalar());
-  number.unsafeGetTensorImpl()->set_wrapped_number(true);
-  return constant(std::move(number));
+  return constant(at::native::wrapped_scalar_tensor(found->constant.toScalar()));
 }
 
 // The nodes hold no device but the one that the model was exported on.

@@ -33,6 +33,15 @@ struct Operand {
   std::vector<Operand> items = {};
 };
 
+// Calls `visit` with each slot that the operand reads.
+template <class Visit>
+void visit_slots(const Operand& operand, Visit&& visit) {
+  const bool reads = operand.kind == Operand::Kind::slot || operand.kind == Operand::Kind::slot_as_float ||
+                     operand.kind == Operand::Kind::slot_as_tensor;
+  if (reads) visit(operand.slot);
+  for (const Operand& item : operand.items) visit_slots(item, visit);
+}
+
 // A result of an instruction.
 struct Result {
   bool is_list = false;

@@ -116,9 +116,7 @@ class Run {
 
   at::Tensor as_tensor(const Operand& operand) const {
     if (slots_[operand.slot].isTensor()) return slots_[operand.slot].toTensor();
-    at::Tensor tensor = c10::scalar_to_tensor(number(operand));
-    tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
-    return tensor;
+    return at::native::wrapped_scalar_tensor(number(operand));
   }
 
   template <class Element>

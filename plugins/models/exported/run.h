@@ -5,9 +5,8 @@
 #include <ATen/core/ivalue.h>
 
 #include <functional>
-#include <map>
-#include <memory>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "plugins/models/exported/program.h"
@@ -23,8 +22,7 @@ class Constants {
  private:
   const std::vector<at::Tensor> tensors_;
   std::mutex mutex_;
-  std::map<c10::Device, std::vector<at::Tensor>, bool (*)(c10::Device, c10::Device)> moved_{
-      [](c10::Device a, c10::Device b) { return a.str() < b.str(); }};
+  std::unordered_map<c10::Device, std::vector<at::Tensor>> moved_;
 };
 
 // Runs a segment of the program: returns its outputs.

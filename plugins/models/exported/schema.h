@@ -32,6 +32,11 @@ struct Tagged {
 };
 Tagged tagged(const Json& object);
 
+// Whether a tag is that of a number that the graph computes.
+inline bool is_symbolic(const std::string& tag) {
+  return tag == "as_sym_int" || tag == "as_sym_float" || tag == "as_sym_bool";
+}
+
 // Returns the start of the value, for messages.
 std::string shorten(const Json& value);
 

@@ -5,9 +5,10 @@
 #include <numeric>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
+
+#include "framework/formats/strings.h"
 
 namespace exported {
 namespace {
@@ -25,21 +26,11 @@ struct Module {
   std::string_view type;
 };
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 // The modules in which an instruction is, from the outermost: `call,path,type;call,path,type`.
 std::vector<Module> read_modules(const Instruction& instruction) {
   std::vector<Module> modules;
-  for (const std::string_view each : split(instruction.modules, ';')) {
-    const std::vector<std::string_view> parts = split(each, ',');
+  for (const std::string_view each : formats::split(instruction.modules, ';')) {
+    const std::vector<std::string_view> parts = formats::split(each, ',');
     if (modules.size() == kMostNested) break;
     if (parts.size() == 3 && !parts[1].empty()) modules.push_back({parts[0], parts[1], parts[2]});
   }
@@ -102,14 +93,6 @@ class Divider {
   std::vector<std::vector<Module>> modules_;
   std::vector<std::pair<size_t, size_t>> ranges_;
 };
-
-template <class Visit>
-void visit_slots(const Operand& operand, Visit&& visit) {
-  const bool reads = operand.kind == Operand::Kind::slot || operand.kind == Operand::Kind::slot_as_float ||
-                     operand.kind == Operand::Kind::slot_as_tensor;
-  if (reads) visit(operand.slot);
-  for (const Operand& item : operand.items) visit_slots(item, visit);
-}
 
 // What each slot is and where it is read and changed.
 class Slots {

@@ -99,7 +99,7 @@ c10::IValue unary(const Numbers& numbers) {
   return function(numbers[0]);
 }
 
-template <int64_t (*on_integers)(int64_t, int64_t), bool (*on_booleans)(bool, bool)>
+template <auto on_integers, auto on_booleans>
 c10::IValue logical(const Numbers& numbers) {
   require_count(numbers, 2);
   if (numbers[0].isBool() && numbers[1].isBool()) return on_booleans(numbers[0].toBool(), numbers[1].toBool());
@@ -161,11 +161,6 @@ int64_t shift_right(int64_t a, int64_t b) {
   return a >> std::min<int64_t>(b, 63);
 }
 
-int64_t bits_and(int64_t a, int64_t b) { return a & b; }
-int64_t bits_or(int64_t a, int64_t b) { return a | b; }
-bool both(bool a, bool b) { return a && b; }
-bool either(bool a, bool b) { return a || b; }
-
 template <class Number>
 Number larger(Number a, Number b) {
   return std::max(a, b);
@@ -175,9 +170,6 @@ Number smaller(Number a, Number b) {
   return std::min(a, b);
 }
 
-double add_floats(double a, double b) { return a + b; }
-double subtract_floats(double a, double b) { return a - b; }
-double multiply_floats(double a, double b) { return a * b; }
 double refuse_shift(double, double) { throw std::invalid_argument("shifts a float"); }
 
 }  // namespace
@@ -190,17 +182,17 @@ SymbolicFunction find_symbolic(const std::string& target) {
       {"_operator.ge", compare<std::greater_equal<>>},
       {"_operator.lt", compare<std::less<>>},
       {"_operator.gt", compare<std::greater<>>},
-      {"_operator.add", &binary<&add, &add_floats>},
-      {"_operator.sub", &binary<&subtract, &subtract_floats>},
-      {"_operator.mul", &binary<&multiply, &multiply_floats>},
+      {"_operator.add", &binary<&add, std::plus<>{}>},
+      {"_operator.sub", &binary<&subtract, std::minus<>{}>},
+      {"_operator.mul", &binary<&multiply, std::multiplies<>{}>},
       {"_operator.floordiv", &binary<&floor_divide, &floor_divide_floats>},
       {"_operator.mod", &binary<&modulo, &modulo_floats>},
       {"_operator.pow", &raise_to_power},
       {"_operator.truediv", &divide},
       {"_operator.neg", &unary<&signed_number<-1>>},
       {"_operator.pos", &unary<&signed_number<1>>},
-      {"_operator.and_", &logical<&bits_and, &both>},
-      {"_operator.or_", &logical<&bits_or, &either>},
+      {"_operator.and_", &logical<std::bit_and<>{}, std::logical_and<>{}>},
+      {"_operator.or_", &logical<std::bit_or<>{}, std::logical_or<>{}>},
       {"_operator.lshift", &binary<&shift_left, &refuse_shift>},
       {"_operator.rshift", &binary<&shift_right, &refuse_shift>},
       {"math.trunc", &unary<&as_integer>},

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <tenon/describe.h>
 #include <tenon/ops.h>
 #include <tenon/tenon.h>
 
@@ -17,7 +18,6 @@ typedef struct mlp {
   const tenon_host* host;
   tenon_ops ops;
   char logits_shape[32];
-  tenon_port image;
   tenon_port logits;
   const tenon_port* ports[2];
   uint64_t layer_count;
@@ -26,45 +26,41 @@ typedef struct mlp {
 
 /* ---- Creating a model -------------------------------------------------------------------------------------------- */
 
+static const tenon_port* const kImage = TENON_INPUT_PORT("image", "N,...", TENON_ANY_FLOAT, "flattened to [N, inputs]");
+
 static void describe_ports(mlp* self, int64_t classes) {
   const int length = snprintf(self->logits_shape, sizeof self->logits_shape, "N,%lld", (long long)classes);
-  self->image = (tenon_port){.size = sizeof(tenon_port),
-                             .direction = TENON_INPUT,
-                             .name = TENON_STRING("image"),
-                             .shape = TENON_STRING("N,..."),
-                             .dtypes = TENON_ANY_FLOAT,
-                             .doc = TENON_STRING("flattened to [N, inputs]")};
   self->logits = (tenon_port){.size = sizeof(tenon_port),
                               .direction = TENON_OUTPUT,
                               .name = TENON_STRING("logits"),
                               .shape = tenon_make_string(self->logits_shape, (uint64_t)length),
                               .dtypes = TENON_ANY_FLOAT};
-  self->ports[0] = &self->image;
+  self->ports[0] = kImage;
   self->ports[1] = &self->logits;
 }
 
 static tenon_status create(const tenon_host* host, const tenon_params* params, void** made) {
-  tenon_value inputs, hidden, classes;
-  tenon_status status = host->param(params, (tenon_string)TENON_STRING("inputs"), &inputs);
-  if (status == TENON_OK) status = host->param(params, (tenon_string)TENON_STRING("hidden"), &hidden);
-  if (status == TENON_OK) status = host->param(params, (tenon_string)TENON_STRING("classes"), &classes);
+  int64_t inputs, classes;
+  const int64_t* hidden;
+  uint64_t hidden_count;
+  tenon_status status = tenon_read_int(host, params, "inputs", &inputs);
+  if (status == TENON_OK) status = tenon_read_ints(host, params, "hidden", &hidden, &hidden_count);
+  if (status == TENON_OK) status = tenon_read_int(host, params, "classes", &classes);
   if (status != TENON_OK) return status;
 
-  mlp* self = calloc(1, sizeof *self + (hidden.n + 1) * sizeof self->layers[0]);
-  if (!self) return host->fail(TENON_FAILED, (tenon_string)TENON_STRING("out of memory"));
+  mlp* self = calloc(1, sizeof *self + (hidden_count + 1) * sizeof self->layers[0]);
+  if (!self) return tenon_fail(host, TENON_FAILED, "out of memory");
   self->host = host;
   tenon_ops_open(host, &self->ops);
-  self->layer_count = hidden.n + 1;
+  self->layer_count = hidden_count + 1;
   for (uint64_t i = 0; i < self->layer_count; ++i) {
-    self->layers[i].inputs = i == 0 ? inputs.as.i : self->layers[i - 1].outputs;
-    self->layers[i].outputs = i < hidden.n ? ((const int64_t*)hidden.as.p)[i] : classes.as.i;
+    self->layers[i].inputs = i == 0 ? inputs : self->layers[i - 1].outputs;
+    self->layers[i].outputs = i < hidden_count ? hidden[i] : classes;
   }
-  describe_ports(self, classes.as.i);
+  describe_ports(self, classes);
   *made = self;
   return TENON_OK;
 }
-
-static void destroy(void* self) { free(self); }
 
 static tenon_status ports(void* untyped, const tenon_port* const** ports, uint64_t* count) {
   mlp* self = untyped;
@@ -79,17 +75,8 @@ static tenon_status declare(const tenon_builder* builder, const layer* of, uint6
   const int64_t weight_shape[2] = {of->outputs, of->inputs};
   const double bound = 1 / sqrt((double)of->inputs);
   char name[64];
-  const int length = snprintf(name, sizeof name, "layers.%llu.%s", (unsigned long long)number, part);
-  const tenon_declaration declaration = {.size = sizeof declaration,
-                                         .name = {name, (uint64_t)length},
-                                         .shape = weight_shape,
-                                         .ndim = ndim,
-                                         .dtype = TENON_FLOAT32,
-                                         .flags = TENON_TRAINABLE,
-                                         .init = TENON_INIT_UNIFORM,
-                                         .a = -bound,
-                                         .b = bound};
-  return builder->declare(builder, &declaration, index);
+  snprintf(name, sizeof name, "layers.%llu.%s", (unsigned long long)number, part);
+  return tenon_declare_parameter(builder, name, weight_shape, ndim, TENON_INIT_UNIFORM, -bound, bound, index);
 }
 
 static tenon_status build(void* untyped, const tenon_builder* builder) {
@@ -109,11 +96,9 @@ static tenon_status check_features(mlp* self, tenon_calls* calls, tenon_tensor* 
   const int64_t found = tenon_extent(calls, features, 1);
   const int64_t expected = self->layers[0].inputs;
   if (calls->status != TENON_OK || found == expected) return calls->status;
-  char text[160];
-  const int length =
-      snprintf(text, sizeof text, "a sample of \"image\" has %lld values; expected %lld; set params.inputs to %lld",
-               (long long)found, (long long)expected, (long long)found);
-  return self->host->fail(TENON_INVALID_ARGUMENT, tenon_make_string(text, (uint64_t)length));
+  return tenon_fail(self->host, TENON_INVALID_ARGUMENT,
+                    "a sample of \"image\" has %lld values; expected %lld; set params.inputs to %lld", (long long)found,
+                    (long long)expected, (long long)found);
 }
 
 static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t input_count,
@@ -121,7 +106,7 @@ static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tenso
   mlp* self = untyped;
   tenon_calls calls = tenon_begin(&self->ops, frame);
   if (input_count != 1 || output_count != 1) {
-    return self->host->fail(TENON_INVALID_ARGUMENT, (tenon_string)TENON_STRING("expected one input and one output"));
+    return tenon_fail(self->host, TENON_INVALID_ARGUMENT, "expected one input and one output");
   }
   tenon_tensor_info info = {.size = sizeof info};
   if (calls.status == TENON_OK) calls.status = self->host->tensor_info(inputs[0], &info);
@@ -169,29 +154,17 @@ static const void* get_extension(tenon_string id) {
 
 /* ---- Plugin description ------------------------------------------------------------------------------------------ */
 
-static const tenon_param kInputs = {
-    .size = sizeof kInputs,
-    .name = TENON_STRING("inputs"),
-    .type = TENON_PARAM_INT,
-    .default_value = TENON_STRING("64"),
-    .range = TENON_STRING("[1, 1e9]"),
-    .doc = TENON_STRING("values in a sample, flattened; if left out, those of the data")};
-static const tenon_param kHidden = {.size = sizeof kHidden,
-                                    .name = TENON_STRING("hidden"),
-                                    .type = TENON_PARAM_INTS,
-                                    .default_value = TENON_STRING("[128]"),
-                                    .range = TENON_STRING("[1, 1e9]"),
-                                    .doc = TENON_STRING("width of each hidden layer; empty for a linear model")};
-static const tenon_param kClasses = {.size = sizeof kClasses,
-                                     .name = TENON_STRING("classes"),
-                                     .type = TENON_PARAM_INT,
-                                     .default_value = TENON_STRING("10"),
-                                     .range = TENON_STRING("[1, 1e9]"),
-                                     .doc = TENON_STRING("number of classes; if left out, that of the data")};
-static const tenon_param* const kParams[] = {&kInputs, &kHidden, &kClasses};
+static const tenon_param* const kParams[] = {
+    TENON_INT_PARAM("inputs", "64", "[1, 1e9]", "values in a sample, flattened; if left out, those of the data"),
+    TENON_INTS_PARAM("hidden", "[128]", "[1, 1e9]", "width of each hidden layer; empty for a linear model"),
+    TENON_INT_PARAM("classes", "10", "[1, 1e9]", "number of classes; if left out, that of the data")};
 
-static const tenon_model kTable = {
-    .size = sizeof kTable, .create = create, .destroy = destroy, .ports = ports, .build = build, .forward = forward};
+static const tenon_model kTable = {.size = sizeof kTable,
+                                   .create = create,
+                                   .destroy = tenon_free_instance,
+                                   .ports = ports,
+                                   .build = build,
+                                   .forward = forward};
 
 static const tenon_component kComponent = {.size = sizeof kComponent,
                                            .kind = TENON_MODEL,
@@ -201,16 +174,5 @@ static const tenon_component kComponent = {.size = sizeof kComponent,
                                            .param_count = sizeof kParams / sizeof kParams[0],
                                            .table = &kTable,
                                            .get_extension = get_extension};
-static const tenon_component* const kComponents[] = {&kComponent};
 
-static const tenon_plugin kPlugin = {.size = sizeof kPlugin,
-                                     .id = TENON_STRING("mlp"),
-                                     .version = TENON_STRING("0.1.0"),
-                                     .license = TENON_STRING("Apache-2.0"),
-                                     .doc = TENON_STRING("A multilayer perceptron, in C."),
-                                     .components = kComponents,
-                                     .component_count = 1};
-
-tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
-  return tenon_answer(offer, reply, &kPlugin);
-}
+TENON_C_PLUGIN("mlp", "0.1.0", "Apache-2.0", "A multilayer perceptron, in C.", &kComponent)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include <torch/nn/modules/activation.h>
 #include <torch/nn/modules/container/sequential.h>
@@ -63,8 +62,6 @@ class AttentionImpl final : public torch::nn::Module {
 };
 TORCH_MODULE(Attention);
 
-// The layers of encoder and decoder: Vaswani et al., arXiv:1706.03762, section 3.1. Layers with the normalisation first
-// follow R. Xiong et al., arXiv:2002.04745, and train without a learning rate warm-up.
 enum class Norm { first, last };  // position within a sublayer: pre-norm or post-norm
 
 struct LayerOptions {
@@ -79,10 +76,9 @@ struct LayerOptions {
 class ResidualImpl final : public torch::nn::Module {
  public:
   explicit ResidualImpl(const LayerOptions& options)
-      : order_(options.norm), norm_(torch::nn::LayerNormOptions({options.width})), dropout_(options.dropout) {
-    register_module("norm", norm_);
-    register_module("dropout", dropout_);
-  }
+      : order_(options.norm),
+        norm_(register_module("norm", torch::nn::LayerNorm(torch::nn::LayerNormOptions({options.width})))),
+        dropout_(register_module("dropout", torch::nn::Dropout(options.dropout))) {}
 
   template <class Sublayer>
   torch::Tensor forward(const torch::Tensor& input, Sublayer&& sublayer) {
@@ -106,15 +102,10 @@ inline torch::nn::Sequential make_feed_forward(const LayerOptions& options) {
 class EncoderLayerImpl final : public torch::nn::Module {
  public:
   explicit EncoderLayerImpl(const LayerOptions& options)
-      : attention_(options.width, options.heads, options.dropout),
-        feed_forward_(make_feed_forward(options)),
-        around_attention_(options),
-        around_feed_forward_(options) {
-    register_module("attention", attention_);
-    register_module("feed_forward", feed_forward_);
-    register_module("around_attention", around_attention_);
-    register_module("around_feed_forward", around_feed_forward_);
-  }
+      : attention_(register_module("attention", Attention(options.width, options.heads, options.dropout))),
+        feed_forward_(register_module("feed_forward", make_feed_forward(options))),
+        around_attention_(register_module("around_attention", Residual(options))),
+        around_feed_forward_(register_module("around_feed_forward", Residual(options))) {}
 
   // input: [N, S, width]; `source` masks the padding in S.
   torch::Tensor forward(const torch::Tensor& input, const AttentionMask& source) {
@@ -138,19 +129,13 @@ struct DecoderCache {
 class DecoderLayerImpl final : public torch::nn::Module {
  public:
   explicit DecoderLayerImpl(const LayerOptions& options)
-      : self_attention_(options.width, options.heads, options.dropout),
-        source_attention_(options.width, options.heads, options.dropout),
-        feed_forward_(make_feed_forward(options)),
-        around_self_attention_(options),
-        around_source_attention_(options),
-        around_feed_forward_(options) {
-    register_module("self_attention", self_attention_);
-    register_module("source_attention", source_attention_);
-    register_module("feed_forward", feed_forward_);
-    register_module("around_self_attention", around_self_attention_);
-    register_module("around_source_attention", around_source_attention_);
-    register_module("around_feed_forward", around_feed_forward_);
-  }
+      : self_attention_(register_module("self_attention", Attention(options.width, options.heads, options.dropout))),
+        source_attention_(
+            register_module("source_attention", Attention(options.width, options.heads, options.dropout))),
+        feed_forward_(register_module("feed_forward", make_feed_forward(options))),
+        around_self_attention_(register_module("around_self_attention", Residual(options))),
+        around_source_attention_(register_module("around_source_attention", Residual(options))),
+        around_feed_forward_(register_module("around_feed_forward", Residual(options))) {}
 
   // input: [N, T, width]; encoded: [N, S, width]; `source` masks the padding of `encoded`.
   torch::Tensor forward(const torch::Tensor& input, const torch::Tensor& encoded, const AttentionMask& source) {
