@@ -1,4 +1,4 @@
-// The program `host`. Only this file converts errors to exit codes.
+// The program `host`. Converts errors to exit codes; end_rank() does it for the errors of one of several ranks.
 #include <exception>
 
 #include "framework/components/calls/guard.h"

@@ -49,32 +49,36 @@ struct Context {
   pipeline::CallbackRequests& requests;
 };
 
-tenon_status fail_unknown(const pipeline::RunState& state, tenon_string name) {
+tenon_status fail_unknown(const pipeline::RunState& state, const std::string& name) {
   std::vector<std::string> known;
-  for (const auto& [known_name, known_value] : state.metrics) known.push_back(known_name);
-  for (const auto& [known_name, direction] : state.directions)
-    if (!state.metrics.contains(known_name)) known.push_back(known_name);
-  const std::string text = "there is no metric \"" + components::to_string(name) + "\"" +
-                           formats::suggest_name(components::to_string(name), known);
-  return components::fail(TENON_NOT_FOUND, text);
+  for (const auto& [metric, value] : state.metrics) known.push_back(metric);
+  for (const auto& [metric, direction] : state.directions)
+    if (!state.metrics.contains(metric)) known.push_back(metric);
+  return components::fail(TENON_NOT_FOUND,
+                          fmt::format("there is no metric \"{}\"{}", name, formats::suggest_name(name, known)));
+}
+
+const pipeline::RunState& state_of(const tenon_run* run) { return static_cast<Context*>(run->context)->state; }
+
+// Finds what `values` has of a metric, or else `otherwise`. Fails if the run has no such metric.
+template <class Value>
+tenon_status find_of_metric(const pipeline::RunState& state, const std::map<std::string, Value>& values,
+                            const std::string& name, Value otherwise, Value* value) {
+  if (!state.metrics.contains(name) && !state.directions.contains(name)) return fail_unknown(state, name);
+  const auto found = values.find(name);
+  *value = found != values.end() ? found->second : otherwise;
+  return TENON_OK;
 }
 
 tenon_status metric(const tenon_run* run, tenon_string name, double* value) {
-  const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
-  const auto found = state.metrics.find(components::to_string(name));
-  if (found == state.metrics.end() && !state.directions.contains(components::to_string(name)))
-    return fail_unknown(state, name);
-  *value = found != state.metrics.end() ? found->second : std::numeric_limits<double>::quiet_NaN();
-  return TENON_OK;
+  const pipeline::RunState& state = state_of(run);
+  return find_of_metric(state, state.metrics, components::to_string(name), std::numeric_limits<double>::quiet_NaN(),
+                        value);
 }
 
 tenon_status direction(const tenon_run* run, tenon_string name, int32_t* direction) {
-  const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
-  const auto found = state.directions.find(components::to_string(name));
-  if (found == state.directions.end() && !state.metrics.contains(components::to_string(name)))
-    return fail_unknown(state, name);
-  *direction = found != state.directions.end() ? found->second : 0;
-  return TENON_OK;
+  const pipeline::RunState& state = state_of(run);
+  return find_of_metric(state, state.directions, components::to_string(name), 0, direction);
 }
 
 tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
@@ -90,7 +94,7 @@ tenon_status log_scalar(const tenon_run* run, tenon_string name, double value) {
 
 // Returns the last loss that has arrived on the host. Ignores `wait`.
 tenon_status step_loss(const tenon_run* run, uint32_t, double* loss, int64_t* step) {
-  const pipeline::RunState& state = static_cast<Context*>(run->context)->state;
+  const pipeline::RunState& state = state_of(run);
   *loss = state.step_loss;
   *step = state.step;
   return TENON_OK;
@@ -216,9 +220,8 @@ std::string Filtered::save_state() const {
 void Filtered::load_state(const std::string& bytes) {
   static_assert(std::is_trivially_copyable_v<Memory> && sizeof(Memory) == 40, "has no padding");
   if (bytes.size() < sizeof memory_)
-    throw support::Error(support::ErrorKind::checkpoint, "the state of a callback has " + std::to_string(bytes.size()) +
-                                                             " bytes; expected at least " +
-                                                             std::to_string(sizeof memory_));
+    throw support::Error(support::ErrorKind::checkpoint, "the state of a callback has {} bytes; expected at least {}",
+                         bytes.size(), sizeof memory_);
   std::memcpy(&memory_, bytes.data(), sizeof memory_);
   observer_->load_state(bytes.substr(sizeof memory_));
 }

@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <set>
+#include <span>
 
+#include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "framework/support/text/printable.h"
@@ -31,11 +33,7 @@ bool locale_is_utf8() {
   return false;
 }
 
-std::string with_separators(double number) {
-  std::string text = std::to_string(static_cast<long long>(std::llround(number)));
-  for (int64_t i = static_cast<int64_t>(text.size()) - 3; i > 0; i -= 3) text.insert(static_cast<size_t>(i), ",");
-  return text;
-}
+std::string with_separators(double number) { return support::group_digits(std::llround(number)); }
 
 std::string count_of(const char* what, int64_t done, int64_t total) {
   return fmt::format("{} {}/{}", what, done, total);
@@ -59,7 +57,7 @@ uint64_t read_peak_memory() {
 // "data 12 %": the share of time that training waited for batches; "" if it is small.
 std::string data_share_of(const RunState& state) {
   const double share = state.time_s > 0 ? state.data_wait_s / state.time_s : 0;
-  return share < 0.05 ? "" : "data " + std::to_string(std::llround(100 * share)) + " %";
+  return share < 0.05 ? "" : fmt::format("data {} %", std::llround(100 * share));
 }
 
 // "  train/loss 0.25  0:30 left": the most important parts that fit, in their order.
@@ -85,21 +83,15 @@ constexpr size_t kGap = 2;
 constexpr size_t kNarrowest = 7;        // of a number with four digits
 constexpr size_t kRowsBelowNames = 20;  // so that the names are still on the screen
 
-std::string without_blanks_at_end(std::string line) {
-  line.erase(line.find_last_not_of(' ') + 1);
-  return line + "\n";
-}
+std::string without_blanks_at_end(const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1); }
 
 // "(too narrow for samples/s, train/learning_rate)" in less than `width` columns: the names that fit, and the number of
 // the others.
 std::string describe_hidden(const std::vector<std::string>& names, size_t width) {
-  const std::string start = "(too narrow for ";
   for (size_t shown = names.size();; --shown) {
-    std::string text = start;
-    for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+    std::string text = "(too narrow for " + formats::join(std::span(names).first(shown));
     const auto others = static_cast<int64_t>(names.size() - shown);
-    if (others > 0)
-      text += shown > 0 ? " and " + std::to_string(others) + " more" : support::format_count(others, "column");
+    if (others > 0) text += shown > 0 ? fmt::format(" and {} more", others) : support::format_count(others, "column");
     if (text.size() + 1 < width) return text + ")\n";
     if (shown == 0) return "";
   }
@@ -204,7 +196,7 @@ void Progress::draw(const std::string& label, int64_t done, int64_t total, const
   // Some terminals would wrap in the last column, and the terminal adds "^C" when one interrupts.
   constexpr size_t kFree = 3;
   const size_t columns = support::find_terminal_width(stream_), width = columns - std::min(columns, kFree);
-  const std::string count = " " + std::to_string(done) + "/" + std::to_string(total);
+  const std::string count = fmt::format(" {}/{}", done, total);
   const size_t fixed = label.size() + count.size();
   const std::string details = select_parts(parts, width > fixed + kShortBar + 1 ? width - fixed - kShortBar - 1 : 0);
   const size_t text_width = fixed + details.size() + 1;
@@ -230,15 +222,16 @@ void Progress::print_first_loss(const pipeline::FirstLoss& loss) {
 // On a terminal the bar already shows all this.
 void Progress::print_log_line(const RunState& state) {
   if (is_terminal_) return;
-  print(count_of("step", state.step, state.total_steps) + "  " + count_of("epoch", state.epoch, state.total_epochs) +
-        support::escape_control_characters(metrics_of(state, "train/")) + "  " +
-        format_rate(with_separators(samples_per_second(state))) + "\n");
+  print(fmt::format("{}  {}{}  {}\n", count_of("step", state.step, state.total_steps),
+                    count_of("epoch", state.epoch, state.total_epochs),
+                    support::escape_control_characters(metrics_of(state, "train/")),
+                    format_rate(with_separators(samples_per_second(state)))));
 }
 
 void Progress::print_epoch(const RunState& state) {
   // The monitored metric comes first, then loss and time.
   enum Importance { kMonitored, kLoss, kTime, kValidationLoss, kValidation, kTraining, kLearningRate, kSpeed };
-  EpochRow row{std::to_string(state.epoch) + "/" + std::to_string(state.total_epochs), {}};
+  EpochRow row{fmt::format("{}/{}", state.epoch, state.total_epochs), {}};
   const auto add = [&](const std::string& name, double value, Importance importance) {
     row.cells.push_back({support::escape_control_characters(name), format_metric(value),
                          name == monitor_ ? kMonitored : importance, update_best(name, value)});
@@ -342,7 +335,7 @@ std::string EpochTable::format_names(size_t width) const {
     else if (!column.is_optional)
       hidden.push_back(column.name);
   }
-  names.erase(names.find_last_not_of(' ') + 1);
+  names = without_blanks_at_end(names);
   return (hidden.empty() ? "" : describe_hidden(hidden, width)) +
          (has_colours_ ? support::add_style(names, support::Style::bold) : names) + "\n";
 }
@@ -358,7 +351,7 @@ std::string EpochTable::format_values(const EpochRow& row) const {
     if (column.has_mark) text += is_best ? kBest : "  ";
     line += std::string(kGap, ' ') + (has_colours_ && is_best ? support::add_style(text, support::Style::green) : text);
   }
-  return without_blanks_at_end(line);
+  return without_blanks_at_end(line) + "\n";
 }
 
 std::string format_line(const EpochRow& row, bool has_colours) {

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 
 #include "framework/components/calls/ports.h"
 #include "framework/config/toml/value.h"
+#include "framework/data/sampler.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
@@ -20,8 +20,6 @@ using support::Error;
 using support::ErrorKind;
 
 namespace {
-
-bool is_integer(int32_t dtype) { return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(dtype)) != 0; }
 
 int64_t largest_number(int32_t dtype) {
   return components::visit_integer(dtype,
@@ -55,13 +53,6 @@ std::vector<int64_t> find_numbers(const std::vector<std::string>& names, const s
   std::vector<int64_t> found;
   for (const std::string& name : names) found.push_back(numbers.at(name));
   return found;
-}
-
-bool is_same(const std::vector<int64_t>& numbers, int64_t classes) {
-  if (static_cast<int64_t>(numbers.size()) != classes) return false;
-  std::vector<int64_t> same(numbers.size());
-  std::iota(same.begin(), same.end(), int64_t{0});
-  return numbers == same;
 }
 
 // Returns the first number that is none of the dataset's classes but one of the numbering, or -1.
@@ -106,11 +97,10 @@ ClassNumbers::ClassNumbers(const components::Dataset& dataset, const Numbering& 
     if (!unknown.empty()) refuse_unknown(what, classes, known->second, numbering.source, unknown);
     if (count - 1 > largest_number(field.dtype))
       throw Error(ErrorKind::data,
-                  "{} holds {}, which cannot number the {} classes of {}; expected a wider "
-                  "dtype: change the dataset",
+                  "{} holds {}, which cannot number the {} classes of {}; expected a wider dtype: change the dataset",
                   what, components::dtype_name(field.dtype), count, numbering.source);
     std::vector<int64_t> numbers = find_numbers(classes.names, known->second);
-    if (is_same(numbers, count)) continue;
+    if (numbers == sequential_order(count)) continue;
     const std::vector<std::string> lacking = list_missing(known->second, classes.names);
     if (!lacking.empty())
       support::log_warning("{} has {} of the {} classes of {}, without {}; they are numbered by name", what,
@@ -141,7 +131,7 @@ void require_class_fields(const config::ClassNames& names, const std::string& so
                           const components::Dataset& dataset, const std::string& place) {
   std::vector<std::string> fields;
   for (const Field& field : dataset.fields())
-    if (is_integer(field.dtype)) fields.push_back(field.name);
+    if ((TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0) fields.push_back(field.name);
   for (const auto& [field, classes] : names)
     if (std::ranges::find(fields, field) == fields.end())
       throw Error(ErrorKind::configuration,

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "framework/data/folds.h"
-#include "framework/data/plugin_samples.h"
 #include "framework/support/compute/philox.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
@@ -60,31 +59,22 @@ SamplerOptions make_sampler_options(const config::RunPlan& plan, const config::N
   return options;
 }
 
-[[noreturn]] void refuse_sampler(const components::Dataset& dataset, const config::NamedDataset& plan,
-                                 const char* sampler, const char* lacks) {
-  throw Error(ErrorKind::configuration,
-              "{}: data.sampler is \"{}\", but {} does not provide the {} of its samples; expected a dataset "
-              "that does, or sampler = \"uniform\"",
-              plan.place, sampler, dataset.component().describe(), lacks);
-}
-
 SampleTraits read_traits(const components::Dataset& dataset, const config::NamedDataset& plan,
                          config::SamplerKind kind) {
+  const auto require = [&](auto values, const char* sampler, const char* lacks) {
+    if (!values)
+      throw Error(ErrorKind::configuration,
+                  "{}: data.sampler is \"{}\", but {} does not provide the {} of its samples; expected a dataset that "
+                  "does, or sampler = \"uniform\"",
+                  plan.place, sampler, dataset.component().describe(), lacks);
+    return std::move(*values);
+  };
   SampleTraits traits;
-  if (kind == config::SamplerKind::length_bucketed) {
-    auto lengths = dataset.read_lengths();
-    if (!lengths) refuse_sampler(dataset, plan, "length_bucketed", "lengths");
-    traits.lengths = std::move(*lengths);
-  }
-  if (kind == config::SamplerKind::weighted) {
-    auto weights = dataset.read_weights();
-    if (!weights) refuse_sampler(dataset, plan, "weighted", "weights");
-    traits.weights = std::move(*weights);
-  }
+  if (kind == config::SamplerKind::length_bucketed)
+    traits.lengths = require(dataset.read_lengths(), "length_bucketed", "lengths");
+  if (kind == config::SamplerKind::weighted) traits.weights = require(dataset.read_weights(), "weighted", "weights");
   return traits;
 }
-
-Numbering plan_numbering(const config::RunPlan& plan) { return {plan.data.class_names, plan.data.class_names_source}; }
 
 Sampler make_sampler(const components::Dataset& dataset, const config::RunPlan& plan, const config::NamedDataset& named,
                      const Share& share) {
@@ -115,7 +105,9 @@ Feed::Feed(const components::Catalogue& catalogue, const config::RunPlan& plan, 
 Feed::Feed(components::Dataset opened, const config::RunPlan& plan, const config::NamedDataset& dataset,
            const Share& share, const Numbering* numbering)
     : dataset_(std::move(opened)),
-      samples_(dataset_, {dataset_, numbering ? *numbering : plan_numbering(plan), dataset.place}),
+      samples_(dataset_,
+               {dataset_, numbering ? *numbering : Numbering{plan.data.class_names, plan.data.class_names_source},
+                dataset.place}),
       share_(share),
       sampler_(make_sampler(dataset_, plan, dataset, share)),
       options_(make_loader_options(plan, dataset, share)),
@@ -160,7 +152,11 @@ const Batch* Feed::next() {
   if (!batch) return nullptr;
   ++batches_;
   skipped_.add(*batch);
-  if (share_.world == 1 && skipped() == rest_.places + sampler_.size(rest_)) refuse_empty_pass();
+  if (share_.world == 1 && skipped() == rest_.places + sampler_.size(rest_))
+    throw Error(ErrorKind::data,
+                "{}: none of its {} samples could be read (see the log); expected data.on_error = \"skip\" to "
+                "leave at least one: fix the data",
+                dataset_.name(), skipped());
   return batch;
 }
 
@@ -194,13 +190,6 @@ uint64_t Feed::batch_seed() const {
   const int64_t number = first + (batches_ - 1) * share_.world + share_.rank;
   return support::derive_seed(options_.seed, support::StreamPurpose::batch, static_cast<uint32_t>(epoch_),
                               static_cast<uint64_t>(number));
-}
-
-void Feed::refuse_empty_pass() const {
-  throw Error(ErrorKind::data,
-              "{}: none of its {} samples could be read (see the log); expected data.on_error = \"skip\" to "
-              "leave at least one: fix the data",
-              dataset_.name(), skipped_.in_pass());
 }
 
 void SkippedSamples::add(const Batch& batch) {

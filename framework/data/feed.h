@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "framework/components/kinds/dataset.h"
@@ -100,7 +99,6 @@ class Feed {
 
  private:
   const Batch* load();
-  [[noreturn]] void refuse_empty_pass() const;
 
   components::Dataset dataset_;
   PluginSamples samples_;

@@ -12,9 +12,7 @@
 #include <string>
 #include <utility>
 
-#include "framework/data/loader.h"
-#include "framework/data/plugin_samples.h"
-#include "framework/data/sampler.h"
+#include "framework/data/feed.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format_values.h"
@@ -191,24 +189,17 @@ FoldKeys read_keys(const components::Dataset& dataset, const config::RunPlan& pl
                          .seed = derive_dataset_seed(plan.run.seed, named.name),
                          .skip_bad_samples = plan.data.on_error == config::OnError::skip});
   loader.start(samples, 0);
+  const std::vector<int64_t> all_places = sequential_order(std::ssize(samples));
   size_t first = 0;
   while (const Batch* batch = loader.next()) {
-    const auto places = static_cast<size_t>(batch->size) + batch->skipped.size();
-    auto skipped = batch->skipped.begin();
-    size_t row = 0;
-    for (size_t place = 0; place < places; ++place) {
-      if (skipped != batch->skipped.end() && skipped->place == static_cast<int64_t>(place)) {
-        ++skipped;
-        continue;
-      }
+    const std::vector<int64_t> places = list_samples(*batch, all_places, first);
+    for (size_t row = 0; row < places.size(); ++row)
       for (const auto& [field, values] : wanted) {
         const components::SampleField& description = dataset.fields()[field];
-        (*values)[first + place] =
+        (*values)[static_cast<size_t>(places[row])] =
             read_integer(batch->fields[field].data + row * description.element_bytes, description.dtype);
       }
-      ++row;
-    }
-    first += places;
+    first += places.size() + batch->skipped.size();
   }
   return keys;
 }

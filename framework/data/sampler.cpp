@@ -98,7 +98,7 @@ std::vector<int64_t> subset_samples(int64_t size, const config::Subset& subset, 
   const std::vector<int64_t> order = shuffled_order(size, seed, 0);
   std::vector<int64_t> samples(order.begin() + static_cast<ptrdiff_t>(place_of(subset.begin, size)),
                                order.begin() + static_cast<ptrdiff_t>(place_of(subset.end, size)));
-  std::sort(samples.begin(), samples.end());
+  std::ranges::sort(samples);
   return samples;
 }
 

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
+#include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
 
 namespace formats {
@@ -18,11 +17,8 @@ namespace {
 template <class Number>
 std::optional<Number> parse(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);  // std::from_chars accepts none
-  Number number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(static_cast<double>(number)))
-    return std::nullopt;
-  return number;
+  const std::optional<Number> number = parse_number<Number>(text);
+  return number && std::isfinite(static_cast<double>(*number)) ? number : std::nullopt;
 }
 
 template <class Number>
@@ -62,12 +58,6 @@ bool is_quoted_list(std::string_view name, char separator) {
   const size_t end = inner.find(inner.front(), 1);
   return end != std::string_view::npos &&
          trim(inner.substr(end + 1)).starts_with(separator == ' ' ? inner.front() : separator);
-}
-
-std::string to_lower(std::string text) {
-  for (char& letter : text)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  return text;
 }
 
 // Doubles do not distinguish large integers.

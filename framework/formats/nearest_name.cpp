@@ -5,14 +5,10 @@
 #include <compare>
 #include <cstdint>
 
+#include "framework/formats/strings.h"
+
 namespace formats {
 namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return lower;
-}
 
 // Optimal string alignment: insertions, deletions, replacements, and swaps of neighbours.
 size_t edit_distance(const std::string& a, const std::string& b) {
@@ -130,7 +126,7 @@ std::optional<size_t> rate_shared_words(const Words& name, const Words& known) {
 // `lower`: the name in lower case. None if the names are not near.
 std::optional<Rating> rate(const std::string& lower, const Words& name_words, const std::string& known) {
   const Words known_words = split_words(known);
-  std::optional<size_t> best = rate_letters(lower, lower_case(known));
+  std::optional<size_t> best = rate_letters(lower, to_lower(known));
   const auto consider = [&best](std::optional<size_t> distance) {
     if (distance) best = std::min(best.value_or(SIZE_MAX), *distance);
   };
@@ -144,7 +140,7 @@ std::optional<Rating> rate(const std::string& lower, const Words& name_words, co
 }  // namespace
 
 std::optional<std::string> nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
-  const std::string lower = lower_case(name);
+  const std::string lower = to_lower(std::string(name));
   const Words words = split_words(name);
   std::optional<std::string> nearest;
   Rating smallest;
@@ -170,12 +166,7 @@ std::string suggest_nearest(std::string_view name, const std::vector<std::string
 std::string suggest_name(std::string_view name, const std::vector<std::string>& candidates) {
   if (candidates.empty()) return "";
   if (std::string nearest = suggest_nearest(name, candidates); !nearest.empty()) return nearest;
-  std::string text = "; known: ";
-  for (const std::string& candidate : candidates) {
-    if (&candidate != &candidates.front()) text += ", ";
-    text += candidate;
-  }
-  return text;
+  return "; known: " + join(candidates);
 }
 
 }  // namespace formats

@@ -1,6 +1,7 @@
 #include "framework/formats/safetensors_header.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -59,9 +60,8 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
     if (at_ != At::shape && at_ != At::offsets) refuse(std::to_string(value));
     if (value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) refuse(std::to_string(value));
     if (at_ == At::shape) {
-      if (entry_.shape.size() == kMaxDimensions) {
+      if (entry_.shape.size() == kMaxDimensions)
         fail(tensor() + ": the shape has more than " + std::to_string(kMaxDimensions) + " dimensions");
-      }
       entry_.shape.push_back(static_cast<int64_t>(value));
     } else {
       if (offsets_ == 2) fail(tensor() + ": data_offsets has more than 2 numbers; expected begin and end");
@@ -90,30 +90,20 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
   }
 
   bool start_object(size_t) override {
-    if (at_ == At::start) {
-      at_ = At::header;
-    } else if (at_ == At::tensor_start) {
-      at_ = At::tensor;
-    } else if (at_ == At::metadata_start) {
-      at_ = At::metadata;
-    } else {
-      refuse("an object");
-    }
-    return true;
+    return advance({{At::start, At::header}, {At::tensor_start, At::tensor}, {At::metadata_start, At::metadata}},
+                   "an object");
   }
 
   bool key(string_t& key) override {
-    if (key.size() > kMaxTensorNameLength) {
+    if (key.size() > kMaxTensorNameLength)
       fail("the name " + quote_name(key) + " has " + std::to_string(key.size()) + " bytes; expected at most " +
            std::to_string(kMaxTensorNameLength));
-    }
     if (at_ == At::header) {
       start_member(key);
     } else if (at_ == At::metadata) {
       if (header_.metadata.contains(key)) fail(std::string(kMetadataKey) + " has " + quote_name(key) + " twice");
-      if (header_.metadata.size() == kMaxSafetensors) {
+      if (header_.metadata.size() == kMaxSafetensors)
         fail(std::string(kMetadataKey) + " has more than " + std::to_string(kMaxSafetensors) + " members");
-      }
       key_ = key;
       at_ = At::metadata_value;
     } else {
@@ -128,30 +118,18 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
       if (!has_shape_) fail(tensor() + " has no shape");
       if (!has_offsets_) fail(tensor() + " has no data_offsets");
       header_.tensors.push_back(std::exchange(entry_, {}));
-      at_ = At::header;
-    } else if (at_ == At::metadata) {
-      at_ = At::header;
-    } else {
-      at_ = At::end;
     }
+    at_ = at_ == At::tensor || at_ == At::metadata ? At::header : At::end;
     return true;
   }
 
   bool start_array(size_t) override {
-    if (at_ == At::shape_start) {
-      at_ = At::shape;
-    } else if (at_ == At::offsets_start) {
-      at_ = At::offsets;
-    } else {
-      refuse("a list");
-    }
-    return true;
+    return advance({{At::shape_start, At::shape}, {At::offsets_start, At::offsets}}, "a list");
   }
 
   bool end_array() override {
-    if (at_ == At::offsets && offsets_ != 2) {
+    if (at_ == At::offsets && offsets_ != 2)
       fail(tensor() + ": data_offsets has " + std::to_string(offsets_) + " numbers; expected begin and end");
-    }
     at_ = At::tensor;
     return true;
   }
@@ -181,6 +159,16 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
     end
   };
 
+  using Step = std::pair<At, At>;
+
+  // Accepts an element at the first position of one of the steps, and expects the second one next.
+  bool advance(std::initializer_list<Step> steps, const char* found) {
+    const auto step = std::ranges::find(steps, at_, &Step::first);
+    if (step == steps.end()) refuse(found);
+    at_ = step->second;
+    return true;
+  }
+
   [[noreturn]] static void fail(const std::string& message) { throw std::invalid_argument(message); }
 
   std::string tensor() const { return "tensor " + quote_name(entry_.name); }
@@ -208,9 +196,8 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
       at_ = At::metadata_start;
       return;
     }
-    if (header_.tensors.size() == kMaxSafetensors) {
+    if (header_.tensors.size() == kMaxSafetensors)
       fail("the header has more than " + std::to_string(kMaxSafetensors) + " tensors");
-    }
     entry_ = {.name = key, .dtype = 0, .shape = {}, .begin = 0, .end = 0};
     has_dtype_ = has_shape_ = has_offsets_ = false;
     offsets_ = 0;
@@ -218,15 +205,10 @@ class HeaderReader : public nlohmann::json_sax<HeaderJson> {
   }
 
   void start_fact(const std::string& key) {
-    if (key == "dtype") {
-      start_fact(key, has_dtype_, At::dtype);
-    } else if (key == "shape") {
-      start_fact(key, has_shape_, At::shape_start);
-    } else if (key == "data_offsets") {
-      start_fact(key, has_offsets_, At::offsets_start);
-    } else {
-      fail(tensor() + " has the unknown key " + quote_name(key) + "; expected dtype, shape and data_offsets");
-    }
+    if (key == "dtype") return start_fact(key, has_dtype_, At::dtype);
+    if (key == "shape") return start_fact(key, has_shape_, At::shape_start);
+    if (key == "data_offsets") return start_fact(key, has_offsets_, At::offsets_start);
+    fail(tensor() + " has the unknown key " + quote_name(key) + "; expected dtype, shape and data_offsets");
   }
 
   void start_fact(const std::string& key, bool& is_there, At next) {
@@ -250,13 +232,11 @@ void check_size(const SafetensorsEntry& entry) {
   };
   const auto expected = count_bytes(entry.shape, find_stored_type(entry.dtype)->bytes);
   if (!expected) refuse("the shape has more elements than memory can hold");
-  if (entry.begin > entry.end) {
+  if (entry.begin > entry.end)
     refuse("data_offsets run from " + std::to_string(entry.begin) + " back to " + std::to_string(entry.end));
-  }
-  if (entry.end - entry.begin != *expected) {
+  if (entry.end - entry.begin != *expected)
     refuse("data_offsets span " + std::to_string(entry.end - entry.begin) + " bytes; expected " +
            std::to_string(*expected) + " of dtype and shape");
-  }
 }
 
 // The tensors, in any order, must cover the data from byte 0 to the end of the file without gaps or overlaps.
@@ -278,10 +258,9 @@ void check_cover(const std::vector<SafetensorsEntry>& tensors, uint64_t data_byt
     }
     covered = entry->end;
   }
-  if (covered != data_bytes) {
+  if (covered != data_bytes)
     throw std::invalid_argument("the tensors end at byte " + std::to_string(covered) + " of the data; expected " +
                                 std::to_string(data_bytes) + ", the end of the file");
-  }
 }
 
 // Checks the lengths of all strings, numbers and runs of blanks, because the JSON parser keeps several copies of the
@@ -316,13 +295,11 @@ void check_header_lengths(std::string_view text) {
 }  // namespace
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, uint64_t data_bytes) {
-  if (!text.starts_with('{')) {
+  if (!text.starts_with('{'))
     throw std::invalid_argument("the header does not start with {; is this a safetensors file?");
-  }
   // The parser treats a zero byte as the end of the text and would ignore the rest.
-  if (const size_t zero = text.find('\0'); zero != std::string_view::npos) {
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
     throw std::invalid_argument("the header is not JSON, at byte " + std::to_string(zero + 1) + ": a zero byte");
-  }
   check_header_lengths(text);
   HeaderReader reader;
   HeaderJson::sax_parse(text.begin(), text.end(), &reader);

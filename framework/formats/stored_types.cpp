@@ -51,10 +51,9 @@ std::optional<uint64_t> count_bytes(const std::vector<int64_t>& shape, uint64_t 
 
 std::optional<std::string> find_name_error(std::string_view name) {
   if (name == kMetadataKey) return "the format reserves this name";
-  if (name.size() > kMaxTensorNameLength) {
+  if (name.size() > kMaxTensorNameLength)
     return "the name has " + std::to_string(name.size()) + " bytes; a file holds at most " +
            std::to_string(kMaxTensorNameLength);
-  }
   try {
     static_cast<void>(nlohmann::json(name).dump());
   } catch (const nlohmann::json::type_error&) {

@@ -90,9 +90,8 @@ Character first_character(std::string_view text) {
   if (first < 0xC2 || first > 0xF4 || text.size() < bytes) return {0, 0};
   char32_t code = first & (0xFF >> (bytes + 1));
   for (size_t i = 1; i < bytes; ++i) {
-    const auto next = static_cast<unsigned char>(text[i]);
-    if ((next & 0xC0) != 0x80) return {0, 0};
-    code = code << 6 | (next & 0x3F);
+    if (!is_continuation(text[i])) return {0, 0};
+    code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3F);
   }
   constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
   const bool is_valid = code >= kSmallest[bytes] && code <= 0x10FFFF && (code < 0xD800 || code > 0xDFFF);

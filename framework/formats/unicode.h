@@ -16,6 +16,9 @@ struct Character {
 // UTF-8 (RFC 3629, F. Yergeau, 2003).
 Character first_character(std::string_view text);
 
+// Whether the byte continues a character of UTF-8.
+inline bool is_continuation(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
+
 // The index of the first byte that is not UTF-8, or the size of the text.
 size_t find_invalid_utf8(std::string_view text);
 

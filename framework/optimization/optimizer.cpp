@@ -81,14 +81,10 @@ Optimizer::Optimizer(const config::OptimizerPlan& plan, std::vector<NamedTensor>
   }
   rates_ = assign_rates(plan, shapes);
   support::log_debug("the optimizer's parameters:\n" + describe_rates(shapes, rates_));
-  make_rules(plan);
-  make_batches();
-  start_epoch(1);
-}
-
-void Optimizer::make_rules(const config::OptimizerPlan& plan) {
   rules_.push_back(std::visit([](const auto& rule) { return make_rule(rule); }, plan.rule));
   if (const auto* muon = std::get_if<config::MuonPlan>(&plan.rule)) rules_.push_back(make_rule(muon->adamw));
+  make_batches();
+  start_epoch(1);
 }
 
 UpdateRule* Optimizer::rule_of(size_t parameter) const {
@@ -169,10 +165,8 @@ void Optimizer::make_lists(Batch& batch) {
 void Optimizer::update(Batch& batch, const StepRates& rates, const at::Tensor& skip) {
   batch.rule->update(batch.lists, {rates.learning_rate * batch.lr_scale, batch.weight_decay, rates.momentum}, skip);
   batch.lists.gradients.clear();
-  if (batch.begins) keep_begun_state(batch);
-}
-
-void Optimizer::keep_begun_state(Batch& batch) {
+  if (!batch.begins) return;
+  // The rule has created the undefined state.
   batch.begins = false;
   for (size_t j = 0; j < batch.active.size(); ++j) {
     for (size_t k = 0; k < batch.lists.state.size(); ++k) {
@@ -236,14 +230,12 @@ void Optimizer::load_state(const std::vector<NamedTensor>& state) {
     }
     if (!loaded[i].empty() && !missing.empty())
       throw Error(ErrorKind::checkpoint,
-                  "optimizer state {}: missing, though there is other state of its "
-                  "parameter; expected all of it; {}",
+                  "optimizer state {}: missing, though there is other state of its parameter; expected all of it; {}",
                   missing, kUseSame);
   }
   if (!entries.empty())
     throw Error(ErrorKind::checkpoint,
-                "optimizer state {}: does not belong to a parameter for which this "
-                "optimizer keeps such state; {}",
+                "optimizer state {}: does not belong to a parameter for which this optimizer keeps such state; {}",
                 entries.begin()->first, kUseSame);
   state_ = std::move(loaded);
   for (Batch& batch : batches_) batch.active.clear();

@@ -81,13 +81,11 @@ class Optimizer {
 
   Optimizer(const config::OptimizerPlan& plan, std::vector<NamedTensor> parameters);
 
-  void make_rules(const config::OptimizerPlan& plan);
   UpdateRule* rule_of(size_t parameter) const;
   void make_batches();
   // Fills the batch's gradients and `active`. Returns true if `active` changed since the step before.
   bool gather_gradients(Batch& batch);
   void make_lists(Batch& batch);
-  void keep_begun_state(Batch& batch);
   void update(Batch& batch, const StepRates& rates, const at::Tensor& skip);
 
   std::vector<NamedTensor> parameters_;

@@ -23,7 +23,7 @@ bool matches(const std::string& pattern, const std::string& name) {
 }
 
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name) {
-  return std::any_of(patterns.begin(), patterns.end(), [&](const auto& pattern) { return matches(pattern, name); });
+  return std::ranges::any_of(patterns, [&](const auto& pattern) { return matches(pattern, name); });
 }
 
 // The prefixes and last parts of the names, which patterns usually match: "stages", "stages.2", "bias".
@@ -62,12 +62,10 @@ std::string suggest(const std::string& pattern, const std::vector<ParameterShape
 
 void require_match(const std::string& pattern, const std::string& place, const std::string& key,
                    const std::vector<ParameterShape>& parameters) {
-  for (const ParameterShape& parameter : parameters)
-    if (matches(pattern, parameter.name)) return;
+  if (std::ranges::any_of(parameters, [&](const auto& one) { return matches(pattern, one.name); })) return;
   throw Error(ErrorKind::configuration,
-              "{}: {} has \"{}\", which matches no parameter of the model; expected "
-              "a pattern of their names{}",
-              place, key, pattern, suggest(pattern, parameters));
+              "{}: {} has \"{}\", which matches no parameter of the model; expected a pattern of their names{}", place,
+              key, pattern, suggest(pattern, parameters));
 }
 
 void require_matches(const config::OptimizerPlan& plan, const std::vector<ParameterShape>& parameters) {
@@ -79,7 +77,7 @@ void require_matches(const config::OptimizerPlan& plan, const std::vector<Parame
   // The default patterns need not match: they only apply to models with such names.
   const std::vector<std::string> usual = config::MuonPlan().adamw_match;
   for (const std::string& pattern : muon->adamw_match)
-    if (std::find(usual.begin(), usual.end(), pattern) == usual.end())
+    if (std::ranges::find(usual, pattern) == usual.end())
       require_match(pattern, plan.place, "optimizer.adamw_match", parameters);
 }
 
@@ -110,7 +108,7 @@ void scale_by_layer(double layer_decay, const std::vector<ParameterShape>& param
   std::vector<std::string> names;
   for (const ParameterShape& parameter : parameters) names.push_back(parameter.name);
   const std::vector<int64_t> depths = layer_depths(names);
-  const int64_t deepest = *std::max_element(depths.begin(), depths.end());
+  const int64_t deepest = std::ranges::max(depths);
   for (size_t i = 0; i < rates.size(); ++i)
     rates[i].lr_scale *= std::pow(layer_decay, static_cast<double>(deepest - depths[i]));
 }
@@ -120,9 +118,7 @@ struct Block {
   bool has_number;
 };
 
-bool is_number(std::string_view part) {
-  return !part.empty() && std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
+bool is_number(std::string_view part) { return !part.empty() && part.find_first_not_of("0123456789") == part.npos; }
 
 Block block_of(const std::string& name) {
   for (size_t begin = 0; begin < name.size();) {
@@ -141,11 +137,12 @@ std::vector<ParameterRates> assign_rates(const config::OptimizerPlan& plan,
   std::vector<ParameterRates> rates;
   for (const ParameterShape& parameter : parameters) rates.push_back(rates_of(plan, parameter));
   if (plan.layer_decay != 1 && !rates.empty()) scale_by_layer(plan.layer_decay, parameters, rates);
-  const bool trains = std::any_of(rates.begin(), rates.end(), [](const auto& r) { return !r.is_frozen(1); });
+  const bool trains = std::ranges::any_of(rates, [](const auto& rate) { return !rate.is_frozen(1); });
   if (!plan.groups.empty() && !trains)
-    throw Error(ErrorKind::configuration, plan.groups.front().place +
-                                              ": [[optimizer.group]] freezes every parameter in the first epoch; "
-                                              "expected at least one trainable parameter; match fewer of them");
+    throw Error(ErrorKind::configuration,
+                "{}: [[optimizer.group]] freezes every parameter in the first epoch; expected at least one trainable "
+                "parameter; match fewer of them",
+                plan.groups.front().place);
   return rates;
 }
 
@@ -166,7 +163,7 @@ std::string describe_rates(const std::vector<ParameterShape>& parameters, const 
 std::vector<int64_t> layer_depths(const std::vector<std::string>& names) {
   std::vector<Block> blocks;
   for (const std::string& name : names) blocks.push_back(block_of(name));
-  const bool has_numbers = std::any_of(blocks.begin(), blocks.end(), [](const Block& b) { return b.has_number; });
+  const bool has_numbers = std::ranges::any_of(blocks, &Block::has_number);
   std::vector<int64_t> depths;
   std::map<std::string, int64_t> known;
   int64_t deepest = -1;

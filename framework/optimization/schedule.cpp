@@ -176,14 +176,10 @@ void Plateau::observe(double metric) {
     num_bad_epochs_ = 0;
   }
   if (num_bad_epochs_ <= plan_.patience) return;
-  reduce();
-  cooldown_counter_ = plan_.cooldown;
-  num_bad_epochs_ = 0;
-}
-
-void Plateau::reduce() {
   const double reduced = std::max(learning_rate_ * plan_.factor, plan_.min_lr);
   if (learning_rate_ - reduced > plan_.eps) learning_rate_ = reduced;
+  cooldown_counter_ = plan_.cooldown;
+  num_bad_epochs_ = 0;
 }
 
 std::map<std::string, double> Plateau::state() const {

@@ -47,7 +47,6 @@ class Plateau {
 
  private:
   bool is_better(double metric) const;
-  void reduce();
 
   config::PlateauSchedule plan_;
   double learning_rate_;

@@ -37,12 +37,12 @@ void check_folder(const fs::path& folder) {
   std::error_code error;
   const bool is_there = fs::exists(folder, error);
   const bool is_free = !error && (!is_there || (fs::is_directory(folder, error) && fs::is_empty(folder, error)));
-  if (error) throw Error(ErrorKind::configuration, folder.string() + ": cannot be examined: " + error.message());
+  if (error) throw Error(ErrorKind::configuration, "{}: cannot be examined: {}", folder.string(), error.message());
   if (!is_free)
     throw Error(ErrorKind::configuration,
-                folder.string() +
-                    ": already exists and is not an empty folder; shards of different runs must not mix: remove "
-                    "it, or choose another folder");
+                "{}: already exists and is not an empty folder; shards of different runs must not mix: remove it, or "
+                "choose another folder",
+                folder.string());
 }
 
 // Encodes the samples of a dataset as files of a shard, on the worker that reads them.
@@ -79,8 +79,7 @@ class EncodingWorker final : public data::SampleSource::Worker {
     try {
       encode(files_[i], field.dtype, varies ? slots_[i].varying->shape() : field.shape, elements, bytes_);
     } catch (const Error& error) {
-      throw Error(error.kind(),
-                  fmt::format("{} sample {}: the field \"{}\": {}", dataset_, index, field.name, error.what()));
+      throw Error(error.kind(), "{} sample {}: the field \"{}\": {}", dataset_, index, field.name, error.what());
     }
   }
 

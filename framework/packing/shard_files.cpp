@@ -9,6 +9,7 @@
 
 #include "framework/artifacts/files/encode.h"
 #include "framework/components/calls/ports.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 
@@ -58,10 +59,6 @@ std::string make_path_record(const std::string& name) {
   return std::to_string(length) + rest;
 }
 
-std::span<const std::byte> bytes_of(const std::string& text) {
-  return std::as_bytes(std::span(text.data(), text.size()));
-}
-
 constexpr size_t kMostNpyDimensions = 64;  // since NumPy 2.0; 32 before
 
 // Returns the NumPy name of a dtype, or null if there is none.
@@ -85,11 +82,8 @@ bool is_image(const data::Field& field) {
 }
 
 std::string npy_header(int32_t dtype, std::span<const int64_t> shape) {
-  std::string extents;
-  for (const int64_t extent : shape) extents += std::to_string(extent) + (shape.size() == 1 ? "," : ", ");
-  if (shape.size() > 1) extents.resize(extents.size() - 2);
-  std::string text =
-      std::string("{'descr': '") + numpy_name(dtype) + "', 'fortran_order': False, 'shape': (" + extents + "), }";
+  std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", numpy_name(dtype),
+                                 formats::join(shape), shape.size() == 1 ? "," : "");
   // The elements start at a multiple of 64 bytes.
   constexpr size_t kBefore = 10;
   text.resize((kBefore + text.size()) / 64 * 64 + 64 - kBefore - 1, ' ');
@@ -113,10 +107,10 @@ uint64_t count_member_bytes(const std::string& name, uint64_t size) {
 
 void TarWriter::add(const std::string& name, std::span<const std::byte> content) {
   if (content.size() > kMaxSize)
-    throw support::Error(support::ErrorKind::data, "the file " + name + " of a sample has " +
-                                                       std::to_string(content.size()) +
-                                                       " bytes; expected less than 8 GiB, the limit of tar");
-  if (name.size() > kMaxName) add_entry("pax", bytes_of(make_path_record(name)), 'x');
+    throw support::Error(support::ErrorKind::data,
+                         "the file {} of a sample has {} bytes; expected less than 8 GiB, the limit of tar", name,
+                         content.size());
+  if (name.size() > kMaxName) add_entry("pax", std::as_bytes(std::span<const char>(make_path_record(name))), 'x');
   add_entry(name, content, '0');
 }
 
@@ -148,17 +142,20 @@ FieldFile choose_file(const data::Field& field) {
   using support::Error;
   using support::ErrorKind;
   if (field.name.find('/') != field.name.npos)
-    throw Error(ErrorKind::configuration, "the field \"" + field.name +
-                                              "\" cannot be packed: a slash in the name would start a folder in the "
-                                              "shard; rename the field in its dataset");
+    throw Error(ErrorKind::configuration,
+                "the field \"{}\" cannot be packed: a slash in the name would start a folder in the shard; rename the "
+                "field in its dataset",
+                field.name);
   if (!numpy_name(field.dtype))
-    throw Error(ErrorKind::configuration, "the field \"" + field.name + "\" cannot be packed: NumPy has no " +
-                                              components::dtype_name(field.dtype) +
-                                              "; expected bool, uint8, int8 to int64 or float16 to float64");
+    throw Error(ErrorKind::configuration,
+                "the field \"{}\" cannot be packed: NumPy has no {}; expected bool, uint8, int8 to int64 or float16 to "
+                "float64",
+                field.name, components::dtype_name(field.dtype));
   if (field.shape.size() > kMostNpyDimensions)
-    throw Error(ErrorKind::configuration, "the field \"" + field.name + "\" cannot be packed: it has " +
-                                              std::to_string(field.shape.size()) + " dimensions; NumPy reads at most " +
-                                              std::to_string(kMostNpyDimensions) + "; reshape it in its dataset");
+    throw Error(ErrorKind::configuration,
+                "the field \"{}\" cannot be packed: it has {} dimensions; NumPy reads at most {}; reshape it in its "
+                "dataset",
+                field.name, field.shape.size(), kMostNpyDimensions);
   if (is_image(field)) return {Format::png, field.name + ".png"};
   if (field.dtype == TENON_INT64 && field.shape.empty()) return {Format::cls, field.name + ".cls"};
   return {Format::npy, field.name + ".npy"};

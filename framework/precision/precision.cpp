@@ -1,7 +1,5 @@
 #include "framework/precision/precision.h"
 
-#include <vector>
-
 #include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 #include <torch/types.h>

@@ -7,12 +7,8 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "framework/components/tensors/operator_inputs.h"
 #include "framework/support/diagnostics/check.h"
@@ -93,7 +89,13 @@ int64_t count_attention_backward(Inputs inputs) {
 
 using Count = int64_t (*)(Inputs);
 
-const std::map<std::string_view, Count>& counts() {
+// Counts the multiply-accumulates (MACs) of a call with these inputs, as in the operator's schema. Nothing for
+// operators that are not counted, which may call counted ones. Attention is counted in full, even if a mask removes
+// half of it.
+//
+// The gradients of a convolution with respect to its input and its weight each have the MACs of the convolution. For
+// the weight of a grouped convolution, FlopCounterMode reports more: it multiplies by the number of groups.
+std::optional<int64_t> count_macs(std::string_view name, Inputs inputs) {
   static const Count of_two = [](Inputs inputs) { return multiply(inputs[0], inputs[1]); };
   static const Count of_last_two = [](Inputs inputs) { return multiply(inputs[1], inputs[2]); };
   static const std::map<std::string_view, Count> table{
@@ -113,23 +115,11 @@ const std::map<std::string_view, Count>& counts() {
       {"aten::_scaled_dot_product_efficient_attention_backward", count_attention_backward},
       {"aten::_scaled_dot_product_cudnn_attention_backward", count_attention_backward},
   };
-  return table;
+  const auto count = table.find(name);
+  return count == table.end() ? std::nullopt : std::optional(count->second(inputs));
 }
 
-// Counts the multiply-accumulates (MACs) of a call with these inputs, as in the operator's schema. Nothing for
-// operators that are not counted, which may call counted ones. Attention is counted in full, even if a mask removes
-// half of it.
-//
-// The gradients of a convolution with respect to its input and its weight each have the MACs of the convolution. For
-// the weight of a grouped convolution, FlopCounterMode reports more: it multiplies by the number of groups.
-std::optional<int64_t> count_macs(std::string_view name, Inputs inputs) {
-  const auto count = counts().find(name);
-  if (count == counts().end()) return std::nullopt;
-  return count->second(inputs);
-}
-
-// ---- The log
-// ---------------------------------------------------------------------------------------------------------
+// ---- The log --------------------------------------------------------------------------------------------------------
 
 using Clock = std::chrono::steady_clock;
 
@@ -161,6 +151,7 @@ bool is_uncounted(std::string_view name) {
   return name == "aten::_cudnn_rnn" || name == "aten::_cudnn_rnn_backward" || name == "aten::mkldnn_rnn_layer" ||
          name == "aten::mkldnn_rnn_layer_backward";
 }
+
 class OperatorLog::Observer {
  public:
   explicit Observer(const std::vector<components::NamedTensor>& model) {

@@ -1,13 +1,11 @@
 #include "framework/profiling/profile_model.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/loop/train_step.h"
-#include "framework/profiling/measurements.h"
 
 namespace tenon::profiling {
 
@@ -112,7 +110,7 @@ class Profiler {
   }
 
   void evaluate() {
-    const torch::NoGradGuard no_grad;
+    const at::NoGradGuard no_grad;
     pipeline::run_model(training_, *training_.train, evaluated_, context(false));
     evaluated_.outputs.clear();
   }
@@ -120,7 +118,7 @@ class Profiler {
   void add_batch() { step_.run_batch(batch_, context(true)); }
 
   void finish_step() {
-    step_.update_weights({training_.plan->optimizer.lr}, /*with_norm=*/false);
+    step_.finish_step({training_.plan->optimizer.lr}, /*with_norm=*/false);
     step_.drain();
     ++steps_;
   }

@@ -47,21 +47,6 @@ class ScratchFile {
 
 using Json = nlohmann::json;
 
-// The times of the profiler are microseconds since a base time, which is a Unix time.
-class UnixMicroseconds {
- public:
-  explicit UnixMicroseconds(int64_t base_ns)
-      : offset_(std::chrono::system_clock::now().time_since_epoch() - support::TimelineClock::now().time_since_epoch() -
-                std::chrono::nanoseconds(base_ns)) {}
-
-  double operator()(support::TimelineClock::time_point moment) const {
-    return std::chrono::duration<double, std::micro>(moment.time_since_epoch() + offset_).count();
-  }
-
- private:
-  std::chrono::nanoseconds offset_;
-};
-
 Json name(const char* what, int64_t thread, const std::string& text) {
   return {{"ph", "M"}, {"name", what}, {"pid", ::getpid()}, {"tid", thread}, {"args", {{"name", text}}}};
 }
@@ -103,7 +88,13 @@ void write_trace(const std::string& operators, const support::Timeline& timeline
                          file.string() + ": LibTorch's profiler gave no trace; expected JSON with traceEvents");
   trace.erase("ERROR");      // messages of the profiler log
   trace.erase("traceName");  // a file that no longer exists
-  const UnixMicroseconds to_microseconds(trace.value("baseTimeNanoseconds", int64_t{0}));
+  const auto to_microseconds = [](std::chrono::nanoseconds time) {
+    return std::chrono::duration<double, std::micro>(time).count();
+  };
+  // The times of the profiler are microseconds since a base time, which is a Unix time.
+  const auto offset = std::chrono::system_clock::now().time_since_epoch() -
+                      support::TimelineClock::now().time_since_epoch() -
+                      std::chrono::nanoseconds(trace.value("baseTimeNanoseconds", int64_t{0}));
   Json& events = trace["traceEvents"];
   for (const support::TimelineSpan& span : timeline.spans)
     events.push_back({{"ph", "X"},
@@ -111,8 +102,8 @@ void write_trace(const std::string& operators, const support::Timeline& timeline
                       {"name", span.name},
                       {"pid", ::getpid()},
                       {"tid", span.thread},
-                      {"ts", to_microseconds(span.start)},
-                      {"dur", std::chrono::duration<double, std::micro>(span.end - span.start).count()}});
+                      {"ts", to_microseconds(span.start.time_since_epoch() + offset)},
+                      {"dur", to_microseconds(span.end - span.start)}});
   for (const support::TimelineThread& thread : timeline.threads)
     events.push_back(name("thread_name", thread.thread, thread.name));
   events.push_back(name("process_name", ::getpid(), "rank " + std::to_string(rank)));

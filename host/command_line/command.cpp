@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "framework/formats/nearest_name.h"
-#include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/registry.h"
@@ -107,12 +106,6 @@ void require_options(const Command& command, const po::variables_map& given) {
   }
 }
 
-// "FILE" for "FILE (=latest)".
-std::string value_placeholder(const Option& option) {
-  const std::string text = option->format_parameter();
-  return text.substr(0, text.find(' '));
-}
-
 const Option* find_option(const std::vector<Option>& options, const std::string& name) {
   const size_t begin = std::min(name.find_first_not_of('-'), name.size());
   for (const Option& option : options)
@@ -127,8 +120,8 @@ const Option* find_option(const std::vector<Option>& options, const std::string&
   const Option* const option = find_option(options, name);
   if (!option) refuse_command_line(&command, reason);
   const std::string shown = "--" + (*option)->long_name();
-  if ((*option)->semantic()->max_tokens() == 0) refuse_command_line(&command, shown + " has a value", shown + " alone");
-  const std::string with_value = shown + " " + value_placeholder(*option);
+  if (!takes_value(*option)) refuse_command_line(&command, shown + " has a value", shown + " alone");
+  const std::string with_value = shown + " " + placeholder_of(*option);
   if (value.empty()) refuse_command_line(&command, shown + " has no value", with_value);
   const auto* const typed = dynamic_cast<const po::typed_value_base*>((*option)->semantic().get());
   const bool is_whole = typed && (typed->value_type() == typeid(int64_t) || typed->value_type() == typeid(int));
@@ -138,14 +131,13 @@ const Option* find_option(const std::vector<Option>& options, const std::string&
                                                                        : with_value);
 }
 
-// Returns "fp32, fp16 or bf16".
+}  // namespace
+
 std::string join_choices(const std::vector<std::string>& words) {
   std::string text;
   for (size_t i = 0; i < words.size(); ++i) text += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
   return text;
 }
-
-}  // namespace
 
 po::options_description make_options(const Command& command) {
   po::options_description options("Options", 100, 60);
@@ -155,6 +147,12 @@ po::options_description make_options(const Command& command) {
 }
 
 std::vector<Option> options_of(const Command& command) { return make_options(command).options(); }
+
+bool takes_value(const Option& option) { return option->semantic()->max_tokens() > 0; }
+
+std::string placeholder_of(const Option& option) {
+  return takes_value(option) ? option->format_parameter().substr(0, option->format_parameter().find(' ')) : "";
+}
 
 std::string program_name() { return std::string_view(program_invocation_short_name) == "tenon" ? "tenon" : "host"; }
 
@@ -201,13 +199,6 @@ Arguments parse_arguments(const Command& command, const std::vector<std::string>
   return {command, std::move(given), arguments, std::move(command_line)};
 }
 
-Arguments::Arguments(const Command& command, po::variables_map options, std::vector<std::string> positional,
-                     std::vector<std::string> command_line)
-    : command_(command),
-      options_(std::move(options)),
-      positional_(std::move(positional)),
-      command_line_(std::move(command_line)) {}
-
 int64_t Arguments::count(const std::string& option, int64_t least, int64_t otherwise) const {
   if (!has(option)) return otherwise;
   const auto number = get<int64_t>(option);
@@ -245,8 +236,7 @@ void Arguments::refuse(const std::string& what, const std::string& expected) con
 void refuse_command_line(const Command* command, const std::string& what, std::string expected) {
   if (expected.empty()) expected = usage_of(*command);
   const std::string help = command && *command->name ? program_name() + " " + command->name : program_name();
-  throw support::Error(support::ErrorKind::configuration,
-                       "command line: " + what + "; expected " + expected + ", see " + help + " --help");
+  throw_command_line_error("{}; expected {}, see {} --help", what, expected, help);
 }
 
 void add_plugin_directory_option(AddOption& add) {

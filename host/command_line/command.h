@@ -6,7 +6,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::host {
 
@@ -29,7 +33,11 @@ void append_options(const RunFile& file, std::vector<std::string>& words);
 class Arguments {
  public:
   Arguments(const Command& command, po::variables_map options, std::vector<std::string> positional,
-            std::vector<std::string> command_line);
+            std::vector<std::string> command_line)
+      : command_(command),
+        options_(std::move(options)),
+        positional_(std::move(positional)),
+        command_line_(std::move(command_line)) {}
 
   // Whether the option is given or has a default.
   bool has(const std::string& option) const { return options_.count(option) > 0; }
@@ -66,8 +74,18 @@ class Arguments {
   std::vector<std::string> command_line_;
 };
 
+// Throws Error(configuration): "command line: MESSAGE". MESSAGE is fmt::format(format, values...).
+template <class... Values>
+[[noreturn]] void throw_command_line_error(fmt::format_string<Values...> format, Values&&... values) {
+  throw support::Error(support::ErrorKind::configuration, "command line: {}",
+                       fmt::format(format, std::forward<Values>(values)...));
+}
+
 // As Arguments::refuse(), for a command line that could not be parsed. `command`: null if none was found.
 [[noreturn]] void refuse_command_line(const Command* command, const std::string& what, std::string expected = "");
+
+// Returns "fp32, fp16 or bf16".
+std::string join_choices(const std::vector<std::string>& words);
 
 struct Command {
   const char* name;            // as typed: "lr-find", "checkpoint show"; empty: training
@@ -86,6 +104,8 @@ struct Command {
 po::options_description make_options(const Command& command);
 using Option = boost::shared_ptr<po::option_description>;
 std::vector<Option> options_of(const Command& command);
+bool takes_value(const Option& option);
+std::string placeholder_of(const Option& option);  // "FILE" for "FILE (=latest)"; "" if it takes no value
 
 // The name that this program was started with: "host" or "tenon".
 std::string program_name();

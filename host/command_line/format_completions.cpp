@@ -6,7 +6,6 @@
 
 #include "framework/formats/nearest_name.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/diagnostics/error.h"
 #include "host/command_line/registry.h"
 
 namespace tenon::host {
@@ -36,12 +35,6 @@ Values values_of(const std::string& option, const std::string& placeholder) {
     std::replace(values.words.begin(), values.words.end(), '|', ' ');
   }
   return values;
-}
-
-bool takes_value(const Option& option) { return option->semantic()->max_tokens() > 0; }
-// Returns "FILE" for "FILE (=latest)".
-std::string placeholder_of(const Option& option) {
-  return takes_value(option) ? option->format_parameter().substr(0, option->format_parameter().find(' ')) : "";
 }
 
 // The second words of the commands that share the first word: show, verify and diff of checkpoint.
@@ -230,9 +223,8 @@ std::string format_completions(const std::string& shell) {
   if (shell == "bash") return format_bash();
   if (shell == "zsh") return format_zsh();
   if (shell == "fish") return format_fish();
-  throw support::Error(support::ErrorKind::configuration, "command line: completion has no shell \"" + shell + "\"" +
-                                                              formats::suggest_name(shell, {"bash", "zsh", "fish"}) +
-                                                              "; expected bash, zsh or fish");
+  throw_command_line_error("completion has no shell \"{}\"{}; expected bash, zsh or fish", shell,
+                           formats::suggest_name(shell, {"bash", "zsh", "fish"}));
 }
 
 }  // namespace tenon::host

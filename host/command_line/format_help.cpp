@@ -13,6 +13,33 @@ namespace {
 
 constexpr size_t kWidth = 100;
 
+struct ExitCode {
+  const char* code;
+  const char* meaning;
+};
+
+constexpr ExitCode kExitCodes[] = {
+    {"0", "success"},
+    {"1", "internal error"},
+    {"2", "configuration"},
+    {"3", "plugin"},
+    {"4", "data"},
+    {"5", "checkpoint"},
+    {"6", "lost another process"},
+    {"7", "non-finite loss"},
+    {"8", "overfit did not reach its threshold"},
+    {"9", "checkpoint diff or verify-resume found a difference"},
+    {"10", "out of memory"},
+    {"11", "the machine failed, such as a full disk"},
+    {"12", "the device failed: an error of CUDA, cuBLAS, cuDNN or NCCL"},
+    {"128+n", "signal n"},
+};
+
+std::string describe_plugin_search() {
+  return "The host searches for plugins in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH, "
+         "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins next to the folder of this program.";
+}
+
 // Wraps the text at blanks to lines of at most kWidth columns.
 std::string wrap(const std::string& text) {
   std::istringstream words(text);
@@ -59,7 +86,7 @@ std::string escape(const std::string& text) {
 void print_options(std::ostream& text, const Command& command) {
   for (const Option& option : options_of(command)) {
     text << ".TP\n.B " << escape("--" + option->long_name());
-    if (option->semantic()->max_tokens() > 0) text << " \\fI" << escape(option->format_parameter()) << "\\fR";
+    if (takes_value(option)) text << " \\fI" << escape(option->format_parameter()) << "\\fR";
     text << "\n" << escape(option->description()) << "\n";
   }
 }
@@ -84,7 +111,7 @@ std::string escape_cell(const std::string& text) {
 // Returns "| `--output FILE.toml` | `run.toml` | file to write |".
 std::string format_row(const Option& option) {
   std::string shown = "--" + option->long_name(), value;
-  if (option->semantic()->max_tokens() > 0) {
+  if (takes_value(option)) {
     const std::string format = option->format_parameter();  // "FILE.toml (=run.toml)"
     const size_t end = format.find(" (=");
     shown += " " + format.substr(0, end);
@@ -108,31 +135,6 @@ std::string format_section(const Command& command) {
 
 }  // namespace
 
-std::string describe_plugin_search() {
-  return "The host searches for plugins in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH, "
-         "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins next to the folder of this program.";
-}
-
-const std::vector<ExitCode>& exit_codes() {
-  static const std::vector<ExitCode> codes = {
-      {"0", "success"},
-      {"1", "internal error"},
-      {"2", "configuration"},
-      {"3", "plugin"},
-      {"4", "data"},
-      {"5", "checkpoint"},
-      {"6", "lost another process"},
-      {"7", "non-finite loss"},
-      {"8", "overfit did not reach its threshold"},
-      {"9", "checkpoint diff or verify-resume found a difference"},
-      {"10", "out of memory"},
-      {"11", "the machine failed, such as a full disk"},
-      {"12", "the device failed: an error of CUDA, cuBLAS, cuDNN or NCCL"},
-      {"128+n", "signal n"},
-  };
-  return codes;
-}
-
 std::string format_help() {
   const Command& training = default_command();
   std::ostringstream text;
@@ -143,7 +145,7 @@ std::string format_help() {
        << make_options(training) << "\n"
        << wrap(describe_plugin_search()) << "\n";
   std::string codes = "Exit codes:";
-  for (const ExitCode& each : exit_codes()) codes += " " + each.code + " " + each.meaning + ",";
+  for (const auto& [code, meaning] : kExitCodes) codes += fmt::format(" {} {},", code, meaning);
   codes.back() = '.';
   text << wrap(codes);
   return text.str();
@@ -179,7 +181,7 @@ std::string format_manual(const std::string& version) {
     print_options(text, *command);
   }
   text << ".SH EXIT STATUS\n";
-  for (const ExitCode& each : exit_codes()) text << ".TP\n.B " << escape(each.code) << "\n" << each.meaning << "\n";
+  for (const auto& [code, meaning] : kExitCodes) text << ".TP\n.B " << escape(code) << "\n" << meaning << "\n";
   text << ".SH ENVIRONMENT\n"
        << ".TP\n.B TENON_PLUGIN_PATH\nfolders with plugins, separated by colons\n"
        << ".TP\n.B NO_COLOR\ndisables colours if set and not empty\n"
@@ -207,7 +209,7 @@ std::string format_command_page() {
   text += "- [Folders with plugins](#folders-with-plugins), [exit codes](#exit-codes)\n";
   text += sections + "\n## Folders with plugins\n\n" + describe_plugin_search() + "\n\n## Exit codes\n\n";
   text += "| code | meaning |\n|---|---|\n";
-  for (const ExitCode& each : exit_codes()) text += "| " + each.code + " | " + each.meaning + " |\n";
+  for (const auto& [code, meaning] : kExitCodes) text += fmt::format("| {} | {} |\n", code, meaning);
   return text + "\nMore: [exit_codes.md](exit_codes.md).\n";
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "host/command_line/command.h"
 
@@ -14,14 +13,6 @@ std::string format_help();
 
 // Describes one command: usage, details, options and documentation page.
 std::string format_help(const Command& command);
-
-// The plugin search path and the exit codes, for --help and the manual page.
-std::string describe_plugin_search();
-struct ExitCode {
-  std::string code;
-  std::string meaning;
-};
-const std::vector<ExitCode>& exit_codes();
 
 // The manual page in man(7) markup.
 std::string format_manual(const std::string& version);

@@ -8,6 +8,7 @@
 
 #include "framework/config/file/suggest_names.h"
 #include "framework/formats/nearest_name.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/files/files.h"
 #include "framework/support/text/format_values.h"
 
@@ -140,14 +141,9 @@ void refuse_unknown_command(const std::string& word) {
   const auto other = std::ranges::find(kOtherCommands, word, &std::pair<std::string_view, std::string_view>::first);
   std::string meant = other != kOtherCommands.end() ? std::string(other->second) : "";
   if (meant.empty()) meant = formats::nearest_name(word, known).value_or("");
-  std::string found = "\"" + word + "\" is not a command";
-  if (!meant.empty()) {
-    found += did_you_mean(program_name() + " " + meant);
-  } else {
-    found += "; known:";
-    for (const std::string& one : known) found += (&one == &known.front() ? " " : ", ") + one;
-  }
-  refuse_command_line(nullptr, found, "a command or a run file");
+  const std::string hint =
+      meant.empty() ? "; known: " + reporting::join(known) : did_you_mean(program_name() + " " + meant);
+  refuse_command_line(nullptr, "\"" + word + "\" is not a command" + hint, "a command or a run file");
 }
 
 void refuse_unknown_option(const Command& command, const std::string& word, const std::vector<std::string>& words) {

@@ -34,7 +34,7 @@ bool requests_help(const Words& words) {
   return (!words.empty() && words[0] == "help") || has(words, "--help") || has(words, "-h");
 }
 
-int print_help(Words words) {
+void print_help(Words words) {
   if (words[0] == "help") words.erase(words.begin());
   if (!words.empty() && words.front() == kTrain) words.erase(words.begin());
   const Command* command = find_command(words);
@@ -44,46 +44,39 @@ int print_help(Words words) {
   std::string text;
   for (const Command* one : family) text += (text.empty() ? "" : "\n") + format_help(*one);
   reporting::write_output_text(command ? format_help(*command) : family.empty() ? format_help() : text);
-  return 0;
 }
 
 // "checkpoint" needs a second word.
 void require_second_word(const Words& words) {
   const auto family = words.empty() ? std::vector<const Command*>() : commands_of(words[0]);
   if (family.empty()) return;
-  std::string expected;
-  Words second;
+  Words commands, second;
   for (const Command* command : family) {
-    expected += (expected.empty()           ? ""
-                 : command == family.back() ? " or "
-                                            : ", ") +
-                program_name() + " " + command->name + " " + command->arguments;
+    commands.push_back(program_name() + " " + command->name + " " + command->arguments);
     second.push_back(std::string(command->name).substr(words[0].size() + 1));
   }
+  const std::string expected = join_choices(commands);
   if (words.size() < 2) refuse_command_line(nullptr, words[0] + " has no command", expected);
   refuse_command_line(
       nullptr, words[0] + " " + words[1] + " is not a command" + formats::suggest_name(words[1], second), expected);
 }
 
-int print_versions() {
+void print_versions() {
   reporting::write_output("tenon {}\nlibtorch {}\nplugin abi {} to {}\n", TENON_VERSION, components::torch_build(),
                           components::describe_abi(TENON_ABI_OLDEST), components::describe_abi(TENON_ABI_CURRENT));
-  return 0;
 }
 
-int print_prefix() {
-  const std::filesystem::path program = support::find_program_file();
-  reporting::write_output_text(program.parent_path().parent_path().string() + "\n");
-  return 0;
+void print_prefix() {
+  reporting::write_output("{}\n", support::find_program_file().parent_path().parent_path().string());
 }
 
 // A command other than training would do the same work in each process and write the same files.
 void require_one_process(const std::string& command, const distributed::World& world) {
   if (world.size == 1) return;
   throw support::Error(support::ErrorKind::configuration,
-                       "environment: host " + command + " is one of " + std::to_string(world.size) +
-                           " processes that " + distributed::name_of(world.launcher) +
-                           " has started; expected one process: this command does not support several");
+                       "environment: host {} is one of {} processes that {} has started; expected one process: this "
+                       "command does not support several",
+                       command, world.size, distributed::name_of(world.launcher));
 }
 
 int run_one(const Command& command, const Words& words, const Words& command_line) {
@@ -137,11 +130,11 @@ int run_command(int argc, const char* const* argv) {
   bool is_training = false;
   int exit_code = 0;
   if (requests_help(words)) {
-    exit_code = print_help(words);
+    print_help(words);
   } else if (has(words, "--version")) {
-    exit_code = print_versions();
+    print_versions();
   } else if (has(words, "--prefix")) {
-    exit_code = print_prefix();
+    print_prefix();
   } else {
     const Command* found = find_command(words);
     if (!found) require_second_word(words);

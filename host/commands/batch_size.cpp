@@ -46,13 +46,13 @@ int64_t find_memory_limit(const Arguments& arguments, const support::ComputeDevi
   return static_cast<int64_t>(arguments.has("memory") ? std::min(usable, gibibytes * kGibibyte) : usable);
 }
 
-pipeline::Training build_for(OpenedRun& opened, int64_t batch_size) {
+pipeline::Training build_for(OpenedRunFile& opened, int64_t batch_size) {
   opened.plan.data.batch_size = batch_size;
   return pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
 }
 
 // host_batches: number of batches in host memory that count.
-std::optional<BatchSizeTrial> measure_batch_size(OpenedRun& opened, int64_t batch_size, int64_t host_batches,
+std::optional<BatchSizeTrial> measure_batch_size(OpenedRunFile& opened, int64_t batch_size, int64_t host_batches,
                                                  int64_t repeats) {
   try {
     pipeline::Training training = build_for(opened, batch_size);
@@ -80,16 +80,17 @@ int64_t find_saturation(const BatchSizeSearch& search) {
 
 std::string format_size(int64_t bytes) { return support::format_bytes(static_cast<uint64_t>(bytes)); }
 
-void print_batch_sizes(const BatchSizeSearch& search, int64_t limit, const OpenedRun& opened) {
+void print_batch_sizes(const BatchSizeSearch& search, int64_t limit, const OpenedRunFile& opened) {
   reporting::write_output("{} on {} in {}, with {} of memory\n", opened.plan.model.use,
                           describe_device(opened.device.device), to_string(opened.plan.train.precision),
                           format_size(limit));
   reporting::TextTable table("rrrrrl");
   table.add({"batch size", "peak memory", "step", "per sample", "samples/s", ""});
   for (const BatchSizeTrial& trial : search.trials)
-    table.add({std::to_string(trial.batch_size), format_size(trial.peak_bytes), format_time(trial.step_seconds),
-               format_time(trial.step_seconds / static_cast<double>(trial.batch_size)),
-               format_scaled(throughput_of(trial)), trial.batch_size > search.largest ? "does not fit" : ""});
+    table.add({std::to_string(trial.batch_size), format_size(trial.peak_bytes),
+               support::format_time(trial.step_seconds),
+               support::format_time(trial.step_seconds / static_cast<double>(trial.batch_size)),
+               support::format_scaled(throughput_of(trial)), trial.batch_size > search.largest ? "does not fit" : ""});
   reporting::write_output("{}\n", table.format("  "));
   if (search.has_all_samples)
     reporting::write_output("a batch of {} has all samples of an epoch, and fits\n", search.largest);
@@ -101,7 +102,7 @@ void print_batch_sizes(const BatchSizeSearch& search, int64_t limit, const Opene
       search.largest);
 }
 
-void print_batch_sizes_json(const BatchSizeSearch& search, int64_t limit, const OpenedRun& opened) {
+void print_batch_sizes_json(const BatchSizeSearch& search, int64_t limit, const OpenedRunFile& opened) {
   nlohmann::ordered_json json{{"model", opened.plan.model.use},
                               {"device", describe_device(opened.device.device)},
                               {"precision", to_string(opened.plan.train.precision)},
@@ -123,14 +124,15 @@ void print_batch_sizes_json(const BatchSizeSearch& search, int64_t limit, const 
 [[noreturn]] void refuse_memory(const BatchSizeSearch& search, int64_t limit) {
   const std::string need =
       search.trials.empty() ? "" : ": a training step of one sample takes " + format_size(search.trials[0].peak_bytes);
-  throw support::Error(support::ErrorKind::out_of_memory, "no batch size fits into " + format_size(limit) + need +
-                                                              "; expected more memory (--memory), a smaller model, or "
-                                                              "train.activation_checkpointing = true");
+  throw support::Error(support::ErrorKind::out_of_memory,
+                       "no batch size fits into {}{}; expected more memory (--memory), a smaller model, or "
+                       "train.activation_checkpointing = true",
+                       format_size(limit), need);
 }
 
 int find_batch_size(const Arguments& arguments) {
   const int64_t repeats = arguments.count("repeats", 1);
-  OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
+  OpenedRunFile opened = open_run_file(arguments.run_file(), Computes::yes);
   prepare_profile(opened.plan, 0);
   // On the CPU, the batch and those that workers read ahead take the same memory as the model.
   const int64_t read_ahead = opened.plan.data.workers > 0 ? opened.plan.data.prefetch : 0;

@@ -1,7 +1,6 @@
 // `host compare`: trains several run files or values and compares them.
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -61,13 +60,13 @@ RunFile run_file_of(const CompareOptions& options, const Variant& variant) {
   return file;
 }
 
-reporting::EpochSize measure_epoch(const OpenedRun& opened, const config::RunPlan& plan) {
+reporting::EpochSize measure_epoch(const OpenedRunFile& opened, const config::RunPlan& plan) {
   const data::Feed feed(opened.catalogue, plan, plan.data.train, {0, plan.distributed.processes});
   const int64_t accumulate = plan.train.accumulate;
   return {feed.sampler().size(), (feed.batches() + accumulate - 1) / accumulate};
 }
 
-std::vector<reporting::EpochSize> measure_epochs(const OpenedRun& opened, int64_t folds) {
+std::vector<reporting::EpochSize> measure_epochs(const OpenedRunFile& opened, int64_t folds) {
   if (folds == 0) return {measure_epoch(opened, opened.plan)};
   std::vector<reporting::EpochSize> epochs;
   config::RunPlan plan = opened.plan;
@@ -77,7 +76,7 @@ std::vector<reporting::EpochSize> measure_epochs(const OpenedRun& opened, int64_
 }
 
 PlannedVariant plan_variant(const CompareOptions& options, const Variant& variant) {
-  const OpenedRun opened = open_run(run_file_of(options, variant), Computes::no);
+  const OpenedRunFile opened = open_run_file(run_file_of(options, variant), Computes::no);
   return {variant, opened.plan.checkpoint.monitor, opened.plan.run.output_dir,
           static_cast<int64_t>(opened.plan.run.seed), measure_epochs(opened, options.folds)};
 }
@@ -105,9 +104,8 @@ class Comparison {
       for (int64_t fold = 0; fold < folds; ++fold)
         for (size_t i = 0; i < planned_.size() && signal_ == 0; ++i) {
           const int64_t of_run = planned_[i].first_seed + seed;
-          say("[" + std::to_string(++number) + "/" + std::to_string(total) + "] " + planned_[i].variant.name +
-              ", seed " + std::to_string(of_run) +
-              (options_.folds > 0 ? ", fold " + std::to_string(fold) + " of " + std::to_string(folds) : "") + ": ");
+          const std::string of_fold = options_.folds > 0 ? fmt::format(", fold {} of {}", fold, folds) : "";
+          say(fmt::format("[{}/{}] {}, seed {}{}: ", ++number, total, planned_[i].variant.name, of_run, of_fold));
           compared_[i].runs.push_back(run_one(planned_[i], of_run, fold));
           const reporting::MeasuredRun& run = compared_[i].runs.back();
           say(run.failure.empty()           ? callbacks::format_elapsed(run.seconds) + "\n"
@@ -168,7 +166,7 @@ class Comparison {
     std::vector<std::string> arguments{options_.program};
     append_options(file, arguments);
     const std::vector<fs::path> before = artifacts::list_runs(output_, name);
-    const ChildEnd end = run_child(arguments, {}, signals_);
+    const ChildEnd end = run_child(arguments, signals_);
     if (end.requested != 0) signal_ = end.requested;
     const std::vector<fs::path> after = artifacts::list_runs(output_, name);
     reporting::MeasuredRun run = reporting::measure_run(end.signal != 0 ? 128 + end.signal : end.exit_code, end.errors,

@@ -37,7 +37,6 @@ Json describe_fields(const components::Dataset& dataset) {
   return fields;
 }
 
-// Returns views of sample i of a batch.
 std::vector<artifacts::TensorView> view_sample(const components::Dataset& dataset, const data::Batch& batch,
                                                int64_t i) {
   std::vector<artifacts::TensorView> views;
@@ -89,8 +88,8 @@ class Sheet {
   std::vector<std::vector<std::byte>> copies_;
 };
 
-void print_text(const components::Dataset& dataset, const data::Feed& feed, const config::DataSection& data,
-                const Json& fields, const Json& timing) {
+void print_text(const data::Feed& feed, const config::DataSection& data, const Json& fields, const Json& timing) {
+  const components::Dataset& dataset = feed.dataset();
   reporting::write_output("{}: {} ({} {}), {}, {} of {}\n", dataset.name(), dataset.component().schema.id,
                           dataset.component().plugin->id, dataset.component().plugin->version,
                           support::format_count(feed.sampler().size(), "sample"),
@@ -164,7 +163,7 @@ int check_all(const Arguments& arguments) {
   for (const char* option : {"sheet", "seconds", "step-ms", "samples"})
     if (arguments.is_given(option))
       arguments.refuse(std::string("--") + option + " is given with --all", "one of the two");
-  const OpenedRun run = open_run(arguments.run_file(), Computes::no);
+  const OpenedRunFile run = open_run_file(arguments.run_file(), Computes::no);
   std::vector<const config::NamedDataset*> datasets;
   if (arguments.has("data")) {
     datasets.push_back(&find_dataset(run.plan, arguments.text("data")));
@@ -184,7 +183,7 @@ int show_data(const Arguments& arguments) {
   const double seconds = read_duration(arguments, "seconds"), step_ms = read_duration(arguments, "step-ms");
   const int64_t samples = arguments.count("samples", 1);
   const std::string page = arguments.text("sheet");
-  const OpenedRun run = open_run(arguments.run_file(), Computes::no);
+  const OpenedRunFile run = open_run_file(arguments.run_file(), Computes::no);
   catch_stop_signals();
   support::collect_warnings();
   config::NamedDataset named = find_dataset(run.plan, arguments.get<std::string>("data", "train"));
@@ -212,20 +211,19 @@ int show_data(const Arguments& arguments) {
   const Json fields = describe_fields(feed.dataset());
   const Json loader_timing = seconds > 0 ? describe_timing(timing, run.plan.data.workers) : Json();
   if (arguments.wants_json()) {
-    const Json all{{"dataset", feed.dataset().name()},
-                   {"component", feed.dataset().component().schema.id},
-                   {"samples", feed.sampler().size()},
-                   {"batches", feed.batches()},
-                   {"batch_size", feed.batch_size()},
-                   {"workers", run.plan.data.workers},
-                   {"fields", fields},
-                   {"class_names", feed.class_names()},
-                   {"skipped_samples", feed.skipped()},
-                   {"loader", loader_timing},
-                   {"findings", describe_findings(findings)}};
-    reporting::write_output_json(all);
+    reporting::write_output_json(Json{{"dataset", feed.dataset().name()},
+                                      {"component", feed.dataset().component().schema.id},
+                                      {"samples", feed.sampler().size()},
+                                      {"batches", feed.batches()},
+                                      {"batch_size", feed.batch_size()},
+                                      {"workers", run.plan.data.workers},
+                                      {"fields", fields},
+                                      {"class_names", feed.class_names()},
+                                      {"skipped_samples", feed.skipped()},
+                                      {"loader", loader_timing},
+                                      {"findings", describe_findings(findings)}});
   } else {
-    print_text(feed.dataset(), feed, run.plan.data, fields, loader_timing);
+    print_text(feed, run.plan.data, fields, loader_timing);
     if (!page.empty()) reporting::write_output("samples rendered to {}\n", page);
     if (!findings.empty()) print_findings(findings);
   }

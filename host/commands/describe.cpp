@@ -9,7 +9,6 @@
 #include "framework/config/file/overrides.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/reporting/terminal/write_output.h"
-#include "framework/support/diagnostics/error.h"
 #include "host/command_line/command.h"
 #include "host/describe/component_description.h"
 #include "host/describe/find_plugins.h"
@@ -38,15 +37,14 @@ std::vector<ComponentDescription> find_components(const PluginsFound& found, con
     std::string hidden;
     if (!found.without_note.empty()) {
       const std::string file = found.without_note.front().string();
-      hidden =
-          file + " has no note" +
-          (found.without_note.size() > 1 ? " (and " + std::to_string(found.without_note.size() - 1) + " more)" : "") +
-          ": run `host note " + file + "`, or add --load; both run its code. In the files with a note ";
+      const size_t more = found.without_note.size() - 1;
+      hidden = fmt::format(
+          "{0} has no note{1}: run `host note {0}`, or add --load; both run its code. In the files with a note ", file,
+          more > 0 ? fmt::format(" (and {} more)", more) : "");
     }
-    throw support::Error(support::ErrorKind::configuration,
-                         "command line: " + hidden + "there is no component \"" + id + "\"" +
-                             formats::suggest_name(id, known) + " (" + components::describe_search(directories) +
-                             "); host plugins lists all components and refused files");
+    throw_command_line_error(
+        "{}there is no component \"{}\"{} ({}); host plugins lists all components and refused files", hidden, id,
+        formats::suggest_name(id, known), components::describe_search(directories));
   }
   std::stable_sort(descriptions.begin(), descriptions.end(),
                    [](const auto& left, const auto& right) { return left.schema->kind < right.schema->kind; });
@@ -73,7 +71,6 @@ void add_describe_options(AddOption& add) {
   add("ports", "also show inputs, outputs, fields and metric values; loads the plugin and creates the component");
 }
 
-// Returns the parameters of --set.
 config::Node::Table read_given(const Arguments& arguments) {
   config::Node document{.value = config::Node::Table{}, .place = {}, .key_place = {}, .text = ""};
   config::Diagnostics diagnostics;

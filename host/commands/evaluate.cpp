@@ -1,8 +1,6 @@
 // `host evaluate`: computes the losses and metrics of trained weights in the same way as the run.
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // `host export`: writes trained weights, or the model as TorchScript.
-#include <cstdio>
 #include <map>
-#include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -31,8 +30,6 @@ namespace {
 
 constexpr auto kKind = support::ErrorKind::configuration;
 
-[[noreturn]] void refuse_export(const std::string& message) { throw support::Error(kKind, "command line: " + message); }
-
 // Returns the dtype of exported floating-point tensors. Undefined: unchanged.
 at::ScalarType choose_dtype(const std::string& dtype, const config::RunPlan& plan) {
   if (dtype == "fp16") return at::kHalf;
@@ -43,24 +40,21 @@ at::ScalarType choose_dtype(const std::string& dtype, const config::RunPlan& pla
 
 // The dataset that describes the model's inputs, and what is missing without it.
 struct DescribingData {
-  std::unique_ptr<components::Dataset> dataset;
+  std::optional<components::Dataset> dataset;
   std::string reason;  // why there is none
 };
 
 // The data need not exist on the machine that exports weights.
-DescribingData open_describing_data(const OpenedRun& opened, const config::RunPlan& run) {
-  const config::NamedDataset& plan = find_dataset_or_first(run, "");
-  const components::Component& component = opened.catalogue.find(config::ComponentKind::dataset, plan.use);
+DescribingData open_describing_data(const OpenedRunFile& opened, const config::RunPlan& run) {
   try {
-    components::prepare_dataset(component, plan);
-    return {std::make_unique<components::Dataset>(component, plan), ""};
+    return {open_dataset(opened.catalogue, find_dataset_or_first(run, "")), ""};
   } catch (const support::Error& error) {
-    return {nullptr, error.what()};
+    return {std::nullopt, error.what()};
   }
 }
 
 // The archive that describes the model of the run file.
-std::filesystem::path find_archive(const OpenedRun& opened) {
+std::filesystem::path find_archive(const OpenedRunFile& opened) {
   const config::ModelSection& model = opened.plan.model;
   for (const config::ParamSchema& param :
        opened.catalogue.find(config::ComponentKind::model, model.use).schema.params) {
@@ -69,13 +63,15 @@ std::filesystem::path find_archive(const OpenedRun& opened) {
     std::filesystem::path path = std::get<std::string>(value->second);
     if (path.extension() == ".pt2") return path;
   }
-  refuse_export("--output names a .pt2 archive, but the model " + model.use +
-                " does not come from one; expected a name that ends in .safetensors or .pt");
+  throw_command_line_error(
+      "--output names a .pt2 archive, but the model {} does not come from one; expected a name that ends in "
+      ".safetensors or .pt",
+      model.use);
 }
 
 // Builds only the model. Writes safetensors, or a copy of the archive of the model.
 int export_tensors(const Arguments& arguments, const std::filesystem::path& output) {
-  const OpenedRun opened = open_run(arguments.run_file(), Computes::no);
+  const OpenedRunFile opened = open_run_file(arguments.run_file(), Computes::no);
   config::RunPlan plan = opened.plan;
   const bool is_archive = output.extension() == ".pt2";
   const std::filesystem::path archive = is_archive ? find_archive(opened) : "";
@@ -87,7 +83,8 @@ int export_tensors(const Arguments& arguments, const std::filesystem::path& outp
   if (const config::ClassNames names = artifacts::read_class_names(weights.file); !names.empty())
     plan.data.class_names = names;
   std::map<std::string, std::string> more = {
-      {pipeline::kExportMetadata, pipeline::format_export_metadata(plan, model, data.dataset.get(), {})},
+      {pipeline::kExportMetadata,
+       pipeline::format_export_metadata(plan, model, data.dataset ? &*data.dataset : nullptr, {})},
       {artifacts::kModelSizes,
        artifacts::format_model_sizes(pipeline::list_model_sizes(plan.model, model.component()))}};
   if (const artifacts::FittedData fitted = artifacts::read_fitted_data(weights.file); !fitted.empty())
@@ -115,7 +112,6 @@ struct FirstBatches {
   std::vector<at::Tensor> outputs;
 };
 
-// Reads at most `most` batches.
 FirstBatches read_batches(OpenedEvaluation& evaluation, size_t most) {
   FirstBatches batches;
   pipeline::BoundDataset& data = *evaluation.parts().validation.front();
@@ -133,7 +129,7 @@ FirstBatches read_batches(OpenedEvaluation& evaluation, size_t most) {
 
 int export_torchscript(const Arguments& arguments, const std::filesystem::path& output) {
   if (arguments.has("dtype"))
-    refuse_export("--dtype works only for .safetensors; TorchScript keeps the dtypes of the model: omit it");
+    throw_command_line_error("--dtype works only for .safetensors; TorchScript keeps the dtypes of the model: omit it");
   // The trace records the model alone, without the device, precision and memory format of the run.
   RunFile file = arguments.run_file();
   for (const char* setting : {"run.device=cpu", "train.precision=fp32", "train.memory_format=contiguous"})
@@ -173,11 +169,13 @@ int export_weights(const Arguments& arguments) {
   const std::string extension = output.extension();
   if (extension == ".pt") return export_torchscript(arguments, output);
   if (extension != ".safetensors" && extension != ".pt2")
-    refuse_export("--output is \"" + output.string() + "\"; expected a name that ends in .safetensors, .pt or .pt2");
+    throw_command_line_error("--output is \"{}\"; expected a name that ends in .safetensors, .pt or .pt2",
+                             output.string());
   if (arguments.has("data"))
-    refuse_export("--data works only for TorchScript, which is traced with it; weights need no data: omit it");
+    throw_command_line_error(
+        "--data works only for TorchScript, which is traced with it; weights need no data: omit it");
   if (extension == ".pt2" && arguments.has("dtype"))
-    refuse_export("--dtype works only for .safetensors; the graph of an archive fixes its dtypes: omit it");
+    throw_command_line_error("--dtype works only for .safetensors; the graph of an archive fixes its dtypes: omit it");
   return export_tensors(arguments, output);
 }
 

@@ -45,9 +45,7 @@ double read_number(const Arguments& arguments, const std::string& option, double
   if (!arguments.has(option)) return otherwise;
   const auto number = arguments.get<double>(option);
   if (is_in_range(number)) return number;
-  std::ostringstream text;
-  text << "--" << option << " is " << number;
-  arguments.refuse(text.str(), expected);
+  arguments.refuse(fmt::format("--{} is {:g}", option, number), expected);
 }
 
 void add_generate_options(AddOption& add) {
@@ -104,9 +102,8 @@ GenerationMethod read_generation_method(const Arguments& arguments) {
     arguments.refuse("--samples is " + std::to_string(method.samples) + ", and greedy decoding makes one text",
                      "--temperature, --top-k, --top-p or --beam with it");
   if (method.beams && method.samples > method.beams->beams)
-    arguments.refuse(
-        "--samples is " + std::to_string(method.samples) + " with --beam " + std::to_string(method.beams->beams),
-        "at most as many samples as beams");
+    arguments.refuse(fmt::format("--samples is {} with --beam {}", method.samples, method.beams->beams),
+                     "at most as many samples as beams");
   return method;
 }
 

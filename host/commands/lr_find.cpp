@@ -1,7 +1,6 @@
 // `host lr-find`: finds the learning rates at which the loss falls.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -25,14 +24,11 @@ namespace {
 constexpr size_t kRows = 25;  // rows of the printed table
 constexpr int kBarWidth = 40;
 
-nlohmann::ordered_json suggested_rate(const pipeline::LearningRateSearch& search) {
-  return search.suggestion ? nlohmann::ordered_json(search.trials[*search.suggestion].learning_rate) : nullptr;
-}
-
 void print_json(const pipeline::LearningRateSearch& search) {
-  nlohmann::ordered_json json{{"suggestion", suggested_rate(search)},
-                              {"diverged", search.diverged},
-                              {"trials", nlohmann::ordered_json::array()}};
+  using Json = nlohmann::ordered_json;
+  Json json{{"suggestion", search.suggestion ? Json(search.trials[*search.suggestion].learning_rate) : Json()},
+            {"diverged", search.diverged},
+            {"trials", Json::array()}};
   for (const pipeline::LearningRateTrial& trial : search.trials)
     json["trials"].push_back({{"lr", trial.learning_rate}, {"loss", trial.loss}, {"smoothed", trial.smoothed}});
   reporting::write_output_json(json);
@@ -101,7 +97,7 @@ int find_learning_rate(const Arguments& arguments) {
   if (!(first_rate > 0 && last_rate > first_rate && last_rate <= 1e6))
     arguments.refuse("--from and --to are " + std::to_string(first_rate) + " and " + std::to_string(last_rate),
                      "0 < from < to <= 1e6");
-  OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
+  OpenedRunFile opened = open_run_file(arguments.run_file(), Computes::yes);
   keep_training_only(opened.plan);
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   for (const std::string& warning : pipeline::check_run(training)) support::log_warning(warning);

@@ -64,17 +64,17 @@ std::string find_prefix() {
 
 void print_commands(const std::string& name, const fs::path& folder) {
   const std::string prefix = find_prefix();
-  const std::string build = support::quote_for_shell((folder / "build").string());
+  const auto quote = [](const fs::path& path) { return support::quote_for_shell(path.string()); };
   if (prefix.empty())
     reporting::write_output_text(
         "This host is not installed. First run `cmake --install BUILD --prefix PREFIX` in the folder of Tenon.\n");
-  reporting::write_output_text("Build, test and run it with\n");
-  reporting::write_output_text("cmake -S " + support::quote_for_shell(folder.string()) + " -B " + build +
-                               " -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=" +
-                               (prefix.empty() ? "PREFIX" : support::quote_for_shell(prefix)) + " && cmake --build " +
-                               build + "\n" + "ctest --test-dir " + build + " --output-on-failure\n" + program_name() +
-                               " --config " + support::quote_for_shell((folder / (name + ".toml")).string()) +
-                               " --plugin-dir " + build + "\n");
+  reporting::write_output(
+      "Build, test and run it with\n"
+      "cmake -S {0} -B {1} -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH={2} && cmake --build {1}\n"
+      "ctest --test-dir {1} --output-on-failure\n"
+      "{3} --config {4} --plugin-dir {1}\n",
+      quote(folder), quote(folder / "build"), prefix.empty() ? "PREFIX" : quote(prefix), program_name(),
+      quote(folder / (name + ".toml")));
 }
 
 int make_new_plugin(const Arguments& arguments) {

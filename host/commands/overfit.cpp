@@ -1,5 +1,4 @@
 // `host overfit`: tests whether the model can overfit a few samples.
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -72,7 +71,7 @@ void add_overfit_options(AddOption& add) {
 int overfit(const Arguments& arguments) {
   const int64_t samples = arguments.count("samples", 1), steps = arguments.count("steps", 1);
   const auto threshold = arguments.get<double>("threshold");
-  OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
+  OpenedRunFile opened = open_run_file(arguments.run_file(), Computes::yes);
   plan_overfit(opened.plan, samples);
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   for (const std::string& warning : pipeline::check_computation(training)) support::log_warning(warning);

@@ -63,12 +63,11 @@ int pack(const Arguments& arguments) {
   const uint64_t shard_bytes = parse_size(arguments, "shard-bytes");
   const int64_t shard_samples = arguments.count("shard-samples", 1);
   const std::string folder = arguments.text("output");
-  const OpenedRun opened = open_run(arguments.run_file(), Computes::no);
+  const OpenedRunFile opened = open_run_file(arguments.run_file(), Computes::no);
   const config::RunPlan& plan = opened.plan;
   config::NamedDataset named = find_dataset(plan, arguments.text("data"));
   use_training_data(named, plan, opened.catalogue);
-  components::prepare_dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
-  const components::Dataset dataset(opened.catalogue.find(config::ComponentKind::dataset, named.use), named);
+  const components::Dataset dataset = open_dataset(opened.catalogue, named);
   data::PluginSamples samples(
       dataset, data::ClassNumbers(dataset, {plan.data.class_names, plan.data.class_names_source}, named.place));
   const data::Sampler sampler(dataset.size(), {.shuffle = arguments.has("shuffle"),
@@ -89,8 +88,8 @@ int pack(const Arguments& arguments) {
     reporting::write_output_text("stopped; nothing was written\n");
     return 128 + stop_signal();
   }
-  reporting::write_output("{}: {} samples in {} {}, in {}\n", named.name, options.order.size(), shards.size(),
-                          shards.size() == 1 ? "shard" : "shards", folder);
+  reporting::write_output("{}: {} samples in {}, in {}\n", named.name, options.order.size(),
+                          support::format_count(std::ssize(shards), "shard"), folder);
   return 0;
 }
 

@@ -1,6 +1,5 @@
 // `host plugins`: lists every plugin file that a run would open, with its components or the reason for its refusal.
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 #include "framework/reporting/terminal/write_output.h"
@@ -52,8 +51,7 @@ void print_as_json(const PluginsFound& found) {
   Json refused = Json::array();
   for (const components::Refusal& refusal : found.refusals)
     refused.push_back({{"file", refusal.file.string()}, {"reason", refusal.reason}});
-  const Json all{{"plugins", listed}, {"without_note", without_note}, {"refused", refused}};
-  reporting::write_output_json(all);
+  reporting::write_output_json(Json{{"plugins", listed}, {"without_note", without_note}, {"refused", refused}});
 }
 
 // Returns the exit code of a plugin error if a file is refused.

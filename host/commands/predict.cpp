@@ -187,9 +187,9 @@ class Writers {
 
   void commit(const OpenedEvaluation& evaluation) {
     if (samples_ == 0)
-      throw support::Error(support::ErrorKind::data, data_name_ +
-                                                         ": none of its samples could be read (see the log); "
-                                                         "expected at least one: fix the data");
+      throw support::Error(support::ErrorKind::data,
+                           "{}: none of its samples could be read (see the log); expected at least one: fix the data",
+                           data_name_);
     if (file_) file_->commit();
     if (page_) page_->commit(data_name_);
     reporting::write_wrapped_output_text("weights " + evaluation.describe_weights() + "\n" + data_name_ + ": " +

@@ -41,7 +41,7 @@ void print_modules(const ModelProfile& profile, int64_t depth) {
   const auto add = [&](const std::string& name, const ModuleProfile& row) {
     table.add({name, row.bytes > 0 ? reporting::group_digits(static_cast<uint64_t>(row.parameters)) : "",
                row.bytes > 0 ? support::format_bytes(static_cast<uint64_t>(row.bytes)) : "",
-               format_scaled(static_cast<double>(row.macs)),
+               support::format_scaled(static_cast<double>(row.macs)),
                format_share(static_cast<double>(row.macs), static_cast<double>(profile.total.macs)),
                format_share(row.seconds, profile.total.seconds)});
   };
@@ -53,7 +53,8 @@ void print_modules(const ModelProfile& profile, int64_t depth) {
 void print_counts(const ModelProfile& profile) {
   reporting::TextTable table("lrr");
   const auto add = [&](const char* what, double of_batch) {
-    table.add({what, format_scaled(of_batch / static_cast<double>(profile.batch_size)), format_scaled(of_batch)});
+    table.add({what, support::format_scaled(of_batch / static_cast<double>(profile.batch_size)),
+               support::format_scaled(of_batch)});
   };
   const auto forward = static_cast<double>(profile.total.macs);
   table.add({"", "per sample", "per batch"});
@@ -85,8 +86,9 @@ void print_latency(const ModelProfile& profile, const StepTimes& by_format) {
   reporting::TextTable table("lrrrrr");
   table.add({"", "median", "10 %", "90 %", "best", "samples/s"});
   const auto add = [&](const char* what, const profiling::Latency& latency) {
-    table.add({what, format_time(latency.median), format_time(latency.tenth), format_time(latency.ninetieth),
-               format_time(latency.least), format_scaled(static_cast<double>(profile.batch_size) / latency.median)});
+    table.add({what, support::format_time(latency.median), support::format_time(latency.tenth),
+               support::format_time(latency.ninetieth), support::format_time(latency.least),
+               support::format_scaled(static_cast<double>(profile.batch_size) / latency.median)});
   };
   add("forward in evaluation", profile.evaluation);
   add("training step", profile.step);
@@ -94,7 +96,7 @@ void print_latency(const ModelProfile& profile, const StepTimes& by_format) {
   reporting::write_output("{}", table.format("  "));
 }
 
-void print_text(const ModelProfile& profile, const StepTimes& by_format, const OpenedRun& opened, int64_t depth) {
+void print_text(const ModelProfile& profile, const StepTimes& by_format, const OpenedRunFile& opened, int64_t depth) {
   std::string inputs;
   for (const auto& [name, shape] : profile.inputs) {
     inputs += (inputs.empty() ? "" : ", ") + name + " [";
@@ -124,7 +126,7 @@ Json to_json(const profiling::Latency& latency) {
           {"least", latency.least}};
 }
 
-void print_json(const ModelProfile& profile, const StepTimes& by_format, const OpenedRun& opened) {
+void print_json(const ModelProfile& profile, const StepTimes& by_format, const OpenedRunFile& opened) {
   Json json{{"model", opened.plan.model.use},
             {"device", describe_device(opened.device.device)},
             {"precision", to_string(opened.plan.train.precision)},
@@ -159,12 +161,12 @@ void add_profile_options(AddOption& add) {
   add_json_option(add);
 }
 
-ModelProfile build_and_profile(const OpenedRun& opened, int64_t repeats) {
+ModelProfile build_and_profile(const OpenedRunFile& opened, int64_t repeats) {
   pipeline::Training training = pipeline::build_training(opened.plan, opened.catalogue, opened.device.device);
   return profiling::profile_model(training, repeats);
 }
 
-StepTimes time_memory_formats(OpenedRun& opened, int64_t repeats) {
+StepTimes time_memory_formats(OpenedRunFile& opened, int64_t repeats) {
   using config::MemoryFormat;
   StepTimes times;
   for (const MemoryFormat format : {MemoryFormat::contiguous, MemoryFormat::channels_last}) {
@@ -175,7 +177,7 @@ StepTimes time_memory_formats(OpenedRun& opened, int64_t repeats) {
 }
 
 int profile(const Arguments& arguments) {
-  OpenedRun opened = open_run(arguments.run_file(), Computes::yes);
+  OpenedRunFile opened = open_run_file(arguments.run_file(), Computes::yes);
   prepare_profile(opened.plan, arguments.count("batch-size", 1));
   const int64_t repeats = arguments.count("repeats", 1);
   const ModelProfile profile = build_and_profile(opened, repeats);

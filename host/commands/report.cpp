@@ -1,5 +1,4 @@
 // `host report RUN [RUN ...]`: plots the curves of runs on an HTML page.
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -70,12 +70,10 @@ void sort_newest_first(std::vector<reporting::ReadRun>& runs) {
   for (auto& [start, run] : dated) runs.push_back(std::move(run));
 }
 
-// Reads the runs, newest first.
 std::vector<reporting::ReadRun> read_runs(const fs::path& folder) {
   if (!support::is_folder(folder))
-    throw support::Error(support::ErrorKind::configuration,
-                         "command line: " + support::format_path(folder) + ": " + support::describe_path(folder) +
-                             "; expected a folder with runs, such as run.output_dir of a run file" +
+    throw_command_line_error("{}: {}; expected a folder with runs, such as run.output_dir of a run file{}",
+                             support::format_path(folder), support::describe_path(folder),
                              support::suggest_path(folder, support::is_folder));
   std::vector<fs::path> found;
   find_runs(folder, 1, found);
@@ -102,10 +100,9 @@ void sort_runs(std::vector<reporting::ReadRun>& runs, const std::string& metric)
   for (const reporting::ReadRun& run : runs)
     for (const std::string& name : run.metrics()) known.insert(name);
   if (!known.contains(metric))
-    throw support::Error(support::ErrorKind::configuration,
-                         "command line: --sort is \"" + metric + "\", but no run has this metric" +
-                             formats::suggest_name(metric, {known.begin(), known.end()}) +
-                             "; expected a metric of their histories, such as validation/loss");
+    throw_command_line_error(
+        "--sort is \"{}\", but no run has this metric{}; expected a metric of their histories, such as validation/loss",
+        metric, formats::suggest_name(metric, {known.begin(), known.end()}));
   const auto rank = [&](const reporting::ReadRun& run) {
     const auto value = best_or_last(run, metric);
     if (!value || std::isnan(value->value)) return std::numeric_limits<double>::infinity();

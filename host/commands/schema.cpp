@@ -248,8 +248,7 @@ int print_schema(const Arguments& arguments) {
   std::vector<config::ComponentSchema> components;
   for (const components::PluginInfo& plugin : survey_notes(arguments.plugin_directories()).plugins)
     components.insert(components.end(), plugin.components.begin(), plugin.components.end());
-  const nlohmann::ordered_json schema = make_run_file_schema(components);
-  reporting::write_output_json(schema, 1);
+  reporting::write_output_json(make_run_file_schema(components), 1);
   return 0;
 }
 

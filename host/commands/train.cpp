@@ -124,7 +124,7 @@ TrainOptions read_train_options(const Arguments& arguments) {
 
 int train(const Arguments& arguments) {
   const TrainOptions options = read_train_options(arguments);
-  return options.is_check ? run(options, {}) : start_training(options);
+  return options.is_check ? train_in_this_process(options, {}) : start_training(options);
 }
 
 }  // namespace

@@ -23,38 +23,37 @@ using support::ErrorKind;
 using validation::CheckResult;
 using validation::CheckStatus;
 
-struct ValidateOptions {
-  std::filesystem::path file;
-  std::string component;            // check only this one: "model.mlp"
-  std::string check;                // only this check
-  std::vector<std::string> params;  // "model.mlp={ hidden = [64] }"
-  uint64_t seed;
-  double timeout_s;
-};
-
-validation::ValidationRequest make_request(const ValidateOptions& options) {
-  validation::ValidationRequest request{options.file,      options.seed,  {},
-                                        options.component, options.check, options.timeout_s};
-  if (!support::path_exists(options.file))
-    throw Error(ErrorKind::plugin, "{}: {}; expected a plugin file", support::format_path(options.file),
-                support::describe_path(options.file));
-  request.file = support::find_canonical(options.file, ErrorKind::plugin);
-  for (const std::string& given : options.params) {
+validation::ValidationRequest read_request(const Arguments& arguments) {
+  const std::filesystem::path file = arguments.positional().front();
+  validation::ValidationRequest request{file,
+                                        arguments.get<uint64_t>("seed"),
+                                        {},
+                                        arguments.text("component"),
+                                        arguments.text("check"),
+                                        arguments.get<double>("timeout")};
+  if (!(request.timeout_s > 0))
+    arguments.refuse("--timeout is " + std::to_string(request.timeout_s), "more than 0 seconds");
+  if (!support::path_exists(file))
+    throw Error(ErrorKind::plugin, "{}: {}; expected a plugin file", support::format_path(file),
+                support::describe_path(file));
+  request.file = support::find_canonical(file, ErrorKind::plugin);
+  for (const std::string& given : arguments.texts("params")) {
     const size_t equals = given.find('=');
     if (equals == std::string::npos)
-      throw Error(ErrorKind::configuration, "command options: --params " + given +
-                                                " has no table; expected, for example, 'model.mlp={ hidden = [64] }'");
+      throw Error(ErrorKind::configuration,
+                  "command options: --params {} has no table; expected, for example, 'model.mlp={{ hidden = [64] }}'",
+                  given);
     request.params.push_back({given.substr(0, equals), given.substr(equals + 1)});
   }
   return request;
 }
 
 // Returns the command that repeats only this check.
-std::string describe_repeat(const CheckResult& result, const ValidateOptions& options) {
-  std::string command =
-      fmt::format("host validate {} --check {} --component {} --seed {}",
-                  support::quote_for_shell(options.file.string()), result.check->name, result.component, options.seed);
-  for (const std::string& given : options.params)
+std::string describe_repeat(const CheckResult& result, const Arguments& arguments) {
+  std::string command = fmt::format("host validate {} --check {} --component {} --seed {}",
+                                    support::quote_for_shell(arguments.positional().front()), result.check->name,
+                                    result.component, arguments.get<uint64_t>("seed"));
+  for (const std::string& given : arguments.texts("params"))
     if (given.starts_with(result.component + "=")) command += " --params " + support::quote_for_shell(given);
   return command;
 }
@@ -69,7 +68,7 @@ void print_indented(const std::string& text, const char* margin) {
 }
 
 // Prints one row of a table, then the reasons, which are longer than a line.
-void print_result(const CheckResult& result, const ValidateOptions& options) {
+void print_result(const CheckResult& result, const Arguments& arguments) {
   reporting::write_output("  {:<24} {:<9} {:<22} {}\n", result.component, to_string(result.check->level),
                           result.check->name, result.status == CheckStatus::fail ? "FAIL" : to_string(result.status));
   if (!result.reason.empty()) print_indented(result.reason, "      ");
@@ -78,7 +77,7 @@ void print_result(const CheckResult& result, const ValidateOptions& options) {
     print_indented(result.output, "        ");
   }
   if (result.status == CheckStatus::fail)
-    reporting::write_output("      repeat: {}\n", describe_repeat(result, options));
+    reporting::write_output("      repeat: {}\n", describe_repeat(result, arguments));
   std::fflush(stdout);
 }
 
@@ -102,7 +101,7 @@ std::vector<Untested> find_untested(const std::vector<CheckResult>& results) {
   return untested;
 }
 
-void print_as_json(const std::vector<CheckResult>& results, const ValidateOptions& options) {
+void print_as_json(const std::vector<CheckResult>& results, const Arguments& arguments) {
   std::vector<std::string> untested;
   for (const Untested& one : find_untested(results)) untested.push_back(one.component);
   Json checks = Json::array();
@@ -113,57 +112,42 @@ void print_as_json(const std::vector<CheckResult>& results, const ValidateOption
                       {"result", to_string(result.status)},
                       {"reason", result.reason},
                       {"output", result.output},
-                      {"repeat", describe_repeat(result, options)}});
-  const Json all{{"file", options.file.string()},
-                 {"seed", options.seed},
-                 {"passed", count(results, CheckStatus::pass)},
-                 {"warned", count(results, CheckStatus::warning)},
-                 {"failed", count(results, CheckStatus::fail)},
-                 {"skipped", count(results, CheckStatus::skipped)},
-                 {"not_tried", untested},
-                 {"checks", checks}};
-  reporting::write_output_json(all);
+                      {"repeat", describe_repeat(result, arguments)}});
+  reporting::write_output_json(Json{{"file", arguments.positional().front()},
+                                    {"seed", arguments.get<uint64_t>("seed")},
+                                    {"passed", count(results, CheckStatus::pass)},
+                                    {"warned", count(results, CheckStatus::warning)},
+                                    {"failed", count(results, CheckStatus::fail)},
+                                    {"skipped", count(results, CheckStatus::skipped)},
+                                    {"not_tried", untested},
+                                    {"checks", checks}});
 }
 
 void add_validate_options(AddOption& add) {
   add("brief", "print only warnings, failures and the summary");
-  add("params", po::value<std::vector<std::string>>()->value_name("KIND.ID=TABLE")->composing(),
+  add("params", texts_value("KIND.ID=TABLE"),
       "create a component with these parameters, e.g. --params 'model.mlp={ hidden = [64] }'; may be repeated");
-  add("component", po::value<std::string>()->value_name("KIND.ID"), "run only the checks of this component");
-  add("check", po::value<std::string>()->value_name("NAME"),
-      "run only this check; the report without --brief names them");
+  add("component", text_value("KIND.ID"), "run only the checks of this component");
+  add("check", text_value("NAME"), "run only this check; the report without --brief names them");
   add("seed", po::value<uint64_t>()->value_name("N")->default_value(0), "seed of the generated inputs");
-  add("timeout", po::value<double>()->value_name("SECONDS")->default_value(30, "30"),
-      "time limit for each call of the plugin");
+  add("timeout", number_value("SECONDS")->default_value(30, "30"), "time limit for each call of the plugin");
   add_json_option(add);
 }
 
-ValidateOptions read_validate_options(const Arguments& arguments) {
-  const ValidateOptions options{arguments.positional().front(),  arguments.text("component"),
-                                arguments.text("check"),         arguments.texts("params"),
-                                arguments.get<uint64_t>("seed"), arguments.get<double>("timeout")};
-  if (!(options.timeout_s > 0))
-    arguments.refuse("--timeout is " + std::to_string(options.timeout_s), "more than 0 seconds");
-  return options;
-}
-
 int validate(const Arguments& arguments) {
-  const ValidateOptions options = read_validate_options(arguments);
-  const validation::ValidationRequest request = make_request(options);
+  const validation::ValidationRequest request = read_request(arguments);
   const bool is_brief = arguments.has("brief");
   const bool as_json = arguments.wants_json();
-  if (!as_json) reporting::write_output("{}, seed {}\n", options.file.string(), options.seed);
+  if (!as_json) reporting::write_output("{}, seed {}\n", arguments.positional().front(), request.seed);
   const std::vector<CheckResult> results = validation::validate(request, [&](const CheckResult& result) {
     const bool is_fine = result.status == CheckStatus::pass || result.status == CheckStatus::skipped;
-    if (!as_json && !(is_brief && is_fine)) print_result(result, options);
+    if (!as_json && !(is_brief && is_fine)) print_result(result, arguments);
   });
   if (results.empty())
-    throw Error(ErrorKind::configuration, "command options: " + options.component + " has no check " + options.check +
-                                              "; run host validate FILE without --check to list its checks");
-  if (as_json)
-    print_as_json(results, options);
-  else
-    print_summary(results);
+    throw Error(ErrorKind::configuration,
+                "command options: {} has no check {}; run host validate FILE without --check to list its checks",
+                request.component, request.check);
+  as_json ? print_as_json(results, arguments) : print_summary(results);
   if (count(results, CheckStatus::fail) > 0) return static_cast<int>(ErrorKind::plugin);
   const std::vector<Untested> untested = find_untested(results);
   if (untested.empty()) return 0;

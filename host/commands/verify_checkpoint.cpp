@@ -93,10 +93,9 @@ std::vector<Verified> verify_all(const fs::path& given) {
       artifacts::parse_checkpoint_folder(found.filename().string()) || support::path_exists(found / "manifest.json");
   if (support::is_folder(found) && !artifacts::is_run_folder(path) && !is_checkpoint)
     throw Error(ErrorKind::checkpoint,
-                given.string() +
-                    ": is a folder without manifest.json; expected the folder of a checkpoint or of a run, or a "
-                    "safetensors file" +
-                    artifacts::suggest_checkpoint(given, {}, ""));
+                "{}: is a folder without manifest.json; expected the folder of a checkpoint or of a run, or a "
+                "safetensors file{}",
+                given.string(), artifacts::suggest_checkpoint(given, {}, ""));
   if (!artifacts::is_run_folder(path)) return {support::is_folder(found) ? verify_folder(found) : verify_file(found)};
   std::vector<Verified> all;
   for (const fs::path& checkpoint : artifacts::list_checkpoint_folders(path / "checkpoints"))

@@ -34,8 +34,8 @@ using support::ErrorKind;
 fs::path find_run(const fs::path& output_dir, const std::string& name) {
   const std::vector<fs::path> runs = artifacts::list_runs(output_dir, name);
   if (runs.empty())
-    throw Error(ErrorKind::internal,
-                (output_dir / name).string() + ": has no run; expected the run that has just ended");
+    throw Error(ErrorKind::internal, "{}: has no run; expected the run that has just ended",
+                (output_dir / name).string());
   return runs.front();
 }
 
@@ -59,7 +59,7 @@ struct VerifyResumeOptions {
 
 class Verification {
  public:
-  Verification(const VerifyResumeOptions& options, const OpenedRun& opened)
+  Verification(const VerifyResumeOptions& options, const OpenedRunFile& opened)
       : options_(options),
         plan_(opened.plan),
         report_{shorten_run(opened, options.steps), opened.plan.distributed.processes} {}
@@ -111,9 +111,7 @@ class Verification {
       const ChildEnd end = run(name, kill);
       const bool was_killed = kill && was_killed_by(end, *kill);
       if (!was_killed && (end.signal != 0 || end.exit_code != 0))
-        fail(end,
-             i == 0 ? "before the kill"
-                    : "that was killed at step " + std::to_string(kills[i - 1].step) + " and resumed",
+        fail(end, i == 0 ? "before the kill" : fmt::format("that was killed at step {} and resumed", kills[i - 1].step),
              "expected it to work like the uninterrupted run");
       report_.ended_early = kill && !was_killed;
       const fs::path run = find_run(folder_.path() / name, plan_.run.name);
@@ -145,21 +143,20 @@ class Verification {
     } else {
       arguments.insert(arguments.end(), {"--resume", "auto"});
     }
-    ChildEnd end = run_child(arguments, {}, signals_);
+    ChildEnd end = run_child(arguments, signals_);
     if (end.requested != 0) stop(end.requested);
     return end;
   }
 
   [[noreturn]] static void stop(int signal) {
-    throw Error(static_cast<ErrorKind>(128 + signal),
-                std::string("stopped by signal ") + strsignal(signal) + "; no files were kept");
+    throw Error(support::kind_of_signal(signal), "stopped by signal {}; no files were kept", strsignal(signal));
   }
 
   [[noreturn]] static void fail(const ChildEnd& end, const std::string& which, const std::string& expected) {
     std::fputs(end.errors.c_str(), stderr);
     const int code = end.signal != 0 ? 128 + end.signal : end.exit_code;
-    throw Error(static_cast<ErrorKind>(code), "the run " + which + " failed by itself with exit code " +
-                                                  std::to_string(code) + " (see its message above); " + expected);
+    throw Error(static_cast<ErrorKind>(code),
+                "the run {} failed by itself with exit code {} (see its message above); {}", which, code, expected);
   }
 
   void report_one(const VerifiedRun& run) {
@@ -193,7 +190,7 @@ int verify_resume(const Arguments& arguments) {
                               arguments.wants_json(),      arguments.command_line().front()};
   if (arguments.has("processes"))
     options.file.overrides.push_back("distributed.processes=" + std::to_string(arguments.count("processes", 1)));
-  const OpenedRun opened = open_run(options.file, Computes::no);
+  const OpenedRunFile opened = open_run_file(options.file, Computes::no);
   const ResumeReport report = Verification(options, opened).verify();
   const std::vector<std::string> reasons = find_reasons(report, opened);
   options.as_json ? reporting::write_output_text(format_json(report, reasons, options.file.config, options.seed))

@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format_values.h"
+#include "host/command_line/command.h"
 
 namespace tenon::host {
 
 namespace {
-
-[[noreturn]] void refuse_variant(const std::string& what, const std::string& expected) {
-  throw support::Error(support::ErrorKind::configuration, "command line: " + what + "; expected " + expected);
-}
 
 // Splits at commas outside of brackets, braces and quotes.
 std::vector<std::string> split_values(const std::string& text) {
@@ -34,6 +30,22 @@ std::vector<std::string> split_values(const std::string& text) {
       values.back() += letter;
   }
   return values;
+}
+
+// Returns one override for each value of `train.precision=fp32,bf16`, an argument of `option`.
+std::vector<std::string> split_varied(const std::string& text, const std::string& option = "--vary") {
+  const size_t equals = text.find('=');
+  const auto refuse = [&](const char* what) {
+    throw_command_line_error("{0} is \"{1}\"{2}; expected {0} KEY=VALUE,VALUE,... such as train.precision=fp32,bf16",
+                             option, text, what);
+  };
+  if (equals == text.npos || equals == 0) refuse("");
+  std::vector<std::string> overrides;
+  for (const std::string& value : split_values(text.substr(equals + 1))) {
+    if (value.empty()) refuse(", with an empty value");
+    overrides.push_back(text.substr(0, equals + 1) + value);
+  }
+  return overrides;
 }
 
 // Shortens "train.precision=bf16" to "precision=bf16".
@@ -74,34 +86,23 @@ std::vector<std::vector<std::string>> combine(const std::vector<std::string>& va
 std::vector<std::vector<std::string>> pair_up(const std::vector<std::string>& varied,
                                               const std::vector<std::string>& paired) {
   if (varied.size() != 1)
-    refuse_variant("--with is given with " + support::format_count(std::ssize(varied), "time") + " --vary",
-                   "one --vary, with the values that those of --with belong to");
+    throw_command_line_error(
+        "--with is given with {} --vary; expected one --vary, with the values that those of --with belong to",
+        support::format_count(std::ssize(varied), "time"));
   std::vector<std::vector<std::string>> variants;
   for (std::string& override : split_varied(varied.front())) variants.push_back({std::move(override)});
   for (const std::string& text : paired) {
     const std::vector<std::string> values = split_varied(text, "--with");
     if (values.size() != variants.size())
-      refuse_variant(
-          "--with is \"" + text + "\", with " + support::format_count(std::ssize(values), "value"),
-          support::format_count(std::ssize(variants), "value") + ", one for each value of --vary " + varied.front());
+      throw_command_line_error("--with is \"{}\", with {}; expected {}, one for each value of --vary {}", text,
+                               support::format_count(std::ssize(values), "value"),
+                               support::format_count(std::ssize(variants), "value"), varied.front());
     for (size_t i = 0; i < values.size(); ++i) variants[i].push_back(values[i]);
   }
   return variants;
 }
 
 }  // namespace
-
-std::vector<std::string> split_varied(const std::string& text, const std::string& option) {
-  const size_t equals = text.find('=');
-  const std::string expected = option + " KEY=VALUE,VALUE,... such as train.precision=fp32,bf16";
-  if (equals == text.npos || equals == 0) refuse_variant(option + " is \"" + text + "\"", expected);
-  std::vector<std::string> overrides;
-  for (const std::string& value : split_values(text.substr(equals + 1))) {
-    if (value.empty()) refuse_variant(option + " is \"" + text + "\", with an empty value", expected);
-    overrides.push_back(text.substr(0, equals + 1) + value);
-  }
-  return overrides;
-}
 
 std::vector<Variant> list_variants(const std::vector<std::filesystem::path>& configs,
                                    const std::vector<std::string>& varied, const std::vector<std::string>& paired) {
@@ -114,7 +115,7 @@ std::vector<Variant> list_variants(const std::vector<std::filesystem::path>& con
       for (const std::string& override : overrides) name += (name.empty() ? "" : ", ") + shorten(override);
       if (name.empty()) name = configs[i].stem().string();
       const bool is_known = std::ranges::any_of(variants, [&](const Variant& other) { return other.name == name; });
-      if (is_known) refuse_variant("\"" + name + "\" is listed twice", "each file and each value once");
+      if (is_known) throw_command_line_error("\"{}\" is listed twice; expected each file and each value once", name);
       variants.push_back({name, configs[i], overrides});
     }
   return variants;

@@ -94,22 +94,19 @@ std::vector<std::string> find_suspicious(const components::Dataset& dataset, con
                                          bool is_training, const config::ClassNames& names) {
   std::vector<std::string> found;
   const std::string start = field.field().name + ": ";
-  const auto count_varying = [&] {
-    int64_t varying = 0;
-    for (size_t i = 0; i < field.smallest_shape().size(); ++i)
-      varying += field.smallest_shape()[i] != field.largest_shape()[i];
-    return varying;
-  };
+  int64_t varying = 0;
+  for (size_t i = 0; i < field.smallest_shape().size(); ++i)
+    varying += field.smallest_shape()[i] != field.largest_shape()[i];
   if (field.non_finite().count > 0)
     found.push_back(start + describe_samples(dataset, field.non_finite()) +
                     " with values that are NaN or infinite; expected finite values: correct or remove them");
   constexpr size_t kImageDimensions = 3;  // other fields with one extent that varies are sequences
-  if (count_varying() >= (field.smallest_shape().size() == kImageDimensions ? 1 : 2))
-    found.push_back(start + "the samples have shapes from " +
-                    to_string(components::exact_shape(field.smallest_shape())) + " to " +
-                    to_string(components::exact_shape(field.largest_shape())) +
-                    ", and a batch pads them to its largest, so results can depend on the batch size; expected one "
-                    "shape: add transforms such as resize and center_crop");
+  if (varying >= (field.smallest_shape().size() == kImageDimensions ? 1 : 2))
+    found.push_back(
+        fmt::format("{}the samples have shapes from {} to {}, and a batch pads them to its largest, so results can "
+                    "depend on the batch size; expected one shape: add transforms such as resize and center_crop",
+                    start, to_string(components::exact_shape(field.smallest_shape())),
+                    to_string(components::exact_shape(field.largest_shape()))));
   if (const std::string missing = list_missing_classes(field, names); is_training && !missing.empty())
     found.push_back(start + "no sample has the class " + missing +
                     "; expected samples of every class: check the paths and the class names");
@@ -122,7 +119,7 @@ std::vector<std::string> find_suspicious(const components::Dataset& dataset, con
 class Checker {
  public:
   // `train`: empty: not opened yet.
-  Checker(const OpenedRun& run, std::optional<TrainingData> train)
+  Checker(const OpenedRunFile& run, std::optional<TrainingData> train)
       : run_(run), reading_(plan_reading(run.plan)), train_(std::move(train)), has_tried_train_(train_.has_value()) {}
 
   void read(const config::NamedDataset& named) {
@@ -230,9 +227,10 @@ class Checker {
   // A loss refuses the batch with such a sample.
   void report_without_class(const components::Dataset& dataset, const FieldSummary& field,
                             const std::map<std::string, ClassTarget>& targets) {
-    const std::string message = field.field().name + ": " + describe_samples(dataset, field.without_class()) +
-                                " with numbers that are none of the " + std::to_string(field.class_samples().size()) +
-                                " classes; expected numbers below that, or a loss that ignores the others";
+    const std::string message = fmt::format(
+        "{}: {} with numbers that are none of the {} classes; expected numbers below that, or a loss that ignores the "
+        "others",
+        field.field().name, describe_samples(dataset, field.without_class()), field.class_samples().size());
     if (targets.contains(field.field().name))
       add_error(dataset.name(), message, static_cast<int>(support::ErrorKind::data));
     else
@@ -242,13 +240,12 @@ class Checker {
   void check_last_batch(const std::string& name, int64_t samples) {
     const config::DataSection& data = run_.plan.data;
     if (data.drop_last || data.batch_size == 1 || samples % data.batch_size != 1) return;
-    warn(name, "the last of " + support::format_count(samples / data.batch_size + 1, "batch", "batches") + " of " +
-                   std::to_string(data.batch_size) +
-                   " has one sample, with which batch normalisation cannot train; if the model has it, set "
-                   "data.drop_last = true or another data.batch_size");
+    warn(name, fmt::format("the last of {} of {} has one sample, with which batch normalisation cannot train; if the "
+                           "model has it, set data.drop_last = true or another data.batch_size",
+                           support::format_count(samples / data.batch_size + 1, "batch", "batches"), data.batch_size));
   }
 
-  const OpenedRun& run_;
+  const OpenedRunFile& run_;
   config::RunPlan reading_;
   std::optional<TrainingData> train_;  // once they are open
   bool has_tried_train_;
@@ -257,14 +254,14 @@ class Checker {
 
 }  // namespace
 
-DataReport check_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets) {
+DataReport check_data(const OpenedRunFile& run, const std::vector<const config::NamedDataset*>& datasets) {
   Checker checker(run, std::nullopt);
   for (const config::NamedDataset* named : datasets)
     if (stop_signal() == 0) checker.read(*named);
   return checker.take();
 }
 
-DataReport open_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets,
+DataReport open_data(const OpenedRunFile& run, const std::vector<const config::NamedDataset*>& datasets,
                      TrainingData train) {
   Checker checker(run, std::move(train));
   for (const config::NamedDataset* named : datasets) checker.open(*named);

@@ -40,10 +40,10 @@ struct DataReport {
 // data, which are opened if they are not the first one. Shows the progress on standard error if it is a terminal. Ends
 // early after a signal to stop. Continues after an error of a sample or a dataset. The warnings of the log are part of
 // the findings: REQUIRES support::collect_warnings().
-DataReport check_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets);
+DataReport check_data(const OpenedRunFile& run, const std::vector<const config::NamedDataset*>& datasets);
 
 // The same without reading samples: what a run finds when it opens them after `train`.
-DataReport open_data(const OpenedRun& run, const std::vector<const config::NamedDataset*>& datasets,
+DataReport open_data(const OpenedRunFile& run, const std::vector<const config::NamedDataset*>& datasets,
                      TrainingData train);
 
 // Adds the warnings of the log since the last call.
@@ -56,7 +56,7 @@ struct ClassTarget {
 
 // By the name of the field. Finds the fields without building the model: by `inputs` of the loss, the name of its
 // input, or as the only integer field. Leaves out what this does not determine.
-std::map<std::string, ClassTarget> find_class_targets(const OpenedRun& run,
+std::map<std::string, ClassTarget> find_class_targets(const OpenedRunFile& run,
                                                       const std::vector<components::SampleField>& fields);
 
 }  // namespace tenon::host

@@ -8,10 +8,6 @@ namespace tenon::host {
 
 namespace {
 
-bool is_integer(const components::SampleField& field) {
-  return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0;
-}
-
 // Null if the input reads no field of class numbers, or if the model decides.
 const components::SampleField* find_field(const components::Port& port, const config::ComponentPlan& loss,
                                           const std::vector<components::SampleField>& fields) {
@@ -21,10 +17,11 @@ const components::SampleField* find_field(const components::Port& port, const co
   if (given != loss.inputs.end()) names = {given->second};
   for (const std::string& name : names)
     for (const components::SampleField& field : fields)
-      if (is_integer(field) && (name == "data." + field.name || (given == loss.inputs.end() && name == field.name)))
+      if (field.is_integer() && (name == "data." + field.name || (given == loss.inputs.end() && name == field.name)))
         return &field;
-  const bool is_only = given == loss.inputs.end() && std::ranges::count_if(fields, is_integer) == 1;
-  return is_only ? &*std::ranges::find_if(fields, is_integer) : nullptr;
+  constexpr auto kIsInteger = &components::SampleField::is_integer;
+  const bool is_only = given == loss.inputs.end() && std::ranges::count_if(fields, kIsInteger) == 1;
+  return is_only ? &*std::ranges::find_if(fields, kIsInteger) : nullptr;
 }
 
 int64_t count_model_classes(const config::Values& params) {
@@ -35,7 +32,7 @@ int64_t count_model_classes(const config::Values& params) {
 
 }  // namespace
 
-std::map<std::string, ClassTarget> find_class_targets(const OpenedRun& run,
+std::map<std::string, ClassTarget> find_class_targets(const OpenedRunFile& run,
                                                       const std::vector<components::SampleField>& fields) {
   std::map<std::string, ClassTarget> targets;
   for (const config::LossPlan& plan : run.plan.losses) {

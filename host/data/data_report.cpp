@@ -24,6 +24,15 @@ std::string format_values(const FieldSummary& field) {
   return has_values(field) ? fmt::format("{:.6g} to {:.6g}", field.smallest(), field.largest()) : "no finite values";
 }
 
+// "[3, 20-64, 48]": the extents of the smallest and the largest sample.
+std::string format_shape_range(const std::vector<int64_t>& smallest, const std::vector<int64_t>& largest) {
+  std::string text;
+  for (size_t i = 0; i < smallest.size(); ++i)
+    text += (i == 0 ? "" : ", ") + std::to_string(smallest[i]) +
+            (largest[i] == smallest[i] ? "" : "-" + std::to_string(largest[i]));
+  return "[" + text + "]";
+}
+
 // "cat 500, dog 600": the samples of each class.
 std::string format_classes(const FieldSummary& field, const config::ClassNames& names) {
   constexpr size_t kMost = 20;
@@ -66,14 +75,6 @@ int64_t count_bytes(const components::Dataset& dataset, const data::Batch& batch
 }
 
 }  // namespace
-
-std::string format_shape_range(const std::vector<int64_t>& smallest, const std::vector<int64_t>& largest) {
-  std::string text;
-  for (size_t i = 0; i < smallest.size(); ++i)
-    text += (i == 0 ? "" : ", ") + std::to_string(smallest[i]) +
-            (largest[i] == smallest[i] ? "" : "-" + std::to_string(largest[i]));
-  return "[" + text + "]";
-}
 
 void print_findings(const std::vector<Finding>& findings) {
   const auto errors = std::ranges::count(findings, true, &Finding::is_error);

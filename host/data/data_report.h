@@ -17,9 +17,6 @@ nlohmann::ordered_json describe_data_report(const DataReport& report);
 void print_findings(const std::vector<Finding>& findings);
 nlohmann::ordered_json describe_findings(const std::vector<Finding>& findings);
 
-// "[3, 20-64, 48]": the extents of the smallest and the largest sample.
-std::string format_shape_range(const std::vector<int64_t>& smallest, const std::vector<int64_t>& largest);
-
 struct LoaderTiming {
   double first_batch_s = 0;  // includes the start of the threads
   double seconds = 0;

@@ -174,7 +174,7 @@ Json to_json(const ComponentDescription& description) {
   const config::ComponentSchema& schema = *description.schema;
   const components::PluginInfo& plugin = *description.plugin;
   Json params = Json::array();
-  for (const config::ParamSchema& param : schema.params) {
+  for (const config::ParamSchema& param : schema.params)
     params.push_back({{"name", param.name},
                       {"type", config::to_string(param.type)},
                       {"required", !param.default_value},
@@ -182,7 +182,6 @@ Json to_json(const ComponentDescription& description) {
                       {"range", param.range_text},
                       {"choices", param.choices},
                       {"doc", param.doc}});
-  }
   Json json{{"kind", config::to_string(schema.kind)},
             {"id", schema.id},
             {"doc", schema.doc},

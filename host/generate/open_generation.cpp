@@ -20,7 +20,7 @@ using support::ErrorKind;
 
 namespace {
 
-config::NamedDataset choose_tokens(const OpenedRun& run, const std::string& name,
+config::NamedDataset choose_tokens(const OpenedRunFile& run, const std::string& name,
                                    const artifacts::FoundWeights& weights) {
   const config::NamedDataset& dataset = find_dataset_or_first(run.plan, name);
   report_unknown_fitted_data(weights.file, dataset, run.catalogue);
@@ -28,7 +28,7 @@ config::NamedDataset choose_tokens(const OpenedRun& run, const std::string& name
 }
 
 // Builds only the model: the dataset is needed for its tokenizer alone.
-pipeline::Evaluation build_generation(OpenedRun& run) {
+pipeline::Evaluation build_generation(OpenedRunFile& run) {
   run.plan.losses.clear();
   run.plan.metrics.clear();
   run.plan.data.validation.clear();
@@ -36,25 +36,19 @@ pipeline::Evaluation build_generation(OpenedRun& run) {
   return pipeline::build_evaluation(run.plan, run.catalogue, run.device.device);
 }
 
-components::Dataset open_tokens(const components::Catalogue& catalogue, const config::NamedDataset& plan) {
-  const components::Component& component = catalogue.find(config::ComponentKind::dataset, plan.use);
-  components::prepare_dataset(component, plan);
-  return {component, plan};
-}
-
 }  // namespace
 
 Generation::Generation(const RunFile& file, const std::string& checkpoint, const std::string& dataset)
-    : run_(open_run(file, Computes::yes)),
+    : run_(open_run_file(file, Computes::yes)),
       weights_(use_weights(checkpoint, run_.plan)),
       dataset_plan_(choose_tokens(run_, dataset, weights_)),
       parts_(build_generation(run_)),
       ports_(pipeline::find_token_ports(parts_.model, run_.plan.model.place)),
-      dataset_(open_tokens(run_.catalogue, dataset_plan_)) {
+      dataset_(open_dataset(run_.catalogue, dataset_plan_)) {
   check_tokenizer();
   if (ports_.decoding.cache_count == 0)
-    support::log_warning(parts_.model.component().describe() + " has no extension " + TENON_DECODING +
-                         ", so each new token costs as much as all tokens before it");
+    support::log_warning("{} has no extension {}, so each new token costs as much as all tokens before it",
+                         parts_.model.component().describe(), TENON_DECODING);
   ports_.tokenizer_size = tokenizer().vocabulary_size();
 }
 
@@ -92,19 +86,18 @@ Generation::Start Generation::read(const std::string& text, const std::string& p
   const auto outside = std::ranges::find_if(
       tokens, [&](int64_t token) { return decoding.vocabulary > 0 && token >= decoding.vocabulary; });
   if (outside != tokens.end())
-    throw Error(ErrorKind::data, place + ": the prompt has the token " + std::to_string(*outside) + ", \"" +
-                                     tokenizer().decode({&*outside, 1}) + "\"; expected tokens below " +
-                                     std::to_string(decoding.vocabulary) +
-                                     ", the model's vocabulary; use the data with which the weights were trained");
+    throw Error(ErrorKind::data,
+                "{}: the prompt has the token {}, \"{}\"; expected tokens below {}, the model's vocabulary; use the "
+                "data with which the weights were trained",
+                place, *outside, tokenizer().decode({&*outside, 1}), decoding.vocabulary);
   if (ports_.source) {
     if (tokenizer().end() >= 0) tokens.push_back(tokenizer().end());
     return {tokens, {tokenizer().begin()}};
   }
   if (decoding.context > 0 && std::ssize(tokens) > decoding.context)
-    throw Error(ErrorKind::configuration, place + ": the prompt has " +
-                                              support::format_count(std::ssize(tokens), "token") +
-                                              "; expected at most " + std::to_string(decoding.context) +
-                                              ", the context of the model; shorten the prompt");
+    throw Error(ErrorKind::configuration,
+                "{}: the prompt has {}; expected at most {}, the context of the model; shorten the prompt", place,
+                support::format_count(std::ssize(tokens), "token"), decoding.context);
   return {{}, tokens};
 }
 

@@ -20,8 +20,8 @@ namespace tenon::host {
 class Generation {
  public:
   // `dataset`: that of --data; empty: the first validation data, or the training data if there is none. It is created
-  // for its tokenizer; no sample is read. Throws Error as open_run, find_weights, build_evaluation and find_token_ports
-  // do, and Error(configuration) for a dataset without a tokenizer of the model's inputs.
+  // for its tokenizer; no sample is read. Throws Error as open_run_file, find_weights, build_evaluation and
+  // find_token_ports do, and Error(configuration) for a dataset without a tokenizer of the model's inputs.
   Generation(const RunFile& file, const std::string& checkpoint, const std::string& dataset);
   Generation(const Generation&) = delete;
   Generation& operator=(const Generation&) = delete;
@@ -50,7 +50,7 @@ class Generation {
   const components::Tokenizer& tokenizer() const { return *dataset_.tokenizer(); }
   void check_tokenizer() const;
 
-  OpenedRun run_;
+  OpenedRunFile run_;
   artifacts::FoundWeights weights_;
   config::NamedDataset dataset_plan_;
   pipeline::Evaluation parts_;

@@ -6,10 +6,10 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "framework/components/calls/host_table.h"
 #include "framework/components/kinds/dataset.h"
+#include "framework/components/loading/catalogue.h"
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/data/plugin_samples.h"
 #include "framework/formats/nearest_name.h"
@@ -46,13 +46,10 @@ bool has_folder(const fs::path& folder) {
 // Returns the first of these folders that exists, in upper or lower case, or an empty path.
 fs::path find_folder(const fs::path& parent, const std::vector<const char*>& names) {
   if (!support::is_folder(parent)) return {};
-  const auto has_name = [](const fs::path& entry, const char* name) {
-    return strcasecmp(entry.filename().c_str(), name) == 0 && support::is_folder(entry);
-  };
   const std::vector<fs::path> entries = support::list_folder(parent, ErrorKind::data);
   for (const char* name : names)
     for (const fs::path& entry : entries)
-      if (has_name(entry, name)) return entry;
+      if (strcasecmp(entry.filename().c_str(), name) == 0 && support::is_folder(entry)) return entry;
   return {};
 }
 
@@ -74,9 +71,10 @@ class ImageFolderPlugin {
     components::Dataset dataset(component, plan);
     const bool is_labelled = params.count("unlabelled") == 0;
     if (!dataset.names_samples() || (is_labelled && dataset.classes().empty()))
-      throw Error(ErrorKind::plugin, component.describe() +
-                                         ": does not name its images and classes; expected the bundled plugin: remove "
-                                         "the other one from the plugin folders");
+      throw Error(ErrorKind::plugin,
+                  "{}: does not name its images and classes; expected the bundled plugin: remove the other one from "
+                  "the plugin folders",
+                  component.describe());
     return dataset;
   }
 
@@ -88,8 +86,8 @@ class ImageFolderPlugin {
         components::find_plugin_directories(plugin_directories, {}, support::find_program_file()),
         components::host_table(), components::torch_build());
     if (!catalogue.find_schema(config::ComponentKind::dataset, kDataset))
-      throw Error(ErrorKind::plugin, "there is no dataset \"" + std::string(kDataset) + "\" (" +
-                                         catalogue.describe_search() + "); expected the bundled plugins");
+      throw Error(ErrorKind::plugin, "there is no dataset \"{}\" ({}); expected the bundled plugins", kDataset,
+                  catalogue.describe_search());
     catalogue.open_plugins_of({{config::ComponentKind::dataset, kDataset}});
     restore_standard_streams();
     return catalogue;
@@ -189,9 +187,10 @@ void divide(const ImageFolderPlugin& plugin, ImageData& data) {
   }
   if (data.validation_fraction > 0) return;
   const ClassCount& smallest = *std::ranges::min_element(all, {}, &ClassCount::images);
-  refuse(data.folders.train, "has " + support::format_count(count_images(all), "image") + ", " +
-                                 std::to_string(smallest.images) + " of them in the class " + smallest.name +
-                                 "; expected enough for training and validation: add images, ten or more to a class");
+  refuse(data.folders.train,
+         fmt::format("has {}, {} of them in the class {}; expected enough for training and validation: add images, ten "
+                     "or more to a class",
+                     support::format_count(count_images(all), "image"), smallest.images, smallest.name));
 }
 
 // Decodes images from all parts of the dataset. `unreadable`: becomes the message about those that cannot be read.
@@ -230,17 +229,14 @@ int64_t measure_shorter_side(const components::Dataset& dataset, std::string& un
   }
   if (sides.empty() && first) throw Error(*first);
   if (sides.empty()) return 0;
-  if (first) {
-    unreadable = std::to_string(failed) + " of " + std::to_string(measured) +
-                 " examined images cannot be read, first " + first->what();
-  }
+  if (first)
+    unreadable = fmt::format("{} of {} examined images cannot be read, first {}", failed, measured, first->what());
   const auto middle = static_cast<std::ptrdiff_t>(sides.size() / 2);
   std::ranges::nth_element(sides, sides.begin() + middle);
   return sides[sides.size() / 2];
 }
 
-}  // namespace
-
+// Returns `folder` itself, or its folders such as train and val if it has these.
 ImageFolders find_image_folders(const fs::path& folder) {
   const fs::path train = find_folder(folder, {"train", "training"});
   const fs::path validation = find_folder(folder, {"val", "valid", "validation"});
@@ -249,6 +245,8 @@ ImageFolders find_image_folders(const fs::path& folder) {
   const bool is_divided = !train.empty() && (!validation.empty() || !test.empty() || has_folder(train));
   return is_divided ? ImageFolders{train, validation, test} : ImageFolders{folder};
 }
+
+}  // namespace
 
 int64_t count_images(const std::vector<ClassCount>& classes) {
   return std::accumulate(classes.begin(), classes.end(), int64_t{0},
@@ -262,11 +260,10 @@ ImageData read_image_data(const fs::path& folder, const std::vector<fs::path>& p
   data.train = count_classes(train);
   require_two_classes(data.folders.train, data.train);
   data.shorter_side = measure_shorter_side(train, data.unreadable);
-  if (data.folders.validation.empty()) {
+  if (data.folders.validation.empty())
     divide(plugin, data);
-  } else {
+  else
     data.validation = count_known_classes(plugin, data.folders.validation, data);
-  }
   if (!data.folders.test.empty()) data.test = count_known_classes(plugin, data.folders.test, data);
   return data;
 }

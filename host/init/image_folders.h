@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "framework/components/loading/catalogue.h"
-
 namespace tenon::host {
 
 // Where the images of a run are. Each folder has one folder per class.
@@ -17,9 +15,6 @@ struct ImageFolders {
   std::filesystem::path validation = {};  // empty: a part of `train`
   std::filesystem::path test = {};        // empty: none
 };
-
-// Returns `folder` itself, or its folders such as train and val if it has these.
-ImageFolders find_image_folders(const std::filesystem::path& folder);
 
 struct ClassCount {
   std::string name;  // with escapes for control characters and for bytes that are not UTF-8

@@ -48,9 +48,8 @@ std::string format_path(const fs::path& folder, const fs::path& file) {
     shown = support::find_canonical_or_absolute(folder).lexically_relative(base);
   if (!shown.has_filename()) shown = shown.parent_path();  // "photos/"
   if (!support::is_utf8(shown.native()))
-    throw Error(
-        ErrorKind::configuration,
-        support::format_path(shown) + ": the path is not UTF-8, so a run file cannot have it; rename the folder");
+    throw Error(ErrorKind::configuration, "{}: the path is not UTF-8, so a run file cannot have it; rename the folder",
+                support::format_path(shown));
   return config::escape_variables(config::to_toml(shown.string()));
 }
 
@@ -67,9 +66,15 @@ ClassRange find_range(const ImageData& data) {
 // Appends lines, with comments in a column.
 class Text {
  public:
-  void line(const std::string& text = "") { text_ += text + "\n"; }
+  void line(const std::string& text) { text_ += text + "\n"; }
   void line(const std::string& key, const std::string& comment) {
     text_ += key + std::string(key.size() < kColumn ? kColumn - key.size() : 1, ' ') + "# " + comment + "\n";
+  }
+  // A line that begins a section, after an empty one.
+  template <class... Comment>
+  void section(const std::string& text, const Comment&... comment) {
+    line("");
+    line(text, comment...);
   }
   std::string take() { return std::move(text_); }
 
@@ -89,11 +94,10 @@ void write_head(Text& text, const ImageData& data, const ImageSettings& settings
             " pixels; the model gets " + std::to_string(settings.size) + " x " + std::to_string(settings.size) + ".");
   text.line("# The number of classes and the channels of the model come from the images.");
   text.line("# With --check, the command prints all keys.");
-  text.line();
 }
 
 void write_model(Text& text, const ImageSettings& settings) {
-  text.line("[model]");
+  text.section("[model]");
   if (settings.is_small) {
     text.line("use = \"small_cnn\"", "for few images; \"resnet\" with pretrained weights is better still");
     text.line("params = { stages = " +
@@ -110,7 +114,6 @@ void write_model(Text& text, const ImageSettings& settings) {
       text.line("# weights_exclude = [\"fc.*\"]        # the classifier keeps its random initial weights");
     }
   }
-  text.line();
 }
 
 void write_data(Text& text, const ImageData& data, const ImageSettings& settings, const fs::path& file) {
@@ -123,14 +126,12 @@ void write_data(Text& text, const ImageData& data, const ImageSettings& settings
   const std::string train_images = support::format_count(count_images(data.train), "image");
   const std::string validation_images = support::format_count(count_images(data.validation), "image");
 
-  text.line("[data]");
+  text.section("[data]");
   text.line("batch_size = " + std::to_string(settings.batch_size));
   text.line("workers = \"auto\"", "threads that read images: one less than the cores");
-  text.line();
-  text.line("[data.train]");
+  text.section("[data.train]");
   text.line("use = \"image_folder\"");
-  text.line();
-  text.line("[data.train.params]");
+  text.section("[data.train.params]");
   text.line("path = " + format_path(data.folders.train, file));
   if (data.validation_fraction > 0) {
     text.line("split = \"train\"", train_images + "; the others are for validation, selected by their paths");
@@ -140,54 +141,42 @@ void write_data(Text& text, const ImageData& data, const ImageSettings& settings
   }
   text.line("# Remove horizontal_flip() if left and right differ in meaning, as in text and digits.");
   text.line("transforms = [" + train + ", \"horizontal_flip()\", \"normalize()\"]");
-  text.line();
-  text.line("[data.validation]");
+  text.section("[data.validation]");
   text.line("like = \"train\"");
-  text.line();
-  text.line("[data.validation.params]");
-  if (data.validation_fraction > 0) {
-    text.line("split = \"validation\"", validation_images);
-  } else {
-    text.line("path = " + format_path(data.folders.validation, file), validation_images);
-  }
+  text.section("[data.validation.params]");
+  text.line(
+      data.validation_fraction > 0 ? "split = \"validation\"" : "path = " + format_path(data.folders.validation, file),
+      validation_images);
   text.line("transforms = [\"resize" + resized + "\", \"center_crop" + call + "\", \"normalize()\"]");
-  text.line();
   if (data.folders.test.empty()) return;
-  text.line("[data.test]",
-            support::format_count(count_images(data.test), "image") + ", evaluated once, after training");
+  text.section("[data.test]",
+               support::format_count(count_images(data.test), "image") + ", evaluated once, after training");
   text.line("like = \"validation\"");
   text.line("params = { path = " + format_path(data.folders.test, file) +
             (data.validation_fraction > 0 ? ", split = \"all\" }" : " }"));
-  text.line();
 }
 
 void write_training(Text& text, const ImageSettings& settings) {
-  text.line("[[loss]]");
+  text.section("[[loss]]");
   text.line("use = \"cross_entropy\"");
   text.line("params = { label_smoothing = 0.1 }");
-  text.line();
-  text.line("[[metric]]");
+  text.section("[[metric]]");
   text.line("use = \"accuracy\"");
-  text.line();
   if (settings.is_unbalanced) {
-    text.line(
+    text.section(
         "# Accuracy hides a small class that is never found. These are means over the classes, with equal weights.");
     text.line("[[metric]]");
     text.line("use = \"precision_recall_f1\"");
-    text.line();
   }
-  text.line("[train]");
+  text.section("[train]");
   text.line("epochs = " + std::to_string(settings.epochs));
-  text.line();
-  text.line("[optimizer]");
+  text.section("[optimizer]");
   text.line("use = \"adamw\"");
   text.line(std::string("lr = ") + (settings.is_small ? "3e-3" : "1e-3"), "the highest; host lr-find suggests one");
   text.line("weight_decay = 0.05");
-  text.line();
-  text.line("[schedule]");
+  text.section("[schedule]");
   text.line("use = \"one_cycle\"", "lr rises in the first third, then falls to almost 0");
-  text.line();
-  text.line("[checkpoint]");
+  text.section("[checkpoint]");
   text.line(std::string("monitor = \"validation/") + (settings.is_unbalanced ? "f1" : "accuracy") + "\"");
   text.line("load_best_at_end = true", "the result is the best epoch, not the last");
 }
@@ -210,10 +199,10 @@ ImageSettings choose_settings(const ImageData& data) {
 std::string describe_images(const ImageData& data) {
   const ClassRange range = find_range(data);
   const std::string least = std::to_string(range.smallest.images), most = std::to_string(range.largest.images);
-  std::string text = support::format_count(static_cast<int64_t>(data.train.size()), "class", "classes") + ", " +
-                     support::format_count(count_images(data.train), "image") + " for training (" +
-                     (least == most ? least : least + " to " + most) + " in a class), " +
-                     std::to_string(count_images(data.validation)) + " for validation";
+  std::string text = fmt::format("{}, {} for training ({} in a class), {} for validation",
+                                 support::format_count(std::ssize(data.train), "class", "classes"),
+                                 support::format_count(count_images(data.train), "image"),
+                                 least == most ? least : least + " to " + most, count_images(data.validation));
   if (!data.test.empty()) text += ", " + std::to_string(count_images(data.test)) + " for the test";
   return text;
 }

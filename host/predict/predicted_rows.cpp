@@ -14,10 +14,10 @@
 #include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "host/command_line/command.h"
 
 namespace tenon::host {
 
-using support::Error;
 using support::ErrorKind;
 
 namespace {
@@ -109,10 +109,10 @@ void create_folder(const std::filesystem::path& folder) {
 
 TopColumns find_top_classes(const std::string& name, const at::Tensor& scores, int64_t count) {
   if (scores.dim() != 2 || !c10::isFloatingType(scores.scalar_type()) || scores.size(1) < count)
-    throw support::Error(support::ErrorKind::configuration,
-                         "command line: --top-k " + std::to_string(count) + ": the output " + name + " is " +
-                             components::describe(scores) + "; expected floats [N, C] with C of at least " +
-                             std::to_string(count) + ", the scores of classes: choose an output with --outputs");
+    throw_command_line_error(
+        "--top-k {0}: the output {1} is {2}; expected floats [N, C] with C of at least {0}, the scores of classes: "
+        "choose an output with --outputs",
+        count, name, components::describe(scores));
   const at::Tensor probabilities = scores.to(at::kFloat).softmax(1);
   const auto [sorted, classes] = probabilities.sort(/*stable=*/true, /*dim=*/1, /*descending=*/true);
   return {classes.narrow(1, 0, count).cpu().contiguous(), sorted.narrow(1, 0, count).cpu().contiguous()};
@@ -157,26 +157,25 @@ at::Tensor find_pixel_classes(const std::string& name, const at::Tensor& output)
   if (holds_scores) {
     classes = output.size(1) == 1 ? output.squeeze(1).gt(0) : output.argmax(1);
   } else if (output.dim() != 3 || !c10::isIntegralType(output.scalar_type(), /*includeBool=*/true)) {
-    throw Error(ErrorKind::configuration,
-                "command line: --masks: the output " + name + " is " + components::describe(output) +
-                    "; expected scores of classes, floats [N, C, H, W], or classes, integers [N, H, W]");
+    throw_command_line_error(
+        "--masks: the output {} is {}; expected scores of classes, floats [N, C, H, W], or classes, integers [N, H, W]",
+        name, components::describe(output));
   }
   if (!holds_scores && classes.numel() > 0 &&
       (classes.min().item<int64_t>() < 0 || classes.max().item<int64_t>() >= kLevels))
-    throw Error(ErrorKind::configuration, "command line: --masks: the output " + name +
-                                              " has a class outside of [0, 255]; expected one of the levels of grey");
+    throw_command_line_error(
+        "--masks: the output {} has a class outside of [0, 255]; expected one of the levels of grey", name);
   if (holds_scores && output.size(1) > kLevels)
-    throw Error(ErrorKind::configuration, "command line: --masks: the output " + name + " has " +
-                                              std::to_string(output.size(1)) + " classes; expected at most " +
-                                              std::to_string(kLevels) + ", the levels of grey");
+    throw_command_line_error("--masks: the output {} has {} classes; expected at most {}, the levels of grey", name,
+                             output.size(1), kLevels);
   return classes.to(at::kByte).cpu().contiguous();
 }
 
 MaskFolder::MaskFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
   create_folder(folder_);
   if (!support::list_folder(folder_, ErrorKind::configuration).empty())
-    throw Error(ErrorKind::configuration, "command line: --masks: " + support::format_path(folder_) +
-                                              ": has content; expected an empty folder, or one to create");
+    throw_command_line_error("--masks: {}: has content; expected an empty folder, or one to create",
+                             support::format_path(folder_));
 }
 
 void MaskFolder::write(const at::Tensor& masks, const std::vector<std::string>& names, const at::Tensor& indices) {

@@ -10,6 +10,7 @@
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
+#include "host/command_line/command.h"
 
 namespace tenon::host {
 
@@ -21,14 +22,10 @@ namespace {
 constexpr std::pair<const char*, Apply> kFunctions[] = {
     {"softmax", Apply::softmax}, {"sigmoid", Apply::sigmoid}, {"argmax", Apply::argmax}, {"text", Apply::text}};
 
-[[noreturn]] void refuse(const std::string& message) {
-  throw support::Error(support::ErrorKind::configuration, "command line: " + message);
-}
-
 size_t find(const std::string& name, const std::vector<std::string>& known, const char* option, const char* what) {
   const auto found = std::ranges::find(known, name);
   if (found == known.end())
-    refuse(std::string(option) + " names \"" + name + "\"" + formats::suggest_name(name, known) + "; expected " + what);
+    throw_command_line_error("{} names \"{}\"{}; expected {}", option, name, formats::suggest_name(name, known), what);
   return static_cast<size_t>(found - known.begin());
 }
 
@@ -38,7 +35,7 @@ Apply parse_function(const std::string& name) {
     if (name == text) return function;
     known.emplace_back(text);
   }
-  refuse("--apply names the function \"" + name + "\"" + formats::suggest_name(name, known));
+  throw_command_line_error("--apply names the function \"{}\"{}", name, formats::suggest_name(name, known));
 }
 
 std::string print(Apply apply) {
@@ -59,21 +56,22 @@ Application parse_application(const std::string& text, const std::vector<std::st
   if (equals != text.npos)
     return {find(text.substr(0, equals), chosen, "--apply", "an output that is written"), function};
   if (chosen.size() != 1)
-    refuse("--apply " + text + " needs exactly one output, but " + std::to_string(chosen.size()) +
-           " are written; expected --apply OUTPUT=" + text);
+    throw_command_line_error("--apply {0} needs exactly one output, but {1} are written; expected --apply OUTPUT={0}",
+                             text, chosen.size());
   return {0, function};
 }
 
 void require_text(const TextSupport& text) {
-  if (!text.tokenizer) refuse("--apply text needs a dataset with a tokenizer, such as text_pairs; this one has none");
+  if (!text.tokenizer)
+    throw_command_line_error("--apply text needs a dataset with a tokenizer, such as text_pairs; this one has none");
   if (!text.is_writable)
-    refuse("--apply text: a .safetensors file holds no text; expected an --output that ends in .csv or .jsonl");
+    throw_command_line_error(
+        "--apply text: a .safetensors file holds no text; expected an --output that ends in .csv or .jsonl");
 }
 
 // The name and function of a field's column.
 PredictionColumn choose_field(const components::SampleField& field, size_t index, const TextSupport& text) {
-  const bool is_integer = (TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) != 0;
-  if (text.is_writable && text.tokenizer && text.tokenizer->holds_tokens(field.name) && is_integer)
+  if (text.is_writable && text.tokenizer && text.tokenizer->holds_tokens(field.name) && field.is_integer())
     return {field.name + "." + print(Apply::text), field.name, Source::Kind::field, index, Apply::text};
   return {field.name, field.name, Source::Kind::field, index};
 }
@@ -101,8 +99,8 @@ void require_unique(const std::vector<PredictionColumn>& columns) {
   std::set<std::pair<Source::Kind, std::string>> known;
   for (const PredictionColumn& column : columns)
     if (!known.emplace(column.kind, column.name).second)
-      refuse("the name \"" + column.name +
-             "\" occurs twice; expected unique names: choose with --outputs and --fields");
+      throw_command_line_error(
+          "the name \"{}\" occurs twice; expected unique names: choose with --outputs and --fields", column.name);
 }
 
 void distinguish(std::vector<PredictionColumn>& columns, const std::vector<std::string>& reserved) {
@@ -121,10 +119,9 @@ at::Tensor read_tokens(const std::string& name, const at::Tensor& tensor, const 
                               : tensor.dim() >= 1 && c10::isIntegralType(tensor.scalar_type(), /*includeBool=*/false);
   if (!fits)
     throw support::Error(support::ErrorKind::configuration,
-                         "the text of " + name + ": it is " + components::describe(tensor) +
-                             "; expected integers [N, T], or scores [N, T, V] with V of at least " +
-                             std::to_string(tokenizer.vocabulary_size()) +
-                             ", the tokenizer's vocabulary: use the tokenizer with which the weights were trained");
+                         "the text of {}: it is {}; expected integers [N, T], or scores [N, T, V] with V of at least "
+                         "{}, the tokenizer's vocabulary: use the tokenizer with which the weights were trained",
+                         name, components::describe(tensor), tokenizer.vocabulary_size());
   // A model may have more tokens than the tokenizer, which no text contains.
   const at::Tensor tokens = is_scores ? tensor.narrow(-1, 0, tokenizer.vocabulary_size()).argmax(-1) : tensor;
   return tokens.reshape({tokens.size(0), -1}).to(at::kCPU, at::kLong).contiguous();
@@ -139,8 +136,9 @@ at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) c
   const bool needs_floats = apply == Apply::softmax || apply == Apply::sigmoid;
   if ((needs_classes && (tensor.dim() < 2 || tensor.size(1) == 0)) ||
       (needs_floats && !c10::isFloatingType(tensor.scalar_type())))
-    refuse("--apply " + print(apply) + ": the output is " + components::describe(tensor) + "; expected " +
-           (needs_floats ? "floats" : "numbers") + (needs_classes ? " with a dimension of classes, [N, C, ...]" : ""));
+    throw_command_line_error("--apply {}: the output is {}; expected {}{}", print(apply), components::describe(tensor),
+                             needs_floats ? "floats" : "numbers",
+                             needs_classes ? " with a dimension of classes, [N, C, ...]" : "");
   if (apply == Apply::softmax) tensor = tensor.softmax(1);
   if (apply == Apply::sigmoid) tensor = tensor.sigmoid();
   if (apply == Apply::argmax) tensor = tensor.argmax(1);

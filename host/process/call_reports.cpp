@@ -56,11 +56,11 @@ class CallReports {
   void report_due_calls() const {
     const std::vector<CallMonitor::LongCall> due = call_monitor().take_due();
     if (due.empty()) return;
-    std::string others;
-    if (due.size() > 1) others = "; " + std::to_string(due.size() - 1) + " more calls have not returned either";
-    support::log_warning_of_any_rank(due.front().describe() + others +
-                                     "; to see where it is, attach a debugger: gdb -p " + std::to_string(getpid()) +
-                                     "; to end the run, press Ctrl-C twice");
+    const std::string others =
+        due.size() > 1 ? fmt::format("; {} more calls have not returned either", due.size() - 1) : "";
+    support::log_warning_of_any_rank(
+        fmt::format("{}{}; to see where it is, attach a debugger: gdb -p {}; to end the run, press Ctrl-C twice",
+                    due.front().describe(), others, getpid()));
   }
 
   void report_stop(int signal, CallDuration passed) {
@@ -77,21 +77,19 @@ class CallReports {
     const char* const name = sigabbrev_np(signal);
     const std::string what = calls.empty() ? "" : "; " + calls.front().describe();
     support::log_warning_of_any_rank(
-        "received SIG" + std::string(name ? name : "?") +
-        (is_exiting ? ": the process is ending" : ": the run ends after the current step") + what +
-        (signal == SIGINT ? "; to end at once without saving, press Ctrl-C again"
-                          : "; to end at once without saving, send the signal again"));
+        fmt::format("received SIG{}: {}{}; to end at once without saving, {} again", name ? name : "?",
+                    is_exiting ? "the process is ending" : "the run ends after the current step", what,
+                    signal == SIGINT ? "press Ctrl-C" : "send the signal"));
   }
 
   void report_exit(CallDuration passed) {
     exiting_ += passed;
     if (exiting_ < next_exit_report_) return;
     next_exit_report_ = 2 * exiting_;
-    support::log_warning_of_any_rank(
-        "the work is done, but the process has not ended for " +
-        std::to_string(std::chrono::round<std::chrono::seconds>(exiting_).count()) +
-        " s: a destructor of a static object, or a function given to atexit(), of a plugin or a library does not "
-        "return; press Ctrl-C twice to end the process");
+    support::log_warning_of_any_rank(fmt::format(
+        "the work is done, but the process has not ended for {} s: a destructor of a static object, or a function "
+        "given to atexit(), of a plugin or a library does not return; press Ctrl-C twice to end the process",
+        std::chrono::round<std::chrono::seconds>(exiting_).count()));
   }
 
   bool is_stopping_ = false;

@@ -107,14 +107,11 @@ class ChildRun {
 
 }  // namespace
 
-ChildEnd run_child(const std::vector<std::string>& arguments, const std::vector<std::string>& settings,
-                   distributed::SignalInbox& signals) {
+ChildEnd run_child(const std::vector<std::string>& arguments, distributed::SignalInbox& signals) {
   distributed::RankStart start;
   start.arguments = arguments;
-  start.settings = settings;
   start.output = distributed::RankStart::Output::piped;
-  ChildRun child(distributed::start_rank(start, signals), signals);
-  return child.wait_for_end();
+  return ChildRun(distributed::start_rank(start, signals), signals).wait_for_end();
 }
 
 }  // namespace tenon::host

@@ -15,11 +15,10 @@ struct ChildEnd {
   int requested = 0;   // signal that requested this process to stop in the meantime; 0: none
 };
 
-// Starts the child with empty standard input and waits for its end. `settings` ("NAME=value") override the environment.
-// Standard output is discarded. `arguments`: the program's name comes first. A stop request is forwarded to the child.
-// A second request at least one second later kills the child, and so does the end of this process. Throws
-// Error(system) if the child cannot be started. REQUIRES: the caller is the main thread.
-ChildEnd run_child(const std::vector<std::string>& arguments, const std::vector<std::string>& settings,
-                   distributed::SignalInbox& signals);
+// Starts the child with empty standard input and waits for its end. Standard output is discarded. `arguments`: the
+// program's name comes first. A stop request is forwarded to the child. A second request at least one second later
+// kills the child, and so does the end of this process. Throws Error(system) if the child cannot be started. REQUIRES:
+// the caller is the main thread.
+ChildEnd run_child(const std::vector<std::string>& arguments, distributed::SignalInbox& signals);
 
 }  // namespace tenon::host

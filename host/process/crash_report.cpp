@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "framework/components/calls/guard.h"
 #include "framework/components/loading/shared_library.h"
@@ -121,21 +122,10 @@ Registers read_registers(const void* context) {
 #endif
 }
 
-const char* describe_signal(int signal) {
-  switch (signal) {
-    case SIGSEGV: return "SIGSEGV (invalid memory access)";
-    case SIGBUS: return "SIGBUS (invalid memory access)";
-    case SIGILL: return "SIGILL (illegal instruction)";
-    case SIGFPE: return "SIGFPE (arithmetic error)";
-    default: return "SIGABRT (abort)";
-  }
-}
-
 void print_files_of_plugins() {
-  for (const components::PluginCode* code = components::begin_plugin_codes(); code != components::end_plugin_codes();
-       ++code) {
-    print_all(code == components::begin_plugin_codes() ? "" : ", ", code->file);
-  }
+  const char* separator = "";
+  for (const components::PluginCode& code : components::plugin_codes())
+    print_all(std::exchange(separator, ", "), code.file);
 }
 
 // `is_heap_damage`: the C library may have called abort() because it found damaged memory.
@@ -158,7 +148,7 @@ void print_crash_place(uintptr_t instruction, bool is_heap_damage) {
         "than its count");
   } else if (!code) {
     print(" outside of any plugin's function");
-    if (components::begin_plugin_codes() != components::end_plugin_codes()) {
+    if (!components::plugin_codes().empty()) {
       print(
           ". A plugin may have written outside of its memory before, or crashed in a thread that it started: check "
           "each plugin of this run with host validate: ");
@@ -169,10 +159,9 @@ void print_crash_place(uintptr_t instruction, bool is_heap_damage) {
 }
 
 void print_changed_plugins() {
-  for (const components::PluginCode* code = components::begin_plugin_codes(); code != components::end_plugin_codes();
-       ++code) {
-    if (!code->is_changed()) continue;
-    print_all("The file ", code->file,
+  for (const components::PluginCode& code : components::plugin_codes()) {
+    if (!code.is_changed()) continue;
+    print_all("The file ", code.file,
               " was overwritten while the process used it, which is the likely cause: write a new plugin to another "
               "file and rename it, then run again\n");
   }
@@ -199,7 +188,7 @@ void report_crash(int signal, siginfo_t* info, void* context) {
   const auto address = has_address ? reinterpret_cast<uintptr_t>(info->si_addr) : uintptr_t{0};
   print_all("\nerror: the process crashed with ", has_address && support::is_stack_overflow(address, registers.stack)
                                                       ? "SIGSEGV (stack overflow)"
-                                                      : describe_signal(signal));
+                                                      : support::describe_crash_signal(signal));
   print_crash_place(registers.instruction, signal == SIGABRT && !is_uncaught_exception_reported());
   if (has_address) print_plugin_of_address(address);
   if (has_address && signal == SIGBUS) print_shortened_file(address);

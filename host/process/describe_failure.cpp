@@ -50,9 +50,11 @@ Failure describe_lack_of_memory(const std::string& found) {
       "to save memory, lower data.batch_size and raise train.accumulate by the same factor, set "
       "train.activation_checkpointing = true, set train.precision = \"bf16\" on a device, or use a smaller model";
   if (const auto limit = read_address_space_limit())
-    return {"out of memory: " + found + "; the address space of the process is limited to " +
-                std::to_string(*limit >> 20) + " MiB: raise the limit (ulimit -v); " + to_save,
-            static_cast<int>(ErrorKind::system)};
+    return {
+        fmt::format(
+            "out of memory: {}; the address space of the process is limited to {} MiB: raise the limit (ulimit -v); {}",
+            found, *limit >> 20, to_save),
+        static_cast<int>(ErrorKind::system)};
   return {"out of memory: " + found + "; " + to_save, static_cast<int>(ErrorKind::out_of_memory)};
 }
 

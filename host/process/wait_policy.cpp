@@ -23,10 +23,8 @@ namespace tenon::host {
 
 namespace {
 
-using namespace std::string_view_literals;
-
 // User settings that the host does not override, in order of precedence.
-constexpr std::array kWaitSettings{"GOMP_SPINCOUNT="sv, "KMP_BLOCKTIME="sv, "KMP_LIBRARY="sv, "OMP_WAIT_POLICY="sv};
+constexpr std::array kWaitSettings{"GOMP_SPINCOUNT=", "KMP_BLOCKTIME=", "KMP_LIBRARY=", "OMP_WAIT_POLICY="};
 
 // The host's settings, the most important first. libiomp5 and libomp understand only the first one. libgomp's threads
 // spin for up to half a millisecond before they sleep, and on a busy machine not at all: see
@@ -35,24 +33,10 @@ constexpr std::array kHostSettings{"OMP_WAIT_POLICY=passive", "GOMP_SPINCOUNT=10
 
 // Variables that constructors of libraries do not need, the least important first: those of shells, logins, services
 // and containers. The dynamic linker has already read LD_LIBRARY_PATH.
-constexpr std::array kCoverable{"_="sv,
-                                "OLDPWD="sv,
-                                "SHLVL="sv,
-                                "PWD="sv,
-                                "LS_COLORS="sv,
-                                "TERM="sv,
-                                "MAIL="sv,
-                                "LOGNAME="sv,
-                                "USER="sv,
-                                "SHELL="sv,
-                                "HOSTNAME="sv,
-                                "EDITOR="sv,
-                                "INVOCATION_ID="sv,
-                                "JOURNAL_STREAM="sv,
-                                "LANG="sv,
-                                "LD_LIBRARY_PATH="sv,
-                                "HOME="sv,
-                                "PATH="sv};
+constexpr std::array kCoverable{
+    "_=",    "OLDPWD=", "SHLVL=",    "PWD=",    "LS_COLORS=",     "TERM=",           "MAIL=", "LOGNAME=",
+    "USER=", "SHELL=",  "HOSTNAME=", "EDITOR=", "INVOCATION_ID=", "JOURNAL_STREAM=", "LANG=", "LD_LIBRARY_PATH=",
+    "HOME=", "PATH="};
 
 // These are written before any constructor runs, so they need constant initialisation and no constructors.
 constinit bool is_users_choice = false;

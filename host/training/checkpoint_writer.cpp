@@ -18,8 +18,8 @@ CheckpointWriter::CheckpointWriter(std::filesystem::path folder, artifacts::Rete
                                    const std::filesystem::path& resumed_from)
     : store_(std::move(folder), std::move(retention), resumed_from),
       asynchronous_(asynchronous),
-      model_(/*shares=*/!asynchronous),
-      training_(/*shares=*/!asynchronous) {}
+      model_copies_(/*shares=*/!asynchronous),
+      training_copies_(/*shares=*/!asynchronous) {}
 
 CheckpointWriter::~CheckpointWriter() {
   is_abandoned_ = true;
@@ -32,17 +32,17 @@ void CheckpointWriter::save(artifacts::CheckpointContents contents, std::span<co
   model_views_.clear();
   training_views_.clear();
   for (const components::NamedTensor& named : model)
-    model_views_.push_back(pipeline::make_view(named.name, model_.add(named.name, named.tensor)));
+    model_views_.push_back(pipeline::make_view(named.name, model_copies_.add(named.name, named.tensor)));
   for (const auto& [name, tensor] : saved.tensors)
-    training_views_.push_back(pipeline::make_view(name, training_.add(name, tensor)));
-  training_.submit();
-  model_.submit();
+    training_views_.push_back(pipeline::make_view(name, training_copies_.add(name, tensor)));
+  training_copies_.submit();
+  model_copies_.submit();
   contents.parts.is_abandoned = &is_abandoned_;
   contents.model = model_views_;
   contents.training = training_views_;
   const auto write = [this](const artifacts::CheckpointContents& with_tensors) {
-    training_.wait();
-    model_.wait();
+    training_copies_.wait();
+    model_copies_.wait();
     return store_.write(with_tensors);
   };
   if (asynchronous_)
@@ -67,8 +67,8 @@ void CheckpointWriter::finish() {
 }
 
 void CheckpointWriter::release() {
-  training_.release();
-  model_.release();
+  training_copies_.release();
+  model_copies_.release();
 }
 
 void CheckpointWriter::finish_failed() {
@@ -85,14 +85,14 @@ PartWriter::PartWriter(std::filesystem::path checkpoints, int64_t rank, int64_t 
       ranks_(ranks),
       has_model_(has_model),
       asynchronous_(asynchronous),
-      training_(/*shares=*/!asynchronous),
-      model_(/*shares=*/!asynchronous) {
+      training_copies_(/*shares=*/!asynchronous),
+      model_copies_(/*shares=*/!asynchronous) {
   if (support::is_folder(checkpoints_)) return;
-  throw support::Error(support::ErrorKind::configuration,
-                       "distributed.shard: every process writes its part of a checkpoint to " + checkpoints_.string() +
-                           ", but rank " + std::to_string(rank) +
-                           " cannot find this folder; expected run.output_dir on a file system that all machines "
-                           "share, or shard = \"none\"");
+  throw support::Error(
+      support::ErrorKind::configuration,
+      "distributed.shard: every process writes its part of a checkpoint to {}, but rank {} cannot find this folder; "
+      "expected run.output_dir on a file system that all machines share, or shard = \"none\"",
+      checkpoints_.string(), rank);
 }
 
 PartWriter::~PartWriter() {
@@ -106,20 +106,20 @@ void PartWriter::save(int64_t step, std::span<const components::NamedTensor> mod
   const auto add_training = [&](const std::string& prefix) {
     for (const optimization::NamedTensor& one : saved.tensors_under(prefix)) {
       const std::string name = prefix + one.name;
-      training_views_.push_back(pipeline::make_view(name, training_.add(name, one.tensor)));
+      training_views_.push_back(pipeline::make_view(name, training_copies_.add(name, one.tensor)));
     }
   };
   add_training(pipeline::kOptimizerPrefix);
   if (has_model_) add_training(pipeline::kWeightsPrefix);
   if (has_model_)
     for (const components::NamedTensor& named : model)
-      model_views_.push_back(pipeline::make_view(named.name, model_.add(named.name, named.tensor)));
-  training_.submit();
-  model_.submit();
+      model_views_.push_back(pipeline::make_view(named.name, model_copies_.add(named.name, named.tensor)));
+  training_copies_.submit();
+  model_copies_.submit();
   const auto write = [this, step, number = saves_++] {
     const support::TimelineScope scope("write checkpoint");
-    training_.wait();
-    model_.wait();
+    training_copies_.wait();
+    model_copies_.wait();
     const auto write_part = [&](const std::string& name, const std::vector<artifacts::TensorView>& views) {
       artifacts::write_checkpoint_part(checkpoints_, {step, number, rank_, name}, views);
     };
@@ -140,8 +140,8 @@ void PartWriter::check() {
 void PartWriter::finish() {
   if (!writing_.valid()) return;
   writing_.get();
-  training_.release();
-  model_.release();
+  training_copies_.release();
+  model_copies_.release();
 }
 
 }  // namespace tenon::host

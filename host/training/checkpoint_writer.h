@@ -48,7 +48,7 @@ class CheckpointWriter {
   bool asynchronous_;
   // The tensors of the current or previous write. A synchronous writer does not copy tensors in host memory: no thread
   // changes them during the write.
-  pipeline::HostCopies model_, training_;
+  pipeline::HostCopies model_copies_, training_copies_;
   std::vector<artifacts::TensorView> model_views_, training_views_;
   std::atomic<bool> is_abandoned_{false};       // no more parts of other ranks are expected
   std::future<std::filesystem::path> writing_;  // invalid: no write is in progress
@@ -79,7 +79,7 @@ class PartWriter {
   bool has_model_;
   bool asynchronous_;
   int64_t saves_ = 0;
-  pipeline::HostCopies training_, model_;
+  pipeline::HostCopies training_copies_, model_copies_;
   std::vector<artifacts::TensorView> training_views_, model_views_;
   std::future<void> writing_;  // invalid: no write is in progress
 };

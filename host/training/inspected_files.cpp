@@ -6,6 +6,7 @@
 #include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/components/calls/ports.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::host {
 
@@ -45,8 +46,8 @@ const artifacts::TensorView* StoredTensors::find(const std::string& name) const 
 
 std::string describe(const InspectedFiles& files) {
   if (!files.manifest) return "file " + files.path.string();
-  return "checkpoint " + files.path.string() + " (epoch " + std::to_string(files.manifest->epoch) + ", step " +
-         std::to_string(files.manifest->step) + ")";
+  return fmt::format("checkpoint {} (epoch {}, step {})", files.path.string(), files.manifest->epoch,
+                     files.manifest->step);
 }
 
 std::string format_shape(const artifacts::TensorView& tensor) {

@@ -14,6 +14,7 @@
 #include "framework/cuda/open_device.h"
 #include "framework/distributed/launch/elastic_size.h"
 #include "framework/distributed/launch/launch_ranks.h"
+#include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/text/format_values.h"
@@ -36,17 +37,16 @@ void refuse_second_launcher(const LaunchOptions& options, const World& world) {
   const bool was_started_by_another =
       world.launcher != World::Launcher::none && world.launcher != World::Launcher::tenon;
   if (options.processes == 0 || !was_started_by_another) return;
-  throw Error(ErrorKind::configuration, "command line: --processes is " + std::to_string(options.processes) + ", and " +
-                                            distributed::name_of(world.launcher) + " has started " +
-                                            std::to_string(world.size) +
-                                            " already (its variables are in the environment); "
-                                            "expected one launcher: omit --processes");
+  throw_command_line_error(
+      "--processes is {}, and {} has started {} already (its variables are in the environment); expected one launcher: "
+      "omit --processes",
+      options.processes, distributed::name_of(world.launcher), world.size);
 }
 
 // If neither the run file nor the environment sets the number of threads, the processes share the cores.
 int64_t share_threads(const config::RunConfig& config, int64_t processes) {
   const char* const given = std::getenv("OMP_NUM_THREADS");
-  if (config.plan.run.threads > 0 || (given && *given)) return 0;
+  if (config.declared.run.threads > 0 || (given && *given)) return 0;
   return std::max<int64_t>(config::count_usable_cores() / processes, 1);
 }
 
@@ -94,16 +94,13 @@ class RestartedLaunch {
     const int64_t before = size_.processes();
     const bool counts = size_.lose();
     if (counts && ++lost_ > restarts_) return false;
-    const std::string what = counts ? "restart " + std::to_string(lost_) + " of " + std::to_string(restarts_)
-                                    : "more processes failed again";
-    support::log_warning(what + (size_.processes() < before ? ", with " + describe_size() : "") +
-                         ": the run resumes from its newest checkpoint");
+    const std::string what = counts ? fmt::format("restart {} of {}", lost_, restarts_) : "more processes failed again";
+    support::log_warning("{}{}: the run resumes from its newest checkpoint", what,
+                         size_.processes() < before ? ", with " + describe_size() : "");
     return true;
   }
 
-  std::string describe_size() const {
-    return std::to_string(size_.processes()) + (size_.processes() == 1 ? " process" : " processes");
-  }
+  std::string describe_size() const { return support::format_count(size_.processes(), "process", "processes"); }
 
   const int64_t restarts_;
   const config::RunConfig& config_;
@@ -115,19 +112,19 @@ class RestartedLaunch {
 
 void refuse_without_restarts(const LaunchOptions& options) {
   if (options.least_processes == 0 || options.restarts > 0) return;
-  throw Error(ErrorKind::configuration, "command line: --processes is " + std::to_string(options.least_processes) +
-                                            ":" + std::to_string(options.processes) +
-                                            ", but a lost process ends the run without --restarts; expected "
-                                            "--restarts N: the most restarts after lost processes");
+  throw_command_line_error(
+      "--processes is {}:{}, but a lost process ends the run without --restarts; expected --restarts N: the most "
+      "restarts after lost processes",
+      options.least_processes, options.processes);
 }
 
 void warn_of_few_cores(int64_t processes) {
   const int64_t cores = config::count_usable_cores();
   if (processes <= cores) return;
-  support::log_warning("distributed.processes is " + std::to_string(processes) + ", and this machine has " +
-                       support::format_count(cores, "usable core") + "; expected a core for each process, or more: " +
-                       "processes that share a core take turns, so the run is slower than with --processes " +
-                       std::to_string(cores));
+  support::log_warning(
+      "distributed.processes is {}, and this machine has {}; expected a core for each process, or more: processes that "
+      "share a core take turns, so the run is slower than with --processes {}",
+      processes, support::format_count(cores, "usable core"), cores);
 }
 
 // Prints the plan without output and plugin paths, which may differ between machines.
@@ -142,13 +139,11 @@ std::string describe_plugins(const components::Catalogue& catalogue) {
   for (const auto& plugin : catalogue.plugins())
     lines.push_back(plugin->id + " " + plugin->version + " sha256 " + plugin->sha256 + "\n");
   std::ranges::sort(lines);
-  std::string text;
-  for (const std::string& line : lines) text += line;
-  return text;
+  return reporting::join(lines, "");
 }
 
 // Chooses NCCL for CUDA devices, unless the run file requests gloo.
-distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
+distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRunFile& opened) {
   const config::Backend expected = opened.plan.distributed.backend;
   const cuda::DeviceLibrary* library = opened.device.library;
   if (expected == config::Backend::nccl && !library)
@@ -161,7 +156,7 @@ distributed::ProcessGroup::MakeBackend choose_backend(const OpenedRun& opened) {
 
 }  // namespace
 
-std::optional<int> launch_processes(const LaunchOptions& options, const World& world) {
+std::optional<int> launch_processes_if_needed(const LaunchOptions& options, const World& world) {
   refuse_second_launcher(options, world);
   refuse_without_restarts(options);
   if (world.launcher != World::Launcher::none) {
@@ -171,9 +166,9 @@ std::optional<int> launch_processes(const LaunchOptions& options, const World& w
   }
   const config::RunConfig config =
       config::read_run_config(options.file.config, options.file.overrides, options.file.plugin_directories);
-  const int64_t processes = config.plan.distributed.processes;
+  const int64_t processes = config.declared.distributed.processes;
   if (processes == 1 && options.restarts == 0) return std::nullopt;
-  check_run_file(options.file);  // each process would report the same error
+  check_run_file(options.file, config);  // each process would report the same error
   warn_of_few_cores(processes);
   return RestartedLaunch(options, config, processes).run();
 }
@@ -183,12 +178,12 @@ int start_training(const TrainOptions& options) {
                             options.logs_json ? support::TerminalFormat::json : support::TerminalFormat::text);
   catch_save_signal();
   const World world = distributed::read_world();
-  if (const auto exit_code = launch_processes(options, world)) return *exit_code;
+  if (const auto exit_code = launch_processes_if_needed(options, world)) return *exit_code;
   support::log_info(describe_wait_policy());
-  return run(options, world);
+  return train_in_this_process(options, world);
 }
 
-std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened) {
+std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRunFile& opened) {
   if (world.size == 1) return std::make_unique<distributed::ProcessGroup>();
   if (!world.is_first()) support::log_errors_only("rank " + std::to_string(world.rank));
   report_calls_of_rank(world.rank);
@@ -203,14 +198,14 @@ std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& 
   return group;
 }
 
-SilentRecorder::SilentRecorder(std::filesystem::path folder, const pipeline::Training& training)
+PartRecorder::PartRecorder(std::filesystem::path folder, const pipeline::Training& training)
     : folder_(std::move(folder)) {
   if (training.shards)
     parts_.emplace(artifacts::RunFolder{folder_}.checkpoints(), training.group->rank(), training.group->size(),
                    training.parameter_shards != nullptr, training.plan->checkpoint.asynchronous);
 }
 
-pipeline::BestCheckpoint SilentRecorder::read_best_checkpoint() { return host::read_best_checkpoint(folder_); }
+pipeline::BestCheckpoint PartRecorder::read_best_checkpoint() { return host::read_best_checkpoint(folder_); }
 
 void end_rank(distributed::ProcessGroup& group, const std::exception& error) {
   if (group.is_single()) throw;

@@ -22,34 +22,35 @@ namespace tenon::host {
 // Launches the ranks if distributed.processes requests several processes and no other launcher has started them.
 // Returns the exit code after all have ended, or nothing if this process does the work, alone or as a rank. Throws as
 // start_training() does.
-std::optional<int> launch_processes(const LaunchOptions& options, const distributed::World& world);
+std::optional<int> launch_processes_if_needed(const LaunchOptions& options, const distributed::World& world);
 
 // Launches the ranks if distributed.processes requests several processes and no other launcher has started them.
 // Otherwise this process trains, alone or as a rank. Returns the exit code of the run after all processes have ended.
 // Throws Error(configuration) for an invalid environment, or if --processes is given under another launcher, and the
-// errors of run(). REQUIRES: the options do not say is_check.
+// errors of train_in_this_process(). REQUIRES: the options do not say is_check.
 int start_training(const TrainOptions& options);
 
 // Connects to the other ranks and verifies that all run the same plan with the same plugins. Returns a group of one
 // for a run with one process. After this call, ranks other than 0 print only errors. Throws Error(configuration).
-std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRun& opened);
+std::unique_ptr<distributed::ProcessGroup> join_ranks(const distributed::World& world, const OpenedRunFile& opened);
 
 // Reports the error to the other ranks and ends this rank with the exit code of the error. It does not wait for pending
 // operations with other ranks. A single process rethrows the error. REQUIRES: `error` is being handled.
 [[noreturn]] void end_rank(distributed::ProcessGroup& group, const std::exception& error);
 
-// The recorder of all ranks except rank 0, which writes all files but the other ranks' parts of checkpoints.
-class SilentRecorder final : public pipeline::Recorder {
+// The recorder of all ranks except rank 0. Writes this rank's parts of checkpoints, if the state is divided; rank 0
+// writes all other files.
+class PartRecorder final : public pipeline::Recorder {
  public:
   // Throws Error(configuration) if the optimizer's state is divided and this machine does not have the run folder.
-  SilentRecorder(std::filesystem::path folder, const pipeline::Training& training);
+  PartRecorder(std::filesystem::path folder, const pipeline::Training& training);
   std::filesystem::path folder() const override { return folder_; }
-  void record(pipeline::LineKind, const pipeline::RunState&,
-              const std::vector<std::pair<std::string, double>>&) override {
+  void append_line(pipeline::LineKind, const pipeline::RunState&,
+                   const std::vector<std::pair<std::string, double>>&) override {
     if (parts_) parts_->check();
   }
-  void save_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
-                       const pipeline::SavedState& saved) override {
+  void start_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
+                        const pipeline::SavedState& saved) override {
     if (parts_ && !saved.numbers.empty()) parts_->save(state.step, tensors, saved);
   }
   pipeline::BestCheckpoint read_best_checkpoint() override;

@@ -51,8 +51,8 @@ void TraceObserver::on_event(Event event, const pipeline::RunState& state, pipel
 void TraceObserver::end(const pipeline::RunState& state) {
   is_over_ = true;
   if (!operators_) {
-    support::log_warning("--trace: the run ended after step " + std::to_string(state.step) + ", before step " +
-                         std::to_string(first_) + "; nothing was traced");
+    support::log_warning("--trace: the run ended after step {}, before step {}; nothing was traced", state.step,
+                         first_);
     return;
   }
   const support::Timeline timeline = support::stop_timeline();

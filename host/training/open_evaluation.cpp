@@ -26,24 +26,23 @@ void choose_data(config::RunPlan& plan, const std::string& name) {
       for (config::MetricPlan& metric : plan.metrics) metric.on_validation = metric.on_test;
   } else if (plan.data.validation.empty()) {
     throw support::Error(support::ErrorKind::configuration,
-                         plan.file.string() + ": has no [data.validation]; expected one, or --data train" +
-                             (plan.data.test.empty() ? "" : " or --data " + plan.data.test.front().name));
+                         "{}: has no [data.validation]; expected one, or --data train{}", plan.file.string(),
+                         plan.data.test.empty() ? "" : " or --data " + plan.data.test.front().name);
   }
 }
 
 // The chosen dataset reads the inputs.
-void choose_inputs(OpenedRun& run, const OpenedEvaluation::Choice& choice) {
+void choose_inputs(OpenedRunFile& run, const OpenedEvaluation::Choice& choice) {
   config::DataSection& data = run.plan.data;
   config::NamedDataset dataset = find_dataset_or_first(run.plan, choice.dataset);
   const components::Component& component = run.catalogue.find(config::ComponentKind::dataset, dataset.use);
   const std::optional<std::string> parameter = components::find_unlabelled_parameter(component);
   if (!parameter)
-    throw support::Error(
-        support::ErrorKind::configuration,
-        "command line: --input is given, but " + component.describe() + " (" + dataset.place +
-            ") reads no data without labels; expected a dataset that does, such as image_folder, "
-            "image_csv or segmentation: choose one with --data, or describe the inputs in the run file "
-            "and omit --input");
+    throw_command_line_error(
+        "--input is given, but {} ({}) reads no data without labels; expected a dataset that does, such as "
+        "image_folder, image_csv or segmentation: choose one with --data, or describe the inputs in the run file and "
+        "omit --input",
+        component.describe(), dataset.place);
   dataset.name = data::kInputName;
   dataset.subset = {};
   dataset.part = config::FoldPart::all;
@@ -55,7 +54,7 @@ void choose_inputs(OpenedRun& run, const OpenedEvaluation::Choice& choice) {
   });
 }
 
-OpenedRun choose(OpenedRun run, const OpenedEvaluation::Choice& choice, OpenedEvaluation::Of of) {
+OpenedRunFile choose(OpenedRunFile run, const OpenedEvaluation::Choice& choice, OpenedEvaluation::Of of) {
   if (choice.inputs.empty())
     choose_data(run.plan, choice.dataset);
   else
@@ -82,9 +81,9 @@ artifacts::FoundWeights find_weights_for(const std::string& checkpoint, config::
 }  // namespace
 
 OpenedEvaluation::OpenedEvaluation(const RunFile& file, const Choice& choice, Of of)
-    : OpenedEvaluation(open_run(file, Computes::yes), choice, of, distributed::ProcessGroup::single()) {}
+    : OpenedEvaluation(open_run_file(file, Computes::yes), choice, of, distributed::ProcessGroup::single()) {}
 
-OpenedEvaluation::OpenedEvaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup& group)
+OpenedEvaluation::OpenedEvaluation(OpenedRunFile run, const Choice& choice, Of of, distributed::ProcessGroup& group)
     : run_(choose(std::move(run), choice, of)),
       weights_(find_weights_for(choice.checkpoint, run_.plan, run_.catalogue)),
       parts_(pipeline::build_evaluation(run_.plan, run_.catalogue, run_.device.device, group)) {
@@ -125,8 +124,8 @@ pipeline::TestTimeAugmentation read_augmentation(const Arguments& arguments) {
 
 int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(OpenedEvaluation&)>& work) {
   const distributed::World world = distributed::read_world();
-  if (const auto exit_code = launch_processes(options, world)) return *exit_code;
-  OpenedRun run = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
+  if (const auto exit_code = launch_processes_if_needed(options, world)) return *exit_code;
+  OpenedRunFile run = open_run_file(options.file, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, run);
   try {
     OpenedEvaluation evaluation(std::move(run), options.choice, options.of, *group);
@@ -140,8 +139,7 @@ int evaluate_in_processes(const EvaluationOptions& options, const std::function<
 
 std::string OpenedEvaluation::describe_weights() const {
   if (weights_.checkpoint.empty()) return support::show_path(weights_.file);
-  return support::show_path(weights_.checkpoint) + " (epoch " + std::to_string(weights_.epoch) + ", step " +
-         std::to_string(weights_.step) + ")";
+  return fmt::format("{} (epoch {}, step {})", support::show_path(weights_.checkpoint), weights_.epoch, weights_.step);
 }
 
 }  // namespace tenon::host

@@ -30,12 +30,12 @@ class OpenedEvaluation {
     pipeline::TestTimeAugmentation augmentation = pipeline::TestTimeAugmentation::none;
   };
 
-  // Throws Error as open_run, find_weights and build_evaluation do, and Error(configuration) for inputs of a dataset
-  // that reads no unlabelled data.
+  // Throws Error as open_run_file, find_weights and build_evaluation do, and Error(configuration) for inputs of a
+  // dataset that reads no unlabelled data.
   OpenedEvaluation(const RunFile& file, const Choice& choice, Of of);
   // `group`: the processes that share the data. It must outlive this object. REQUIRES: the run
   // was opened with Computes::yes.
-  OpenedEvaluation(OpenedRun run, const Choice& choice, Of of, distributed::ProcessGroup& group);
+  OpenedEvaluation(OpenedRunFile run, const Choice& choice, Of of, distributed::ProcessGroup& group);
   OpenedEvaluation(const OpenedEvaluation&) = delete;
   OpenedEvaluation& operator=(const OpenedEvaluation&) = delete;
 
@@ -49,7 +49,7 @@ class OpenedEvaluation {
   std::string describe_weights() const;
 
  private:
-  OpenedRun run_;
+  OpenedRunFile run_;
   artifacts::FoundWeights weights_;
   pipeline::Evaluation parts_;
 };
@@ -68,8 +68,8 @@ void add_augmentation_option(AddOption& add);
 pipeline::TestTimeAugmentation read_augmentation(const Arguments& arguments);
 
 // Calls `work` in each process that distributed.processes requests, or in the one process. Returns what it returns,
-// after all processes have ended. Throws Error as launch_processes(), join_ranks() and OpenedEvaluation do; a rank
-// reports its error to the others and ends.
+// after all processes have ended. Throws Error as launch_processes_if_needed(), join_ranks() and OpenedEvaluation do; a
+// rank reports its error to the others and ends.
 int evaluate_in_processes(const EvaluationOptions& options, const std::function<int(OpenedEvaluation&)>& work);
 
 }  // namespace tenon::host

@@ -2,7 +2,6 @@
 
 #include <ATen/Parallel.h>
 
-#include <array>
 #include <filesystem>
 #include <utility>
 #include <vector>
@@ -16,9 +15,7 @@
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/stage_times.h"
-#include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
-#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "host/process/call_reports.h"
 #include "host/process/process_setup.h"
@@ -27,7 +24,7 @@ namespace tenon::host {
 
 namespace {
 
-// Finds the plugins and reads their notes. None of their code runs.
+// Finds the plugins and reads their notes. Opens only those without a note.
 components::Catalogue find_plugins(const RunFile& file, const config::RunConfig& config,
                                    const std::filesystem::path& host) {
   const auto directories =
@@ -38,13 +35,12 @@ components::Catalogue find_plugins(const RunFile& file, const config::RunConfig&
 
 }  // namespace
 
-void check_run_file(const RunFile& file) {
-  const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
+void check_run_file(const RunFile& file, const config::RunConfig& config) {
   components::install_libtorch();  // otherwise plugins that call its operators are refused
   config::resolve_run_plan(config, find_plugins(file, config, support::find_program_file()));
 }
 
-OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
+OpenedRunFile open_run_file(const RunFile& file, Computes computes, int local_rank) {
   start_call_reports();
   if (computes == Computes::yes) pipeline::reuse_tensor_memory();
   const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
@@ -52,7 +48,7 @@ OpenedRun open_run(const RunFile& file, Computes computes, int local_rank) {
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
   cuda::OpenedDevice device;
   if (computes == Computes::yes)
-    device = cuda::open_device(config.plan.run.device, local_rank, cuda::device_library_of(host),
+    device = cuda::open_device(config.declared.run.device, local_rank, cuda::device_library_of(host),
                                to_string(config.place_of("run.device")));
   if (device.library) {
     static const pipeline::CountWaits count_waits;  // until the process ends
@@ -75,9 +71,8 @@ const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std:
       if (name == dataset.name) return dataset;
       known.push_back(dataset.name);
     }
-  throw support::Error(support::ErrorKind::configuration, "command line: --data is \"" + name + "\"" +
-                                                              formats::suggest_name(name, known) +
-                                                              "; expected a dataset of the run file");
+  throw_command_line_error("--data is \"{}\"{}; expected a dataset of the run file", name,
+                           formats::suggest_name(name, known));
 }
 
 const config::NamedDataset& find_dataset_or_first(const config::RunPlan& plan, const std::string& name) {
@@ -105,18 +100,6 @@ void prepare_profile(config::RunPlan& plan, int64_t batch_size) {
 
 std::string describe_device(const support::ComputeDevice& device) {
   return device.is_cuda() ? device.name : "the CPU, " + support::format_count(at::get_num_threads(), "thread");
-}
-
-std::string format_scaled(double number) {
-  constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
-  size_t unit = 0;
-  for (; number >= 1000 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
-  return unit == 0 ? fmt::format("{:.0f}", number) : fmt::format("{:.4g}{}", number, kUnits[unit]);
-}
-
-std::string format_time(double seconds) {
-  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
-  return fmt::format("{:.{}f} ms", seconds * 1e3, seconds < 0.01 ? 3 : 1);
 }
 
 }  // namespace tenon::host

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "framework/components/loading/catalogue.h"
+#include "framework/config/file/run_config.h"
 #include "framework/config/plan/run_plan.h"
 #include "framework/cuda/open_device.h"
 #include "framework/support/compute/compute_device.h"
@@ -12,7 +13,7 @@
 
 namespace tenon::host {
 
-struct OpenedRun {
+struct OpenedRunFile {
   components::Catalogue catalogue;
   config::RunPlan plan;
   cuda::OpenedDevice device;
@@ -21,13 +22,14 @@ struct OpenedRun {
 // Whether the command computes on the run's device.
 enum class Computes { no, yes };
 
-// Reads the run file with its overrides, opens the device, resolves the plan and opens the
-// plugins that it uses. Throws Error as read_run_config, open_device, Catalogue and resolve_run_plan do.
-// `local_rank`: rank of this process on this machine.
-OpenedRun open_run(const RunFile& file, Computes computes, int local_rank = 0);
+// Reads the run file with its overrides, opens the device, resolves the plan and opens the plugins that it uses. Throws
+// Error as read_run_config, open_device, Catalogue and resolve_run_plan do. `local_rank`: rank of this process on this
+// machine.
+OpenedRunFile open_run_file(const RunFile& file, Computes computes, int local_rank = 0);
 
-// Reads the run file and resolves the plan. Throws what open_run() would throw up to there. Opens no device or plugin.
-void check_run_file(const RunFile& file);
+// Resolves the plan of a run file that was read. Throws what open_run_file() would throw up to there. Opens no device,
+// and only plugins without a note.
+void check_run_file(const RunFile& file, const config::RunConfig& config);
 
 // Finds the dataset for --data: "train", "validation", "test", "validation/<name>" or "test/<name>". Throws
 // Error(configuration).
@@ -42,7 +44,5 @@ void keep_training_only(config::RunPlan& plan);
 void prepare_profile(config::RunPlan& plan, int64_t batch_size);
 
 std::string describe_device(const support::ComputeDevice& device);
-std::string format_scaled(double number);  // "1.814 G" for 1814073344
-std::string format_time(double seconds);   // "12.5 ms" for 0.0125
 
 }  // namespace tenon::host

@@ -3,11 +3,16 @@
 #include <torch/types.h>
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/config/file/format_run_plan.h"
@@ -35,6 +40,61 @@ bool is_within_epoch(const pipeline::SavedState& state) {
 
 namespace {
 
+// Maps the files of a checkpoint into memory during its verification. What is not used of a file takes no memory: a
+// process reads only its part of a state that is divided over processes.
+class CheckpointReader {
+ public:
+  // Returns the callback for artifacts::verify_checkpoint(). The reader must outlive that call.
+  artifacts::ReadCheckpointFile reading() {
+    return [this](const fs::path& file) {
+      const bool has_tensors = !artifacts::name_content(file.filename().string()).empty();
+      if (has_tensors) read(file, place_of(file));
+      return artifacts::read_checkpoint_digest(file);
+    };
+  }
+
+  // Returns the tensors of the last checkpoint read: of the model, or of the training state of all ranks. Throws
+  // Error(checkpoint) if a file matches its digest but cannot be parsed.
+  std::vector<optimization::NamedTensor> take(bool of_model) {
+    std::vector<optimization::NamedTensor> taken;
+    for (auto& [name, file] : files_) {
+      if (artifacts::is_model_file(name) != of_model) continue;
+      if (file.failure) std::rethrow_exception(file.failure);
+      std::ranges::move(file.tensors, std::back_inserter(taken));
+      file.tensors.clear();
+    }
+    return taken;
+  }
+
+ private:
+  struct Tensors {
+    std::vector<optimization::NamedTensor> tensors;
+    std::exception_ptr failure;
+  };
+
+  // Forgets the previous checkpoint, which may have had other files.
+  Tensors& place_of(const fs::path& file) {
+    const std::lock_guard lock(mutex_);
+    if (file.parent_path() != folder_) files_.clear();
+    folder_ = file.parent_path();
+    return files_[file.filename().string()];
+  }
+
+  // Parse errors are kept for later: the digest reports a damaged file first, wherever the damage is.
+  static void read(const fs::path& file, Tensors& read) {
+    read = {};
+    try {
+      read.tensors = pipeline::map_tensors(std::make_shared<const artifacts::SafetensorsFile>(file));
+    } catch (const Error&) {
+      read.failure = std::current_exception();
+    }
+  }
+
+  std::mutex mutex_;                      // guards the map while files are read
+  fs::path folder_;                       // of the checkpoint
+  std::map<std::string, Tensors> files_;  // by name; each is written by one thread
+};
+
 void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan, bool within_epoch) {
   const fs::path file = found.folder / "plan.toml";
   const std::vector<PlanDifference> all =
@@ -49,10 +109,10 @@ void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& 
   }
   if (!refused.empty())
     throw Error(ErrorKind::checkpoint,
-                found.folder.string() + ": was written with another run file:" + config::describe(refused) +
-                    "\nexpected these values unchanged" +
-                    (within_epoch ? ", in the middle of epoch " + std::to_string(found.manifest.epoch) : "") +
-                    ": restore them, or start a new run from the weights with model.weights");
+                "{}: was written with another run file:{}\nexpected these values unchanged{}: restore them, or start a "
+                "new run from the weights with model.weights",
+                found.folder.string(), config::describe(refused),
+                within_epoch ? fmt::format(", in the middle of epoch {}", found.manifest.epoch) : "");
   if (!reported.empty()) support::log_warning("the run resumes with another run file:" + config::describe(reported));
 }
 
@@ -74,12 +134,10 @@ void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedS
                  bool within_epoch) {
   const int64_t before = state.count(pipeline::kWorldSize);
   if (before == size) return;
-  const std::string what =
-      "the run had " + std::to_string(before) + " processes and has " + std::to_string(size) + " now";
-  support::log_warning(
-      what +
-      (within_epoch ? ", which share the remaining samples of epoch " + std::to_string(found.manifest.epoch) : "") +
-      ": its metrics will not be the same bit for bit");
+  const std::string shared =
+      within_epoch ? fmt::format(", which share the remaining samples of epoch {}", found.manifest.epoch) : "";
+  support::log_warning("the run had {} processes and has {} now{}: its metrics will not be the same bit for bit",
+                       before, size, shared);
 }
 
 void check_plugins(const artifacts::FoundCheckpoint& found, const components::Catalogue& catalogue) {
@@ -87,14 +145,14 @@ void check_plugins(const artifacts::FoundCheckpoint& found, const components::Ca
   for (const auto& plugin : catalogue.plugins()) {
     const auto known = before.find(plugin->id);
     if (known != before.end() && known->second != plugin->sha256)
-      support::log_warning("the plugin " + plugin->id + " (" + plugin->file.string() +
-                           ") has changed since the checkpoint was written");
+      support::log_warning("the plugin {} ({}) has changed since the checkpoint was written", plugin->id,
+                           plugin->file.string());
   }
 }
 
 }  // namespace
 
-std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRun& opened,
+std::optional<Resumption> find_resumption(const std::string& what, int64_t attempt, const OpenedRunFile& opened,
                                           int64_t processes, distributed::ProcessGroup& group) {
   if (what.empty() && attempt == 0) return std::nullopt;
   CheckpointReader reader;
@@ -111,10 +169,10 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   group.require_equal("the checkpoint", found ? artifacts::format_checkpoint_manifest(found->manifest) : std::string());
   if (!found) return std::nullopt;
   Resumption resumption{std::move(*found), {}, opened.plan};
-  resumption.checkpoint = {reader.take_model(),
+  resumption.checkpoint = {reader.take(/*of_model=*/true),
                            {resumption.from.manifest.state, {}},
                            {resumption.from.folder / artifacts::kManifestFile, resumption.from.manifest.excluded}};
-  for (optimization::NamedTensor& one : reader.take_training())
+  for (optimization::NamedTensor& one : reader.take(/*of_model=*/false))
     resumption.checkpoint.state.tensors[one.name] = std::move(one.tensor);
   // The new run folder has no copies of the previous best checkpoints.
   if (!resumption.from.is_newest) pipeline::BestMetrics::forget(resumption.checkpoint.state);
@@ -137,55 +195,18 @@ bool is_finished(const Resumption& resumption, const pipeline::Training& trainin
                     : state.count("step") >= training.total_steps;
 }
 
-artifacts::ReadCheckpointFile CheckpointReader::reading() {
-  return [this](const std::filesystem::path& file) {
-    const std::string name = file.filename().string();
-    const bool has_tensors = !artifacts::name_content(name).empty();
-    return has_tensors ? read(file, place_of(file)) : artifacts::read_checkpoint_digest(file);
-  };
-}
-
-// Forgets the previous checkpoint, which may have had other files.
-CheckpointReader::Tensors& CheckpointReader::place_of(const std::filesystem::path& file) {
-  const std::lock_guard lock(mutex_);
-  if (file.parent_path() != folder_) files_.clear();
-  folder_ = file.parent_path();
-  return files_[file.filename().string()];
-}
-
-// Parse errors are kept for later: the digest reports a damaged file first, wherever the damage is.
-std::string CheckpointReader::read(const std::filesystem::path& file, Tensors& read) {
-  read = {};
-  try {
-    read.tensors = pipeline::map_tensors(std::make_shared<const artifacts::SafetensorsFile>(file));
-  } catch (const support::Error&) {
-    read.failure = std::current_exception();
-  }
-  return artifacts::read_checkpoint_digest(file);
-}
-
-std::vector<optimization::NamedTensor> CheckpointReader::take(bool of_model) {
-  std::vector<optimization::NamedTensor> taken;
-  for (auto& [name, file] : files_) {
-    if (artifacts::is_model_file(name) != of_model) continue;
-    if (file.failure) std::rethrow_exception(file.failure);
-    std::ranges::move(file.tensors, std::back_inserter(taken));
-    file.tensors.clear();
-  }
-  return taken;
-}
-
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) {
   const std::filesystem::path checkpoints = artifacts::RunFolder{run}.checkpoints();
   const auto folder = artifacts::find_linked_checkpoint(checkpoints, artifacts::kBest);
   if (!folder)
-    throw support::Error(
-        support::ErrorKind::checkpoint,
-        (checkpoints / artifacts::kBest).string() +
-            ": is missing; expected the best checkpoint of the run, for checkpoint.load_best_at_end or [data.test]");
+    throw Error(
+        ErrorKind::checkpoint,
+        "{}: is missing; expected the best checkpoint of the run, for checkpoint.load_best_at_end or [data.test]",
+        (checkpoints / artifacts::kBest).string());
   CheckpointReader reader;
   const artifacts::CheckpointManifest manifest = artifacts::verify_checkpoint(*folder, reader.reading());
-  pipeline::BestCheckpoint best{manifest.step, reader.take_model(), {manifest.metrics.begin(), manifest.metrics.end()}};
+  pipeline::BestCheckpoint best{
+      manifest.step, reader.take(/*of_model=*/true), {manifest.metrics.begin(), manifest.metrics.end()}};
   best.epoch = manifest.epoch;
   best.excluded = {*folder / artifacts::kManifestFile, manifest.excluded};
   return best;

@@ -104,7 +104,7 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
 // divided over them. `recorder`: null on ranks other than 0.
 void finish_work(pipeline::Training& training, const pipeline::RunReport& report, RunRecorder* recorder) {
   const bool has_best = has_best_weights(training, report);
-  const optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.average.get());
+  const optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.evaluation_weights.get());
   const auto work = [&] {
     if (recorder) recorder->finish_checkpoint();
     if (recorder && !training.parameter_shards) add_samples(training, report, recorder);
@@ -173,7 +173,7 @@ void shorten(config::RunPlan& plan, const std::filesystem::path& output_dir) {
 // Trains on a rank other than 0, without output.
 int train_silently(pipeline::Training& training, std::optional<Resumption>& resumption, const TrainOptions& options,
                    const components::RunDescription* description) {
-  SilentRecorder recorder(training.group->broadcast_string("run folder", ""), training);
+  PartRecorder recorder(training.group->broadcast_string("run folder", ""), training);
   const pipeline::RunReport report = train_with_observers(training, recorder, {}, resumption, options, description);
   recorder.finish_checkpoint();
   finish_work(training, report, nullptr);  // rank 0 writes its last checkpoint and evaluates samples
@@ -181,8 +181,9 @@ int train_silently(pipeline::Training& training, std::optional<Resumption>& resu
 }
 
 std::string describe_no_work(const Resumption& resumption) {
-  return resumption.from.run.string() + " has finished: step " + std::to_string(resumption.from.manifest.step) +
-         " was its last step. To continue training, raise train.epochs or train.steps";
+  return fmt::format(
+      "{} has finished: step {} was its last step. To continue training, raise train.epochs or train.steps",
+      resumption.from.run.string(), resumption.from.manifest.step);
 }
 
 // Gives the plan what the checkpoint knows of the run that wrote it.
@@ -195,7 +196,7 @@ void apply_resumption(config::RunPlan& plan, const Resumption& resumption) {
 }
 
 // The plan of the run file with the values that building has found, but without what a checkpoint gave.
-config::RunPlan make_recorded_plan(const OpenedRun& opened, const pipeline::Training& training) {
+config::RunPlan make_recorded_plan(const OpenedRunFile& opened, const pipeline::Training& training) {
   config::RunPlan recorded = opened.plan;
   recorded.train.memory_format = training.memory_format;
   pipeline::copy_sizes(*training.plan, recorded);
@@ -213,8 +214,9 @@ int print_checked_plan(pipeline::Training& training, config::RunPlan recorded) {
   return 0;
 }
 
-int run_plan(const TrainOptions& options, reporting::RunOutput& output, const OpenedRun& opened, int64_t attempt,
-             distributed::ProcessGroup& group) {
+// With --check, prints the plan instead of training. Does nothing if the resumed run has finished.
+int build_and_train(const TrainOptions& options, reporting::RunOutput& output, const OpenedRunFile& opened,
+                    int64_t attempt, distributed::ProcessGroup& group) {
   // --check is one process, whatever the number that the run would have.
   const int64_t processes = options.is_check ? opened.plan.distributed.processes : group.size();
   std::optional<Resumption> resumption = find_resumption(options.resume, attempt, opened, processes, group);
@@ -252,25 +254,26 @@ std::unique_ptr<reporting::RunOutput> make_output(const TrainOptions& options) {
   return options.logs_json ? reporting::make_json_output() : reporting::make_text_output();
 }
 
-int run_dry(const TrainOptions& options, reporting::RunOutput& output, OpenedRun& opened, int64_t attempt,
-            distributed::ProcessGroup& group) {
+int perform_dry_run(const TrainOptions& options, reporting::RunOutput& output, OpenedRunFile& opened, int64_t attempt,
+                    distributed::ProcessGroup& group) {
   const TemporaryFolder folder("tenon-dry-run-");
   shorten(opened.plan, folder.path());
-  const int exit_code = run_plan(options, output, opened, attempt, group);
+  const int exit_code = build_and_train(options, output, opened, attempt, group);
   if (exit_code == 0 && group.world().is_first())
     output.say("dry run: one step, its validation and a checkpoint succeeded; no files were kept");
   return exit_code;
 }
 
-int run_with_output(const TrainOptions& options, const distributed::World& world, reporting::RunOutput& output) {
-  OpenedRun opened = open_run(options.file, Computes::yes, static_cast<int>(world.local_rank));
+// Opens the run file, joins the ranks and trains. With several ranks, an error ends this process.
+int open_and_train(const TrainOptions& options, const distributed::World& world, reporting::RunOutput& output) {
+  OpenedRunFile opened = open_run_file(options.file, Computes::yes, static_cast<int>(world.local_rank));
   const auto group = join_ranks(world, opened);
   CheckpointReporter reporter;
   TrainOptions observed = options;
   if (world.reports_checkpoints && world.is_first()) observed.observers.push_back(&reporter);
   try {
-    const int exit_code = options.is_dry_run ? run_dry(observed, output, opened, world.attempt, *group)
-                                             : run_plan(observed, output, opened, world.attempt, *group);
+    const int exit_code = options.is_dry_run ? perform_dry_run(observed, output, opened, world.attempt, *group)
+                                             : build_and_train(observed, output, opened, world.attempt, *group);
     group->barrier();
     return exit_code;
   } catch (const std::exception& error) {
@@ -280,9 +283,9 @@ int run_with_output(const TrainOptions& options, const distributed::World& world
 
 }  // namespace
 
-int run(const TrainOptions& options, const distributed::World& world) {
+int train_in_this_process(const TrainOptions& options, const distributed::World& world) {
   const std::unique_ptr<reporting::RunOutput> output = make_output(options);
-  const int exit_code = run_with_output(options, world, *output);
+  const int exit_code = open_and_train(options, world, *output);
   if (exit_code > 128) report_end_of_stopped_run();
   if (!options.is_dry_run) output->end();  // the files of a dry run are gone
   return exit_code;

@@ -32,8 +32,9 @@ struct TrainOptions : LaunchOptions {
   std::vector<pipeline::Observer*> observers;  // in addition to those that the other options and the plan request
 };
 
-// `world`: rank and size of the run. Returns 0, or 128 + n after signal n. Otherwise throws support::Error, after the
-// error was written to run.json.
-int run(const TrainOptions& options, const distributed::World& world);
+// Trains in this process, alone or as a rank; with `is_check`, only builds the run and prints its plan. `world`: rank
+// and size of the run. Returns 0, or 128 + n after signal n. Otherwise throws support::Error, after the error was
+// written to run.json.
+int train_in_this_process(const TrainOptions& options, const distributed::World& world);
 
 }  // namespace tenon::host

@@ -109,11 +109,11 @@ artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, c
 RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& training,
                          const components::Catalogue& catalogue, const support::ComputeDevice& device,
                          std::vector<std::string> command_line, const artifacts::FoundCheckpoint* resumed_from)
-    : record_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
+    : run_json_(make_record(training, catalogue, device, std::move(command_line), std::chrono::system_clock::now())),
       plan_text_(config::format_run_plan(plan)),
       folder_(resumed_from && resumed_from->is_newest
                   ? artifacts::RunFolder{resumed_from->run}
-                  : artifacts::make_run_folder(plan, record_.start, &stop_signal())),
+                  : artifacts::make_run_folder(plan, run_json_.start, &stop_signal())),
       lock_(artifacts::lock_run_folder(folder_.root)),
       history_(open_history(folder_, resumed_from)),
       losses_(name_losses(plan)),
@@ -121,19 +121,20 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
       fitted_data_(training.fitted_data),
       model_sizes_(pipeline::list_model_sizes(training.plan->model, training.model.component())),
       parts_{.ranks = training.shards ? training.group->size() : 1, .has_model = training.parameter_shards != nullptr},
-      checkpoints_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
-                   plan.checkpoint.asynchronous,
-                   resumed_from && resumed_from->is_newest ? resumed_from->folder : std::filesystem::path()) {
+      checkpoint_writer_(folder_.checkpoints(), make_retention(plan.checkpoint.keep, training.monitor),
+                         plan.checkpoint.asynchronous,
+                         resumed_from && resumed_from->is_newest ? resumed_from->folder : std::filesystem::path()) {
   artifacts::remove_leftovers(folder_.root, support::ErrorKind::system);
   if (plan.log.tensorboard) open_events(resumed_from);
   open_log();
   if (plan.checkpoint.exclude_frozen_parameters) find_frozen_parameters(training);
   if (resumed_from) {
-    record_.resumed_from = resumed_from->folder;
+    run_json_.resumed_from = resumed_from->folder;
     artifacts::write_plan(folder_, plan);
-    artifacts::write_run_record(folder_.record_file(), record_);
+    artifacts::write_run_record(folder_.record_file(), run_json_);
   } else {
-    artifacts::write_unsynced(folder_.record_file(), artifacts::format_run_record(record_), support::ErrorKind::system);
+    artifacts::write_unsynced(folder_.record_file(), artifacts::format_run_record(run_json_),
+                              support::ErrorKind::system);
   }
   begin_first_files(plan);
 }
@@ -141,7 +142,7 @@ RunRecorder::RunRecorder(const config::RunPlan& plan, const pipeline::Training& 
 // The thread has a copy of the record, because run.json without git is complete enough for other processes.
 void RunRecorder::begin_first_files(const config::RunPlan& plan) {
   const support::SignalsBlocked signals_blocked;
-  first_files_ = std::async(std::launch::async, [record = record_, folder = folder_, output_dir = plan.run.output_dir,
+  first_files_ = std::async(std::launch::async, [record = run_json_, folder = folder_, output_dir = plan.run.output_dir,
                                                  directory = artifacts::find_folder_of(plan.file)]() mutable {
     artifacts::read_git(record, directory);
     if (record.git) artifacts::keep_changes(*record.git, record.git_directory, folder.root, output_dir);
@@ -152,14 +153,14 @@ void RunRecorder::begin_first_files(const config::RunPlan& plan) {
 }
 
 void RunRecorder::finish_first_files() {
-  if (first_files_.valid()) record_ = first_files_.get();
+  if (first_files_.valid()) run_json_ = first_files_.get();
 }
 
 void RunRecorder::open_events(const artifacts::FoundCheckpoint* resumed_from) {
   try {
     events_.emplace(resumed_from
-                        ? resume_events(folder_, plan_text_, *resumed_from, history_.lines(), losses_, record_.start)
-                        : begin_events(folder_, plan_text_, record_.start));
+                        ? resume_events(folder_, plan_text_, *resumed_from, history_.lines(), losses_, run_json_.start)
+                        : begin_events(folder_, plan_text_, run_json_.start));
   } catch (const support::Error& error) {
     support::log_warning(error.what() + kWithoutEvents);
   }
@@ -180,8 +181,8 @@ void RunRecorder::find_frozen_parameters(const pipeline::Training& training) {
         "checkpoint.exclude_frozen_parameters is true, but the model has no frozen parameters, so checkpoints are "
         "complete");
   else
-    support::log_info("checkpoints leave out " + std::to_string(frozen_.count()) + " frozen parameters (" +
-                      support::format_bytes(frozen_.bytes()) + ")");
+    support::log_info("checkpoints leave out {} frozen parameters ({})", frozen_.count(),
+                      support::format_bytes(frozen_.bytes()));
 }
 
 template <class Write>
@@ -195,26 +196,26 @@ void RunRecorder::write_events(const Write& write) {
   }
 }
 
-void RunRecorder::record(pipeline::LineKind kind, const pipeline::RunState& state,
-                         const std::vector<std::pair<std::string, double>>& metrics) {
-  checkpoints_.check();
-  const artifacts::HistoryLine line{to_history_event(kind), state.epoch, state.step, state.time_s, metrics};
+void RunRecorder::append_line(pipeline::LineKind kind, const pipeline::RunState& progress,
+                              const std::vector<std::pair<std::string, double>>& metrics) {
+  checkpoint_writer_.check();
+  const artifacts::HistoryLine line{to_history_event(kind), progress.epoch, progress.step, progress.time_s, metrics};
   history_.append(line);
   if (on_line) on_line(line);
   write_events([&] { events_->append(line, losses_, std::chrono::system_clock::now()); });
 }
 
-void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
-                                  const pipeline::SavedState& saved) {
+void RunRecorder::start_checkpoint(const pipeline::RunState& progress, std::span<const components::NamedTensor> tensors,
+                                   const pipeline::SavedState& saved) {
   finish_first_files();
-  artifacts::CheckpointContents contents{state.epoch, state.step, {}, {}, {}, saved.numbers, {}};
-  for (const auto& [name, value] : state.metrics)
-    if (state.validated_step == state.step || !name.starts_with("validation/"))
+  artifacts::CheckpointContents contents{progress.epoch, progress.step, {}, {}, {}, saved.numbers, {}};
+  for (const auto& [name, value] : progress.metrics)
+    if (progress.validated_step == progress.step || !name.starts_with("validation/"))
       contents.metrics.emplace_back(name, value);
   contents.class_names = class_names_;
   contents.fitted_data = fitted_data_;
   contents.model_sizes = model_sizes_;
-  contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::format_origin(record_)}};
+  contents.texts = {{"plan.toml", plan_text_}, {"origin.json", artifacts::format_origin(run_json_)}};
   if (!contents.state.empty()) {
     contents.parts = parts_;
     ++parts_.number;
@@ -222,7 +223,7 @@ void RunRecorder::save_checkpoint(const pipeline::RunState& state, std::span<con
     if (events_) contents.state[kEventRecords] = static_cast<double>(events_->records());
   }
   const std::vector<components::NamedTensor> kept = frozen_.exclude(tensors, contents.excluded);
-  checkpoints_.save(std::move(contents), kept, saved);
+  checkpoint_writer_.save(std::move(contents), kept, saved);
 }
 
 pipeline::BestCheckpoint RunRecorder::read_best_checkpoint() {
@@ -249,24 +250,24 @@ void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
                          const pipeline::RunReport* report) {
   finish_first_files();
-  record_.status = status;
-  record_.reason = reason;
-  record_.exit_code = exit_code;
-  record_.peak_bytes = artifacts::read_peak_memory();
+  run_json_.status = status;
+  run_json_.reason = reason;
+  run_json_.exit_code = exit_code;
+  run_json_.peak_bytes = artifacts::read_peak_memory();
   if (report) {
-    record_.host_waits = report->state.host_waits;
-    record_.graph_replays = report->state.graph_replays;
+    run_json_.host_waits = report->state.host_waits;
+    run_json_.graph_replays = report->state.graph_replays;
     if (const auto& first = report->state.first_loss) {
-      record_.first_loss = first->found;
-      record_.zero_output_loss = first->zero_output;
+      run_json_.first_loss = first->found;
+      run_json_.zero_output_loss = first->zero_output;
     }
-    record_.memory_format = to_string(report->memory_format);
-    if (const auto& test = report->test) record_.test = {test->monitor, test->epoch, test->step, test->metrics};
-    for (const pipeline::StageSeconds& stage : report->stages) record_.stages.emplace_back(stage.name, stage.seconds);
+    run_json_.memory_format = to_string(report->memory_format);
+    if (const auto& test = report->test) run_json_.test = {test->monitor, test->epoch, test->step, test->metrics};
+    for (const pipeline::StageSeconds& stage : report->stages) run_json_.stages.emplace_back(stage.name, stage.seconds);
   }
-  record_.end = std::chrono::system_clock::now();
-  artifacts::write_run_record(folder_.record_file(), record_);
-  write_events([&] { events_->append(artifacts::make_outcome_event(*record_.end, status)); });
+  run_json_.end = std::chrono::system_clock::now();
+  artifacts::write_run_record(folder_.record_file(), run_json_);
+  write_events([&] { events_->append(artifacts::make_outcome_event(*run_json_.end, status)); });
   // Errors are only logged: `host report` can write the report again.
   try {
     reporting::write_report(folder_.root);

@@ -32,10 +32,10 @@ class RunRecorder final : public pipeline::Recorder {
               const support::ComputeDevice& device, std::vector<std::string> command_line,
               const artifacts::FoundCheckpoint* resumed_from = nullptr);
 
-  void record(pipeline::LineKind kind, const pipeline::RunState& state,
-              const std::vector<std::pair<std::string, double>>& metrics) override;
-  void save_checkpoint(const pipeline::RunState& state, std::span<const components::NamedTensor> tensors,
-                       const pipeline::SavedState& saved) override;
+  void append_line(pipeline::LineKind kind, const pipeline::RunState& progress,
+                   const std::vector<std::pair<std::string, double>>& metrics) override;
+  void start_checkpoint(const pipeline::RunState& progress, std::span<const components::NamedTensor> tensors,
+                        const pipeline::SavedState& saved) override;
   pipeline::BestCheckpoint read_best_checkpoint() override;
 
   // Writes the histograms to the events file, if there is one.
@@ -52,12 +52,12 @@ class RunRecorder final : public pipeline::Recorder {
   // Called with each line after it was written to the history. May be empty.
   std::function<void(const artifacts::HistoryLine&)> on_line;
   // Waits for the checkpoint that is being written. Throws Error(checkpoint) if the write failed.
-  void finish_checkpoint() { checkpoints_.finish(); }
+  void finish_checkpoint() { checkpoint_writer_.finish(); }
   // As finish_checkpoint(), for a run that has failed: other ranks may have ended.
-  void finish_checkpoint_of_failed() { checkpoints_.finish_failed(); }
+  void finish_checkpoint_of_failed() { checkpoint_writer_.finish_failed(); }
   // The last complete checkpoint.
   const std::filesystem::path& last_checkpoint() const {
-    return checkpoints_.last().empty() ? record_.resumed_from : checkpoints_.last();
+    return checkpoint_writer_.last().empty() ? run_json_.resumed_from : checkpoint_writer_.last();
   }
 
  private:
@@ -74,7 +74,7 @@ class RunRecorder final : public pipeline::Recorder {
   template <class Write>
   void write_events(const Write& write);
 
-  artifacts::RunRecord record_;
+  artifacts::RunRecord run_json_;
   std::string plan_text_;
   artifacts::RunFolder folder_;
   support::FileDescriptor lock_;
@@ -86,7 +86,7 @@ class RunRecorder final : public pipeline::Recorder {
   artifacts::ModelSizes model_sizes_;
   pipeline::FrozenParameters frozen_;  // that checkpoints leave out
   artifacts::AwaitedParts parts_;      // of the next checkpoint with a training state
-  CheckpointWriter checkpoints_;
+  CheckpointWriter checkpoint_writer_;
   std::future<artifacts::RunRecord> first_files_;  // the record with the state of git
 };
 

@@ -23,7 +23,8 @@ namespace {
 // Compares the data with those of the checkpoint. Returns a warning with the differences; nothing if there are none.
 // Throws Error(checkpoint) if the training data differ in the middle of an epoch, because its remaining samples would
 // be others.
-std::optional<std::string> check_data(const Resumption& resumption, const artifacts::DataRecord& now) {
+std::optional<std::string> compare_data_with_checkpoint(const Resumption& resumption,
+                                                        const artifacts::DataRecord& now) {
   const std::string folder = resumption.from.folder.string();
   const std::string train = resumption.plan.data.train.name;
   std::string warning;
@@ -35,18 +36,17 @@ std::optional<std::string> check_data(const Resumption& resumption, const artifa
     if (name == train && is_within_epoch(resumption.checkpoint.state))
       throw support::Error(
           support::ErrorKind::checkpoint,
-          folder + ": the data of " + name + " have changed since it was written:" + differences +
-              "\nexpected the same data in the middle of epoch " + std::to_string(resumption.from.manifest.epoch) +
-              ", because its remaining samples would be others: restore them, resume from a checkpoint at "
-              "the end of an epoch, or start a new run from the weights with model.weights");
+          "{}: the data of {} have changed since it was written:{}\nexpected the same data in the middle of epoch {}, "
+          "because its remaining samples would be others: restore them, resume from a checkpoint at the end of an "
+          "epoch, or start a new run from the weights with model.weights",
+          folder, name, differences, resumption.from.manifest.epoch);
     warning += "\n" + name + ":" + differences;
   }
   if (warning.empty()) return std::nullopt;
   return "the run resumes with data that have changed since " + folder + " was written:" + warning;
 }
 
-}  // namespace
-
+// Describes the training and the validation data, for the checkpoints of the run.
 artifacts::DataRecord describe_run_data(const pipeline::Training& training) {
   const config::DataSection& plan = training.plan->data;
   artifacts::DataRecord record{{plan.train.name, data::describe_data(training.train->feed.dataset(), plan.train)}};
@@ -55,6 +55,8 @@ artifacts::DataRecord describe_run_data(const pipeline::Training& training) {
                    data::describe_data(training.validation[i]->feed.dataset(), plan.validation[i]));
   return record;
 }
+
+}  // namespace
 
 artifacts::RunRecord make_record(const pipeline::Training& training, const components::Catalogue& catalogue,
                                  const support::ComputeDevice& device, std::vector<std::string> command_line,
@@ -84,7 +86,8 @@ void report_checks(pipeline::Training& training, const Resumption* resumption, c
   // The steps of a dry run are not those of the run.
   if (!options.is_dry_run) std::ranges::move(pipeline::check_lengths(training), std::back_inserter(warnings));
   if (resumption)
-    if (const auto changed = check_data(*resumption, describe_run_data(training))) warnings.push_back(*changed);
+    if (const auto changed = compare_data_with_checkpoint(*resumption, describe_run_data(training)))
+      warnings.push_back(*changed);
   if (is_first)
     for (const std::string& warning : warnings) support::log_warning(warning);
   pipeline::check_batch_norm(training);

@@ -14,9 +14,6 @@
 
 namespace tenon::host {
 
-// Describes the training and the validation data, for the checkpoints of the run.
-artifacts::DataRecord describe_run_data(const pipeline::Training& training);
-
 artifacts::RunRecord make_record(const pipeline::Training& training, const components::Catalogue& catalogue,
                                  const support::ComputeDevice& device, std::vector<std::string> command_line,
                                  std::chrono::system_clock::time_point start);

@@ -67,6 +67,12 @@ void use_fitted_data(config::RunPlan& plan, const artifacts::FittedData& of_weig
     for (config::NamedDataset& dataset : *datasets) use(dataset);
 }
 
+components::Dataset open_dataset(const components::Catalogue& catalogue, const config::NamedDataset& plan) {
+  const components::Component& component = catalogue.find(config::ComponentKind::dataset, plan.use);
+  components::prepare_dataset(component, plan);
+  return {component, plan};
+}
+
 TrainingData describe_training_data(const components::Dataset& train, const config::ClassNames& names,
                                     const config::RunPlan& plan) {
   return {.numbering = {names, plan.data.class_names.empty() ? "the training data" : plan.data.class_names_source},
@@ -75,11 +81,8 @@ TrainingData describe_training_data(const components::Dataset& train, const conf
 }
 
 TrainingData open_training_data(const config::RunPlan& plan, const components::Catalogue& catalogue) {
-  const config::NamedDataset& named = plan.data.train;
-  const components::Component& component = catalogue.find(config::ComponentKind::dataset, named.use);
-  components::prepare_dataset(component, named);
-  const components::Dataset train(component, named);
-  const data::ClassNumbers classes(train, {plan.data.class_names, plan.data.class_names_source}, named.place);
+  const components::Dataset train = open_dataset(catalogue, plan.data.train);
+  const data::ClassNumbers classes(train, {plan.data.class_names, plan.data.class_names_source}, plan.data.train.place);
   return describe_training_data(train, classes.names(), plan);
 }
 
@@ -99,10 +102,11 @@ void report_unknown_fitted_data(const std::filesystem::path& weights, const conf
                                 const components::Catalogue& catalogue) {
   const components::Component& component = catalogue.find(config::ComponentKind::dataset, dataset.use);
   if (!dataset.fitted.empty() || !has_fitted_data(component)) return;
-  support::log_warning(weights.string() + ": does not have the vocabulary, columns or statistics of the " +
-                       dataset.use + " data that it was trained on, so " + dataset.name +
-                       " derives them from the data that it reads; expected weights of a run that trained on " +
-                       dataset.use + ": make sure that both have the same");
+  support::log_warning(
+      "{0}: does not have the vocabulary, columns or statistics of the {1} data that it was trained on, so {2} derives "
+      "them from the data that it reads; expected weights of a run that trained on {1}: make sure that both have the "
+      "same",
+      weights.string(), dataset.use, dataset.name);
 }
 
 void compare_fitted_data(const std::filesystem::path& weights, const artifacts::FittedData& of_data) {
@@ -110,11 +114,11 @@ void compare_fitted_data(const std::filesystem::path& weights, const artifacts::
   for (const auto& [dataset, bytes] : artifacts::read_fitted_data(weights)) {
     const auto found = of_data.find(dataset);
     if (found != of_data.end() && found->second != bytes)
-      support::log_warning(weights.string() +
-                           ": was trained with another vocabulary, or other columns or statistics, " + "of the " +
-                           dataset +
-                           " data than the training data have, so its inputs had other meanings; "
-                           "expected the same, unless the layers that read them are trained again");
+      support::log_warning(
+          "{}: was trained with another vocabulary, or other columns or statistics, of the {} data than the training "
+          "data have, so its inputs had other meanings; expected the same, unless the layers that read them are "
+          "trained again",
+          weights.string(), dataset);
   }
 }
 
@@ -133,10 +137,10 @@ void use_class_names(config::RunPlan& plan, const config::ClassNames& of_weights
     const auto known = of_weights.find(field);
     if (known == of_weights.end() || known->second == names) continue;
     throw support::Error(support::ErrorKind::configuration,
-                         plan.file.string() + ": data.class_names." + config::to_toml_key(field) + " has " +
-                             config::describe_classes(names) + "; expected those of " + source + ", " +
-                             config::describe_classes(known->second) +
-                             ", in their order: remove the key, because the weights know their classes");
+                         "{}: data.class_names.{} has {}; expected those of {}, {}, in their order: remove the key, "
+                         "because the weights know their classes",
+                         plan.file.string(), config::to_toml_key(field), config::describe_classes(names), source,
+                         config::describe_classes(known->second));
   }
   plan.data.class_names.insert(of_weights.begin(), of_weights.end());
   plan.data.class_names_source = source;
@@ -148,11 +152,11 @@ void compare_class_names(const std::filesystem::path& weights, const config::Cla
     const auto found = of_data.find(field);
     if (found == of_data.end() || found->second == names || !std::ranges::is_permutation(found->second, names))
       continue;
-    support::log_warning(weights.string() + ": numbers the classes of " + field + " in another order, " +
-                         config::describe_classes(names) + ", than the data, " +
-                         config::describe_classes(found->second) + "; set data.class_names." +
-                         config::to_toml_key(field) +
-                         " to the order of the weights to keep the meaning of their outputs");
+    support::log_warning(
+        "{}: numbers the classes of {} in another order, {}, than the data, {}; set data.class_names.{} to the order "
+        "of the weights to keep the meaning of their outputs",
+        weights.string(), field, config::describe_classes(names), config::describe_classes(found->second),
+        config::to_toml_key(field));
   }
 }
 
@@ -160,14 +164,15 @@ void report_number_order(const config::RunPlan& plan, const config::ClassNames& 
   for (const auto& [field, names] : of_data) {
     const auto as_text = formats::sort_numbers_as_text(names);
     if (!as_text || plan.data.class_names.contains(field) || formats::sort_names(names) != names) continue;
-    const std::string order = "the classes of " + field + " are numbers in the order of their values, " +
-                              formats::list_briefly(names) + "; if these are in the order of the texts, " +
-                              formats::list_briefly(*as_text) + ", as of torchvision's ImageFolder, ";
+    const std::string order = fmt::format(
+        "the classes of {} are numbers in the order of their values, {}; if these are in the order of the texts, {}, "
+        "as of torchvision's ImageFolder, ",
+        field, formats::list_briefly(names), formats::list_briefly(*as_text));
     const bool has_unnamed =
         !plan.model.weights.empty() && !artifacts::read_class_names(plan.model.weights).contains(field);
     if (has_unnamed)
-      support::log_warning(plan.model.weights.string() + ": has no names of classes, and " + order +
-                           "set data.class_names." + config::to_toml_key(field) + " to that order");
+      support::log_warning("{}: has no names of classes, and {}set data.class_names.{} to that order",
+                           plan.model.weights.string(), order, config::to_toml_key(field));
     for (const config::LossPlan& loss : plan.losses) {
       const auto weights = loss.params.find("class_weights");
       const auto* const numbers =
@@ -182,10 +187,10 @@ void report_unnamed_classes(const std::string& weights, const config::ClassNames
                             const config::ClassNames& of_data) {
   for (const auto& [field, names] : of_data)
     if (!of_weights.contains(field))
-      support::log_warning(weights + ": has no names for the classes of " + field +
-                           ", so they are numbered as the data number them: " + config::describe_classes(names) +
-                           "; set data.class_names." + config::to_toml_key(field) +
-                           " to the order that the weights were trained with");
+      support::log_warning(
+          "{}: has no names for the classes of {}, so they are numbered as the data number them: {}; set "
+          "data.class_names.{} to the order that the weights were trained with",
+          weights, field, config::describe_classes(names), config::to_toml_key(field));
 }
 
 void add_class_names(config::RunPlan& plan, const config::ClassNames& of_data) {
@@ -194,8 +199,8 @@ void add_class_names(config::RunPlan& plan, const config::ClassNames& of_data) {
   for (const auto& [field, names] : of_data)
     for (const std::string& name : names) bytes += name.size();
   if (bytes > kMost)
-    support::log_info("the names of classes have " + std::to_string(bytes) +
-                      " bytes; they are in the metadata of the weights, and not in plan.toml");
+    support::log_info(
+        "the names of classes have {} bytes; they are in the metadata of the weights, and not in plan.toml", bytes);
   else
     plan.data.class_names = of_data;
 }
@@ -219,14 +224,14 @@ void use_folds(config::RunPlan& plan, const std::filesystem::path& weights) {
   if (!reads_folds) return;
   const int64_t seed = integer_of(trained, "data.subset_seed");
   if (plan.data.subset_seed != static_cast<uint64_t>(seed))
-    throw support::Error(support::ErrorKind::configuration, plan.file.string() + ": data.subset_seed is " +
-                                                                std::to_string(plan.data.subset_seed) + "; expected " +
-                                                                std::to_string(seed) + " as in " + file.string() +
-                                                                ", because the folds of the weights depend on it");
+    throw support::Error(
+        support::ErrorKind::configuration,
+        "{}: data.subset_seed is {}; expected {} as in {}, because the folds of the weights depend on it",
+        plan.file.string(), plan.data.subset_seed, seed, file.string());
   if (!plan.data.folds || !is_same(*plan.data.folds, folds))
-    support::log_warning("the weights were trained without fold " + std::to_string(folds.fold) + " of " +
-                         std::to_string(folds.count) + " (" + file.string() +
-                         "); this replaces data.folds of the run file");
+    support::log_warning(
+        "the weights were trained without fold {} of {} ({}); this replaces data.folds of the run file", folds.fold,
+        folds.count, file.string());
   plan.data.folds = folds;
   for (config::NamedDataset& dataset : plan.data.validation) dataset.part = part_of(dataset);
 }

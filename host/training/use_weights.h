@@ -21,6 +21,9 @@ artifacts::FoundWeights use_weights(const std::string& checkpoint, config::RunPl
 // All datasets of the plan with these components read their samples as the training data of the weights.
 void use_fitted_data(config::RunPlan& plan, const artifacts::FittedData& of_weights);
 
+// Prepares and creates a dataset. Throws as components::Dataset does.
+components::Dataset open_dataset(const components::Catalogue& catalogue, const config::NamedDataset& plan);
+
 // What the training data determine for the other datasets of a run.
 struct TrainingData {
   data::Numbering numbering;  // of classes

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
-#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/checkpoint/tensor_view.h"

@@ -3,12 +3,11 @@
 #include <tenon/saved_state.h>
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/components/calls/guard.h"
+#include "framework/components/kinds/instance.h"
 #include "framework/reporting/runs/read_run.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
@@ -41,10 +40,8 @@ bool is_left_out(const ResumeReport& report, const RunDifference& difference) {
 }
 
 std::string describe_kill(const KillAt& kill, int64_t processes) {
-  const std::string process = processes > 1 ? "rank " + std::to_string(kill.rank) + " " : "";
-  return kill.moment == KillAt::TimePoint::step_end
-             ? process + "killed after step " + std::to_string(kill.step)
-             : process + "killed while it saved step " + std::to_string(kill.step);
+  return fmt::format("{}killed {} step {}", processes > 1 ? fmt::format("rank {} ", kill.rank) : "",
+                     kill.moment == KillAt::TimePoint::step_end ? "after" : "while it saved", kill.step);
 }
 
 std::string describe_differences(const std::vector<RunDifference>& differences) {
@@ -90,11 +87,13 @@ Json to_json(const VerifiedRun& run) {
 }
 
 std::vector<RunDifference> find_unsteady(const ResumeReport& report) {
-  std::vector<RunDifference> found;
-  std::ranges::copy_if(report.repeated.differences, std::back_inserter(found),
-                       [](const RunDifference& one) { return !one.is_callbacks; });
+  std::vector<RunDifference> found = report.repeated.differences;
+  std::erase_if(found, [](const RunDifference& one) { return one.is_callbacks; });
   return found;
 }
+
+// Returns whether two uninterrupted runs differ in more than metrics of callbacks.
+bool is_unsteady(const ResumeReport& report) { return !find_unsteady(report).empty(); }
 
 // Reads a text from run.json. Returns an empty text if it is missing.
 std::string read_text(const std::filesystem::path& run, const char* key) {
@@ -107,20 +106,11 @@ const char* name_result(const ResumeReport& report) {
   return is_unsteady(report) ? "not_deterministic" : "differs";
 }
 
-bool saves_state(const components::Component& component) {
-  if (!component.get_extension) return false;
-  const void* found = nullptr;
-  components::call_plugin(component, "get_extension", [&] {
-    found = component.get_extension(components::to_tenon(TENON_SAVED_STATE));
-    return TENON_OK;
-  });
-  return found != nullptr;
-}
-
-void add_callbacks(const OpenedRun& opened, std::vector<std::string>& reasons) {
+void add_callbacks(const OpenedRunFile& opened, std::vector<std::string>& reasons) {
   std::vector<std::string> forgetful, timed;
   for (const config::CallbackPlan& plan : opened.plan.callbacks) {
-    if (!saves_state(opened.catalogue.find(ComponentKind::callback, plan.use))) add_once(forgetful, plan.use);
+    if (!components::find_extension_table(opened.catalogue.find(ComponentKind::callback, plan.use), TENON_SAVED_STATE))
+      add_once(forgetful, plan.use);
     for (const config::Period& period : {plan.filter.every, plan.filter.after})
       if (period.unit == config::Period::Unit::seconds) add_once(timed, plan.use);
   }
@@ -142,20 +132,16 @@ std::string name_components(const config::RunPlan& plan) {
 }  // namespace
 
 std::vector<RunDifference> find_counting(const ResumeReport& report) {
-  std::vector<RunDifference> found;
-  std::ranges::copy_if(report.comparison.differences, std::back_inserter(found),
-                       [&](const RunDifference& one) { return !is_left_out(report, one); });
+  std::vector<RunDifference> found = report.comparison.differences;
+  std::erase_if(found, [&](const RunDifference& one) { return is_left_out(report, one); });
   return found;
 }
 
 std::vector<RunDifference> find_left_out(const ResumeReport& report) {
-  std::vector<RunDifference> found;
-  std::ranges::copy_if(report.comparison.differences, std::back_inserter(found),
-                       [&](const RunDifference& one) { return is_left_out(report, one); });
+  std::vector<RunDifference> found = report.comparison.differences;
+  std::erase_if(found, [&](const RunDifference& one) { return !is_left_out(report, one); });
   return found;
 }
-
-bool is_unsteady(const ResumeReport& report) { return !find_unsteady(report).empty(); }
 
 bool is_same(const ResumeReport& report) { return find_counting(report).empty() && !is_unsteady(report); }
 
@@ -168,24 +154,21 @@ int64_t read_resumed_step(const std::filesystem::path& run) {
   return *step;
 }
 
-std::string read_device(const std::filesystem::path& run) { return read_text(run, "device"); }
-
 std::string describe_plan(const ResumeReport& report, const std::string& run_file) {
   const ShortenedRun& run = report.run;
   const std::string length =
       run.epochs > 0
           ? support::format_count(run.epochs, "epoch") + " of " + support::format_count(run.steps_per_epoch, "step")
           : support::format_count(run.steps, "step") + ", " + std::to_string(run.steps_per_epoch) + " per epoch";
-  return run_file + " shortened: " + length + ", " +
-         (report.processes == 1 ? "one process" : std::to_string(report.processes) + " processes") +
-         ", a checkpoint every " + support::format_count(run.save_every, "step") + "\n";
+  return fmt::format("{} shortened: {}, {}, a checkpoint every {}\n", run_file, length,
+                     report.processes == 1 ? "one process" : fmt::format("{} processes", report.processes),
+                     support::format_count(run.save_every, "step"));
 }
 
 std::string describe_run(const VerifiedRun& run, int64_t processes) {
-  const std::string from = run.resumed_step ? "resumed at step " + std::to_string(*run.resumed_step) : "started";
-  return "  " + from + ", " +
-         (run.killed ? describe_kill(*run.killed, processes) : "ended after step " + std::to_string(run.last_step)) +
-         "\n";
+  return fmt::format(
+      "  {}, {}\n", run.resumed_step ? fmt::format("resumed at step {}", *run.resumed_step) : "started",
+      run.killed ? describe_kill(*run.killed, processes) : fmt::format("ended after step {}", run.last_step));
 }
 
 std::string describe_report(const ResumeReport& report, const std::vector<std::string>& reasons) {
@@ -194,11 +177,12 @@ std::string describe_report(const ResumeReport& report, const std::vector<std::s
   if (is_same(report)) {
     const auto kills =
         std::ranges::count_if(report.runs, [](const VerifiedRun& run) { return run.killed.has_value(); });
-    text = "IDENTICAL: bit for bit the same with and without " + support::format_count(kills, "kill") + ": " +
-           support::format_count(all.model_tensors, "tensor") + " of the model, " +
-           support::format_count(all.training_tensors, "tensor") + " and " +
-           support::format_count(all.numbers, "number") + " of the training state after step " +
-           std::to_string(all.step) + ", " + support::format_count(all.lines, "line") + " of history\n";
+    text = fmt::format(
+        "IDENTICAL: bit for bit the same with and without {}: {} of the model, {} and {} of the training state after "
+        "step {}, {} of history\n",
+        support::format_count(kills, "kill"), support::format_count(all.model_tensors, "tensor"),
+        support::format_count(all.training_tensors, "tensor"), support::format_count(all.numbers, "number"), all.step,
+        support::format_count(all.lines, "line"));
   } else if (is_unsteady(report)) {
     text = "NOT DETERMINISTIC: two uninterrupted runs differ, so that resuming cannot be verified\n" +
            describe_differences(find_unsteady(report));
@@ -244,14 +228,14 @@ std::string format_json(const ResumeReport& report, const std::vector<std::strin
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::vector<std::string> find_reasons(const ResumeReport& report, const OpenedRun& opened) {
+std::vector<std::string> find_reasons(const ResumeReport& report, const OpenedRunFile& opened) {
   std::vector<std::string> reasons;
   if (is_same(report)) return reasons;
   const config::RunPlan& plan = opened.plan;
   if (!is_unsteady(report)) add_callbacks(opened, reasons);
   reasons.push_back("random numbers or counters inside a component: " + name_components(plan) +
                     "; a dataset must use the seed of the sample, a model the host's generators or its buffers");
-  if (const std::string device = read_device(report.whole); device != "cpu")
+  if (const std::string device = read_text(report.whole, "device"); device != "cpu")
     reasons.push_back("the run used " + device +
                       ": bitwise reproducibility is guaranteed only on the CPU; try --set run.device=cpu");
   if (is_unsteady(report) && plan.run.threads != 1)

@@ -52,17 +52,11 @@ struct ResumeReport {
   std::filesystem::path resumed = {};
 };
 
-// Returns whether two uninterrupted runs differ in more than metrics of callbacks.
-bool is_unsteady(const ResumeReport& report);
-
 // Returns whether the runs have the same bits, apart from the differences of find_left_out().
 bool is_same(const ResumeReport& report);
 
 // Reads the step of the checkpoint that a run was resumed from. Throws Error(internal) if it was not resumed.
 int64_t read_resumed_step(const std::filesystem::path& run);
-
-// Returns the device of a run: "cpu", "cuda:0".
-std::string read_device(const std::filesystem::path& run);
 
 // Returns the relevant differences. Differences of callbacks that uninterrupted runs also have are not relevant.
 std::vector<RunDifference> find_counting(const ResumeReport& report);
@@ -78,6 +72,6 @@ std::string format_json(const ResumeReport& report, const std::vector<std::strin
                         const std::filesystem::path& config, uint64_t seed);
 
 // Returns likely reasons for the differences as sentences, the most likely first. Empty if the runs are identical.
-std::vector<std::string> find_reasons(const ResumeReport& report, const OpenedRun& opened);
+std::vector<std::string> find_reasons(const ResumeReport& report, const OpenedRunFile& opened);
 
 }  // namespace tenon::host

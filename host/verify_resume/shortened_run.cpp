@@ -6,7 +6,6 @@
 #include "framework/config/values/text_values.h"
 #include "framework/data/feed.h"
 #include "framework/support/diagnostics/check.h"
-#include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::host {
@@ -30,7 +29,7 @@ std::string steps_text(int64_t steps) {
 }
 
 // Counts the batches of each process in an epoch.
-int64_t count_batches(const OpenedRun& opened, int64_t limit) {
+int64_t count_batches(const OpenedRunFile& opened, int64_t limit) {
   config::RunPlan plan = opened.plan;
   plan.data.limit_batches = limit;
   plan.data.workers = 0;
@@ -54,7 +53,7 @@ int64_t draw(std::mt19937_64& random, int64_t below) {
 
 }  // namespace
 
-ShortenedRun shorten_run(const OpenedRun& opened, int64_t steps) {
+ShortenedRun shorten_run(const OpenedRunFile& opened, int64_t steps) {
   TENON_CHECK(steps >= 1, steps << " steps");
   const config::RunPlan& plan = opened.plan;
   const int64_t accumulate = plan.train.accumulate;
@@ -87,11 +86,10 @@ std::vector<KillAt> choose_kills(const std::vector<int64_t>& saved_steps, int64_
   const int64_t safe = saved_steps.size() < 2 ? last_step : saved_steps[1];
   const int64_t steps = last_step - safe;
   if (steps < count)
-    throw support::Error(support::ErrorKind::configuration,
-                         "command line: the shortened run ends after step " + std::to_string(last_step) + " and has " +
-                             support::format_count(steps, "step") + " after its second checkpoint, for " +
-                             support::format_count(count, "kill") +
-                             "; expected a step for each: raise --steps, or lower --kills");
+    throw_command_line_error(
+        "the shortened run ends after step {} and has {} after its second checkpoint, for {}; expected a step for "
+        "each: raise --steps, or lower --kills",
+        last_step, support::format_count(steps, "step"), support::format_count(count, "kill"));
   std::mt19937_64 random(seed);
   std::vector<KillAt> kills;
   for (int64_t i = 0; i < count; ++i) {

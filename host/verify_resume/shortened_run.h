@@ -22,7 +22,7 @@ struct ShortenedRun {
 // Returns a run with about `steps` optimizer steps in three epochs, or in more epochs for a small dataset. Nothing
 // depends on the time. Tighter limits of the plan are kept. run.deterministic is true. Creates the training data to
 // count its batches, and throws as that does. REQUIRES: steps >= 1.
-ShortenedRun shorten_run(const OpenedRun& opened, int64_t steps);
+ShortenedRun shorten_run(const OpenedRunFile& opened, int64_t steps);
 
 // Where a process of a run is killed.
 struct KillAt {

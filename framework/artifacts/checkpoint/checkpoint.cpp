@@ -18,6 +18,7 @@
 #include "framework/support/digests/xxh128.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
@@ -38,8 +39,8 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free >= needed) return;
   throw make_file_error(ErrorKind::checkpoint, folder,
-                        "a checkpoint of " + support::format_bytes(needed) + " does not fit into " +
-                            support::format_bytes(free) + " of free space",
+                        fmt::format("a checkpoint of {} does not fit into {} of free space",
+                                    support::format_bytes(needed), support::format_bytes(free)),
                         ENOSPC);
 }
 
@@ -65,8 +66,7 @@ constexpr std::string_view kPartSuffix = ".safetensors";
 
 // The name is temporary, so that a later run removes what remains of a crash.
 fs::path temporary_path_of(const fs::path& checkpoints, const CheckpointPart& part) {
-  return checkpoints /
-         ("." + name_checkpoint_folder(part.step) + ".tmp-" + std::to_string(part.number) + "-" + part.name);
+  return checkpoints / fmt::format(".{}.tmp-{}-{}", name_checkpoint_folder(part.step), part.number, part.name);
 }
 
 // Has the digest of a complete part. It appears in one step, after the part.
@@ -136,8 +136,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   TENON_CHECK(contents.epoch >= 0 && contents.step >= 0, "epoch " << contents.epoch << ", step " << contents.step);
   const std::string name = name_checkpoint_folder(contents.step);
   const bool can_be_resumed = !contents.state.empty();
-  std::error_code ignored;
-  if (!can_be_resumed && fs::exists(folder_ / name, ignored)) return folder_ / name;
+  if (!can_be_resumed && support::path_exists(folder_ / name)) return folder_ / name;
   require_space(folder_, contents);
   DurableFolder folder(folder_ / name, ErrorKind::checkpoint);
   CheckpointManifest manifest{.epoch = contents.epoch,
@@ -154,19 +153,20 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     manifest.files.push_back({file, support::read_file_size(path, ErrorKind::checkpoint), std::move(digest)});
   };
   const Metadata metadata = make_weights_metadata(contents.class_names, contents.model_sizes, contents.fitted_data);
-  const auto parts =
+  const auto model_files =
       contents.parts.has_model ? std::vector{contents.model} : divide_model(contents.model, contents.most_model_bytes);
-  const auto count = contents.parts.has_model ? contents.parts.ranks : static_cast<int64_t>(parts.size());
-  for (size_t i = 0; i < parts.size(); ++i)
-    write_tensors(count == 1 ? kModelFile : name_model_part(static_cast<int64_t>(i), count), parts[i], metadata);
+  const auto count = contents.parts.has_model ? contents.parts.ranks : static_cast<int64_t>(model_files.size());
+  for (size_t i = 0; i < model_files.size(); ++i)
+    write_tensors(count == 1 ? kModelFile : name_model_part(static_cast<int64_t>(i), count), model_files[i], metadata);
   if (!contents.training.empty()) write_tensors(kTrainingFile, contents.training, make_weights_metadata());
-  const auto write_text = [&folder](const std::string& file, const std::string& text) {
+  const auto write_unlisted_text = [&folder](const std::string& file, const std::string& text) {
     write_file_durably(folder.temporary() / file, text, ErrorKind::checkpoint, SyncedBy::containing_folder);
   };
-  for (const auto& [file, text] : contents.texts) {
-    write_text(file, text);
+  const auto write_text = [&](const std::string& file, const std::string& text) {
+    write_unlisted_text(file, text);
     manifest.files.push_back({file, text.size(), support::xxh128(text)});
-  }
+  };
+  for (const auto& [file, text] : contents.texts) write_text(file, text);
   const auto take_part = [&](int64_t rank, const std::string& file) {
     manifest.files.push_back(take_checkpoint_part(folder_, {contents.step, contents.parts.number, rank, file},
                                                   folder.temporary(), *contents.parts.is_abandoned));
@@ -175,14 +175,10 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
     if (contents.parts.has_model) take_part(rank, name_model_part(rank, count));
     take_part(rank, name_training_part(rank));
   }
-  if (count > 1) {
-    const std::string index = index_model(folder.temporary(), manifest.files);
-    write_text(kModelIndex, index);
-    manifest.files.push_back({kModelIndex, index.size(), support::xxh128(index)});
-  }
+  if (count > 1) write_text(kModelIndex, index_model(folder.temporary(), manifest.files));
   const std::string text = format_checkpoint_manifest(manifest);
-  write_text(kManifestFile, text);
-  write_text(kManifestDigestFile, format_manifest_digest(text));
+  write_unlisted_text(kManifestFile, text);
+  write_unlisted_text(kManifestDigestFile, format_manifest_digest(text));
   folder.commit();
   replace_link_durably(folder_ / kLatest, name, ErrorKind::checkpoint);
   remember_score(folder_ / name, contents.metrics);
@@ -212,9 +208,7 @@ std::optional<fs::path> find_linked_checkpoint(const fs::path& folder, const cha
   return folder / target;
 }
 
-std::string name_training_part(int64_t rank) {
-  return std::string(kPartPrefix) + std::to_string(rank) + std::string(kPartSuffix);
-}
+std::string name_training_part(int64_t rank) { return fmt::format("{}{}{}", kPartPrefix, rank, kPartSuffix); }
 
 bool is_training_part(std::string_view name) {
   if (!name.starts_with(kPartPrefix) || !name.ends_with(kPartSuffix)) return false;
@@ -241,9 +235,9 @@ CheckpointFile take_checkpoint_part(const fs::path& checkpoints, const Checkpoin
   const fs::path path = temporary_path_of(checkpoints, part), digest_path = digest_path_of(path);
   while (!support::path_exists(digest_path)) {
     if (is_abandoned)
-      throw support::Error(kPartErrors, (checkpoints / name_checkpoint_folder(part.step)).string() + ": rank " +
-                                            std::to_string(part.rank) + " has not written " + part.name +
-                                            "; the checkpoint is not complete and was removed");
+      throw support::Error(kPartErrors,
+                           "{}: rank {} has not written {}; the checkpoint is not complete and was removed",
+                           (checkpoints / name_checkpoint_folder(part.step)).string(), part.rank, part.name);
     std::this_thread::sleep_for(kPartPollInterval);
   }
   CheckpointFile entry{part.name, support::read_file_size(path, kPartErrors),

@@ -8,11 +8,11 @@
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/formats/json_depth.h"
-#include "framework/support/diagnostics/error.h"
-#include "framework/support/files/files.h"
-#include "framework/support/text/format.h"
+#include "framework/formats/strings.h"
 
 namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -56,48 +56,39 @@ class RepeatedKey final : public nlohmann::json_sax<Json> {
   std::optional<std::string> found_;
 };
 
-Json parse_strictly(std::string_view text, const std::filesystem::path& file) {
-  if (formats::is_nested_deeper(text, kDeepest))
-    support::refuse_path(support::ErrorKind::checkpoint, file, "nests deeper than a manifest can");
+Json parse_strictly(std::string_view text, const fs::path& file) {
+  if (formats::is_nested_deeper(text, kDeepest)) refuse_checkpoint(file, "nests deeper than a manifest can");
   // The parser treats a zero byte as the end of the text and would ignore the rest.
   if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
-    support::refuse_path(support::ErrorKind::checkpoint, file,
-                         "is not JSON: it has a zero byte at byte " + std::to_string(zero + 1));
+    refuse_checkpoint(file, "is not JSON: it has a zero byte at byte {}", zero + 1);
   try {
     RepeatedKey repeated;
     Json::sax_parse(text.begin(), text.end(), &repeated);
-    if (repeated.found())
-      support::refuse_path(support::ErrorKind::checkpoint, file,
-                           "has the key " + quote_name(*repeated.found()) + " twice");
+    if (repeated.found()) refuse_checkpoint(file, "has the key {} twice", quote_name(*repeated.found()));
     return Json::parse(text.begin(), text.end());
   } catch (const Json::exception& error) {
-    support::refuse_path(support::ErrorKind::checkpoint, file, std::string("is not JSON: ") + error.what());
+    refuse_checkpoint(file, "is not JSON: {}", error.what());
   }
 }
 
-[[noreturn]] void refuse_manifest(const std::filesystem::path& file, const std::string& message) {
-  support::refuse_path(support::ErrorKind::checkpoint, file, message);
-}
-
-const Json& find(const Json& object, const char* key, const std::filesystem::path& file) {
+const Json& find(const Json& object, const char* key, const fs::path& file) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  if (found == object.end()) refuse_manifest(file, std::string("has no ") + key);
+  if (found == object.end()) refuse_checkpoint(file, "has no {}", key);
   return *found;
 }
 
-[[noreturn]] void refuse_value(const Json& value, const char* key, const std::string& expected,
-                               const std::filesystem::path& file) {
+[[noreturn]] void refuse_value(const Json& value, const char* key, const std::string& expected, const fs::path& file) {
   const std::string found = quote_name(value.dump(-1, ' ', false, Json::error_handler_t::replace));
-  refuse_manifest(file, fmt::format("{} is {}; expected {}", key, found, expected));
+  refuse_checkpoint(file, "{} is {}; expected {}", key, found, expected);
 }
 
-const Json& find(const Json& object, const char* key, Json::value_t type, const std::filesystem::path& file) {
+const Json& find(const Json& object, const char* key, Json::value_t type, const fs::path& file) {
   const Json& found = find(object, key, file);
   if (found.type() != type) refuse_value(found, key, Json(type).type_name(), file);
   return found;
 }
 
-std::string find_text(const Json& object, const char* key, const std::filesystem::path& file) {
+std::string find_text(const Json& object, const char* key, const fs::path& file) {
   return find(object, key, Json::value_t::string, file).get<std::string>();
 }
 
@@ -105,41 +96,40 @@ bool is_count(const Json& value) {
   return value.is_number_unsigned() && value.get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX);
 }
 
-uint64_t find_count(const Json& object, const char* key, const std::filesystem::path& file) {
+uint64_t find_count(const Json& object, const char* key, const fs::path& file) {
   const Json& found = find(object, key, file);
   if (!is_count(found)) refuse_value(found, key, "a whole number from 0 to 2^63 - 1", file);
   return found.get<uint64_t>();
 }
 
 // Returns the digest of what `name` says.
-std::string find_xxh128(const Json& entry, const std::string& name, const std::filesystem::path& file) {
+std::string find_xxh128(const Json& entry, const std::string& name, const fs::path& file) {
   const std::string digest = find_text(entry, "xxh128", file);
   if (digest.size() != 32 || digest.find_first_not_of("0123456789abcdef") != std::string::npos)
-    refuse_manifest(file, fmt::format("the xxh128 of {} is {}; expected 32 digits", name, quote_name(digest)));
+    refuse_checkpoint(file, "the xxh128 of {} is {}; expected 32 digits", name, quote_name(digest));
   return digest;
 }
 
-CheckpointFile read_file_entry(const Json& entry, const std::filesystem::path& file) {
+CheckpointFile read_file_entry(const Json& entry, const fs::path& file) {
   CheckpointFile result{find_text(entry, "name", file), find_count(entry, "bytes", file), ""};
   const std::string& name = result.name;
   if (name.empty() || name[0] == '.' || name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
-    refuse_manifest(file, "names the file " + quote_name(name) + "; expected a file within the checkpoint folder");
+    refuse_checkpoint(file, "names the file {}; expected a file within the checkpoint folder", quote_name(name));
   result.xxh128 = find_xxh128(entry, name, file);
   return result;
 }
 
-ExcludedTensor read_excluded(const Json& entry, const std::filesystem::path& file) {
+ExcludedTensor read_excluded(const Json& entry, const fs::path& file) {
   ExcludedTensor tensor{find_text(entry, "name", file), 0, {}, {}};
   const std::string name = quote_name(tensor.name), dtype = find_text(entry, "dtype", file);
   const StoredType* const type = find_stored_type(dtype);
   if (!type)
-    refuse_manifest(file,
-                    fmt::format("the dtype of {} is {}; expected {}", name, quote_name(dtype), list_stored_types()));
+    refuse_checkpoint(file, "the dtype of {} is {}; expected {}", name, quote_name(dtype), list_stored_types());
   tensor.dtype = type->dtype;
   for (const Json& size : find(entry, "shape", Json::value_t::array, file)) {
     if (!is_count(size))
-      refuse_manifest(file, fmt::format("the shape of {} has {}; expected whole numbers from 0 to 2^63 - 1", name,
-                                        quote_name(size.dump())));
+      refuse_checkpoint(file, "the shape of {} has {}; expected whole numbers from 0 to 2^63 - 1", name,
+                        quote_name(size.dump()));
     tensor.shape.push_back(size.get<int64_t>());
   }
   tensor.xxh128 = find_xxh128(entry, name, file);
@@ -148,22 +138,19 @@ ExcludedTensor read_excluded(const Json& entry, const std::filesystem::path& fil
 
 std::string format_excluded(const std::vector<ExcludedTensor>& tensors) {
   std::string text;
-  for (const ExcludedTensor& tensor : tensors) {
-    std::string shape;
-    for (const int64_t size : tensor.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(size);
+  for (const ExcludedTensor& tensor : tensors)
     text += fmt::format("{}\n    {{\"name\": {}, \"dtype\": \"{}\", \"shape\": [{}], \"xxh128\": \"{}\"}}",
                         text.empty() ? "" : ",", format_json_string(tensor.name), find_stored_type(tensor.dtype)->name,
-                        shape, tensor.xxh128);
-  }
+                        formats::join(tensor.shape), tensor.xxh128);
   return "[" + text + "\n  ]";
 }
 
-double read_metric(const std::string& name, const Json& value, const std::filesystem::path& file) {
+double read_metric(const std::string& name, const Json& value, const fs::path& file) {
   if (value.is_number()) return value.get<double>();
   try {
     return parse_not_finite(value.is_string() ? value.get<std::string>() : std::string(value.type_name()));
   } catch (const std::invalid_argument& error) {
-    refuse_manifest(file, "the metric " + quote_name(name) + " is " + error.what());
+    refuse_checkpoint(file, "the metric {} is {}", quote_name(name), error.what());
   }
 }
 
@@ -197,22 +184,20 @@ std::string format_checkpoint_manifest(const CheckpointManifest& manifest) {
   return text + "\n}\n";
 }
 
-CheckpointManifest parse_checkpoint_manifest(std::string_view text, const std::filesystem::path& file) {
+CheckpointManifest parse_checkpoint_manifest(std::string_view text, const fs::path& file) {
   const Json json = parse_strictly(text, file);
   if (const auto& format = find(json, "format", Json::value_t::string, file); format != "tenon-checkpoint")
-    refuse_manifest(file, "format is " + quote_name(format.get<std::string>()) + "; expected \"tenon-checkpoint\"");
+    refuse_checkpoint(file, "format is {}; expected \"tenon-checkpoint\"", quote_name(format.get<std::string>()));
   const uint64_t version = find_count(json, "format_version", file);
   if (version != kFormatVersion)
-    refuse_manifest(file, "format_version is " + std::to_string(version) + "; this version of Tenon reads " +
-                              std::to_string(kFormatVersion));
+    refuse_checkpoint(file, "format_version is {}; this version of Tenon reads {}", version, kFormatVersion);
   CheckpointManifest manifest;
   manifest.epoch = static_cast<int64_t>(find_count(json, "epoch", file));
   manifest.step = static_cast<int64_t>(find_count(json, "step", file));
   for (const auto& entry : find(json, "files", Json::value_t::array, file))
     manifest.files.push_back(read_file_entry(entry, file));
-  for (const auto& [name, value] : find(json, "metrics", Json::value_t::object, file).items()) {
+  for (const auto& [name, value] : find(json, "metrics", Json::value_t::object, file).items())
     manifest.metrics.emplace_back(name, read_metric(name, value, file));
-  }
   if (json.contains(kClassNames))
     manifest.class_names = parse_class_names(find(json, kClassNames, Json::value_t::object, file).dump());
   if (json.contains(kExcludedFrozenParameters))

@@ -6,10 +6,14 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/config/values/class_names.h"
+#include "framework/support/diagnostics/error.h"
+#include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::artifacts {
 
@@ -48,6 +52,13 @@ inline constexpr const char* kExcludedFrozenParameters = "excluded_frozen_parame
 
 // Equal manifests give equal bytes.
 std::string format_checkpoint_manifest(const CheckpointManifest& manifest);
+
+// Throws Error(checkpoint): `PATH: MESSAGE`, where the message is fmt::format(format, values...).
+template <class... Values>
+[[noreturn]] void refuse_checkpoint(const std::filesystem::path& path, fmt::format_string<Values...> format,
+                                    Values&&... values) {
+  support::refuse_path(support::ErrorKind::checkpoint, path, fmt::format(format, std::forward<Values>(values)...));
+}
 
 // Returns the metrics sorted by name. `file` is for messages. Throws Error(checkpoint) if the text is not JSON, if a
 // key is duplicate, missing or of the wrong type, if the format version is unknown, or if a file name points out of the

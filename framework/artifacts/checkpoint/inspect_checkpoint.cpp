@@ -1,11 +1,12 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 
 #include <algorithm>
-#include <charconv>
 #include <future>
 #include <system_error>
 #include <utility>
 
+#include "framework/artifacts/checkpoint/model_files.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/digests/xxh128.h"
 #include "framework/support/files/files.h"
@@ -17,10 +18,6 @@ namespace tenon::artifacts {
 namespace fs = std::filesystem;
 
 namespace {
-
-[[noreturn]] void refuse_checkpoint(const fs::path& path, const std::string& message) {
-  support::refuse_path(support::ErrorKind::checkpoint, path, message);
-}
 
 constexpr std::string_view kPrefix = "step-";
 
@@ -47,10 +44,10 @@ uint64_t check_is_file(const fs::path& file) {
   std::error_code error;
   const auto status = fs::status(file, error);
   if (status.type() == fs::file_type::not_found) refuse_checkpoint(file, "is missing; the checkpoint is not complete");
-  if (error) refuse_checkpoint(file, "cannot be read: " + error.message());
+  if (error) refuse_checkpoint(file, "cannot be read: {}", error.message());
   if (!fs::is_regular_file(status)) refuse_checkpoint(file, "is not a file; the checkpoint is not complete");
   const uint64_t bytes = fs::file_size(file, error);
-  if (error) refuse_checkpoint(file, "cannot be read: " + error.message());
+  if (error) refuse_checkpoint(file, "cannot be read: {}", error.message());
   return bytes;
 }
 
@@ -62,32 +59,31 @@ std::string read_text(const fs::path& file) {
 CheckpointManifest read_verified_manifest(const fs::path& checkpoint) {
   const fs::path file = checkpoint / kManifestFile;
   const std::string text = read_text(file);
-  if (read_text(checkpoint / kManifestDigestFile) != format_manifest_digest(text)) {
-    refuse_checkpoint(file, "its XXH128 is " + support::xxh128(text) + ", which differs from " + kManifestDigestFile +
-                                "; one of the two files was damaged or changed: use another checkpoint");
-  }
+  if (read_text(checkpoint / kManifestDigestFile) != format_manifest_digest(text))
+    refuse_checkpoint(
+        file,
+        "its XXH128 is {}, which differs from {}; one of the two files was damaged or changed: use another checkpoint",
+        support::xxh128(text), kManifestDigestFile);
   return parse_checkpoint_manifest(text, file);
 }
 
 // The manifest of the checkpoint that has this file. None if the file is not in the folder of a checkpoint.
 std::optional<CheckpointManifest> find_manifest(const fs::path& file) {
   const fs::path folder = file.parent_path();
-  std::error_code ignored;
   // Other tools use these file names too, but a checkpoint has both files.
-  if (!fs::exists(folder / kManifestFile, ignored) || !fs::exists(folder / kManifestDigestFile, ignored))
+  if (!support::path_exists(folder / kManifestFile) || !support::path_exists(folder / kManifestDigestFile))
     return std::nullopt;
   return read_verified_manifest(folder);
 }
 
 void check_size(const fs::path& file, const CheckpointFile& expected) {
   if (const uint64_t bytes = check_is_file(file); bytes != expected.bytes)
-    refuse_checkpoint(file,
-                      "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes) + kHint);
+    refuse_checkpoint(file, "has {} bytes; expected {}{}", bytes, expected.bytes, kHint);
 }
 
 void check_digest(const fs::path& file, const std::string& digest, const CheckpointFile& expected) {
   if (digest != expected.xxh128)
-    refuse_checkpoint(file, "its XXH128 is " + digest + "; expected " + expected.xxh128 + kHint);
+    refuse_checkpoint(file, "its XXH128 is {}; expected {}{}", digest, expected.xxh128, kHint);
 }
 
 }  // namespace
@@ -101,11 +97,9 @@ fs::path resolve_links(const fs::path& path) {
 std::string name_checkpoint_folder(int64_t step) { return fmt::format("{}{:08}", kPrefix, step); }
 
 std::optional<int64_t> parse_step(const std::string& name) {
-  int64_t step = 0;
   if (!name.starts_with(kPrefix)) return std::nullopt;
-  const char* const end = name.data() + name.size();
-  const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
-  return result.ec == std::errc() && result.ptr == end && step >= 0 ? std::optional(step) : std::nullopt;
+  const auto step = formats::parse_number<int64_t>(name.substr(kPrefix.size()));
+  return step && *step >= 0 ? step : std::nullopt;
 }
 
 std::optional<int64_t> parse_checkpoint_folder(const std::string& name) {
@@ -126,19 +120,15 @@ std::vector<fs::path> list_checkpoint_folders(const fs::path& checkpoints) {
   return folders;
 }
 
-bool is_run_folder(const fs::path& path) {
-  std::error_code error;
-  return fs::is_directory(path / "checkpoints", error);
-}
+bool is_run_folder(const fs::path& path) { return support::is_folder(path / "checkpoints"); }
 
 fs::path find_inspected(const fs::path& path) {
-  std::error_code error;
   if (!support::path_exists(path))
-    refuse_checkpoint(path, support::describe_path(path) +
-                                "; expected the folder of a checkpoint or of a run, or a safetensors file");
+    refuse_checkpoint(path, "{}; expected the folder of a checkpoint or of a run, or a safetensors file",
+                      support::describe_path(path));
   if (!is_run_folder(path)) return path;
-  const fs::path latest = path / "checkpoints/latest";
-  const fs::path target = fs::canonical(latest, error);
+  std::error_code error;
+  const fs::path target = fs::canonical(path / "checkpoints/latest", error);
   if (!error) return target;
   const std::vector<fs::path> all = list_checkpoint_folders(path / "checkpoints");
   if (all.empty()) refuse_checkpoint(path, "the run has no checkpoint; choose another run");
@@ -147,8 +137,7 @@ fs::path find_inspected(const fs::path& path) {
 
 std::string read_manifest_text(const fs::path& checkpoint) {
   const fs::path file = checkpoint / kManifestFile;
-  std::error_code error;
-  if (!fs::exists(fs::status(file, error)))
+  if (!support::path_exists(file))
     refuse_checkpoint(file, "is missing; expected the folder of a checkpoint or of a run, or a safetensors file");
   return support::read_file(file, {support::ErrorKind::checkpoint, "a manifest", kMostManifestBytes});
 }
@@ -172,9 +161,9 @@ std::optional<std::string> find_damage(const fs::path& checkpoint, const Checkpo
   try {
     const fs::path file = checkpoint / expected.name;
     if (const uint64_t bytes = check_is_file(file); bytes != expected.bytes)
-      return "has " + std::to_string(bytes) + " bytes; expected " + std::to_string(expected.bytes);
+      return fmt::format("has {} bytes; expected {}", bytes, expected.bytes);
     if (const std::string digest = read_checkpoint_digest(file); digest != expected.xxh128)
-      return "its XXH128 is " + digest + "; expected " + expected.xxh128;
+      return fmt::format("its XXH128 is {}; expected {}", digest, expected.xxh128);
     return std::nullopt;
   } catch (const support::Error& error) {
     const std::string place = (checkpoint / expected.name).string() + ": ", message = error.what();
@@ -195,8 +184,7 @@ std::string format_manifest_digest(std::string_view manifest_text) {
 }
 
 CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheckpointFile& read) {
-  std::error_code error;
-  if (!fs::is_directory(checkpoint, error)) refuse_checkpoint(checkpoint, "is not a folder; expected a checkpoint");
+  if (!support::is_folder(checkpoint)) refuse_checkpoint(checkpoint, "is not a folder; expected a checkpoint");
   CheckpointManifest manifest = read_verified_manifest(checkpoint);
   bool has_model = false;
   for (const auto& expected : manifest.files) check_size(checkpoint / expected.name, expected);
@@ -209,7 +197,7 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheck
   }
   for (size_t i = 0; i < digests.size(); ++i)
     check_digest(checkpoint / manifest.files[i].name, digests[i].get(), manifest.files[i]);
-  if (!has_model) refuse_checkpoint(checkpoint / kManifestFile, std::string("does not list ") + kModelFile);
+  if (!has_model) refuse_checkpoint(checkpoint / kManifestFile, "does not list {}", kModelFile);
   return manifest;
 }
 

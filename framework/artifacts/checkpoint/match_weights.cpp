@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
 namespace tenon::artifacts {
@@ -72,16 +71,10 @@ bool MatchedWeights::is_complete() const {
          });
 }
 
-size_t MatchedWeights::count() const {
-  std::set<size_t> tensors;
-  for (const WeightMatch& match : matches) tensors.insert(match.tensor);
-  return tensors.size();
-}
-
-size_t MatchedWeights::count(WeightStatus status) const {
+size_t MatchedWeights::count(std::optional<WeightStatus> status) const {
   std::set<size_t> tensors;
   for (const WeightMatch& match : matches)
-    if (match.status == status) tensors.insert(match.tensor);
+    if (!status || match.status == status) tensors.insert(match.tensor);
   return tensors.size();
 }
 

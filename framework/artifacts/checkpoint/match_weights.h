@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,8 +43,8 @@ struct MatchedWeights {
   std::vector<const TensorView*> unexpected;
 
   bool is_complete() const;  // no tensor is missing, unexpected or of another shape or dtype
-  size_t count() const;      // of the tensors, each with all of its names
-  size_t count(WeightStatus status) const;
+  // The number of tensors, each with all of its names. `status`: none counts all of them.
+  size_t count(std::optional<WeightStatus> status = {}) const;
 };
 
 // Removes a prefix `module.` (DistributedDataParallel, AveragedModel) or `_orig_mod.` (torch.compile). Returns whether

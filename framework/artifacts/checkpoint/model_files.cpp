@@ -73,8 +73,8 @@ WeightMap read_model_index(const fs::path& index) {
     files[tensor] = file.get<std::string>();
     const std::string& name = files[tensor];
     if (name.empty() || name == "." || name == ".." || fs::path(name).filename() != name)
-      support::refuse_path(support::ErrorKind::checkpoint, index,
-                           "names the file " + quote_name(name) + "; expected a name without folders");
+      support::refuse_path(support::ErrorKind::checkpoint, index, "names the file {}; expected a name without folders",
+                           quote_name(name));
   }
   if (files.empty())
     support::refuse_path(support::ErrorKind::checkpoint, index, "lists no tensors; expected at least one");

@@ -24,61 +24,62 @@
 
 namespace tenon::artifacts {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr auto kUnreadable = support::ErrorKind::checkpoint;
 constexpr auto kUnstorable = support::ErrorKind::internal;
 
+std::string encode_length(uint64_t bytes) {
+  const auto length = std::bit_cast<std::array<char, sizeof bytes>>(bytes);
+  return {length.data(), length.size()};
+}
+
 // The format allows spaces after the header. The data starts after the space reserved for the longest header.
 std::string pad_head(const std::string& head, uint64_t bytes) {
   constexpr uint64_t kLength = 8;
-  const auto length = std::bit_cast<std::array<char, kLength>>(bytes - kLength);
-  std::string padded = std::string(length.data(), length.size()) + head.substr(kLength);
+  std::string padded = encode_length(bytes - kLength) + head.substr(kLength);
   padded.resize(bytes, ' ');
   return padded;
 }
 
 // Reading any other byte as a C++ bool is undefined behaviour.
-void check_booleans(const TensorView& tensor, const std::filesystem::path& file) {
+void check_booleans(const TensorView& tensor, const fs::path& file) {
   const auto* end = tensor.data + tensor.bytes;
   const auto* wrong = std::find_if(tensor.data, end, [](std::byte value) { return value > std::byte{1}; });
   if (wrong == end) return;
-  support::refuse_path(kUnreadable, file,
-                       "tensor " + quote_name(tensor.name) + ": element " + std::to_string(wrong - tensor.data) +
-                           " of type BOOL is " + std::to_string(std::to_integer<int>(*wrong)) + "; expected 0 or 1");
+  support::refuse_path(kUnreadable, file, "tensor {}: element {} of type BOOL is {}; expected 0 or 1",
+                       quote_name(tensor.name), wrong - tensor.data, std::to_integer<int>(*wrong));
 }
 
-std::string to_json(const std::string& text, const std::filesystem::path& file) {
+std::string to_json(const std::string& text, const fs::path& file) {
   try {
     return nlohmann::json(text).dump();
   } catch (const nlohmann::json::type_error&) {
-    support::refuse_path(kUnstorable, file, "the name or metadata " + quote_name(text) + " is not UTF-8");
+    support::refuse_path(kUnstorable, file, "the name or metadata {} is not UTF-8", quote_name(text));
   }
 }
 
-void check_tensors(std::span<const TensorView> tensors, const std::filesystem::path& file) {
-  if (tensors.size() > formats::kMaxSafetensors) {
-    support::refuse_path(
-        kUnstorable, file,
-        std::to_string(tensors.size()) + " tensors; a file holds at most " + std::to_string(formats::kMaxSafetensors));
-  }
+void check_tensors(std::span<const TensorView> tensors, const fs::path& file) {
+  if (tensors.size() > formats::kMaxSafetensors)
+    support::refuse_path(kUnstorable, file, "{} tensors; a file holds at most {}", tensors.size(),
+                         formats::kMaxSafetensors);
   std::unordered_set<std::string_view> names;
   for (const auto& tensor : tensors) {
     const std::string place = "tensor " + quote_name(tensor.name);
     const StoredType* type = find_stored_type(tensor.dtype);
-    if (!type) {
+    if (!type)
       support::refuse_path(kUnstorable, file,
-                           place + ": its type (" + std::to_string(tensor.dtype) + ") cannot be stored; expected " +
-                               std::string(list_stored_types()) + "; complex tensors are not supported");
-    }
+                           "{}: its type ({}) cannot be stored; expected {}; complex tensors are not supported", place,
+                           tensor.dtype, list_stored_types());
     const auto expected = count_bytes(tensor.shape, type->bytes);
-    if (expected != tensor.bytes) {
-      support::refuse_path(kUnstorable, file,
-                           place + " has " + std::to_string(tensor.bytes) + " bytes; expected " +
-                               (expected ? std::to_string(*expected) : "a possible shape") + " of its type and shape");
-    }
-    if (const auto error = find_name_error(tensor.name)) support::refuse_path(kUnstorable, file, place + ": " + *error);
-    if (!names.insert(tensor.name).second) support::refuse_path(kUnstorable, file, place + " occurs twice");
+    if (expected != tensor.bytes)
+      support::refuse_path(kUnstorable, file, "{} has {} bytes; expected {} of its type and shape", place, tensor.bytes,
+                           expected ? std::to_string(*expected) : "a possible shape");
+    if (const auto error = find_name_error(tensor.name))
+      support::refuse_path(kUnstorable, file, "{}: {}", place, *error);
+    if (!names.insert(tensor.name).second) support::refuse_path(kUnstorable, file, "{} occurs twice", place);
   }
 }
 
@@ -91,13 +92,13 @@ std::vector<const TensorView*> order_by_alignment(std::span<const TensorView> te
 }
 
 std::string make_header(std::span<const TensorView> tensors, const std::map<const TensorView*, uint64_t>& begins,
-                        const Metadata& metadata, const std::filesystem::path& file) {
+                        const Metadata& metadata, const fs::path& file) {
   std::string header = "{";
   const auto start_member = [&] {
     if (!header.ends_with('{')) header += ',';
   };
   if (!metadata.empty()) {
-    header += "\"" + std::string(formats::kMetadataKey) + "\":{";
+    header += fmt::format("\"{}\":{{", formats::kMetadataKey);
     for (const auto& [key, value] : metadata) {
       start_member();
       header += to_json(key, file) + ":" + to_json(value, file);
@@ -107,17 +108,15 @@ std::string make_header(std::span<const TensorView> tensors, const std::map<cons
   for (const auto& tensor : tensors) {
     const uint64_t begin = begins.at(&tensor);
     start_member();
-    header += to_json(tensor.name, file) + ":{\"dtype\":\"" + std::string(find_stored_type(tensor.dtype)->name) +
-              "\",\"shape\":" + nlohmann::json(tensor.shape).dump() + ",\"data_offsets\":[" + std::to_string(begin) +
-              "," + std::to_string(begin + tensor.bytes) + "]}";
+    header += fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets\":[{},{}]}}", to_json(tensor.name, file),
+                          find_stored_type(tensor.dtype)->name, nlohmann::json(tensor.shape).dump(), begin,
+                          begin + tensor.bytes);
   }
   header += '}';
   header.resize((header.size() + 7) / 8 * 8, ' ');
-  if (header.size() > formats::kLargestSafetensorsHeader) {
-    support::refuse_path(kUnstorable, file,
-                         "the header has " + std::to_string(header.size()) + " bytes; the format allows " +
-                             std::to_string(formats::kLargestSafetensorsHeader));
-  }
+  if (header.size() > formats::kLargestSafetensorsHeader)
+    support::refuse_path(kUnstorable, file, "the header has {} bytes; the format allows {}", header.size(),
+                         formats::kLargestSafetensorsHeader);
   return header;
 }
 
@@ -129,7 +128,7 @@ void SafetensorsFile::Unmap::operator()(const std::byte* start) const {
   ::munmap(const_cast<std::byte*>(start), bytes);
 }
 
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
+SafetensorsFile::SafetensorsFile(const fs::path& file) {
   // O_NONBLOCK: opening a named pipe must not wait for its writer.
   const support::FileDescriptor descriptor(
       support::retry_interrupted([&] { return ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK); }));
@@ -139,26 +138,23 @@ SafetensorsFile::SafetensorsFile(const std::filesystem::path& file) {
   if (!S_ISREG(status.st_mode)) support::refuse_path(kUnreadable, file, "is not a file; expected a safetensors file");
   const auto file_bytes = static_cast<uint64_t>(status.st_size);
   uint64_t header_bytes = 0;
-  if (file_bytes < sizeof header_bytes) {
-    support::refuse_path(kUnreadable, file,
-                         "has " + std::to_string(file_bytes) + " bytes; a safetensors file has at least 8");
-  }
+  if (file_bytes < sizeof header_bytes)
+    support::refuse_path(kUnreadable, file, "has {} bytes; a safetensors file has at least 8", file_bytes);
   void* start = ::mmap(nullptr, file_bytes, PROT_READ, MAP_PRIVATE, descriptor.number(), 0);
   if (start == MAP_FAILED) throw make_file_error(kUnreadable, file, "cannot be mapped into memory", errno);
   mapping_ = {static_cast<const std::byte*>(start), Unmap{file_bytes}};
 
   std::memcpy(&header_bytes, mapping_.get(), sizeof header_bytes);
   const uint64_t rest = file_bytes - sizeof header_bytes;
-  if (header_bytes > formats::kLargestSafetensorsHeader) {
+  if (header_bytes > formats::kLargestSafetensorsHeader)
     support::refuse_path(kUnreadable, file,
-                         "the header's length is " + std::to_string(header_bytes) + " bytes; expected at most " +
-                             std::to_string(formats::kLargestSafetensorsHeader) + "; is this a safetensors file?");
-  }
-  if (header_bytes > rest) {
+                         "the header's length is {} bytes; expected at most {}; is this a safetensors file?",
+                         header_bytes, formats::kLargestSafetensorsHeader);
+  if (header_bytes > rest)
     support::refuse_path(kUnreadable, file,
-                         "the header's length is " + std::to_string(header_bytes) + " bytes; the file has only " +
-                             std::to_string(rest) + " after it: it was truncated, or is not a safetensors file");
-  }
+                         "the header's length is {} bytes; the file has only {} after it: it was truncated, or is not "
+                         "a safetensors file",
+                         header_bytes, rest);
   const std::byte* data = mapping_.get() + sizeof header_bytes + header_bytes;
   const std::string_view text(reinterpret_cast<const char*>(mapping_.get()) + sizeof header_bytes, header_bytes);
   formats::SafetensorsHeader header;
@@ -181,7 +177,7 @@ const TensorView* SafetensorsFile::find(std::string_view name) const {
   return place == places_.end() ? nullptr : &tensors_[place->second];
 }
 
-SafetensorsLayout lay_out_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
+SafetensorsLayout lay_out_safetensors(const fs::path& file, std::span<const TensorView> tensors,
                                       const Metadata& metadata) {
   check_tensors(tensors, file);
   SafetensorsLayout layout;
@@ -192,13 +188,12 @@ SafetensorsLayout lay_out_safetensors(const std::filesystem::path& file, std::sp
     layout.data_bytes += tensor->bytes;
   }
   const std::string header = make_header(tensors, begins, metadata, file);
-  const auto length = std::bit_cast<std::array<char, 8>>(uint64_t{header.size()});
-  layout.head = std::string(length.data(), length.size()) + header;
+  layout.head = encode_length(header.size()) + header;
   return layout;
 }
 
-std::string write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
-                              const Metadata& metadata, support::ErrorKind kind, SyncedBy synced_by) {
+std::string write_safetensors(const fs::path& file, std::span<const TensorView> tensors, const Metadata& metadata,
+                              support::ErrorKind kind, SyncedBy synced_by) {
   const SafetensorsLayout layout = lay_out_safetensors(file, tensors, metadata);
   DurableFile out(file, kind, synced_by);
   support::Xxh128 digest;
@@ -216,8 +211,8 @@ std::string write_safetensors(const std::filesystem::path& file, std::span<const
   return digest.hexadecimal();
 }
 
-SafetensorsRows::SafetensorsRows(std::filesystem::path file, std::vector<RowTensor> tensors, int64_t max_rows,
-                                 Metadata metadata, support::ErrorKind kind)
+SafetensorsRows::SafetensorsRows(fs::path file, std::vector<RowTensor> tensors, int64_t max_rows, Metadata metadata,
+                                 support::ErrorKind kind)
     : path_(file),
       tensors_(std::move(tensors)),
       metadata_(std::move(metadata)),

@@ -10,6 +10,7 @@
 
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::artifacts {
 
@@ -66,7 +67,7 @@ class PickleMachine {
   PickleMachine(std::string_view pickle, const std::string& file) : left_(pickle), size_(pickle.size()), file_(file) {}
 
   const Value& run() {
-    if (left_.size() > kMostBytes) refuse("has " + std::to_string(left_.size()) + " bytes", "at most 64 MiB");
+    if (left_.size() > kMostBytes) refuse(fmt::format("has {} bytes", left_.size()), "at most 64 MiB");
     while (!is_done_) step();
     return values_[top()];
   }
@@ -74,20 +75,21 @@ class PickleMachine {
   const Value& at(Id id) const { return values_[id]; }
 
   [[noreturn]] void refuse(const std::string& found, const std::string& expected) const {
-    throw Error(ErrorKind::checkpoint, file_ + ": its pickle " + found + "; expected " + expected);
+    throw Error(ErrorKind::checkpoint, "{}: its pickle {}; expected {}", file_, found, expected);
   }
 
   // `what`: "holds", or also the entry of the dictionary.
   [[noreturn]] void refuse_object(const std::string& what, const Value& opaque) const {
     throw Error(ErrorKind::checkpoint,
-                file_ + ": " + what + " a Python object of " + quote_name(values_[opaque.type].text) +
-                    ", which is not created; expected tensors, numbers, strings, lists and dictionaries: save only the "
-                    "weights, torch.save(model.state_dict(), FILE), or use safetensors.torch.save_file");
+                "{}: {} a Python object of {}, which is not created; expected tensors, numbers, strings, lists and "
+                "dictionaries: save only the weights, torch.save(model.state_dict(), FILE), or use "
+                "safetensors.torch.save_file",
+                file_, what, quote_name(values_[opaque.type].text));
   }
 
  private:
   [[noreturn]] void refuse_damage(const std::string& what) const {
-    refuse(what + " at byte " + std::to_string(size_ - left_.size()),
+    refuse(fmt::format("{} at byte {}", what, size_ - left_.size()),
            "a state_dict that torch.save wrote: the file may be damaged");
   }
 
@@ -142,6 +144,13 @@ class PickleMachine {
     return id;
   }
 
+  // The last `count` values, which are removed.
+  std::vector<Id> pop(size_t count) {
+    std::vector<Id> ids(count);
+    for (size_t i = count; i > 0; --i) ids[i - 1] = pop();
+    return ids;
+  }
+
   // The values above the last mark, which are removed with it.
   std::vector<Id> pop_to_mark() {
     size_t at = stack_.size();
@@ -152,18 +161,7 @@ class PickleMachine {
     return ids;
   }
 
-  void push_tuple(size_t count) {
-    Value tuple{Kind::list};
-    tuple.items.resize(count);
-    for (size_t i = count; i > 0; --i) tuple.items[i - 1] = pop();
-    push(std::move(tuple));
-  }
-
-  void push_list(std::vector<Id> items) {
-    Value list{Kind::list};
-    list.items = std::move(items);
-    push(std::move(list));
-  }
+  void push_list(std::vector<Id> items) { push({.kind = Kind::list, .items = std::move(items)}); }
 
   void add_items(Kind kind, const std::vector<Id>& items) {
     Value& target = values_[top()];
@@ -171,12 +169,6 @@ class PickleMachine {
     if (target.kind != kind) refuse_damage("adds elements to another value");
     if (kind == Kind::dict && items.size() % 2 != 0) refuse_damage("has a key without a value");
     target.items.insert(target.items.end(), items.begin(), items.end());
-  }
-
-  void add_last(Kind kind, size_t count) {
-    std::vector<Id> items(count);
-    for (size_t i = count; i > 0; --i) items[i - 1] = pop();
-    add_items(kind, items);
   }
 
   void remember(uint64_t place) {
@@ -223,11 +215,7 @@ class PickleMachine {
       refuse_damage("has a reference that is no storage");
     const auto type = std::ranges::find(kStorageTypes, values_[parts[1]].text, &StorageType::name);
     if (type == kStorageTypes.end()) return push_opaque(parts[1]);
-    Value storage{Kind::storage};
-    storage.text = text_of(parts[2]);
-    storage.dtype = type->dtype;
-    storage.elements = count_of(parts[4]);
-    push(std::move(storage));
+    push({.kind = Kind::storage, .text = text_of(parts[2]), .dtype = type->dtype, .elements = count_of(parts[4])});
   }
 
   std::vector<int64_t> extents_of(Id id) const {
@@ -242,16 +230,15 @@ class PickleMachine {
     if (!arguments.empty() && values_[arguments[0]].kind == Kind::opaque) return push_opaque(arguments[0]);
     if (arguments.size() < 4 || values_[arguments[0]].kind != Kind::storage) refuse_damage("has an incomplete tensor");
     const Value& storage = values_[arguments[0]];
-    Value tensor{Kind::tensor};
-    tensor.tensor = {{},
-                     storage.dtype,
-                     storage.text,
-                     storage.elements,
-                     count_of(arguments[1]),
-                     extents_of(arguments[2]),
-                     extents_of(arguments[3])};
-    if (!is_within(tensor.tensor)) refuse_damage("has a tensor outside of its storage");
-    push(std::move(tensor));
+    PickledTensor tensor{{},
+                         storage.dtype,
+                         storage.text,
+                         storage.elements,
+                         count_of(arguments[1]),
+                         extents_of(arguments[2]),
+                         extents_of(arguments[3])};
+    if (!is_within(tensor)) refuse_damage("has a tensor outside of its storage");
+    push({.kind = Kind::tensor, .tensor = std::move(tensor)});
   }
 
   static bool is_within(const PickledTensor& tensor) {
@@ -302,7 +289,7 @@ class PickleMachine {
 
   // An object that Python would make with cls.__new__. `count`: of arguments.
   void make_object(size_t count) {
-    for (size_t i = 0; i < count; ++i) pop();
+    pop(count);
     const Id type = pop();
     if (values_[type].kind != Kind::global && values_[type].kind != Kind::opaque)
       refuse_damage("makes an object of no class");
@@ -322,7 +309,7 @@ class PickleMachine {
       case 0x80: {  // PROTO
         const auto protocol = static_cast<int>(take_number(1));
         if (protocol < kFirstProtocol || protocol > kLastProtocol)
-          refuse("has protocol " + std::to_string(protocol), "2 to 5");
+          refuse(fmt::format("has protocol {}", protocol), "2 to 5");
         return;
       }
       case 0x95: take(8); return;  // FRAME
@@ -361,9 +348,9 @@ class PickleMachine {
       case 0x91: pop_to_mark(); return push_opaque("builtins.frozenset");
       case 0x85:
       case 0x86:
-      case 0x87: return push_tuple(code - 0x84u);
-      case 'a': return add_last(Kind::list, 1);
-      case 's': return add_last(Kind::dict, 2);
+      case 0x87: return push_list(pop(code - 0x84u));
+      case 'a': return add_items(Kind::list, pop(1));
+      case 's': return add_items(Kind::dict, pop(2));
       case 'e': return add_items(Kind::list, pop_to_mark());
       case 'u': return add_items(Kind::dict, pop_to_mark());
       case 'q': return remember(take_number(1));
@@ -384,7 +371,7 @@ class PickleMachine {
       case 0x92: return make_object(2);
       case 'b': return build();
       case 'Q': return push_storage();
-      default: refuse_damage("has the operation " + std::to_string(code) + ", which no state_dict needs,");
+      default: refuse_damage(fmt::format("has the operation {}, which no state_dict needs,", code));
     }
   }
 
@@ -421,8 +408,6 @@ size_t count_tensors(const PickleMachine& machine, const Value& dict) {
     count += machine.at(dict.items[i]).kind == Kind::text && machine.at(dict.items[i + 1]).kind == Kind::tensor;
   return count;
 }
-
-bool has_tensors(const PickleMachine& machine, const Value& dict) { return count_tensors(machine, dict) > 0; }
 
 const Value* find_entry(const PickleMachine& machine, const Value& dict, std::string_view key) {
   for (size_t i = 0; i < dict.items.size(); i += 2) {
@@ -482,11 +467,11 @@ PickledStateDict parse_state_dict(std::string_view pickle, const std::string& fi
   PickledStateDict parsed;
   if (dict->kind == Kind::opaque) machine.refuse_object("holds", *dict);
   if (dict->kind != Kind::dict) machine.refuse("has no dictionary", "a state_dict");
-  if (!has_tensors(machine, *dict)) {
+  if (count_tensors(machine, *dict) == 0) {
     const Value* found = nullptr;
     for (const std::string_view key : kStateDictKeys) {
       const Value* const entry = find_entry(machine, *dict, key);
-      if (!entry || entry->kind != Kind::dict || !has_tensors(machine, *entry)) continue;
+      if (!entry || count_tensors(machine, *entry) == 0) continue;
       found = entry;
       parsed.key = key;
       break;
@@ -507,9 +492,9 @@ PickledStateDict parse_state_dict(std::string_view pickle, const std::string& fi
     if (value.kind != Kind::tensor) continue;
     if (name.kind != Kind::text) machine.refuse("has a tensor with a key that is no string", "names");
     if (const auto fault = find_name_error(name.text))
-      machine.refuse("has the tensor " + quote_name(name.text) + ": " + *fault, "names of tensors");
+      machine.refuse(fmt::format("has the tensor {}: {}", quote_name(name.text), *fault), "names of tensors");
     if (!names.insert(name.text).second)
-      machine.refuse("has the tensor " + quote_name(name.text) + " twice", "each name once");
+      machine.refuse(fmt::format("has the tensor {} twice", quote_name(name.text)), "each name once");
     parsed.tensors.push_back(value.tensor);
     parsed.tensors.back().name = name.text;
   }

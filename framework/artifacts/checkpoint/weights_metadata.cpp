@@ -8,16 +8,20 @@
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/files/encode.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
 
 using nlohmann::json;
 
 namespace {
 
 // Returns an empty text if there is no such entry.
-std::string read_entry(const std::filesystem::path& file, const char* key) {
+std::string read_entry(const fs::path& file, const char* key) {
   try {
     const SafetensorsFile opened(list_weight_files(file).front());
     const auto found = opened.metadata().find(key);
@@ -37,11 +41,9 @@ json parse_object(std::string_view text) {
 
 std::string format_class_names(const config::ClassNames& names) {
   std::string text = "{";
-  for (const auto& [field, classes] : names) {
-    text += (text.size() == 1 ? "" : ", ") + format_json_string(field) + ": [";
-    for (size_t i = 0; i < classes.size(); ++i) text += (i == 0 ? "" : ", ") + format_json_string(classes[i]);
-    text += "]";
-  }
+  for (const auto& [field, classes] : names)
+    text += fmt::format("{}{}: [{}]", text.size() == 1 ? "" : ", ", format_json_string(field),
+                        formats::join(classes, ", ", format_json_string));
   return text + "}";
 }
 
@@ -57,13 +59,11 @@ config::ClassNames parse_class_names(std::string_view text) {
   return names;
 }
 
-config::ClassNames read_class_names(const std::filesystem::path& file) {
-  return parse_class_names(read_entry(file, kClassNames));
-}
+config::ClassNames read_class_names(const fs::path& file) { return parse_class_names(read_entry(file, kClassNames)); }
 
 std::string format_model_sizes(const ModelSizes& sizes) { return json(sizes).dump(); }
 
-ModelSizes read_model_sizes(const std::filesystem::path& file) {
+ModelSizes read_model_sizes(const fs::path& file) {
   ModelSizes sizes;
   const json object = parse_object(read_entry(file, kModelSizes));
   for (const auto& [parameter, size] : object.items()) {
@@ -75,12 +75,11 @@ ModelSizes read_model_sizes(const std::filesystem::path& file) {
 
 std::string format_fitted_data(const FittedData& fitted) {
   json object = json::object();
-  for (const auto& [dataset, bytes] : fitted)
-    object[dataset] = to_base64(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  for (const auto& [dataset, bytes] : fitted) object[dataset] = to_base64(std::as_bytes(std::span(bytes)));
   return object.dump();
 }
 
-FittedData read_fitted_data(const std::filesystem::path& file) {
+FittedData read_fitted_data(const fs::path& file) {
   FittedData fitted;
   const json object = parse_object(read_entry(file, kFittedData));
   for (const auto& [dataset, text] : object.items()) {

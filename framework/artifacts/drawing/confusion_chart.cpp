@@ -7,6 +7,8 @@
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/artifacts/files/encode.h"
 #include "framework/config/values/class_names.h"
+#include "framework/formats/unicode.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::artifacts {
 
@@ -23,8 +25,19 @@ constexpr double kMinOpacity = 0.2;  // of a class that is rarely confused, also
 constexpr double kMaxOpacity = 0.6;  // the counts must stay legible
 
 std::string write_text(const char* classes, double x, double y, const char* anchor, const std::string& words) {
-  return std::string("<text class=\"") + classes + "\" x=\"" + format_short_number(x) + "\" y=\"" +
-         format_short_number(y) + "\" text-anchor=\"" + anchor + "\">" + words + "</text>\n";
+  return fmt::format("<text class=\"{}\" x=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n", classes,
+                     format_short_number(x), format_short_number(y), anchor, words);
+}
+
+std::string write_turned_text(double x, double y, const char* anchor, const std::string& words) {
+  return "<g transform=\"rotate(-90)\">" + write_text("tick", x, y, anchor, words) + "</g>\n";
+}
+
+// The attributes of a rectangle.
+std::string write_place(double x, double y, double size) {
+  const std::string side = format_short_number(size);
+  return fmt::format("x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"", format_short_number(x), format_short_number(y),
+                     side, side);
 }
 
 // The label of a class: its number, or its name, shortened.
@@ -33,8 +46,7 @@ std::string label_class(const Confusion& confusion, int64_t number) {
   std::string label;
   size_t characters = 0;
   for (const char byte : name) {
-    const bool is_continuation = (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
-    if (!is_continuation && ++characters > kMaxName) return escape_html(label) + "…";
+    if (!formats::is_continuation(byte) && ++characters > kMaxName) return escape_html(label) + "…";
     label += byte;
   }
   return escape_html(label);
@@ -95,36 +107,32 @@ std::string draw_confusion(const Confusion& confusion) {
   const double size = margin + cell * classes + 2;
   const std::vector<int64_t> targets = confusion.by_target();
   const auto place = [&](int64_t number) { return margin + cell * static_cast<double>(number); };
-  std::string text = "<svg class=\"chart confusion\" viewBox=\"0 0 " + format_short_number(size) + " " +
-                     format_short_number(size) + "\" style=\"max-width:" + format_short_number(size) +
-                     "px\" role=\"img\" aria-label=\"confusion\">\n";
+  std::string text = fmt::format(
+      "<svg class=\"chart confusion\" viewBox=\"0 0 {0} {0}\" style=\"max-width:{0}px\" role=\"img\" "
+      "aria-label=\"confusion\">\n",
+      format_short_number(size));
   text += write_text("tick", margin + cell * classes / 2, 12, "middle", "predicted");
-  text += "<g transform=\"rotate(-90)\">" + write_text("tick", -(margin + cell * classes / 2), 12, "middle", "target") +
-          "</g>\n";
+  text += write_turned_text(-(margin + cell * classes / 2), 12, "middle", "target");
   const auto step = static_cast<int64_t>(std::ceil(kLeastLabelled / cell));
   for (int64_t i = 0; i < confusion.classes; i += step) {
     const std::string label = label_class(confusion, i);
     if (confusion.names.empty())
       text += write_text("tick", place(i) + cell / 2, margin - 8, "middle", label);
     else
-      text += "<g transform=\"rotate(-90)\">" +
-              write_text("tick", 6 - margin, place(i) + cell / 2 + 4, "start", label) + "</g>\n";
+      text += write_turned_text(6 - margin, place(i) + cell / 2 + 4, "start", label);
     text += write_text("tick", margin - 6, place(i) + cell / 2 + 4, "end", label);
   }
-  text += "<rect class=\"frame\" x=\"" + format_short_number(margin) + "\" y=\"" + format_short_number(margin) +
-          "\" width=\"" + format_short_number(cell * classes) + "\" height=\"" + format_short_number(cell * classes) +
-          "\"/>\n";
+  text += fmt::format("<rect class=\"frame\" {}/>\n", write_place(margin, margin, cell * classes));
   for (const Confusion::Cell& one : confusion.cells) {
     const int64_t of = targets[static_cast<size_t>(one.target)];
     const double share = static_cast<double>(one.count) / static_cast<double>(of);
-    const std::string colour = one.target == one.predicted ? "c0" : "c1";
-    text += "<rect class=\"dot " + colour + "\" fill-opacity=\"" +
-            format_short_number(kMinOpacity + (kMaxOpacity - kMinOpacity) * share) + "\" x=\"" +
-            format_short_number(place(one.predicted)) + "\" y=\"" + format_short_number(place(one.target)) +
-            "\" width=\"" + format_short_number(cell) + "\" height=\"" + format_short_number(cell) +
-            "\"><title>class " + escape_html(config::name_class(confusion.names, one.target)) + " as " +
-            escape_html(config::name_class(confusion.names, one.predicted)) + ": " + std::to_string(one.count) +
-            " of " + std::to_string(of) + "</title></rect>\n";
+    text +=
+        fmt::format("<rect class=\"dot {}\" fill-opacity=\"{}\" {}><title>class {} as {}: {} of {}</title></rect>\n",
+                    one.target == one.predicted ? "c0" : "c1",
+                    format_short_number(kMinOpacity + (kMaxOpacity - kMinOpacity) * share),
+                    write_place(place(one.predicted), place(one.target), cell),
+                    escape_html(config::name_class(confusion.names, one.target)),
+                    escape_html(config::name_class(confusion.names, one.predicted)), one.count, of);
     if (cell >= kLeastCounted && one.count < 10000)
       text += write_text("count", place(one.predicted) + cell / 2, place(one.target) + cell / 2 + 4, "middle",
                          std::to_string(one.count));

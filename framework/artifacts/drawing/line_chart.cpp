@@ -7,7 +7,9 @@
 
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/files/encode.h"
+#include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
 
@@ -31,8 +33,6 @@ struct Range {
   }
   bool is_empty() const { return low > high; }
 };
-
-std::string format_place(double value) { return fmt::format("{:.1f}", value); }
 
 // Returns 1, 2 or 5 times a power of ten, so that about `count` ticks fit into the range. `least`: of the distance.
 double find_tick_distance(const Range& range, double count, double least) {
@@ -72,20 +72,18 @@ class Axis {
   double from_, to_;
 };
 
-Range find_x_range(const Chart& chart) {
+Range find_range(const Chart& chart, double ChartPoint::*coordinate) {
   Range range;
   for (const ChartSeries& series : chart.series)
-    for (const ChartPoint& point : series.points) range.add(point.x);
-  if (range.is_empty()) return {0, 1};
-  if (range.low == range.high) return {range.low - 1, range.high + 1};
-  if (range.low < 0.2 * range.high) range.low = std::min(range.low, 0.0);
+    for (const ChartPoint& point : series.points) range.add(point.*coordinate);
   return range;
 }
 
-Range find_y_range(const Chart& chart) {
-  Range range;
-  for (const ChartSeries& series : chart.series)
-    for (const ChartPoint& point : series.points) range.add(point.y);
+Range find_x_range(const Chart& chart) {
+  Range range = find_range(chart, &ChartPoint::x);
+  if (range.is_empty()) return {0, 1};
+  if (range.low == range.high) return {range.low - 1, range.high + 1};
+  if (range.low < 0.2 * range.high) range.low = std::min(range.low, 0.0);
   return range;
 }
 
@@ -123,30 +121,29 @@ class Picture {
   std::string draw_axes(const std::string& x_label) const {
     std::string text;
     for (const double tick : y_ticks_) {
-      const std::string place = format_place(y_.place(tick));
-      text += "<line class=\"grid\" x1=\"" + format_place(left_) + "\" x2=\"" + format_place(kWidth - kRight) +
-              "\" y1=\"" + place + "\" y2=\"" + place + "\"/><text class=\"tick\" x=\"" + format_place(left_ - 6) +
-              "\" y=\"" + format_place(y_.place(tick) + 4) + "\" text-anchor=\"end\">" + label(tick) + "</text>\n";
+      const double place = y_.place(tick);
+      text += draw_line("grid", place) + write_tick(left_ - 6, place + 4, "end", label(tick));
     }
     for (const double tick : find_linear_ticks(x_.range(), 4, has_whole_x_ ? 1 : 0))
-      text += "<text class=\"tick\" x=\"" + format_place(x(tick)) + "\" y=\"" + format_place(kHeight - kBottom + 15) +
-              "\" text-anchor=\"middle\">" + format_short_number(tick) + "</text>\n";
-    const std::string bottom = format_place(kHeight - kBottom);
-    text += "<line class=\"axis\" x1=\"" + format_place(left_) + "\" x2=\"" + format_place(kWidth - kRight) +
-            "\" y1=\"" + bottom + "\" y2=\"" + bottom + "\"/><text class=\"tick\" x=\"" +
-            format_place((left_ + kWidth - kRight) / 2) + "\" y=\"" + format_place(kHeight - 4) +
-            "\" text-anchor=\"middle\">" + escape_html(x_label) + "</text>\n";
-    return text;
+      text += write_tick(x(tick), kHeight - kBottom + 15, "middle", format_short_number(tick));
+    return text + draw_line("axis", kHeight - kBottom) +
+           write_tick((left_ + kWidth - kRight) / 2, kHeight - 4, "middle", escape_html(x_label));
   }
 
  private:
-  Range find_plot_range(const Chart& chart) const {
-    const Range range = find_y_range(chart);
-    return is_logarithmic_ ? widen_logarithms({std::log10(range.low), std::log10(range.high)}) : widen(range);
+  std::string draw_line(const char* what, double y) const {
+    return fmt::format("<line class=\"{0}\" x1=\"{1:.1f}\" x2=\"{2:.1f}\" y1=\"{3:.1f}\" y2=\"{3:.1f}\"/>", what, left_,
+                       kWidth - kRight, y);
   }
-  static Range widen_logarithms(const Range& range) {
-    const double margin = 0.06 * (range.high - range.low);
-    return {range.low - margin, range.high + margin};
+  static std::string write_tick(double x, double y, const char* anchor, const std::string& words) {
+    return fmt::format("<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
+                       words);
+  }
+  Range find_plot_range(const Chart& chart) const {
+    const Range range = find_range(chart, &ChartPoint::y);
+    if (!is_logarithmic_) return widen(range);
+    const double low = std::log10(range.low), high = std::log10(range.high), margin = 0.06 * (high - low);
+    return {low - margin, high + margin};
   }
   std::string label(double tick) const { return format_short_number(is_logarithmic_ ? std::pow(10, tick) : tick); }
   double find_margin() const {
@@ -207,17 +204,18 @@ const char* style_of(const ChartSeries& series) {
 
 std::string draw_dot(const ChartPoint& point, const Picture& picture, const char* radius, const std::string& classes,
                      const std::string& words) {
-  return "<circle class=\"" + classes + "\" cx=\"" + format_place(picture.x(point.x)) + "\" cy=\"" +
-         format_place(picture.y(point.y)) + "\" r=\"" + radius + "\"><title>" + escape_html(words) +
-         "</title></circle>\n";
+  return fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"><title>{}</title></circle>\n", classes,
+                     picture.x(point.x), picture.y(point.y), radius, escape_html(words));
 }
 
 std::string describe(const ChartSeries& series, const ChartPoint& point, const std::string& x_label) {
-  return series.name + ", " + x_label + " " + format_short_number(point.x) + ": " + format_short_number(point.y);
+  return fmt::format("{}, {} {}: {}", series.name, x_label, format_short_number(point.x), format_short_number(point.y));
 }
 
+std::string colour_of(const ChartSeries& series) { return fmt::format("c{}", series.colour % kChartColours); }
+
 std::string draw_series(const ChartSeries& series, const Picture& picture, const std::string& x_label) {
-  const std::string colour = "c" + std::to_string(series.colour % kChartColours);
+  const std::string colour = colour_of(series);
   const std::string dot = "dot " + colour + style_of(series);
   const bool has_line = series.line != ChartSeries::Line::none;
   const bool has_marks = !has_line || series.points.size() <= (series.has_marks ? kMaxMarks : kAlwaysMarked);
@@ -227,11 +225,11 @@ std::string draw_series(const ChartSeries& series, const Picture& picture, const
     if (stretch.size() == 1 && !has_marks)
       text += draw_dot(stretch[0], picture, "2", dot, describe(series, stretch[0], x_label));
     if (stretch.size() == 1) continue;
-    text += "<polyline class=\"line " + colour + style_of(series) + "\" points=\"";
-    for (const ChartPoint& point : thin_out(stretch, picture))
-      text +=
-          (text.back() == '"' ? "" : " ") + format_place(picture.x(point.x)) + "," + format_place(picture.y(point.y));
-    text += "\"/>\n";
+    const auto place = [&](const ChartPoint& point) {
+      return fmt::format("{:.1f},{:.1f}", picture.x(point.x), picture.y(point.y));
+    };
+    text += fmt::format("<polyline class=\"line {}{}\" points=\"{}\"/>\n", colour, style_of(series),
+                        formats::join(thin_out(stretch, picture), " ", place));
   }
   if (has_marks)
     for (const ChartPoint& point : series.points)
@@ -243,12 +241,12 @@ std::string draw_series(const ChartSeries& series, const Picture& picture, const
 std::string draw_best(const ChartSeries& series, const Picture& picture, const std::string& x_label) {
   if (!series.best || !picture.shows(*series.best)) return "";
   const ChartPoint& best = *series.best;
-  const std::string colour = "c" + std::to_string(series.colour % kChartColours);
+  const std::string colour = colour_of(series);
   const double x = picture.x(best.x), y = picture.y(best.y);
   const bool is_at_right = x > 0.75 * kWidth, is_low = y > kHeight - kBottom - 30;
-  const std::string text = " x=\"" + format_place(x + (is_at_right ? 4 : -4)) + "\" y=\"" +
-                           format_place(is_low ? y - 9 : y + 18) + "\" text-anchor=\"" +
-                           (is_at_right ? "end" : "start") + "\">" + format_short_number(best.y) + "</text>\n";
+  const std::string text =
+      fmt::format(" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x + (is_at_right ? 4 : -4),
+                  is_low ? y - 9 : y + 18, is_at_right ? "end" : "start", format_short_number(best.y));
   return draw_dot(best, picture, "4.6", "ring " + colour, "best of " + describe(series, best, x_label)) +
          "<text class=\"halo\" aria-hidden=\"true\"" + text + "<text class=\"value " + colour + "\"" + text;
 }
@@ -261,7 +259,7 @@ constexpr const char* kDark[kChartColours] = {"#5cb3f0", "#ff9248", "#3ccf9f", "
 using Colours = std::vector<std::pair<std::string, std::string>>;  // name and value of a style sheet variable
 
 Colours list_colours(Colours colours, const char* const (&lines)[kChartColours]) {
-  for (size_t i = 0; i < kChartColours; ++i) colours.emplace_back("c" + std::to_string(i), lines[i]);
+  for (size_t i = 0; i < kChartColours; ++i) colours.emplace_back(fmt::format("c{}", i), lines[i]);
   return colours;
 }
 
@@ -292,22 +290,18 @@ std::string rules() {
       "stroke-linecap:round}.chart .dashed{stroke-dasharray:5 4}.chart .faint{stroke-width:1.2;opacity:.75}.chart "
       ".ring{fill:none;stroke-width:1.6}.chart "
       ".value,.chart .halo{font-weight:600}.chart .halo{fill:none;stroke:var(--paper);stroke-width:3px}\n";
-  for (size_t i = 0; i < kChartColours; ++i) {
-    const std::string number = std::to_string(i);
-    text += ".chart .line.c" + number + ",.chart .ring.c" + number + "{stroke:var(--c" + number + ")}.chart .dot.c" +
-            number + ",.chart .value.c" + number + "{fill:var(--c" + number + ")}\n";
-  }
+  for (size_t i = 0; i < kChartColours; ++i)
+    text += fmt::format(
+        ".chart .line.c{0},.chart .ring.c{0}{{stroke:var(--c{0})}}.chart .dot.c{0},.chart "
+        ".value.c{0}{{fill:var(--c{0})}}\n",
+        i);
   return text;
 }
 
 // Rules for viewers without support for CSS variables: they use the light colours and ignore the other rules.
 std::string light_rules() {
   std::string text = rules();
-  for (const auto& [name, colour] : light_colours()) {
-    const std::string variable = "var(--" + name + ")";
-    for (size_t at = text.find(variable); at != text.npos; at = text.find(variable, at + colour.size()))
-      text.replace(at, variable.size(), colour);
-  }
+  for (const auto& [name, colour] : light_colours()) text = formats::replace_all(text, "var(--" + name + ")", colour);
   return text;
 }
 
@@ -322,20 +316,21 @@ std::string draw_inside(const Chart& chart) {
 }  // namespace
 
 bool is_logarithmic(const Chart& chart) {
-  const Range range = find_y_range(chart);
+  const Range range = find_range(chart, &ChartPoint::y);
   return chart.scale == Chart::Scale::automatic && !range.is_empty() && range.low > 0 &&
          range.high / range.low >= kLogarithmicFrom;
 }
 
 std::string draw_chart(const Chart& chart) {
-  return "<svg class=\"chart\" viewBox=\"0 0 " + format_number(kWidth) + " " + format_number(kHeight) +
-         "\" role=\"img\" aria-label=\"" + escape_html(chart.title) + "\">\n" + draw_inside(chart) + "</svg>\n";
+  return fmt::format("<svg class=\"chart\" viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n", kWidth,
+                     kHeight, escape_html(chart.title), draw_inside(chart));
 }
 
 std::string draw_key(const ChartSeries& series) {
-  return "<svg class=\"chart key\" viewBox=\"0 0 22 6\" aria-hidden=\"true\"><line class=\"line c" +
-         std::to_string(series.colour % kChartColours) + style_of(series) +
-         "\" x1=\"1\" x2=\"21\" y1=\"3\" y2=\"3\"/></svg>";
+  return fmt::format(
+      "<svg class=\"chart key\" viewBox=\"0 0 22 6\" aria-hidden=\"true\"><line class=\"line {}{}\" x1=\"1\" x2=\"21\" "
+      "y1=\"3\" y2=\"3\"/></svg>",
+      colour_of(series), style_of(series));
 }
 
 std::string draw_bar(const std::vector<double>& shares) {
@@ -344,8 +339,8 @@ std::string draw_bar(const std::vector<double>& shares) {
       "<svg class=\"chart bar\" viewBox=\"0 0 1000 16\" preserveAspectRatio=\"none\" aria-hidden=\"true\">";
   double from = 0;
   for (size_t i = 0; i < shares.size(); ++i) {
-    text += "<rect class=\"dot c" + std::to_string(i % kChartColours) + "\" x=\"" + format_place(from) + "\" width=\"" +
-            format_place(kBarWidth * shares[i]) + "\" height=\"16\"/>";
+    text += fmt::format("<rect class=\"dot c{}\" x=\"{:.1f}\" width=\"{:.1f}\" height=\"16\"/>", i % kChartColours,
+                        from, kBarWidth * shares[i]);
     from += kBarWidth * shares[i];
   }
   return text + "</svg>\n";
@@ -354,21 +349,21 @@ std::string draw_bar(const std::vector<double>& shares) {
 std::string draw_chart_file(const Chart& chart) {
   constexpr double kTitle = 26, kRow = 18;
   const double above = kTitle + kRow * static_cast<double>(chart.series.size());
-  std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 " +
-                     format_number(kWidth) + " " + format_number(kHeight + above) + "\" role=\"img\">\n<title>" +
-                     escape_html(chart.title) + "</title>\n<style>" + light_rules() + chart_style() +
-                     "</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n" +
-                     "<text class=\"heading\" x=\"12\" y=\"20\">" + escape_html(chart.title) +
-                     (is_logarithmic(chart) ? " (logarithmic)" : "") + "</text>\n";
+  std::string text = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" viewBox=\"0 0 {0} {1}\" role=\"img\">\n"
+      "<title>{2}</title>\n<style>{3}{4}</style>\n<rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
+      "<text class=\"heading\" x=\"12\" y=\"20\">{2}{5}</text>\n",
+      kWidth, kHeight + above, escape_html(chart.title), light_rules(), chart_style(),
+      is_logarithmic(chart) ? " (logarithmic)" : "");
   for (size_t i = 0; i < chart.series.size(); ++i) {
     const ChartSeries& series = chart.series[i];
-    const std::string y = format_place(kTitle + kRow * static_cast<double>(i) + 6);
-    const std::string colour = "c" + std::to_string(series.colour % kChartColours);
-    text += "<line class=\"line " + colour + style_of(series) + "\" x1=\"12\" x2=\"34\" y1=\"" + y + "\" y2=\"" + y +
-            "\"/><text class=\"tick\" x=\"40\" y=\"" + format_place(kTitle + kRow * static_cast<double>(i) + 10) +
-            "\">" + escape_html(series.name) + "</text>\n";
+    const double y = kTitle + kRow * static_cast<double>(i);
+    text += fmt::format(
+        "<line class=\"line {0}{1}\" x1=\"12\" x2=\"34\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text class=\"tick\" x=\"40\" "
+        "y=\"{3:.1f}\">{4}</text>\n",
+        colour_of(series), style_of(series), y + 6, y + 10, escape_html(series.name));
   }
-  return text + "<g transform=\"translate(0 " + format_number(above) + ")\">\n" + draw_inside(chart) + "</g>\n</svg>\n";
+  return fmt::format("{}<g transform=\"translate(0 {})\">\n{}</g>\n</svg>\n", text, above, draw_inside(chart));
 }
 
 std::string chart_style() { return define_colours() + rules(); }
@@ -376,9 +371,7 @@ std::string chart_style() { return define_colours() + rules(); }
 std::string format_short_number(double number) {
   if (!std::isfinite(number)) return format_number(number);
   if (const double size = std::fabs(number); size < 1e4 || size >= 1e7) return fmt::format("{:.4g}", number);
-  std::string grouped = fmt::format("{:.0f}", number);
-  for (size_t i = grouped.size(); i > (number < 0 ? 4u : 3u);) grouped.insert(i -= 3, ",");
-  return grouped;
+  return support::group_digits(std::llrint(number));
 }
 
 }  // namespace tenon::artifacts

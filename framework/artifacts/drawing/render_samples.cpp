@@ -170,8 +170,7 @@ SampleImage draw_mask(const SampleImage& picture, const TensorView& mask) {
 using MaskClasses = std::set<std::pair<int64_t, std::string>>;
 
 void add_classes(const TensorView& mask, const config::ClassNames& class_names, MaskClasses& classes) {
-  const auto named = class_names.find(mask.name);
-  const std::vector<std::string> names = named == class_names.end() ? std::vector<std::string>() : named->second;
+  const std::vector<std::string> names = config::find_classes(class_names, mask.name);
   std::set<int64_t> numbers;
   for (uint64_t i = 0, count = count_values(mask); i < count; ++i) {
     const double number = value_at(mask, i);
@@ -227,15 +226,11 @@ bool is_named(const std::vector<std::string>& names, double value) {
 }
 
 std::string format_values(const TensorView& field, const config::ClassNames& class_names) {
-  const auto named = class_names.find(field.name);
   const std::vector<std::string> names =
-      named == class_names.end() || is_floating(field.dtype) ? std::vector<std::string>() : named->second;
+      is_floating(field.dtype) ? std::vector<std::string>() : config::find_classes(class_names, field.name);
   const uint64_t count = count_values(field);
+  if (!is_readable(field.dtype)) return support::format_count(static_cast<int64_t>(count), "value");
   std::ostringstream text;
-  if (!is_readable(field.dtype)) {
-    text << support::format_count(static_cast<int64_t>(count), "value");
-    return text.str();
-  }
   for (uint64_t i = 0; i < std::min<uint64_t>(count, kMaxValues); ++i) {
     const double value = value_at(field, i);
     text << (i ? " " : "") << value;
@@ -296,18 +291,17 @@ std::string draw_mask_legend(const std::vector<MaskColour>& colours) {
   if (colours.empty()) return "";
   std::string text = "<p>Colours of masks:";
   for (const MaskColour& one : colours)
-    text +=
+    text += fmt::format(
         " <span style=\"white-space:nowrap;margin-left:.6em\"><span style=\"display:inline-block;width:.9em;"
-        "height:.9em;vertical-align:-.1em;border:1px solid #888;background:" +
-        escape_html(one.colour) + "\"></span> " + escape_html(one.name) + "</span>";
+        "height:.9em;vertical-align:-.1em;border:1px solid #888;background:{}\"></span> {}</span>",
+        escape_html(one.colour), escape_html(one.name));
   return text + "</p>\n";
 }
 
 std::string embed_picture(const RenderedPicture& picture) {
   const int64_t enlarged = std::max<int64_t>(1, 128 / std::max(picture.width, picture.height));
-  const std::string name = escape_html(picture.name);
-  return "<img alt=\"" + name + "\" title=\"" + name + "\" width=\"" + std::to_string(picture.width * enlarged) +
-         "\" src=\"data:image/png;base64," + to_base64(picture.png) + "\">";
+  return fmt::format("<img alt=\"{0}\" title=\"{0}\" width=\"{1}\" src=\"data:image/png;base64,{2}\">",
+                     escape_html(picture.name), picture.width * enlarged, to_base64(picture.png));
 }
 
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,

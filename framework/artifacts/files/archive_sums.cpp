@@ -28,8 +28,9 @@ std::map<std::string, uint32_t> read_archive_sums(std::span<const std::byte> end
     formats::visit_zip_records({size, offset_of_end, read}, [&](const formats::ZipRecord& record) {
       if (record.bytes > left)
         throw support::Error(support::ErrorKind::checkpoint,
-                             file + ": the records of the archive have more than " + std::to_string(most) +
-                                 " bytes together; expected a file of torch.save, which is not compressed");
+                             "{}: the records of the archive have more than {} bytes together; expected a file of "
+                             "torch.save, which is not compressed",
+                             file, most);
       left -= record.bytes;
       std::string name(record.name);
       name.erase(0, name.find('/') + 1);
@@ -37,7 +38,7 @@ std::map<std::string, uint32_t> read_archive_sums(std::span<const std::byte> end
     });
   } catch (const std::invalid_argument&) {
     throw support::Error(support::ErrorKind::checkpoint,
-                         file + ": the directory of the archive is damaged; expected a file of torch.save");
+                         "{}: the directory of the archive is damaged; expected a file of torch.save", file);
   }
   return sums;
 }

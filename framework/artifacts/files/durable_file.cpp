@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::artifacts {
 
@@ -27,11 +28,23 @@ constexpr size_t kMaxWrite = size_t{1} << 30;  // Linux writes a little less tha
 // Calls fsync(2). Returns 0 or the errno. EIO is final: the kernel has dropped the pages, and a second call would
 // report success.
 int sync_descriptor(int descriptor) {
-  while (::fsync(descriptor) != 0) {
-    if (errno != EINTR) return errno;
+  return support::retry_interrupted([&] { return ::fsync(descriptor); }) == 0 ? 0 : errno;
+}
+
+// Calls transfer(part, number of bytes before it), which is write(2), pwrite(2) or pread(2), until all bytes are
+// transferred. Returns 0 or an errno.
+template <class Byte, class Transfer>
+int transfer_fully(std::span<Byte> bytes, const Transfer& transfer) {
+  for (size_t done = 0; done < bytes.size();) {
+    const auto part = bytes.subspan(done, std::min(bytes.size() - done, kMaxWrite));
+    const ssize_t count = support::retry_interrupted([&] { return transfer(part, done); });
+    if (count <= 0) return count < 0 ? errno : EIO;
+    done += static_cast<size_t>(count);
   }
   return 0;
 }
+
+off_t to_offset(uint64_t offset) { return static_cast<off_t>(offset); }
 
 const char* find_hint(int error) {
   switch (error) {
@@ -65,17 +78,10 @@ void sync_tree(const fs::path& folder, support::ErrorKind kind) {
 }  // namespace
 
 int write_fully(int descriptor, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), std::min(bytes.size(), kMaxWrite));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno;
-    if (written == 0) return EIO;
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return 0;
+  return transfer_fully(bytes, [&](auto part, size_t) { return ::write(descriptor, part.data(), part.size()); });
 }
 
-void sync_path(const std::filesystem::path& path, support::ErrorKind kind) {
+void sync_path(const fs::path& path, support::ErrorKind kind) {
   support::FileDescriptor descriptor(
       support::retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); }));
   if (!descriptor.is_open()) throw make_file_error(kind, path, "cannot be opened to sync it", errno);
@@ -84,20 +90,18 @@ void sync_path(const std::filesystem::path& path, support::ErrorKind kind) {
   if (error != 0 && error != EINVAL) throw make_file_error(kind, path, "cannot be synced to disk", error);
 }
 
-std::filesystem::path find_folder_of(const std::filesystem::path& path) {
+fs::path find_folder_of(const fs::path& path) {
   const auto folder = path.parent_path();
-  return folder.empty() ? std::filesystem::path(".") : folder;
+  return folder.empty() ? fs::path(".") : folder;
 }
 
-std::filesystem::path make_temporary_path(const std::filesystem::path& path) {
+fs::path make_temporary_path(const fs::path& path) {
   static std::atomic<uint64_t> counter{0};
-  const std::string name = "." + path.filename().string() + ".tmp-" + std::to_string(::getpid()) + "-" +
-                           std::to_string(counter.fetch_add(1));
-  return path.parent_path() / name;
+  return path.parent_path() / fmt::format(".{}.tmp-{}-{}", path.filename().string(), ::getpid(), counter.fetch_add(1));
 }
 
-bool try_temporary_paths(const std::filesystem::path& path, std::filesystem::path& temporary,
-                         const std::function<bool(const std::filesystem::path& temporary)>& create) {
+bool try_temporary_paths(const fs::path& path, std::filesystem::path& temporary,
+                         const std::function<bool(const fs::path& temporary)>& create) {
   constexpr int kAttempts = 1000;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     temporary = make_temporary_path(path);
@@ -111,9 +115,9 @@ bool is_temporary_name(std::string_view name) {
   return name.starts_with('.') && name.find(".tmp-") != std::string_view::npos;
 }
 
-DurableFile::DurableFile(std::filesystem::path path, support::ErrorKind kind, SyncedBy synced_by)
+DurableFile::DurableFile(fs::path path, support::ErrorKind kind, SyncedBy synced_by)
     : path_(std::move(path)), kind_(kind), synced_by_(synced_by) {
-  const auto create = [this](const std::filesystem::path& name) {
+  const auto create = [this](const fs::path& name) {
     descriptor_ = support::FileDescriptor(
         support::retry_interrupted([&] { return ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666); }));
     return descriptor_.is_open();
@@ -139,31 +143,24 @@ void DurableFile::write(std::span<const std::byte> bytes) {
 void DurableFile::write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
 
 void DurableFile::write_at(uint64_t offset, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written =
-        ::pwrite(descriptor_.number(), bytes.data(), std::min(bytes.size(), kMaxWrite), static_cast<off_t>(offset));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) throw make_file_error(kind_, path_, "cannot be written", written < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<size_t>(written));
-    offset += static_cast<uint64_t>(written);
-  }
+  const auto write = [&](auto part, size_t done) {
+    return ::pwrite(descriptor_.number(), part.data(), part.size(), to_offset(offset + done));
+  };
+  if (const int error = transfer_fully(bytes, write); error != 0)
+    throw make_file_error(kind_, path_, "cannot be written", error);
 }
 
 void DurableFile::read_at(uint64_t offset, std::span<std::byte> bytes) const {
-  while (!bytes.empty()) {
-    const ssize_t count =
-        ::pread(descriptor_.number(), bytes.data(), std::min(bytes.size(), kMaxWrite), static_cast<off_t>(offset));
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) throw make_file_error(kind_, path_, "cannot be read again", count < 0 ? errno : EIO);
-    bytes = bytes.subspan(static_cast<size_t>(count));
-    offset += static_cast<uint64_t>(count);
-  }
+  const auto read = [&](auto part, size_t done) {
+    return ::pread(descriptor_.number(), part.data(), part.size(), to_offset(offset + done));
+  };
+  if (const int error = transfer_fully(bytes, read); error != 0)
+    throw make_file_error(kind_, path_, "cannot be read again", error);
 }
 
 void DurableFile::resize(uint64_t bytes) {
-  if (support::retry_interrupted([&] { return ::ftruncate(descriptor_.number(), static_cast<off_t>(bytes)); }) != 0) {
+  if (support::retry_interrupted([&] { return ::ftruncate(descriptor_.number(), to_offset(bytes)); }) != 0)
     throw make_file_error(kind_, path_, "cannot be resized", errno);
-  }
 }
 
 void DurableFile::commit() {
@@ -175,24 +172,21 @@ void DurableFile::commit() {
     temporary_.clear();
     return;
   }
-  if (support::retry_interrupted([&] { return ::rename(temporary_.c_str(), path_.c_str()); }) != 0) {
+  if (support::retry_interrupted([&] { return ::rename(temporary_.c_str(), path_.c_str()); }) != 0)
     throw make_file_error(kind_, path_, "cannot be renamed to its final name", errno);
-  }
   temporary_.clear();
   sync_path(find_folder_of(path_), kind_);
 }
 
-void write_file_durably(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind,
-                        SyncedBy synced_by) {
+void write_file_durably(const fs::path& path, std::string_view text, support::ErrorKind kind, SyncedBy synced_by) {
   DurableFile file(path, kind, synced_by);
   file.write(text);
   file.commit();
 }
 
-support::Error make_file_error(support::ErrorKind kind, const std::filesystem::path& path, std::string_view what,
-                               int error) {
+support::Error make_file_error(support::ErrorKind kind, const fs::path& path, std::string_view what, int error) {
   const support::Error plain = support::make_path_error(kind, path, what, error);
-  return support::Error(plain.kind(), plain.what() + std::string(find_hint(error)));
+  return support::Error(plain.kind(), "{}{}", plain.what(), find_hint(error));
 }
 
 DurableFolder::DurableFolder(fs::path path, support::ErrorKind kind) : path_(std::move(path)), kind_(kind) {
@@ -219,10 +213,9 @@ void DurableFolder::commit() {
   const auto exchange = [&] {
     return ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE);
   };
-  if (support::retry_interrupted(exchange) != 0) {
+  if (support::retry_interrupted(exchange) != 0)
     throw make_file_error(kind_, path_, "already exists and cannot be exchanged for the new one on this file system",
                           errno);
-  }
   sync_path(find_folder_of(path_), kind_);
   support::remove_tree(temporary_, kind_);  // the earlier folder
   temporary_.clear();
@@ -237,9 +230,8 @@ void make_folders_durably(const fs::path& path, support::ErrorKind kind) {
     missing.push_back(folder);
   }
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
-    if (support::retry_interrupted([&] { return ::mkdir(folder->c_str(), 0777); }) != 0 && errno != EEXIST) {
+    if (support::retry_interrupted([&] { return ::mkdir(folder->c_str(), 0777); }) != 0 && errno != EEXIST)
       throw make_file_error(kind, *folder, "cannot be created", errno);
-    }
     sync_path(find_folder_of(*folder), kind);
   }
   if (!support::is_folder(path)) throw make_file_error(kind, path, "cannot be created", ENOTDIR);

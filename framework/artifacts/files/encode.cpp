@@ -5,8 +5,10 @@
 
 #include <algorithm>
 
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/printable.h"
 
 namespace tenon::artifacts {
@@ -16,8 +18,7 @@ namespace {
 constexpr int64_t kMaxSide = 1'000'000;  // libpng's PNG_USER_WIDTH_MAX
 
 [[noreturn]] void refuse_png(int64_t height, int64_t width, const std::string& why) {
-  throw support::Error(support::ErrorKind::data, "an image of " + std::to_string(width) + " x " +
-                                                     std::to_string(height) + " pixels cannot be a PNG: " + why);
+  throw support::Error(support::ErrorKind::data, "an image of {} x {} pixels cannot be a PNG: {}", width, height, why);
 }
 
 }  // namespace
@@ -39,9 +40,7 @@ std::string escape_html(std::string_view text) {
 std::string quote_for_csv(std::string_view text) {
   const std::string safe = support::escape_control_characters(text);
   if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
-  std::string quoted = "\"";
-  for (const char letter : safe) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
-  return quoted + '"';
+  return '"' + formats::replace_all(safe, "\"", "\"\"") + '"';
 }
 
 std::string to_base64(std::span<const std::byte> bytes) {
@@ -68,7 +67,7 @@ void encode_png(std::span<const std::byte> pixels, int64_t height, int64_t width
                 std::vector<std::byte>& file) {
   if (height < 1 || width < 1) refuse_png(height, width, "expected at least one pixel");
   if (height > kMaxSide || width > kMaxSide)
-    refuse_png(height, width, "expected sides of " + std::to_string(kMaxSide) + " pixels at most");
+    refuse_png(height, width, fmt::format("expected sides of {} pixels at most", kMaxSide));
   TENON_CHECK(channels == 1 || channels == 3, channels << " channels");
   TENON_CHECK(pixels.size() == static_cast<size_t>(height * width * channels), pixels.size() << " bytes");
   png_image image = {};

@@ -19,18 +19,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void refuse_search(const std::string& message) {
-  throw support::Error(support::ErrorKind::checkpoint, message);
-}
+using support::Error;
+constexpr auto kOfSearch = support::ErrorKind::checkpoint;
 
 // Returns none and logs a warning if a run cannot resume from the checkpoint.
 std::optional<CheckpointManifest> open_or_pass_over(const fs::path& checkpoint, const ReadCheckpointFile& read) {
   try {
     CheckpointManifest manifest = verify_checkpoint(checkpoint, read);
     if (!manifest.state.empty()) return manifest;
-    support::log_warning(checkpoint.string() + " contains only weights, so a run cannot resume from it; skipped");
-  } catch (const support::Error& damage) {
-    support::log_warning(std::string(damage.what()) + "; skipped");
+    support::log_warning("{} contains only weights, so a run cannot resume from it; skipped", checkpoint.string());
+  } catch (const Error& damage) {
+    support::log_warning("{}; skipped", damage.what());
   }
   return std::nullopt;
 }
@@ -55,7 +54,7 @@ bool is_newest(const fs::path& checkpoint) {
 // Names another intact checkpoint of the same run, if there is one.
 [[noreturn]] void refuse_with_hint(const fs::path& checkpoint, const std::string& reason) {
   const auto other = find_fallback(checkpoint);
-  refuse_search(reason + (other ? "; " + other->string() + " is intact" : ""));
+  throw Error(kOfSearch, "{}{}", reason, other ? "; " + other->string() + " is intact" : "");
 }
 
 constexpr const char* kExpected =
@@ -64,12 +63,12 @@ constexpr const char* kExpected =
 FoundCheckpoint open_named(const fs::path& path, const fs::path& output_dir, const ReadCheckpointFile& read) {
   const fs::path checkpoint = resolve_links(path);
   if (!parse_checkpoint_folder(checkpoint.filename().string()) && !support::path_exists(checkpoint / kManifestFile))
-    refuse_search(path.string() + ": is a folder without " + kManifestFile + kExpected +
-                  suggest_checkpoint(path, {}, output_dir));
+    throw Error(kOfSearch, "{}: is a folder without {}{}{}", path.string(), kManifestFile, kExpected,
+                suggest_checkpoint(path, {}, output_dir));
   CheckpointManifest manifest;
   try {
     manifest = verify_checkpoint(checkpoint, read);
-  } catch (const support::Error& damage) {
+  } catch (const Error& damage) {
     refuse_with_hint(checkpoint, damage.what());
   }
   if (manifest.state.empty())
@@ -87,25 +86,25 @@ std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, co
     return std::nullopt;
   auto found = newest_of(runs.front(), read);
   if (!found)
-    support::log_warning(runs.front().string() + (has_crashed(runs.front()) ? " crashed and" : "") +
-                         " has no checkpoint to resume from; starting a new run");
+    support::log_warning("{}{} has no checkpoint to resume from; starting a new run", runs.front().string(),
+                         has_crashed(runs.front()) ? " crashed and" : "");
   return found;
 }
 
 FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
   for (const fs::path& run : list_runs(output_dir, name))
     if (auto found = newest_of(run, read)) return *found;
-  refuse_search((output_dir / name).string() +
-                ": no run has a checkpoint to resume from; remove --resume to start a new run");
+  throw Error(kOfSearch, "{}: no run has a checkpoint to resume from; remove --resume to start a new run",
+              (output_dir / name).string());
 }
 
 FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
   if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name))
     return open_named(*checkpoint, output_dir, read);
-  refuse_search(
-      (output_dir / name).string() +
-      ": no run has a best checkpoint, because that requires checkpoint.monitor; use --resume latest to resume from "
-      "the newest checkpoint");
+  throw Error(kOfSearch,
+              "{}: no run has a best checkpoint, because that requires checkpoint.monitor; use --resume latest to "
+              "resume from the newest checkpoint",
+              (output_dir / name).string());
 }
 
 bool is_checkpoint(const fs::path& folder) { return support::is_file(folder / kManifestFile); }
@@ -114,7 +113,7 @@ bool is_checkpoint(const fs::path& folder) { return support::is_file(folder / kM
 std::vector<fs::path> list_runs_in(const fs::path& folder) {
   try {
     return support::is_folder(folder) ? list_runs(folder, "") : std::vector<fs::path>();
-  } catch (const support::Error&) {
+  } catch (const Error&) {
     return {};
   }
 }
@@ -133,8 +132,8 @@ FoundWeights find_linked(const std::string& link, const fs::path& output_dir, co
                             : link == kBest ? "none of the runs has a best checkpoint, because that "
                                               "requires checkpoint.monitor"
                                             : "none of the runs has a checkpoint";
-  refuse_search((output_dir / name).string() + ": " + found +
-                "; train first, or pass a checkpoint or a safetensors file with --checkpoint");
+  throw Error(kOfSearch, "{}: {}; train first, or pass a checkpoint or a safetensors file with --checkpoint",
+              (output_dir / name).string(), found);
 }
 
 }  // namespace
@@ -145,12 +144,12 @@ std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs
   if (what == kLatest) return find_latest(output_dir, name, read);
   if (what == kBest) return find_best(output_dir, name, read);
   if (!support::is_folder(what))
-    refuse_search(support::format_path(what) + ": " + support::describe_path(what) + kExpected +
-                  suggest_checkpoint(what, {"auto", kLatest, kBest}, output_dir));
+    throw Error(kOfSearch, "{}: {}{}{}", support::format_path(what), support::describe_path(what), kExpected,
+                suggest_checkpoint(what, {"auto", kLatest, kBest}, output_dir));
   const fs::path path = find_run(what);
   if (!is_run_folder(path)) return open_named(path, output_dir, read);
   if (auto found = newest_of(path, read)) return found;
-  refuse_search(path.string() + ": the run has no checkpoint to resume from; choose another run");
+  throw Error(kOfSearch, "{}: the run has no checkpoint to resume from; choose another run", path.string());
 }
 
 fs::path find_run(const fs::path& path) {
@@ -174,7 +173,7 @@ std::string suggest_checkpoint(const fs::path& path, const std::vector<std::stri
     try {
       for (const fs::path& entry : support::list_folder(path, support::ErrorKind::checkpoint))
         if (!list_runs_in(entry).empty()) return did_you_mean(entry);
-    } catch (const support::Error&) {
+    } catch (const Error&) {
     }
     return "";
   }
@@ -208,16 +207,16 @@ FoundWeights find_weights(const std::string& what, const fs::path& output_dir, c
     const bool is_other = !parse_checkpoint_folder(path.filename().string()) && path.filename() != kLatest &&
                           path.filename() != kBest && !support::path_exists(path / kManifestFile);
     if (is_other && !is_run_folder(path))
-      refuse_search(path.string() + ": is a folder without " + kManifestFile + expected +
-                    suggest_checkpoint(path, {}, output_dir));
+      throw Error(kOfSearch, "{}: is a folder without {}{}{}", path.string(), kManifestFile, expected,
+                  suggest_checkpoint(path, {}, output_dir));
     if (!is_run_folder(path)) return open_checkpoint(path);
     if (const auto checkpoint = find_linked_checkpoint(path / "checkpoints", kLatest))
       return open_checkpoint(*checkpoint);
-    refuse_search(path.string() + ": the run has no checkpoint; choose another run");
+    throw Error(kOfSearch, "{}: the run has no checkpoint; choose another run", path.string());
   }
   if (fs::exists(status)) return {.file = path, .checkpoint = {}};
-  refuse_search(support::format_path(path) + ": " + support::describe_path(path) + expected +
-                suggest_checkpoint(path, {kLatest, kBest}, output_dir));
+  throw Error(kOfSearch, "{}: {}{}{}", support::format_path(path), support::describe_path(path), expected,
+              suggest_checkpoint(path, {kLatest, kBest}, output_dir));
 }
 
 }  // namespace tenon::artifacts

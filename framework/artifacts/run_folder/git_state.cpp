@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <string_view>
 #include <thread>
@@ -20,16 +19,19 @@
 #include "framework/support/files/file_descriptor.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
 
 namespace {
 
 constexpr std::chrono::milliseconds kTimeout{5000};
 constexpr std::chrono::milliseconds kTimeoutOfChanges{2000};  // a run can do without them
 
-std::optional<std::string> run_git(const std::filesystem::path& directory, const std::vector<std::string>& question,
+std::optional<std::string> run_git(const fs::path& directory, const std::vector<std::string>& question,
                                    std::chrono::milliseconds timeout = kTimeout, size_t limit = size_t{64} << 10) {
   // core.fsmonitor may name a program of an untrusted repository.
   std::vector<std::string> command = {"git", "-c", "core.fsmonitor=false", "-C", directory.string()};
@@ -39,7 +41,7 @@ std::optional<std::string> run_git(const std::filesystem::path& directory, const
                              timeout, limit);
 }
 
-std::optional<std::string> read_patch(const std::filesystem::path& top) {
+std::optional<std::string> read_patch(const fs::path& top) {
   // The options override settings of the user that `git apply` does not understand.
   auto patch =
       run_git(top,
@@ -50,7 +52,7 @@ std::optional<std::string> read_patch(const std::filesystem::path& top) {
   return patch;
 }
 
-std::optional<std::vector<std::string>> read_untracked(const std::filesystem::path& top) {
+std::optional<std::vector<std::string>> read_untracked(const fs::path& top) {
   // A folder of data is not listed file by file.
   const auto list =
       run_git(top, {"ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"},
@@ -67,23 +69,23 @@ std::optional<std::vector<std::string>> read_untracked(const std::filesystem::pa
 }
 
 // The folder of the repository, without a slash at its end. Empty: none.
-std::filesystem::path find_top(const std::filesystem::path& directory) {
+fs::path find_top(const fs::path& directory) {
   auto top = run_git(directory, {"rev-parse", "--show-toplevel"});
   if (!top) return {};
   if (top->ends_with('\n')) top->pop_back();
   return *top;
 }
 
-bool is_within(const std::filesystem::path& path, const std::filesystem::path& folder) {
+bool is_within(const fs::path& path, const fs::path& folder) {
   return std::ranges::mismatch(folder, path).in1 == folder.end();
 }
 
 // Returns the name of the file.
-std::string write_patch(const std::filesystem::path& run_folder, const std::string& patch) {
+std::string write_patch(const fs::path& run_folder, const std::string& patch) {
   std::string name = "git.patch";
   for (int next = 2; support::path_exists(run_folder / name); ++next) {
     if (support::read_text(run_folder / name) == patch) return name;
-    name = "git-" + std::to_string(next) + ".patch";
+    name = fmt::format("git-{}.patch", next);
   }
   write_file_durably(run_folder / name, patch, support::ErrorKind::system);
   return name;
@@ -96,9 +98,8 @@ std::vector<std::string> make_environment(const std::vector<std::string>& settin
   for (char** variable = ::environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
     const auto name = text.substr(0, text.find('=') + 1);
-    bool is_set = false;
-    for (const auto& setting : settings) is_set |= setting.starts_with(name);
-    if (!is_set) environment.emplace_back(text);
+    if (std::ranges::none_of(settings, [&](const auto& setting) { return setting.starts_with(name); }))
+      environment.emplace_back(text);
   }
   return environment;
 }
@@ -150,8 +151,7 @@ bool read_until(Clock::time_point deadline, int input, size_t limit, std::string
     const int ready = ::poll(&wait, 1, static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return false;
-    const ssize_t count = ::read(input, piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
+    const ssize_t count = support::retry_interrupted([&] { return ::read(input, piece.data(), piece.size()); });
     if (count <= 0) return count == 0;
     text.append(piece.data(), std::min<size_t>(static_cast<size_t>(count), limit - text.size()));
   }
@@ -168,52 +168,46 @@ bool end_well(pid_t process, Clock::time_point deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   ::kill(-process, SIGKILL);
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
+  support::retry_interrupted([&] { return ::waitpid(process, &status, 0); });
   return false;
 }
 
 }  // namespace
 
-std::optional<GitState> read_git_state(const std::filesystem::path& directory) {
+std::optional<GitState> read_git_state(const fs::path& directory) {
   const auto commit = run_git(directory, {"rev-parse", "--verify", "--quiet", "HEAD"});
   if (!commit) return std::nullopt;
   GitState state;
-  for (const char c : *commit) {
-    if (!std::isxdigit(static_cast<unsigned char>(c))) break;
-    state.commit += c;
-  }
+  state.commit = commit->substr(0, commit->find_first_not_of("0123456789abcdefABCDEF"));
   if (state.commit.size() < 40) return std::nullopt;
-  const auto changes = run_git(directory, {"status", "--porcelain", "--untracked-files=no"});
-  if (changes) state.dirty = !changes->empty();
+  if (const auto changes = run_git(directory, {"status", "--porcelain", "--untracked-files=no"}))
+    state.dirty = !changes->empty();
   return state;
 }
 
-void keep_changes(GitState& state, const std::filesystem::path& directory, const std::filesystem::path& run_folder,
-                  const std::filesystem::path& output_dir) {
-  const std::filesystem::path top = find_top(directory);
+void keep_changes(GitState& state, const fs::path& directory, const fs::path& run_folder, const fs::path& output_dir) {
+  const fs::path top = find_top(directory);
   if (top.empty()) return;
   state.untracked = read_untracked(top);
   if (state.untracked) {
-    const std::filesystem::path output = support::find_canonical_or_absolute(output_dir);
+    const fs::path output = support::find_canonical_or_absolute(output_dir);
     std::erase_if(*state.untracked, [&](const std::string& name) {
-      const std::filesystem::path path = top / std::string_view(name).substr(0, name.find_last_not_of('/') + 1);
+      const fs::path path = top / std::string_view(name).substr(0, name.find_last_not_of('/') + 1);
       return is_within(path, output);
     });
   }
   if (state.dirty != true) return;
   const auto patch = read_patch(top);
   if (!patch)
-    return support::log_warning("the uncommitted changes in " + top.string() +
-                                " are not kept with the run: `git diff HEAD --binary` took more than " +
-                                std::to_string(kTimeoutOfChanges.count() / 1000) + " s or printed more than " +
-                                support::format_bytes(kMaxPatchBytes) +
-                                "; commit large files, or list them in .gitignore");
+    return support::log_warning(
+        "the uncommitted changes in {} are not kept with the run: `git diff HEAD --binary` took more than {} s or "
+        "printed more than {}; commit large files, or list them in .gitignore",
+        top.string(), kTimeoutOfChanges.count() / 1000, support::format_bytes(kMaxPatchBytes));
   if (patch->empty()) return;  // only within submodules
   try {
     state.patch = write_patch(run_folder, *patch);
   } catch (const support::Error& error) {
-    support::log_warning(std::string(error.what()) + ". The run continues without this file");
+    support::log_warning("{}. The run continues without this file", error.what());
   }
 }
 

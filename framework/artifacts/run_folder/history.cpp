@@ -16,29 +16,32 @@
 #include "framework/artifacts/checkpoint/tensor_view.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/encode.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
 namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
 
 namespace {
 
 constexpr auto kOfHistory = support::ErrorKind::system;
 const std::vector<std::string> kFixedColumns = {"event", "epoch", "step", "time_s"};
+constexpr std::array kEvents{"step", "epoch", "validation", "checkpoint", "test"};
 
-std::string format_time(double time_s) { return format_json_number(std::round(time_s * 1e6) / 1e6); }
+double round_to_microseconds(double time_s) { return std::round(time_s * 1e6) / 1e6; }
 
 std::string format_csv_header(const std::vector<std::string>& columns) {
-  std::string header;
-  for (const auto& column : columns) header += (header.empty() ? "" : ",") + quote_for_csv(column);
-  return header + '\n';
+  return formats::join(columns, ",", quote_for_csv) + '\n';
 }
 
 // Writes each row of a CSV file followed by `ending`. The header has `header_bytes` bytes and may contain line breaks,
 // because the name of a metric is any text. Rows are numbers without line breaks.
-void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std::string& ending, DurableFile& to) {
+void copy_rows(const fs::path& csv, size_t header_bytes, const std::string& ending, DurableFile& to) {
   constexpr size_t kChunk = size_t{1} << 16;  // approximate bytes per write
   support::FileStream rows(csv, {kOfHistory});
   errno = 0;
@@ -55,7 +58,7 @@ void copy_rows(const std::filesystem::path& csv, size_t header_bytes, const std:
   to.write(piece);
 }
 
-void rename_file(const std::filesystem::path& from, const std::filesystem::path& to) {
+void rename_file(const fs::path& from, const fs::path& to) {
   if (support::retry_interrupted([&] { return ::rename(from.c_str(), to.c_str()); }) != 0)
     throw make_file_error(kOfHistory, to, "cannot be replaced", errno);
 }
@@ -70,7 +73,7 @@ class LineReader final : public nlohmann::json_sax<nlohmann::json> {
 
   const nlohmann::json& at(std::string_view key) const {
     const auto found = std::ranges::find(members_, key, &Member::first);
-    if (found == members_.end()) throw std::invalid_argument("has no " + std::string(key));
+    if (found == members_.end()) throw std::invalid_argument(fmt::format("has no {}", key));
     return found->second;
   }
 
@@ -121,9 +124,8 @@ int64_t read_count(const LineReader& line, const char* key) {
   const nlohmann::json& value = line.at(key);
   constexpr auto kLargest = static_cast<uint64_t>(INT64_MAX);
   if (!value.is_number_unsigned() || value.get<uint64_t>() > kLargest)
-    throw std::invalid_argument(std::string(key) + " is " +
-                                value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                                "; expected a whole number from 0 to 2^63 - 1");
+    throw std::invalid_argument(fmt::format("{} is {}; expected a whole number from 0 to 2^63 - 1", key,
+                                            value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
   return value.get<int64_t>();
 }
 
@@ -135,15 +137,12 @@ void check_names(const NamedMetrics& metrics) {
 
 }  // namespace
 
-const char* to_string(HistoryEvent event) {
-  constexpr std::array kNames{"step", "epoch", "validation", "checkpoint", "test"};
-  return kNames[static_cast<size_t>(event)];
-}
+const char* to_string(HistoryEvent event) { return kEvents[static_cast<size_t>(event)]; }
 
 std::string format_history_line(const HistoryLine& line) {
-  std::string text = "{\"event\": \"" + std::string(to_string(line.event)) +
-                     "\", \"epoch\": " + std::to_string(line.epoch) + ", \"step\": " + std::to_string(line.step) +
-                     ", \"time_s\": " + format_time(line.time_s);
+  std::string text =
+      fmt::format("{{\"event\": \"{}\", \"epoch\": {}, \"step\": {}, \"time_s\": {}", to_string(line.event), line.epoch,
+                  line.step, format_json_number(round_to_microseconds(line.time_s)));
   for (const auto& [name, value] : line.metrics)
     text += ", " + format_json_string(name) + ": " + format_json_number(value);
   return text + "}\n";
@@ -155,14 +154,9 @@ HistoryLine parse_history_line(std::string_view text) {
     LineReader json;
     nlohmann::json::sax_parse(text.begin(), text.end(), &json);
     const std::string event = json.at("event").get<std::string>();
-    bool is_known = false;
-    for (const HistoryEvent one : {HistoryEvent::step, HistoryEvent::epoch, HistoryEvent::validation,
-                                   HistoryEvent::checkpoint, HistoryEvent::test}) {
-      if (event != to_string(one)) continue;
-      line.event = one;
-      is_known = true;
-    }
-    if (!is_known) throw std::invalid_argument("unknown event " + event);
+    const auto known = std::ranges::find(kEvents, event);
+    if (known == kEvents.end()) throw std::invalid_argument("unknown event " + event);
+    line.event = static_cast<HistoryEvent>(known - kEvents.begin());
     line.epoch = read_count(json, "epoch");
     line.step = read_count(json, "step");
     line.time_s = json.at("time_s").get<double>();
@@ -186,7 +180,7 @@ bool is_mean_over_epoch(HistoryEvent event, std::string_view metric, const std::
          });
 }
 
-AppendedFile::AppendedFile(std::filesystem::path path, Opening opening) : path_(std::move(path)) {
+AppendedFile::AppendedFile(fs::path path, Opening opening) : path_(std::move(path)) {
   const int creation = opening == Opening::is_new ? O_CREAT | O_EXCL : 0;
   descriptor_ = support::FileDescriptor(support::retry_interrupted(
       [&] { return ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | creation, 0666); }));
@@ -203,7 +197,7 @@ void AppendedFile::append(std::string_view text) {
   throw make_file_error(kOfHistory, path_, "cannot be written", error);
 }
 
-History::History(const std::filesystem::path& jsonl, const std::filesystem::path& csv)
+History::History(const fs::path& jsonl, const fs::path& csv)
     : csv_path_(csv), jsonl_(jsonl, AppendedFile::Opening::is_new), columns_(kFixedColumns) {
   write_csv([&] {
     csv_.emplace(csv, AppendedFile::Opening::is_new);
@@ -217,18 +211,16 @@ void History::write_csv(const Write& write) {
     write();
   } catch (const support::Error& error) {
     csv_.reset();
-    support::log_warning(std::string(error.what()) +
-                         ". The run continues without this file; history.jsonl has all lines");
+    support::log_warning("{}. The run continues without this file; history.jsonl has all lines", error.what());
   }
 }
 
 // Writes to other names first, so that a crash leaves the earlier files intact.
-History History::resume(const std::filesystem::path& from, int64_t lines, const std::filesystem::path& jsonl,
-                        const std::filesystem::path& csv) {
-  const auto while_written = [](std::filesystem::path path) {
+History History::resume(const fs::path& from, int64_t lines, const fs::path& jsonl, const fs::path& csv) {
+  const auto while_written = [](fs::path path) {
     path += ".resumed";
     std::error_code ignored;
-    std::filesystem::remove(path, ignored);
+    fs::remove(path, ignored);
     return path;
   };
   const auto new_jsonl = while_written(jsonl), new_csv = while_written(csv);
@@ -239,21 +231,20 @@ History History::resume(const std::filesystem::path& from, int64_t lines, const 
       history.append(parse_history_line(text));
     } catch (const std::invalid_argument& error) {
       throw support::Error(support::ErrorKind::checkpoint,
-                           from.string() + ", line " + std::to_string(history.lines() + 1) + ": " + error.what() +
-                               "; expected a history line: restore the file from a copy, or start a new run with the "
-                               "checkpoint's model.safetensors as model.weights");
+                           "{}, line {}: {}; expected a history line: restore the file from a copy, or start a new run "
+                           "with the checkpoint's model.safetensors as model.weights",
+                           from.string(), history.lines() + 1, error.what());
     }
   }
   if (history.lines() < lines)
     throw support::Error(support::ErrorKind::checkpoint,
-                         from.string() + ": has " + support::format_count(history.lines(), "line") +
-                             "; the checkpoint expects " + std::to_string(lines) +
-                             " or more: restore the file from a copy, or start a new run with the checkpoint's "
-                             "model.safetensors as model.weights");
+                         "{}: has {}; the checkpoint expects {} or more: restore the file from a copy, or start a new "
+                         "run with the checkpoint's model.safetensors as model.weights",
+                         from.string(), support::format_count(history.lines(), "line"), lines);
   if (history.csv_) history.write_csv([&] { rename_file(new_csv, csv); });
   rename_file(new_jsonl, jsonl);
   std::error_code ignored;
-  std::filesystem::remove(new_csv, ignored);  // there if it could not be written or renamed
+  fs::remove(new_csv, ignored);  // there if it could not be written or renamed
   history.csv_path_ = csv;
   return history;
 }
@@ -289,11 +280,9 @@ std::string History::format_row(const HistoryLine& line) const {
   cells[0] = to_string(line.event);
   cells[1] = std::to_string(line.epoch);
   cells[2] = std::to_string(line.step);
-  cells[3] = format_number(std::round(line.time_s * 1e6) / 1e6);
+  cells[3] = format_number(round_to_microseconds(line.time_s));
   for (const auto& [name, value] : line.metrics) cells[places_.at(name)] = format_number(value);
-  std::string row = cells[0];
-  for (size_t i = 1; i < cells.size(); ++i) row += ',' + cells[i];
-  return row;
+  return formats::join(cells, ",");
 }
 
 }  // namespace tenon::artifacts

@@ -42,7 +42,7 @@ Hyperparameters find_hyperparameters(const std::string& plan, const std::string&
   Hyperparameters found;
   for (const auto& [key, node] : config::flatten_plan(plan, source)) {
     const std::string& name = key;
-    if (!std::ranges::any_of(kIgnored, [&](const char* prefix) { return name.starts_with(prefix); }))
+    if (std::ranges::none_of(kIgnored, [&](const char* prefix) { return name.starts_with(prefix); }))
       found.emplace(key, to_hyperparameter(node));
   }
   return found;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <compare>
 #include <cstdio>
 #include <functional>
@@ -18,21 +17,22 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/config/file/format_run_plan.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
 
 namespace tenon::artifacts {
+
+namespace fs = std::filesystem;
 
 namespace {
 
 constexpr auto kOfFolders = support::ErrorKind::configuration;
 
 void check_name(const std::string& name) {
-  if (!name.empty() && name != "." && name != ".." &&
-      name.find_first_of(std::string_view("/\0", 2)) == std::string::npos) {
-    return;
-  }
-  throw support::Error(kOfFolders, "run.name is \"" + name + "\"; expected a folder name without slashes");
+  if (name.empty() || name == "." || name == ".." ||
+      name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
+    throw support::Error(kOfFolders, "run.name is \"{}\"; expected a folder name without slashes", name);
 }
 
 // The name of a run folder: the time of its start, and its number among the runs with this time.
@@ -52,20 +52,16 @@ std::optional<RunName> parse_run_name(const std::string& name) {
     if (kForm[i] == '0' ? !is_digit : name[i] != kForm[i]) return std::nullopt;
   }
   constexpr int64_t kLargestNumber = 1'000'000'000;
-  int64_t number = 1;
-  if (name.size() > kForm.size()) {
-    if (name[kForm.size()] != '-') return std::nullopt;
-    const char* end = name.data() + name.size();
-    const auto result = std::from_chars(name.data() + kForm.size() + 1, end, number);
-    if (result.ec != std::errc() || result.ptr != end || number < 2 || number > kLargestNumber) return std::nullopt;
-  }
-  return RunName{name.substr(0, kForm.size()), number};
+  if (name.size() == kForm.size()) return RunName{name, 1};
+  const auto number = formats::parse_number<int64_t>(name.substr(kForm.size() + 1));
+  if (name[kForm.size()] != '-' || !number || *number < 2 || *number > kLargestNumber) return std::nullopt;
+  return RunName{name.substr(0, kForm.size()), *number};
 }
 
-std::vector<std::pair<RunName, std::filesystem::path>> find_runs(const std::filesystem::path& parent) {
-  std::vector<std::pair<RunName, std::filesystem::path>> runs;
+std::vector<std::pair<RunName, fs::path>> find_runs(const fs::path& parent) {
+  std::vector<std::pair<RunName, fs::path>> runs;
   std::error_code error;
-  for (const std::filesystem::path& path : support::list_folder(parent, error))
+  for (const fs::path& path : support::list_folder(parent, error))
     if (auto name = parse_run_name(path.filename().string())) runs.emplace_back(std::move(*name), path);
   if (error && error != std::errc::no_such_file_or_directory)
     throw make_file_error(support::ErrorKind::checkpoint, parent, "cannot be listed", error.value());
@@ -73,7 +69,7 @@ std::vector<std::pair<RunName, std::filesystem::path>> find_runs(const std::file
   return runs;
 }
 
-support::FileDescriptor open_folder(const std::filesystem::path& folder) {
+support::FileDescriptor open_folder(const fs::path& folder) {
   return support::FileDescriptor(
       support::retry_interrupted([&] { return ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
 }
@@ -85,18 +81,20 @@ int try_lock(const support::FileDescriptor& folder) {
 
 // The lock keeps the order of two runs that start at once. On a file system without locks, mkdir() still separates
 // them.
-support::FileDescriptor lock_names(const std::filesystem::path& parent, const std::atomic<int>* stop) {
+support::FileDescriptor lock_names(const fs::path& parent, const std::atomic<int>* stop) {
   constexpr int kReported = 50;  // attempts before the wait is reported
   support::FileDescriptor lock = open_folder(parent);
   for (int attempt = 0; lock.is_open() && try_lock(lock) == EWOULDBLOCK; ++attempt) {
     if (const int signal = stop ? stop->load() : 0; signal != 0)
       throw support::Error(support::kind_of_signal(signal),
-                           parent.string() + ": stopped by signal " + std::to_string(signal) +
-                               " while the run waited for a lock on this folder; no run folder was created");
+                           "{}: stopped by signal {} while the run waited for a lock on this folder; no run folder was "
+                           "created",
+                           parent.string(), signal);
     if (attempt == kReported)
-      support::log_warning(parent.string() +
-                           ": waiting for the process that has locked this folder, which a run does for a moment when "
-                           "it starts; to continue, end that process (fuser -v shows it), or choose another run.name");
+      support::log_warning(
+          "{}: waiting for the process that has locked this folder, which a run does for a moment when it starts; to "
+          "continue, end that process (fuser -v shows it), or choose another run.name",
+          parent.string());
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return lock;
@@ -104,7 +102,7 @@ support::FileDescriptor lock_names(const std::filesystem::path& parent, const st
 
 // Creates the folder of a run that starts now. Its name follows those of all earlier runs, also if the clock was ahead
 // then or the hour occurs twice at the end of summer time. REQUIRES: lock_names().
-std::filesystem::path make_unique_folder(const std::filesystem::path& parent, std::string time) {
+fs::path make_unique_folder(const fs::path& parent, std::string time) {
   constexpr int kAttempts = 1000;
   RunName name{std::move(time), 1};
   if (const auto runs = find_runs(parent); !runs.empty() && runs.front().first >= name)
@@ -117,7 +115,7 @@ std::filesystem::path make_unique_folder(const std::filesystem::path& parent, st
 }
 
 // sync_start() syncs it. An existing folder is not an error.
-void make_unsynced_folder(const std::filesystem::path& folder) {
+void make_unsynced_folder(const fs::path& folder) {
   if (support::retry_interrupted([&] { return ::mkdir(folder.c_str(), 0777); }) == 0) return;
   const int error = errno;
   if (error != EEXIST || !support::is_folder(folder))
@@ -126,8 +124,7 @@ void make_unsynced_folder(const std::filesystem::path& folder) {
 
 // Removes temporary files of killed processes. Other processes, such as `host report`, may write to the folder at this
 // moment, so files of the last hour stay. A file that cannot be removed is harmless.
-void remove_old_leftovers(const std::filesystem::path& folder) {
-  namespace fs = std::filesystem;
+void remove_old_leftovers(const fs::path& folder) {
   const auto limit = fs::file_time_type::clock::now() - std::chrono::hours(1);
   std::error_code error;
   for (const fs::path& path : support::list_folder(folder, error)) {
@@ -139,7 +136,7 @@ void remove_old_leftovers(const std::filesystem::path& folder) {
 }
 
 // Skips a run that is running, because its process has locked the folder.
-void remove_leftovers_of_runs(const std::filesystem::path& parent) {
+void remove_leftovers_of_runs(const fs::path& parent) {
   for (const auto& [name, root] : find_runs(parent)) {
     const support::FileDescriptor lock = open_folder(root);
     if (!lock.is_open() || try_lock(lock) != 0) continue;
@@ -154,7 +151,7 @@ RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock
                           const std::atomic<int>* stop) {
   check_name(plan.run.name);
   const auto parent = plan.run.output_dir / plan.run.name;
-  const std::filesystem::path& runs = plan.run.output_dir;
+  const fs::path& runs = plan.run.output_dir;
   if (!runs.empty() && !support::path_exists(runs)) make_folders_durably(parent, kOfFolders);
   make_unsynced_folder(parent);
   const support::FileDescriptor lock = lock_names(parent, stop);
@@ -165,12 +162,12 @@ RunFolder make_run_folder(const config::RunPlan& plan, std::chrono::system_clock
   return folder;
 }
 
-bool is_earlier_run(const std::filesystem::path& a, const std::filesystem::path& b) {
+bool is_earlier_run(const fs::path& a, const fs::path& b) {
   return parse_run_name(a.filename().string()) < parse_run_name(b.filename().string());
 }
 
-std::vector<std::filesystem::path> list_runs(const std::filesystem::path& output_dir, const std::string& name) {
-  std::vector<std::filesystem::path> folders;
+std::vector<fs::path> list_runs(const fs::path& output_dir, const std::string& name) {
+  std::vector<fs::path> folders;
   for (auto& [run, folder] : find_runs(output_dir / name)) folders.push_back(std::move(folder));
   return folders;
 }
@@ -181,7 +178,7 @@ void write_plan(const RunFolder& folder, const config::RunPlan& plan) {
 
 // Locks the folder itself. That needs no further file, and the end of the process always releases the lock.
 // is_run_folder_held() holds the lock for a moment.
-support::FileDescriptor lock_run_folder(const std::filesystem::path& root) {
+support::FileDescriptor lock_run_folder(const fs::path& root) {
   constexpr auto kCheckpoint = support::ErrorKind::checkpoint;
   constexpr int kAttempts = 10;
   support::FileDescriptor folder = open_folder(root);
@@ -192,20 +189,20 @@ support::FileDescriptor lock_run_folder(const std::filesystem::path& root) {
     if (error == 0) return folder;
     if (error != EWOULDBLOCK) throw make_file_error(kCheckpoint, root, "cannot be locked", error);
   }
-  throw support::Error(kCheckpoint, root.string() +
-                                        ": another process is training in this folder; wait until it ends, stop "
-                                        "it, or start a new run");
+  throw support::Error(
+      kCheckpoint, "{}: another process is training in this folder; wait until it ends, stop it, or start a new run",
+      root.string());
 }
 
-bool is_run_folder_held(const std::filesystem::path& root) {
+bool is_run_folder_held(const fs::path& root) {
   const support::FileDescriptor folder = open_folder(root);
   return folder.is_open() &&
          support::retry_interrupted([&] { return ::flock(folder.number(), LOCK_SH | LOCK_NB); }) != 0 &&
          errno == EWOULDBLOCK;
 }
 
-void write_unsynced(const std::filesystem::path& path, std::string_view text, support::ErrorKind kind) {
-  const std::filesystem::path temporary = make_temporary_path(path);
+void write_unsynced(const fs::path& path, std::string_view text, support::ErrorKind kind) {
+  const fs::path temporary = make_temporary_path(path);
   write_file_durably(temporary, text, kind, SyncedBy::containing_folder);
   if (support::retry_interrupted([&] { return ::rename(temporary.c_str(), path.c_str()); }) == 0) return;
   const int error = errno;
@@ -214,11 +211,9 @@ void write_unsynced(const std::filesystem::path& path, std::string_view text, su
 }
 
 void sync_start(const RunFolder& folder) {
-  constexpr auto kKind = support::ErrorKind::system;
-  const std::filesystem::path runs = find_folder_of(folder.root);
-  for (const std::filesystem::path& path :
-       {folder.plan_file(), folder.record_file(), folder.root, runs, find_folder_of(runs)})
-    sync_path(path, kKind);
+  const fs::path runs = find_folder_of(folder.root);
+  for (const fs::path& path : {folder.plan_file(), folder.record_file(), folder.root, runs, find_folder_of(runs)})
+    sync_path(path, support::ErrorKind::system);
 }
 
 }  // namespace tenon::artifacts

@@ -22,9 +22,13 @@
 
 namespace tenon::artifacts {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::array kStatuses{"running", "finished", "stopped", "failed"};
 
 std::string describe_compiler() {
 #if defined(__clang__)
@@ -68,10 +72,9 @@ Json describe_accelerator(const support::ComputeDevice& device) {
 
 Json to_json(const std::vector<PluginRecord>& plugins) {
   Json list = Json::array();
-  for (const auto& plugin : plugins) {
+  for (const auto& plugin : plugins)
     list.push_back(
         {{"id", plugin.id}, {"version", plugin.version}, {"file", plugin.file.string()}, {"sha256", plugin.sha256}});
-  }
   return list;
 }
 
@@ -124,10 +127,7 @@ std::string format_local(std::chrono::system_clock::time_point moment, const cha
 
 }  // namespace
 
-const char* to_string(RunStatus status) {
-  constexpr std::array kNames{"running", "finished", "stopped", "failed"};
-  return kNames[static_cast<size_t>(status)];
-}
+const char* to_string(RunStatus status) { return kStatuses[static_cast<size_t>(status)]; }
 
 RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::system_clock::time_point start) {
   RunRecord record;
@@ -135,13 +135,13 @@ RunRecord make_run_record(std::vector<std::string> command_line, std::chrono::sy
   record.compiler = describe_compiler();
   record.command_line = std::move(command_line);
   std::error_code ignored;  // a deleted working directory has no path
-  record.working_directory = std::filesystem::current_path(ignored);
+  record.working_directory = fs::current_path(ignored);
   record.machine = read_machine();
   record.start = start;
   return record;
 }
 
-void read_git(RunRecord& record, const std::filesystem::path& directory) {
+void read_git(RunRecord& record, const fs::path& directory) {
   record.git_directory = directory;
   record.git = read_git_state(directory);
   if (!record.git && directory != ".") record.git = read_git_state(record.git_directory = ".");
@@ -157,7 +157,7 @@ std::string format_origin(const RunRecord& record) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file) {
+std::map<std::string, std::string> read_plugin_digests(const fs::path& file) {
   std::map<std::string, std::string> digests;
   try {
     const Json record = Json::parse(support::read_text(file));
@@ -169,7 +169,7 @@ std::map<std::string, std::string> read_plugin_digests(const std::filesystem::pa
   return digests;
 }
 
-DataRecord read_data_record(const std::filesystem::path& file) {
+DataRecord read_data_record(const fs::path& file) {
   try {
     return Json::parse(support::read_text(file)).at("data").get<DataRecord>();
   } catch (const Json::exception&) {
@@ -212,19 +212,19 @@ std::string format_run_record(const RunRecord& record) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::optional<RunStatus> read_run_status(const std::filesystem::path& file) {
+std::optional<RunStatus> read_run_status(const fs::path& file) {
   const Json json = Json::parse(support::read_text(file), nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("status") || !json["status"].is_string()) return std::nullopt;
-  for (const RunStatus one : {RunStatus::running, RunStatus::finished, RunStatus::stopped, RunStatus::failed})
-    if (json["status"].get<std::string>() == to_string(one)) return one;
-  return std::nullopt;
+  const auto known = std::ranges::find(kStatuses, json["status"].get<std::string>());
+  if (known == kStatuses.end()) return std::nullopt;
+  return static_cast<RunStatus>(known - kStatuses.begin());
 }
 
-bool has_crashed(const std::filesystem::path& run) {
+bool has_crashed(const fs::path& run) {
   return read_run_status(RunFolder{run}.record_file()) == RunStatus::running && !is_run_folder_held(run);
 }
 
-void write_run_record(const std::filesystem::path& file, const RunRecord& record) {
+void write_run_record(const fs::path& file, const RunRecord& record) {
   write_file_durably(file, format_run_record(record), support::ErrorKind::system);
 }
 
@@ -233,7 +233,7 @@ Machine read_machine() {
   utsname system{};
   if (::uname(&system) == 0) {
     machine.hostname = system.nodename;
-    machine.kernel = std::string(system.sysname) + " " + system.release + " " + system.machine;
+    machine.kernel = fmt::format("{} {} {}", system.sysname, system.release, system.machine);
   }
   machine.cpu = find_value("/proc/cpuinfo", "model name", ':');
   machine.cores = std::max<int64_t>(::sysconf(_SC_NPROCESSORS_ONLN), 0);

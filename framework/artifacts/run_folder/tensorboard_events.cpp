@@ -10,6 +10,7 @@
 #include "framework/support/digests/crc32c.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/printable.h"
 
 namespace tenon::artifacts {
@@ -47,11 +48,6 @@ constexpr size_t kHeader = sizeof(uint64_t) + sizeof(uint32_t);
 constexpr size_t kFooter = sizeof(uint32_t);
 constexpr uint64_t kMaxLength = uint64_t{1} << 30;  // events are shorter; longer records are never allocated
 
-template <class Integer>
-void append_little_endian(std::string& bytes, Integer value) {
-  for (unsigned byte = 0; byte < sizeof value; ++byte) bytes += static_cast<char>(value >> 8 * byte & 0xFF);
-}
-
 // A CRC over data that contains CRCs is weak, so stored CRCs are masked.
 uint32_t masked_crc32c(std::string_view data) {
   const uint32_t crc = support::crc32c(std::as_bytes(std::span(data)));
@@ -88,11 +84,17 @@ ProtobufMessage make_metadata(std::string_view plugin, const ProtobufMessage* co
   return metadata;
 }
 
+// A value of a summary, without its content.
+ProtobufMessage make_value(std::string_view tag) {
+  ProtobufMessage value;
+  return value.text(kSummaryTag, support::escape_control_characters(tag));
+}
+
 ProtobufMessage make_tensor_summary(std::string_view tag, const ProtobufMessage& tensor,
                                     const ProtobufMessage& metadata) {
-  ProtobufMessage value, all;
-  value.text(kSummaryTag, tag).message(kSummaryTensor, tensor).message(kSummaryMetadata, metadata);
-  return all.message(kSummaryValue, value);
+  ProtobufMessage all;
+  return all.message(kSummaryValue,
+                     make_value(tag).message(kSummaryTensor, tensor).message(kSummaryMetadata, metadata));
 }
 
 // A vector [size] of a dtype. A size of 0 is the proto3 default and omitted.
@@ -136,11 +138,9 @@ int64_t parse_seconds(const fs::path& file) {
 fs::path name_events_file(const fs::path& folder, TimePoint now) {
   int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
   for (const fs::path& file : list_events_files(folder)) seconds = std::max(seconds, parse_seconds(file) + 1);
-  std::string digits = std::to_string(seconds);
-  digits.insert(0, kSecondsDigits - std::min(digits.size(), kSecondsDigits), '0');
   const std::string machine = read_machine().hostname;
-  return folder / (std::string(kPrefix) + digits + "." + (machine.empty() ? "machine" : machine) + "." +
-                   std::to_string(::getpid()));
+  return folder / fmt::format("{}{:0{}}.{}.{}", kPrefix, seconds, kSecondsDigits, machine.empty() ? "machine" : machine,
+                              ::getpid());
 }
 
 // Returns the path for a new file, under a name that TensorBoard ignores, and removes a leftover file there.
@@ -176,8 +176,7 @@ ProtobufMessage make_session_start_event(TimePoint at) {
 ProtobufMessage make_text_event(TimePoint at, int64_t step, std::string_view tag, std::string_view text) {
   const ProtobufMessage vector =
       make_vector(kTensorString, 1).text(kTensorStringValue, support::escape_control_characters(text));
-  return make_event(at, step).message(kEventSummary, make_tensor_summary(support::escape_control_characters(tag),
-                                                                         vector, make_metadata("text", nullptr)));
+  return make_event(at, step).message(kEventSummary, make_tensor_summary(tag, vector, make_metadata("text", nullptr)));
 }
 
 ProtobufMessage make_hyperparameters_event(TimePoint at, const Hyperparameters& values) {
@@ -202,19 +201,15 @@ ProtobufMessage make_outcome_event(TimePoint at, RunStatus status) {
 
 ProtobufMessage make_scalars_event(TimePoint at, int64_t step, const NamedMetrics& metrics) {
   ProtobufMessage all;
-  for (const auto& [name, number] : metrics) {
-    ProtobufMessage value;
-    value.text(kSummaryTag, support::escape_control_characters(name))
-        .real32(kSummarySimpleValue, static_cast<float>(number));
-    all.message(kSummaryValue, value);
-  }
+  for (const auto& [name, number] : metrics)
+    all.message(kSummaryValue, make_value(name).real32(kSummarySimpleValue, static_cast<float>(number)));
   return make_event(at, step).message(kEventSummary, all);
 }
 
 ProtobufMessage make_histograms_event(TimePoint at, int64_t step, const std::vector<NamedHistogram>& histograms) {
   ProtobufMessage all;
   for (const auto& [name, one] : histograms) {
-    ProtobufMessage spread, value;
+    ProtobufMessage spread;
     spread.real64(kHistogramSmallest, one.smallest)
         .real64(kHistogramLargest, one.largest)
         .real64(kHistogramNumber, std::accumulate(one.counts.begin(), one.counts.end(), 0.0))
@@ -222,20 +217,19 @@ ProtobufMessage make_histograms_event(TimePoint at, int64_t step, const std::vec
         .real64(kHistogramSumOfSquares, one.sum_of_squares)
         .reals64(kHistogramLimits, one.limits)
         .reals64(kHistogramCounts, one.counts);
-    value.text(kSummaryTag, support::escape_control_characters(name)).message(kSummaryHistogram, spread);
-    all.message(kSummaryValue, value);
+    all.message(kSummaryValue, make_value(name).message(kSummaryHistogram, spread));
   }
   return make_event(at, step).message(kEventSummary, all);
 }
 
 ProtobufMessage make_picture_event(TimePoint at, int64_t step, std::string_view tag, const RenderedPicture& picture) {
-  ProtobufMessage drawn, value, all;
+  ProtobufMessage drawn, all;
   drawn.integer(kImageHeight, static_cast<uint64_t>(picture.height))
       .integer(kImageWidth, static_cast<uint64_t>(picture.width))
       .integer(kImageColourSpace, kImageRgb)
       .text(kImagePng, {reinterpret_cast<const char*>(picture.png.data()), picture.png.size()});
-  value.text(kSummaryTag, support::escape_control_characters(tag)).message(kSummaryImage, drawn);
-  return make_event(at, step).message(kEventSummary, all.message(kSummaryValue, value));
+  all.message(kSummaryValue, make_value(tag).message(kSummaryImage, drawn));
+  return make_event(at, step).message(kEventSummary, all);
 }
 
 TensorboardEvents::TensorboardEvents(const fs::path& folder, TimePoint now)
@@ -284,8 +278,7 @@ void TensorboardEvents::append(const ProtobufMessage& event) {
 
 std::optional<fs::path> find_events_file(const fs::path& folder) {
   const std::vector<fs::path> files = list_events_files(folder);
-  if (files.empty()) return std::nullopt;
-  return files.back();
+  return files.empty() ? std::nullopt : std::optional(files.back());
 }
 
 std::string frame_record(std::string_view data) {

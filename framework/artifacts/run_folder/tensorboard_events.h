@@ -21,6 +21,11 @@
 
 namespace tenon::artifacts {
 
+template <class Integer>
+void append_little_endian(std::string& bytes, Integer value) {
+  for (unsigned byte = 0; byte < sizeof value; ++byte) bytes += static_cast<char>(value >> 8 * byte & 0xFF);
+}
+
 // Encodes a message of Protocol Buffers: https://protobuf.dev/programming-guides/encoding. Writes fields in the order
 // of the calls. Default values are written too. proto3 omits them outside of a oneof.
 class ProtobufMessage {
@@ -33,18 +38,18 @@ class ProtobufMessage {
   }
   ProtobufMessage& real64(uint32_t field, double value) {  // double
     key(field, WireType::fixed64);
-    fixed(std::bit_cast<uint64_t>(value));
+    append_little_endian(bytes_, std::bit_cast<uint64_t>(value));
     return *this;
   }
   // Adds a packed repeated double.
   ProtobufMessage& reals64(uint32_t field, std::span<const double> values) {
     ProtobufMessage packed;
-    for (const double value : values) packed.fixed(std::bit_cast<uint64_t>(value));
+    for (const double value : values) append_little_endian(packed.bytes_, std::bit_cast<uint64_t>(value));
     return text(field, packed.bytes_);
   }
   ProtobufMessage& real32(uint32_t field, float value) {  // float
     key(field, WireType::fixed32);
-    fixed(std::bit_cast<uint32_t>(value));
+    append_little_endian(bytes_, std::bit_cast<uint32_t>(value));
     return *this;
   }
   // Adds a string, which REQUIRES UTF-8, or bytes.
@@ -66,11 +71,6 @@ class ProtobufMessage {
   void varint(uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>(value | 0x80);
     bytes_ += static_cast<char>(value);
-  }
-
-  template <class Integer>
-  void fixed(Integer value) {
-    for (unsigned byte = 0; byte < sizeof value; ++byte) bytes_ += static_cast<char>(value >> 8 * byte & 0xFF);
   }
 
   std::string bytes_;

@@ -29,7 +29,7 @@ CallRecords& call_records() {
 uint64_t CallRecord::read(Breadcrumb& place) const noexcept {
   const uint64_t number = number_.load(std::memory_order_acquire);
   if (number % 2 != 0) return 0;
-  place = load();
+  place = get();
   return number_.load(std::memory_order_relaxed) == number ? number : 0;
 }
 

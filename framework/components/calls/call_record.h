@@ -52,7 +52,12 @@ class CallRecord {
   }
 
   // [the record's thread, or a signal handler on it]
-  Breadcrumb get() const noexcept { return load(); }
+  Breadcrumb get() const noexcept {
+    return {component_.load(std::memory_order_acquire),
+            function_.load(std::memory_order_acquire),
+            {unit_.load(std::memory_order_acquire), at_.load(std::memory_order_acquire)},
+            file_.load(std::memory_order_acquire)};
+  }
 
   // [any thread] Returns the number of the call, which is different for each call in the process, or 0 if the record is
   // just being changed.
@@ -62,12 +67,6 @@ class CallRecord {
 
  private:
   void register_thread() noexcept;
-  Breadcrumb load() const noexcept {
-    return {component_.load(std::memory_order_acquire),
-            function_.load(std::memory_order_acquire),
-            {unit_.load(std::memory_order_acquire), at_.load(std::memory_order_acquire)},
-            file_.load(std::memory_order_acquire)};
-  }
 
   std::atomic<uint64_t> number_{0};
   std::atomic<const Component*> component_{nullptr};

@@ -39,8 +39,8 @@ void throw_escaped(const Component& component, const char* function, std::except
     text = std::string("an exception: ") + exception.what();
   } catch (...) {
   }
-  throw EscapedException(place(component, function, what) + "threw " + text +
-                         "; a plugin must catch it and return a status (the C++ wrapper does)");
+  throw EscapedException(fmt::format("{}threw {}; a plugin must catch it and return a status (the C++ wrapper does)",
+                                     place(component, function, what), text));
 }
 
 }  // namespace detail
@@ -52,9 +52,8 @@ void throw_plugin_error(const Component& component, const std::string& function,
 void require_list(const Component& component, const char* function, const void* list, uint64_t count, const char* what,
                   const std::string& expected) {
   if (count > 0 && !list)
-    throw_plugin_error(
-        component, function,
-        fmt::format("returns a count of {} {}, but the list is NULL; expected {}", count, what, expected));
+    throw_plugin_error(component, function, "returns a count of {} {}, but the list is NULL; expected {}", count, what,
+                       expected);
 }
 
 ResultScope::ResultScope(const Component& component, const char* what) : before_(detail::current.get()) {

@@ -42,8 +42,8 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   std::vector<std::string> known;
   for (const auto& [known_name, value] : params->by_name) known.push_back(known_name);
   const std::string requested = to_string(name);
-  return fail(TENON_NOT_FOUND,
-              "the schema has no parameter \"" + requested + "\"" + formats::suggest_name(requested, known));
+  return fail(TENON_NOT_FOUND, "the schema has no parameter \"{}\"{}", requested,
+              formats::suggest_name(requested, known));
 }
 
 tenon_status no_tensors() { return fail(TENON_UNSUPPORTED, "this host runs without LibTorch"); }

@@ -5,12 +5,14 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tenon/host.h>
 #include <tenon/parameters.h>
 
 #include "framework/config/toml/value.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 
@@ -32,6 +34,11 @@ const tenon_host& host_table();
 
 // host_table().fail, for functions of the host.
 tenon_status fail(tenon_status status, const std::string& text);
+// `text` is fmt::format(format, value, more...).
+template <class Value, class... More>
+tenon_status fail(tenon_status status, fmt::format_string<Value, More...> format, Value&& value, More&&... more) {
+  return fail(status, fmt::format(format, std::forward<Value>(value), std::forward<More>(more)...));
+}
 
 // Call it once, before the first plugin is opened: see tensor_functions.h.
 void install_tensor_functions(const TensorFunctions& functions);

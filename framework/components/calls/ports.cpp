@@ -23,6 +23,8 @@ constexpr DtypeInfo kDtypes[] = {{"none", 0},  {"uint8", 1},     {"int8", 1},   
                                  {"bool", 1},  {"complex64", 8}, {"complex128", 16}};
 constexpr int32_t kDtypeCount = std::size(kDtypes);
 
+constexpr uint32_t kMaxNdim = 64;  // of a tensor, as in LibTorch's operators
+
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);

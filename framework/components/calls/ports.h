@@ -58,9 +58,6 @@ struct Port {
   std::string describe() const;  // `image: float32 [N, 3, H, W]`
 };
 
-// The most dimensions of a tensor, as in LibTorch's operators.
-inline constexpr uint32_t kMaxNdim = 64;
-
 // What is wrong with a shape that a plugin passes as ndim and a list: "has ndim 65; expected 0 to 64". Nothing if the
 // list can be read.
 std::optional<std::string> find_shape_fault(uint32_t ndim, const int64_t* shape);

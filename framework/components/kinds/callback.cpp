@@ -57,9 +57,9 @@ void require_known_events(const Component& component, uint64_t events) {
 void require_known_requests(const Component& component, const At& at, uint32_t flags) {
   if ((flags & ~kKnownRequests) == 0) return;
   throw_plugin_error(component, fmt::format("on_event ({})", at()),
-                     fmt::format("the requests have {}, which this host does not know; expected bits 0 to 3, "
-                                 "TENON_REQUEST_STOP, _SAVE, _EVALUATE and _LOG",
-                                 list_bits(flags & ~kKnownRequests)));
+                     "the requests have {}, which this host does not know; expected bits 0 to 3, TENON_REQUEST_STOP, "
+                     "_SAVE, _EVALUATE and _LOG",
+                     list_bits(flags & ~kKnownRequests));
 }
 
 }  // namespace tenon::components

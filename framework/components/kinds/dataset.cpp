@@ -55,15 +55,13 @@ tenon_status open_varying_slot(const SampleField& field, VaryingSample& sample, 
                                void** memory) {
   const std::optional<size_t> bytes = count_sample_bytes(shape, field.element_bytes);
   if (!bytes)
-    return fail(TENON_INVALID_ARGUMENT,
-                fmt::format("the sample's {}; expected at most {} GiB, counting an extent of 0 as 1",
-                            describe(field, shape), kMaxSampleBytes >> 30));
+    return fail(TENON_INVALID_ARGUMENT, "the sample's {}; expected at most {} GiB, counting an extent of 0 as 1",
+                describe(field, shape), kMaxSampleBytes >> 30);
   try {
     *memory = sample.resize(shape, *bytes);
     return TENON_OK;
   } catch (const std::bad_alloc&) {
-    return fail(TENON_FAILED,
-                fmt::format("the sample's {}: its {} MiB cannot be allocated", describe(field, shape), *bytes >> 20));
+    return fail(TENON_FAILED, "the sample's {}: its {} MiB cannot be allocated", describe(field, shape), *bytes >> 20);
   }
 }
 
@@ -72,17 +70,16 @@ tenon_status open_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
   auto& slots = *static_cast<Slots*>(sink->context);
   const auto& fields = slots.dataset->fields();
   if (index >= fields.size())
-    return fail(TENON_INVALID_ARGUMENT,
-                fmt::format("requested the slot of field {}; the dataset has {} fields", index, fields.size()));
+    return fail(TENON_INVALID_ARGUMENT, "requested the slot of field {}; the dataset has {} fields", index,
+                fields.size());
   const SampleField& field = fields[index];
   if (const auto fault = find_shape_fault(ndim, shape))
     return fail(TENON_INVALID_ARGUMENT, "the sample's " + field.name + " " + *fault);
   const std::span<const int64_t> found(shape, ndim);
   if (!fits(found, field.shape))
-    return fail(TENON_INVALID_ARGUMENT,
-                "the sample's " + describe(field, found) + "; expected " + describe_shape(field.shape) +
-                    " as declared in fields" +
-                    (field.is_varying() ? ", with the sample's extent, 0 or more, in place of each -1" : ""));
+    return fail(TENON_INVALID_ARGUMENT, "the sample's {}; expected {} as declared in fields{}", describe(field, found),
+                describe_shape(field.shape),
+                field.is_varying() ? ", with the sample's extent, 0 or more, in place of each -1" : "");
 
   const SampleSlot& slot = slots.memory[index];
   const bool is_first = (slots.requested & (uint64_t{1} << index)) == 0;
@@ -92,8 +89,8 @@ tenon_status open_slot(const tenon_sink* sink, uint64_t index, const int64_t* sh
     if (const tenon_status status = open_varying_slot(field, *slot.varying, found, memory)) return status;
   } else {
     if (!std::ranges::equal(found, slot.varying->shape()))
-      return fail(TENON_INVALID_ARGUMENT, "the sample's " + describe(field, found) + ", but was requested before as " +
-                                              describe_shape(slot.varying->shape()));
+      return fail(TENON_INVALID_ARGUMENT, "the sample's {}, but was requested before as {}", describe(field, found),
+                  describe_shape(slot.varying->shape()));
     *memory = slot.varying->data();
   }
   if (!is_first && detail::call_observer)
@@ -150,21 +147,25 @@ const tenon_prepare* find_preparation(const Component& dataset) {
   return extension && extension->prepare ? extension : nullptr;
 }
 
-// Calls the function, which writes one number for each sample.
-template <class Number, class Fill>
-std::vector<Number> read_numbers(const Component& component, const char* function, int64_t samples, const Fill& fill) {
+// Calls the function of an extension, which writes one number for each sample, finite and 0 or more. Nothing without
+// it.
+template <class Extension, class Number>
+std::optional<std::vector<Number>> read_numbers(const Instance<tenon_dataset>& dataset, int64_t samples, const char* id,
+                                                tenon_status (*Extension::*field)(void*, Number*), const char* function,
+                                                const char* expected) {
+  const auto* const extension = dataset.extension<Extension>(id);
+  if (!extension || !(extension->*field)) return std::nullopt;
   constexpr Number kUntouched = -12345;
   std::vector<Number> numbers(static_cast<size_t>(samples) + 1, kUntouched);
-  call_plugin(component, function, [&] { return fill(numbers.data()); });
+  dataset.call([&](const tenon_dataset&) { return (extension->*field)(dataset.self(), numbers.data()); }, function);
   if (numbers.back() != kUntouched)
-    throw_plugin_error(component, function, "writes more than {} numbers, one per sample", samples);
+    throw_plugin_error(dataset.component(), function, "writes more than {} numbers, one per sample", samples);
   numbers.pop_back();
+  for (size_t i = 0; i < numbers.size(); ++i)
+    if (!(numbers[i] >= 0) || std::isinf(numbers[i]))
+      throw_plugin_error(dataset.component(), function, "sample {} has {}; expected {}", i, std::to_string(numbers[i]),
+                         expected);
   return numbers;
-}
-
-[[noreturn]] void refuse_number(const Component& component, const char* function, size_t sample,
-                                const std::string& found, const char* expected) {
-  throw_plugin_error(component, function, "sample {} has {}; expected {}", sample, found, expected);
 }
 
 Instance<tenon_dataset> create(const Component& component, const config::NamedDataset& plan) {
@@ -255,27 +256,14 @@ std::string Dataset::name_sample(int64_t index) const {
 }
 
 std::optional<std::vector<int64_t>> Dataset::read_lengths() const {
-  const auto* extension = instance_.extension<tenon_sample_lengths>(TENON_SAMPLE_LENGTHS);
-  if (!extension || !extension->lengths) return std::nullopt;
-  std::vector<int64_t> lengths =
-      read_numbers<int64_t>(component(), "sample_lengths.lengths", size_,
-                            [&](int64_t* numbers) { return extension->lengths(instance_.self(), numbers); });
-  for (size_t i = 0; i < lengths.size(); ++i)
-    if (lengths[i] < 0)
-      refuse_number(component(), "sample_lengths.lengths", i, std::to_string(lengths[i]), "0 or more");
-  return lengths;
+  return read_numbers(instance_, size_, TENON_SAMPLE_LENGTHS, &tenon_sample_lengths::lengths, "sample_lengths.lengths",
+                      "0 or more");
 }
 
 std::optional<std::vector<double>> Dataset::read_weights() const {
-  const auto* extension = instance_.extension<tenon_sample_weights>(TENON_SAMPLE_WEIGHTS);
-  if (!extension || !extension->weights) return std::nullopt;
-  std::vector<double> weights =
-      read_numbers<double>(component(), "sample_weights.weights", size_,
-                           [&](double* numbers) { return extension->weights(instance_.self(), numbers); });
-  for (size_t i = 0; i < weights.size(); ++i)
-    if (!(weights[i] >= 0) || std::isinf(weights[i]))
-      refuse_number(component(), "sample_weights.weights", i, std::to_string(weights[i]), "a finite number, 0 or more");
-  if (std::ranges::all_of(weights, [](double weight) { return weight == 0; }))
+  auto weights = read_numbers(instance_, size_, TENON_SAMPLE_WEIGHTS, &tenon_sample_weights::weights,
+                              "sample_weights.weights", "a finite number, 0 or more");
+  if (weights && std::ranges::all_of(*weights, [](double weight) { return weight == 0; }))
     throw_plugin_error(component(), "sample_weights.weights", "all are 0; expected at least one above 0");
   return weights;
 }
@@ -313,8 +301,8 @@ void Dataset::get(void* worker, const tenon_sample& sample, std::span<const Samp
   if (slots.requested != all) {
     const size_t missing = static_cast<size_t>(__builtin_ctzll(~slots.requested));
     throw_plugin_error(component(), fmt::format("get ({})", which()),
-                       fmt::format("did not write the field {}; every field must be requested once per sample",
-                                   fields_[missing].name));
+                       "did not write the field {}; every field must be requested once per sample",
+                       fields_[missing].name);
   }
 }
 

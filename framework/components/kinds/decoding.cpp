@@ -1,8 +1,8 @@
+#include "framework/components/kinds/model.h"
 
 #include <algorithm>
 #include <string>
 
-#include "framework/components/kinds/model.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/text/format.h"
@@ -35,9 +35,8 @@ Decoding read_decoding(const Component& component, const tenon_decoding_info& in
   if (info.cache_count < 1 || info.cache_count > kMaxCache || info.context < 0)
     throw_plugin_error(
         component, kDescribe,
-        fmt::format("returns a cache of {} tensors and a context of {}; expected at least 1 tensor, and a "
-                    "context of 0 or more",
-                    info.cache_count, info.context));
+        "returns a cache of {} tensors and a context of {}; expected at least 1 tensor, and a context of 0 or more",
+        info.cache_count, info.context);
   Decoding decoding = {find_port(component, ports.inputs, to_string(info.tokens), "input", 2),
                        find_port(component, ports.outputs, to_string(info.scores), "output", 3), info.cache_count,
                        info.context};
@@ -61,8 +60,7 @@ Decoded Model::decode(const StepContext& context, const std::vector<at::Tensor>&
   TENON_CHECK(decoding_, "the model has no decoding");
   Frame frame(context, handles_);
   frame.set_buffers(buffers_);
-  std::vector<tenon_tensor*> input_handles;
-  for (const at::Tensor& input : inputs) input_handles.push_back(input.defined() ? to_handle(input) : nullptr);
+  const std::vector<tenon_tensor*> input_handles = to_handles(inputs);
   const std::vector<tenon_tensor*> cache_handles = to_handles(cache);
   std::vector<tenon_tensor*> next(decoding_->cache_count, nullptr);
   tenon_tensor* scores = nullptr;

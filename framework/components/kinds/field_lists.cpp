@@ -76,7 +76,7 @@ std::vector<ClassList> read_class_lists(const Component& component, const tenon_
   for (uint64_t i = 0; i < count; ++i) {
     const size_t index = reader.find_field(lists[i], TENON_SIZE_TO(tenon_class_names, names), i);
     const SampleField& field = fields[index];
-    if ((TENON_ANY_INTEGER & TENON_DTYPE_BIT(field.dtype)) == 0)
+    if (!field.is_integer())
       reader.refuse(fmt::format("names the field {}, which holds {}; expected an integer dtype", field.name,
                                 dtype_name(field.dtype)));
     if (lists[i]->count == 0 || lists[i]->count > kMostClasses)

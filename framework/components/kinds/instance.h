@@ -53,15 +53,14 @@ class Instance {
     call([&](const Table&) { return create(params, &self_); }, function, [&] { return plan.place; });
   }
   ~Instance() {
-    if (component_) {
-      try {
-        call_plugin(*component_, "destroy", [&] {
-          table().destroy(self_);
-          return TENON_OK;
-        });
-      } catch (const std::exception&) {
-        // A destructor cannot report an error, and the run does not depend on it.
-      }
+    if (!component_) return;
+    try {
+      call_plugin(*component_, "destroy", [&] {
+        table().destroy(self_);
+        return TENON_OK;
+      });
+    } catch (const std::exception&) {
+      // A destructor cannot report an error, and the run does not depend on it.
     }
   }
   Instance(Instance&& other) noexcept : component_(std::exchange(other.component_, nullptr)), self_(other.self_) {}

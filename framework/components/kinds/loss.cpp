@@ -17,9 +17,8 @@ Loss::Loss(const Component& component, const config::LossPlan& plan)
       ports_(instance_.read_ports()),
       is_capturable_(instance_.read_is_capturable()) {
   if (!ports_.outputs.empty())
-    throw_plugin_error(
-        component, "ports",
-        ports_.outputs[0].name + " is an output; a loss has only inputs, and returns its result separately");
+    throw_plugin_error(component, "ports", "{} is an output; a loss has only inputs, and returns its result separately",
+                       ports_.outputs[0].name);
   if (instance_.has(&tenon_loss::parts))
     instance_.read_list(instance_.table(), &tenon_loss::parts, "parts", "parts, reading its result",
                         [&](const tenon_string* names, uint64_t count) { read_part_names(names, count); });
@@ -49,9 +48,7 @@ Loss::Result Loss::forward_unchecked(const StepContext& context, const std::vect
         return table.forward(instance_.self(), frame.get(), handles.data(), handles.size(), &result);
       },
       "forward", context.at());
-  Result given{to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight, {}};
-  for (const tenon_tensor* part : parts) given.parts.push_back(to_tensor(part));
-  return given;
+  return {to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight, to_tensors(parts)};
 }
 
 Loss::Result Loss::forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {

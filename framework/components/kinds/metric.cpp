@@ -40,10 +40,8 @@ void Metric::read_states(const tenon_state* const* states, uint64_t count, const
     if (concatenates && (shape.empty() || shape[0] != 0))
       refuse("is concatenated and has the shape " + to_string(exact_shape(shape.vec())) +
              "; expected 0 as the first extent, for the number of rows");
-    State state{at::empty(shape, at::TensorOptions(device).dtype(to_scalar_type(states[i]->dtype))),
-                states[i]->initial,
-                states[i]->reduction,
-                {}};
+    State state{at::empty(shape, at::TensorOptions(device).dtype(to_scalar_type(states[i]->dtype))), states[i]->initial,
+                states[i]->reduction};
     if (concatenates) state.rows.like = state.tensor;
     states_.push_back(std::move(state));
   }

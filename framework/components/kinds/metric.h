@@ -25,8 +25,8 @@ class Metric {
   struct State {
     at::Tensor tensor;
     double initial;
-    uint32_t reduction;  // how ranks are combined
-    AppendedRows rows;   // for TENON_REDUCE_CONCATENATE
+    uint32_t reduction;      // how ranks are combined
+    AppendedRows rows = {};  // for TENON_REDUCE_CONCATENATE
   };
 
   // `device`: the device of the states and of the inputs of update().

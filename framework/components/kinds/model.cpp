@@ -158,8 +158,8 @@ struct Model::Builder {
     if (name.empty() || !names.insert(name).second)
       return fail(TENON_INVALID_ARGUMENT, "the tensor name \"" + name + "\" is empty or used twice");
     if ((flags & ~uint32_t{TENON_TRAINABLE}) != 0 && detail::call_observer)
-      detail::call_observer->on_violation("declares " + name + " with the flags " + std::to_string(flags) +
-                                          ", which include unknown ones");
+      detail::call_observer->on_violation(
+          fmt::format("declares {} with the flags {}, which include unknown ones", name, flags));
     const bool trainable = (flags & TENON_TRAINABLE) != 0;
     if (trainable && !at::isFloatingType(tensor.scalar_type()))
       return fail(TENON_INVALID_ARGUMENT,
@@ -290,10 +290,7 @@ std::vector<at::Tensor> Model::forward_unchecked(const StepContext& context, con
                              output_handles.data(), output_handles.size());
       },
       "forward", context.at());
-  std::vector<at::Tensor> outputs;
-  outputs.reserve(output_handles.size());
-  for (const tenon_tensor* output : output_handles) outputs.push_back(to_tensor(output));
-  return outputs;
+  return to_tensors(output_handles);
 }
 
 // Repeats the forward. Not with several ranks, which would have to take part, and not after an error of CUDA, which any
@@ -324,9 +321,8 @@ void Model::check_outputs(const StepContext& context, const std::vector<at::Tens
   for (size_t i = 0; i < inputs.size(); ++i) find_mismatch(inputs[i], ports_.inputs[i], extents);
   for (size_t i = 0; i < outputs.size(); ++i)
     if (const auto reason = find_mismatch(outputs[i], ports_.outputs[i], extents))
-      throw_plugin_error(
-          component(), fmt::format("forward ({})", context.at()()),
-          fmt::format("returned {} as {}: {}", ports_.outputs[i].describe(), describe(outputs[i]), *reason));
+      throw_plugin_error(component(), fmt::format("forward ({})", context.at()()), "returned {} as {}: {}",
+                         ports_.outputs[i].describe(), describe(outputs[i]), *reason);
 }
 
 }  // namespace tenon::components

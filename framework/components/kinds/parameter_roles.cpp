@@ -5,7 +5,6 @@
 #include <tenon/parameter_roles.h>
 
 #include "framework/components/kinds/instance.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::components {
 
@@ -49,10 +48,10 @@ std::vector<std::string> list_metric_parameters(const Component& component) {
   std::vector<std::string> names;
   for (const config::ParamSchema* param : list_parameters(component, TENON_ROLE_METRIC)) {
     if (param->type != config::ParamType::string && param->type != config::ParamType::strings)
-      throw_plugin_error(component, "roles",
-                         "the parameter \"" + param->name +
-                             "\" has the role of a metric's name; expected its type to be a string or a list of "
-                             "strings");
+      throw_plugin_error(
+          component, "roles",
+          "the parameter \"{}\" has the role of a metric's name; expected its type to be a string or a list of strings",
+          param->name);
     names.push_back(param->name);
   }
   return names;
@@ -64,8 +63,8 @@ std::vector<SizeParameter> list_size_parameters(const Component& component) {
     if (!is_size(one.role)) continue;
     if (one.schema->type != config::ParamType::integer || !one.schema->default_value)
       throw_plugin_error(component, "roles",
-                         "the parameter \"" + one.schema->name +
-                             "\" has the role of a size of the data; expected an integer with a default");
+                         "the parameter \"{}\" has the role of a size of the data; expected an integer with a default",
+                         one.schema->name);
     sizes.push_back(one);
   }
   return sizes;
@@ -76,9 +75,9 @@ std::optional<std::string> find_unlabelled_parameter(const Component& component)
   if (params.empty()) return std::nullopt;
   if (params.size() > 1 || params.front()->type != config::ParamType::strings)
     throw_plugin_error(component, "roles",
-                       "the parameter \"" + params.back()->name +
-                           "\" has the role of unlabelled inputs; expected one parameter with this role, a list of "
-                           "strings");
+                       "the parameter \"{}\" has the role of unlabelled inputs; expected one parameter with this role, "
+                       "a list of strings",
+                       params.back()->name);
   return params.front()->name;
 }
 

@@ -34,6 +34,7 @@ struct SampleField {
   Element padding = {};  // used only if the size varies
 
   bool is_varying() const { return std::find(shape.begin(), shape.end(), -1) != shape.end(); }
+  bool is_integer() const { return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(dtype)) != 0; }
 };
 
 // Returns body(T()) with the integer type T of the dtype. REQUIRES: the dtype is that of an integer, or bool.

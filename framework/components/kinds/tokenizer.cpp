@@ -1,7 +1,6 @@
 #include "framework/components/kinds/tokenizer.h"
 
 #include <algorithm>
-#include <new>
 
 #include "framework/components/calls/guard.h"
 #include "framework/components/calls/host_table.h"
@@ -23,14 +22,13 @@ constexpr int64_t kLargestVocabulary = int64_t{1} << 31;
 // Appends to a container that the context of a sink points to.
 template <class Container, class Element>
 tenon_status append(void* context, const Element* elements, uint64_t count, const char* what) {
-  if (!elements && count > 0)
-    return fail(TENON_INVALID_ARGUMENT, fmt::format("put {} {}, which are NULL", count, what));
+  if (!elements && count > 0) return fail(TENON_INVALID_ARGUMENT, "put {} {}, which are NULL", count, what);
   auto& all = *static_cast<Container*>(context);
   try {
     all.insert(all.end(), elements, elements + count);
     return TENON_OK;
   } catch (const std::exception&) {
-    return fail(TENON_FAILED, fmt::format("put {} {}, for which there is no memory", count, what));
+    return fail(TENON_FAILED, "put {} {}, for which there is no memory", count, what);
   }
 }
 
@@ -78,7 +76,7 @@ void Tokenizer::read_info(const tenon_tokenizer_info& info, const std::vector<Sa
     const std::string name = to_string(info.fields[i]);
     const auto field = std::ranges::find(fields, name, &SampleField::name);
     if (field == fields.end()) refuse("names the field " + name + ", which is not a field of the dataset");
-    if ((TENON_ANY_INTEGER & TENON_DTYPE_BIT(field->dtype)) == 0)
+    if (!field->is_integer())
       refuse(
           fmt::format("names the field {}, which holds {}; expected an integer dtype", name, dtype_name(field->dtype)));
     if (holds_tokens(name)) refuse("names the field " + name + " twice; expected it once");
@@ -109,8 +107,8 @@ std::vector<int64_t> Tokenizer::encode(std::string_view text) const {
   const auto outside =
       std::ranges::find_if(tokens, [&](int64_t token) { return token < 0 || token >= vocabulary_size_; });
   if (outside != tokens.end())
-    throw_plugin_error(*component_, "tokenizer.encode",
-                       fmt::format("put the token {}; expected 0 to {}", *outside, vocabulary_size_ - 1));
+    throw_plugin_error(*component_, "tokenizer.encode", "put the token {}; expected 0 to {}", *outside,
+                       vocabulary_size_ - 1);
   return tokens;
 }
 

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "framework/support/text/format.h"
+
 namespace tenon::components {
 namespace {
 
@@ -56,13 +58,8 @@ std::string quote_bytes(const char* bytes, uint64_t count) {
   std::string quoted = "\"";
   for (uint64_t i = 0; i < count; ++i) {
     const auto code = static_cast<unsigned char>(bytes[i]);
-    if (code >= 0x20 && code < 0x7F && code != '"' && code != '\\') {
-      quoted += bytes[i];
-    } else {
-      quoted += "\\x";
-      quoted += "0123456789abcdef"[code >> 4];
-      quoted += "0123456789abcdef"[code & 15];
-    }
+    const bool is_plain = code >= 0x20 && code < 0x7F && code != '"' && code != '\\';
+    quoted += is_plain ? std::string(1, bytes[i]) : fmt::format("\\x{:02x}", code);
   }
   return quoted + "\"";
 }
@@ -130,8 +127,7 @@ void ElfImage::check_section_headers() const {
 
 void ElfImage::read_segments() {
   if (header_.e_phnum == 0 || header_.e_phnum == PN_XNUM || header_.e_phentsize != sizeof(Elf64_Phdr))
-    refuse_damaged("it has " + std::to_string(header_.e_phnum) + " program headers of " +
-                   std::to_string(header_.e_phentsize) + " bytes");
+    refuse_damaged(fmt::format("it has {} program headers of {} bytes", header_.e_phnum, header_.e_phentsize));
   std::vector<Elf64_Phdr> segments(header_.e_phnum);
   read_at(header_.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr));
   std::vector<Elf64_Phdr> dynamic;
@@ -181,7 +177,7 @@ void ElfImage::add_dynamic_entry(const Elf64_Dyn& entry) {
 
 void ElfImage::read_at(uint64_t offset, void* to, uint64_t count) const {
   if (offset > size_ || count > size_ - offset)
-    refuse("is cut short: it refers to byte " + std::to_string(offset) + ", but its size is " + std::to_string(size_));
+    refuse(fmt::format("is cut short: it refers to byte {}, but its size is {}", offset, size_));
   auto* next = static_cast<char*>(to);
   while (count > 0) {
     const ssize_t got = pread(descriptor_, next, count, static_cast<off_t>(offset));
@@ -307,8 +303,7 @@ std::optional<std::string> ElfImage::read_section(std::string_view name, uint32_
   for (const Elf64_Shdr& section : sections) {
     if (section.sh_type != type || !is_named(section, sections[header_.e_shstrndx], name)) continue;
     if (content) refuse_damaged("its section " + std::string(name) + " occurs twice");
-    if (section.sh_size > largest)
-      refuse_damaged("its section " + std::string(name) + " has " + std::to_string(section.sh_size) + " bytes");
+    if (section.sh_size > largest) refuse_damaged(fmt::format("its section {} has {} bytes", name, section.sh_size));
     content.emplace(section.sh_size, '\0');
     read_at(section.sh_offset, content->data(), content->size());
   }

@@ -2,7 +2,6 @@
 
 #include <future>
 #include <set>
-#include <utility>
 
 #include "framework/components/calls/guard.h"
 #include "framework/components/loading/check_plugin.h"
@@ -55,26 +54,20 @@ tenon_reply call_entry(const fs::path& file, const tenon_host& host) {
 
 // Missing operators must fail here, not in the middle of a run.
 void require_operators(const fs::path& file, const PluginDescription& plugin, const tenon_host& host) {
-  for (const std::string& name : plugin.operators) {
-    const size_t dot = name.find('.');
-    const std::string overload = dot == std::string::npos ? "" : name.substr(dot + 1);
-    const tenon_op* found = nullptr;
-    detail::failure.clear();
-    if (host.op(to_tenon(name.substr(0, dot)), to_tenon(overload), &found) != TENON_OK)
+  for (const std::string& name : plugin.operators)
+    if (const auto fault = find_operator_fault(name, host))
       refuse(file,
              fmt::format("calls the operator {}: {}; it needs a host with a newer LibTorch, or one that still has it",
-                         name, detail::failure));
-  }
+                         name, *fault));
 }
 
 // Without its LibTorch version, the plugin cannot be compared with the host. With a different version it would crash in
 // a later call.
 void require_torch_build_said(const PluginFile& file, const PluginDescription& plugin) {
   if (!plugin.torch_build.empty() || file.libtorch.empty()) return;
-  refuse(file.file,
-         "links LibTorch but does not declare its version: build it with tenon_add_plugin(NAME TORCH ...), or "
-         "without " +
-             file.libtorch.front());
+  refuse(file.file, fmt::format("links LibTorch but does not declare its version: build it with tenon_add_plugin(NAME "
+                                "TORCH ...), or without {}",
+                                file.libtorch.front()));
 }
 
 }  // namespace
@@ -116,6 +109,15 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
                                     component.schema.id));
   }
   return plugin;
+}
+
+std::optional<std::string> find_operator_fault(const std::string& name, const tenon_host& host) {
+  const size_t dot = name.find('.');
+  const std::string operator_name = name.substr(0, dot), overload = dot == name.npos ? "" : name.substr(dot + 1);
+  const tenon_op* found = nullptr;
+  detail::failure.clear();
+  if (host.op(to_tenon(operator_name), to_tenon(overload), &found) == TENON_OK) return std::nullopt;
+  return detail::failure;
 }
 
 uint32_t require_fitting(const PluginFile& file, const PluginDescription& plugin, const tenon_host& host,

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ tenon_reply open_plugin(const std::filesystem::path& file, const tenon_host& hos
 // native plugins must match exactly; see native_torch.h. Throws Error(plugin) with the file unless it is a valid
 // plugin. Ignores the file's note.
 LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const std::string& torch_build);
+
+// Returns why the host cannot call an operator, "aten::add.Tensor"; nothing if it can.
+std::optional<std::string> find_operator_fault(const std::string& name, const tenon_host& host);
 
 // Checks a plugin's requirements on a host, from its tables or its note: ABI versions, LibTorch, operators. Returns the
 // ABI version that both sides use. Throws Error(plugin) with the file if this host does not satisfy them.

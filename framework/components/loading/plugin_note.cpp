@@ -286,7 +286,7 @@ std::optional<std::string> find_control_character(std::string_view text) {
     else if (code >= 0x80)
       continue;
     const bool is_control = code < 0x20 ? code != '\n' && code != '\t' : code >= 0x7F && code < 0xA0;
-    if (is_control) return std::string("U+00") + "0123456789ABCDEF"[code >> 4] + "0123456789ABCDEF"[code & 15];
+    if (is_control) return fmt::format("U+{:04X}", code);
   }
   return std::nullopt;
 }

@@ -8,7 +8,6 @@
 #include <array>
 #include <atomic>
 #include <boost/dll/shared_library.hpp>
-#include <cstring>
 #include <exception>
 #include <mutex>
 #include <string>
@@ -23,7 +22,7 @@ using support::ErrorKind;
 
 // A signal handler reads the table, so it never moves. An entry is written before it is counted.
 constexpr size_t kMostPluginCodes = 256;
-constinit std::array<PluginCode, kMostPluginCodes> plugin_codes{};
+constinit std::array<PluginCode, kMostPluginCodes> recorded_codes{};
 constinit std::atomic<size_t> plugin_code_count{0};
 static_assert(std::atomic<size_t>::is_always_lock_free, "a signal handler may only touch lock-free atomics");
 
@@ -58,13 +57,13 @@ void record_plugin_code(const std::filesystem::path& file, const void* symbol) {
   if (dl_iterate_phdr(find_image, &range) == 0) return;
   struct stat opened {};
   if (::stat(file.c_str(), &opened) != 0) return;
-  plugin_codes[count] = {(new std::string(file))->c_str(),
-                         range.begin,
-                         range.end,
-                         opened.st_dev,
-                         opened.st_ino,
-                         opened.st_size,
-                         opened.st_mtim};
+  recorded_codes[count] = {(new std::string(file))->c_str(),
+                           range.begin,
+                           range.end,
+                           opened.st_dev,
+                           opened.st_ino,
+                           opened.st_size,
+                           opened.st_mtim};
   plugin_code_count.store(count + 1, std::memory_order_release);
 }
 
@@ -86,9 +85,9 @@ void* open_symbol(const std::filesystem::path& file, const char* symbol) {
   }
   if (failure) {
     const char* words = dlerror();
-    throw Error(ErrorKind::plugin, file.string() +
-                                       ": cannot be loaded: " + (words ? words : failure.message().c_str()) +
-                                       "; expected a shared library for this machine with all its dependencies");
+    throw Error(ErrorKind::plugin,
+                "{}: cannot be loaded: {}; expected a shared library for this machine with all its dependencies",
+                file.string(), words ? words : failure.message());
   }
   if (!library.has(symbol)) throw_without_symbol(file, symbol);
   void* const address = reinterpret_cast<void*>(library.get<void()>(symbol));
@@ -108,15 +107,13 @@ bool PluginCode::is_changed() const noexcept {
   return now.st_size != bytes || now.st_mtim.tv_sec != modified.tv_sec || now.st_mtim.tv_nsec != modified.tv_nsec;
 }
 
-const PluginCode* begin_plugin_codes() noexcept { return plugin_codes.data(); }
-
-const PluginCode* end_plugin_codes() noexcept {
-  return plugin_codes.data() + plugin_code_count.load(std::memory_order_acquire);
+std::span<const PluginCode> plugin_codes() noexcept {
+  return {recorded_codes.data(), plugin_code_count.load(std::memory_order_acquire)};
 }
 
 const PluginCode* find_plugin_code(uintptr_t address) noexcept {
-  for (const PluginCode* code = begin_plugin_codes(); code != end_plugin_codes(); ++code)
-    if (address >= code->begin && address < code->end) return code;
+  for (const PluginCode& code : plugin_codes())
+    if (address >= code.begin && address < code.end) return &code;
   return nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ctime>
 #include <filesystem>
+#include <span>
 #include <string>
 
 namespace tenon::components {
@@ -35,8 +36,7 @@ struct PluginCode {
 };
 
 // The recorded plugins. [signal handler]
-const PluginCode* begin_plugin_codes() noexcept;
-const PluginCode* end_plugin_codes() noexcept;
+std::span<const PluginCode> plugin_codes() noexcept;
 
 // Returns the plugin at the address; null: none. [signal handler]
 const PluginCode* find_plugin_code(uintptr_t address) noexcept;

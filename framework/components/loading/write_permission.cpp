@@ -6,7 +6,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -19,6 +18,7 @@
 #include "framework/components/calls/host_table.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::components {
 namespace {
@@ -52,12 +52,6 @@ std::optional<gid_t> find_private_group(uid_t id) {
   return user->pw_gid;
 }
 
-std::string to_octal(mode_t mode) {
-  std::string digits;
-  for (const int shift : {9, 6, 3, 0}) digits += static_cast<char>('0' + ((mode >> shift) & 7));
-  return digits;
-}
-
 tenon_status check(tenon_string path) {
   try {
     require_no_other_writer(to_string(path));
@@ -85,8 +79,8 @@ std::optional<std::string> find_other_writer(const std::filesystem::path& path, 
                                              const CurrentUser& user) {
   const std::string expected = "; expected that only you and root can write it: ";
   if (rights.owner != user.id && rights.owner != kRoot && user.id != kRoot)
-    return "belongs to another user (uid " + std::to_string(rights.owner) + ", you are " + std::to_string(user.id) +
-           ")" + expected + "copy it to a file that you own";
+    return fmt::format("belongs to another user (uid {}, you are {}){}copy it to a file that you own", rights.owner,
+                       user.id, expected);
   const bool is_private = !rights.has_access_list &&
                           (rights.group == kRootsGroup || (user.private_group && rights.group == *user.private_group));
   const bool group_writes = (rights.mode & S_IWGRP) != 0 && !is_private;
@@ -96,7 +90,8 @@ std::optional<std::string> find_other_writer(const std::filesystem::path& path, 
                               : rights.has_access_list
                                   ? "those on its access control list"
                                   : "its group (gid " + std::to_string(rights.group) + ", which is not yours alone)";
-  return "is writable by " + writers + ", mode " + to_octal(rights.mode) + expected + "chmod go-w " + path.string();
+  return fmt::format("is writable by {}, mode {:04o}{}chmod go-w {}", writers, rights.mode & 07777, expected,
+                     path.string());
 }
 
 void require_no_other_writer(const std::filesystem::path& file) {

@@ -1,7 +1,6 @@
 // The keys of [[data.batch_transform]].
 #pragma once
 
-#include <string>
 #include <variant>
 
 #include "framework/config/file/keys.h"

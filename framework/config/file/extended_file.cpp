@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "framework/config/toml/value.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
@@ -33,8 +34,6 @@ std::string read_run_file(const fs::path& file) {
   const std::string expected = "a run file (TOML)" + support::suggest_path(file, support::is_file);
   return support::read_file(file, {ErrorKind::configuration, expected, kMostTomlBytes});
 }
-
-fs::path folder_of(const fs::path& file) { return support::make_absolute(file).lexically_normal().parent_path(); }
 
 const std::string* use_of(const Node::Table& table) {
   const auto found = table.find(kUse);
@@ -147,7 +146,7 @@ class Reader {
   Node read(const fs::path& file, const SourceLocation* from) {
     enter(file, from);
     Node document = parse(file, from);
-    read_.folders[file.string()] = folder_of(file);
+    read_.folders[file.string()] = open_.back().parent_path();
     Node::Table& table = *document.as_table();
     if (const auto key = table.find(kExtends); key != table.end()) {
       const Node named = std::move(key->second);
@@ -172,12 +171,10 @@ class Reader {
     const bool is_open = std::ranges::find(open_, absolute) != open_.end();
     open_.push_back(absolute);
     if (!is_open && open_.size() <= kMostFiles) return;
-    std::string chain;
-    for (const fs::path& one : open_) chain += (chain.empty() ? "" : " -> ") + one.filename().string();
     refuse(fmt::format("{}: extends leads {}: {}; expected a file that ends the chain: remove extends from one of them",
                        to_string(*from),
                        is_open ? "back to the same file" : fmt::format("through more than {} files", kMostFiles),
-                       chain));
+                       formats::join(open_, " -> ", [](const fs::path& one) { return one.filename().string(); })));
   }
 
   static Node parse(const fs::path& file, const SourceLocation* from) {
@@ -185,18 +182,13 @@ class Reader {
       return parse_toml(read_run_file(file), file.string());
     } catch (const Error& error) {
       if (!from || support::is_file(file)) throw;
-      throw Error(error.kind(), to_string(*from) + ": extends: " + error.what());
+      throw Error(error.kind(), "{}: extends: {}", to_string(*from), error.what());
     }
   }
 
   ExtendedFile& read_;
   std::vector<fs::path> open_;  // the files from the run file to the one that is being read
 };
-
-// Values that the table has stay.
-void add_missing(Node::Table& table, const Node::Table& from, const std::string& key) {
-  if (const auto found = from.find(key); found != from.end()) table.emplace(key, found->second);
-}
 
 // A dataset that `like` may name.
 struct Source {
@@ -206,9 +198,8 @@ struct Source {
 
 // `"train" or "validation", for the parameters of that dataset`.
 std::string list_sources(const std::vector<Source>& sources) {
-  std::string list;
-  for (const Source& source : sources) list += (list.empty() ? "\"" : " or \"") + source.name + "\"";
-  return list + ", for the parameters of " + (sources.size() == 1 ? "[data." + sources[0].name + "]" : "that dataset");
+  return fmt::format("\"{}\", for the parameters of {}", formats::join(sources, "\" or \"", &Source::name),
+                     sources.size() == 1 ? "[data." + sources[0].name + "]" : "that dataset");
 }
 
 void complete(Node::Table& dataset, const std::vector<Source>& sources, const std::string& path,
@@ -220,20 +211,20 @@ void complete(Node::Table& dataset, const std::vector<Source>& sources, const st
   for (const Source& source : sources)
     if (name && *name == source.name) table = source.table;
   if (!table)
-    return diagnostics.add(like->second.place, fmt::format("{}.like is {}; expected {}", path, describe(like->second),
-                                                           list_sources(sources)));
+    return diagnostics.add(like->second.place, "{}.like is {}; expected {}", path, describe(like->second),
+                           list_sources(sources));
   const std::string from = *name;
   const Node place = like->second;
   dataset.erase(like);
-  add_missing(dataset, *table, "use");
-  const auto use = dataset.find("use");
   const auto other = table->find("use");
+  if (other != table->end()) dataset.emplace("use", other->second);
+  const auto use = dataset.find("use");
   const bool is_same = use_of(dataset) && use_of(*table) && *use_of(dataset) == *use_of(*table);
   if (use != dataset.end() && other != table->end() && !is_same)
-    return diagnostics.add(
-        place.place, fmt::format("{0}.like is \"{1}\", but {0}.use is {2} and data.{1}.use is {3}; expected the same "
-                                 "component: remove like, or use",
-                                 path, from, describe(use->second), describe(other->second)));
+    return diagnostics.add(place.place,
+                           "{0}.like is \"{1}\", but {0}.use is {2} and data.{1}.use is {3}; expected the same "
+                           "component: remove like, or use",
+                           path, from, describe(use->second), describe(other->second));
   const auto params = table->find("params");
   if (params == table->end() || !params->second.as_table()) return;
   const auto [given, is_new] = dataset.emplace("params", params->second);
@@ -262,15 +253,7 @@ ExtendedFile read_extended_file(const fs::path& file) {
   return read;
 }
 
-std::string escape_variables(const std::string& text) {
-  std::string escaped;
-  size_t done = 0;
-  for (size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, done)) {
-    escaped += text.substr(done, at - done) + "$" + kBegin;
-    done = at + kBegin.size();
-  }
-  return escaped + text.substr(done);
-}
+std::string escape_variables(const std::string& text) { return formats::replace_all(text, kBegin, "$" + kBegin); }
 
 void drop_excluded_key(Node& document, const std::string& key) {
   for (const auto& [table, first, second] : kExclusiveKeys) {
@@ -282,7 +265,7 @@ void drop_excluded_key(Node& document, const std::string& key) {
   }
 }
 
-void copy_training_data(Node& document, Diagnostics& diagnostics) {
+void apply_like(Node& document, Diagnostics& diagnostics) {
   Node::Table* const data = find_table(document.as_table(), "data");
   const Source train{kTrain, find_table(data, kTrain)};
   complete_all(data, kValidation, {train}, diagnostics);

@@ -39,6 +39,6 @@ inline constexpr const char* kTest = "test";
 
 // Completes validation and test data with `like` by the `use` and `params` of the dataset that it names, except those
 // that they set. Removes the key. Adds errors to `diagnostics`.
-void copy_training_data(Node& document, Diagnostics& diagnostics);
+void apply_like(Node& document, Diagnostics& diagnostics);
 
 }  // namespace tenon::config

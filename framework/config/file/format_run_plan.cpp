@@ -11,6 +11,7 @@
 #include "framework/config/file/optimizer_keys.h"
 #include "framework/config/file/run_file_keys.h"
 #include "framework/config/file/schedule_keys.h"
+#include "framework/formats/strings.h"
 
 namespace tenon::config {
 namespace {
@@ -23,19 +24,15 @@ class PlanWriter {
   void key(const std::string& name, const Value& value) { text_ += name + " = " + print(value) + "\n"; }
 
   void list(const std::string& name, const std::vector<ScheduleLength>& lengths) {
-    std::string inside;
-    for (const ScheduleLength& length : lengths) inside += (inside.empty() ? "" : ", ") + to_toml(to_value(length));
-    text_ += name + " = [" + inside + "]\n";
+    const auto print_length = [](const ScheduleLength& length) { return to_toml(to_value(length)); };
+    text_ += name + " = [" + formats::join(lengths, ", ", print_length) + "]\n";
   }
 
   // Writes `params = { width = 32 }`. Writes nothing if there are no entries.
   template <class T>
   void inline_table(const std::string& name, const std::map<std::string, T>& entries) {
-    std::string inside;
-    for (const auto& [entry, value] : entries) {
-      inside += (inside.empty() ? " " : ", ") + to_toml_key(entry) + " = " + print(value);
-    }
-    if (!inside.empty()) text_ += name + " = {" + inside + " }\n";
+    const auto print_entry = [](const auto& entry) { return to_toml_key(entry.first) + " = " + print(entry.second); };
+    if (!entries.empty()) text_ += name + " = { " + formats::join(entries, ", ", print_entry) + " }\n";
   }
 
   void component(const ComponentPlan& plan) {

@@ -41,6 +41,13 @@ struct NamedChoice {
   size_t index;
 };
 
+// An optimizer or a schedule by its `use`, with its defaults.
+template <class Plan>
+struct PlanChoice {
+  const char* use;
+  Plan defaults;
+};
+
 // Derived has `bool visit(name, value, rules)` for the types of TOML and of its sections, which returns whether the
 // visitor has read the key.
 template <class Derived>

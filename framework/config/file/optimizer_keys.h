@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "framework/config/file/keys.h"
@@ -96,28 +95,23 @@ void declare(Visitor& keys, OptimizerPlan& plan) {
   std::visit([&](auto& rule) { declare(keys, rule); }, plan.rule);
 }
 
-// An optimizer by its `use`, with its defaults.
-struct OptimizerChoice {
-  const char* use;
-  OptimizerPlan defaults;
-};
-
-inline const std::vector<OptimizerChoice>& optimizer_choices() {
-  static const std::vector<OptimizerChoice> choices = {{"sgd", {.rule = SgdPlan{}}},
-                                                       {"adam", {.rule = AdamPlan{.decay = AdamPlan::Decay::coupled}}},
-                                                       {"adamw", {.rule = AdamPlan{}, .weight_decay = 0.01}},
-                                                       {"rmsprop", {.rule = RmsPropPlan{}}},
-                                                       {"adagrad", {.rule = AdagradPlan{}}},
-                                                       {"lion", {.rule = LionPlan{}}},
-                                                       {"muon", {.rule = MuonPlan{}, .weight_decay = 0.1}},
-                                                       {"schedule_free_adamw", {.rule = ScheduleFreeAdamWPlan{}}}};
+inline const std::vector<PlanChoice<OptimizerPlan>>& optimizer_choices() {
+  static const std::vector<PlanChoice<OptimizerPlan>> choices = {
+      {"sgd", {.rule = SgdPlan{}}},
+      {"adam", {.rule = AdamPlan{.decay = AdamPlan::Decay::coupled}}},
+      {"adamw", {.rule = AdamPlan{}, .weight_decay = 0.01}},
+      {"rmsprop", {.rule = RmsPropPlan{}}},
+      {"adagrad", {.rule = AdagradPlan{}}},
+      {"lion", {.rule = LionPlan{}}},
+      {"muon", {.rule = MuonPlan{}, .weight_decay = 0.1}},
+      {"schedule_free_adamw", {.rule = ScheduleFreeAdamWPlan{}}}};
   return choices;
 }
 
 // The `use` of a plan.
 inline const char* use_of(const OptimizerPlan& plan) {
   const auto* adam = std::get_if<AdamPlan>(&plan.rule);
-  const auto fits = [&](const OptimizerChoice& choice) {
+  const auto fits = [&](const PlanChoice<OptimizerPlan>& choice) {
     const auto& rule = choice.defaults.rule;
     return rule.index() == plan.rule.index() && (adam == nullptr || std::get<AdamPlan>(rule).decay == adam->decay);
   };

@@ -1,12 +1,12 @@
 #include "framework/config/file/overrides.h"
 
-#include <charconv>
 #include <optional>
 
 #include "framework/config/file/extended_file.h"
 #include "framework/config/toml/repair_line.h"
 #include "framework/config/toml/toml_tree.h"
 #include "framework/config/toml/value.h"
+#include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "framework/support/text/printable.h"
@@ -48,11 +48,7 @@ std::optional<Node> parse_value(const std::string& text, const SourceLocation& p
   return Node{text, place, place, to_toml(text)};
 }
 
-std::optional<size_t> parse_index(const std::string& text) {
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(index) : std::nullopt;
-}
+std::optional<size_t> parse_index(const std::string& text) { return formats::parse_number<size_t>(text); }
 
 // Returns the child that the part names and creates it if missing. Null if the node cannot have such a child.
 Node* enter(Node& node, const std::string& part, const SourceLocation& place) {
@@ -110,7 +106,7 @@ std::string describe_no_setting(const std::string& text) {
   const std::string dotted = write_index_as_part(key);
   if (equals != text.npos && dotted != key && split_key(dotted))
     return "has an index in brackets; write --set " + dotted + text.substr(equals);
-  return std::string("not a key and a value; ") + kHowToWrite;
+  return fmt::format("not a key and a value; {}", kHowToWrite);
 }
 
 // Suggests closing brackets and quotes.

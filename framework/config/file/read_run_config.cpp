@@ -117,7 +117,7 @@ void read_model(TableReader table, RunConfig& config) {
   read_component(table, config.model);
   table.on_resume(ResumePolicy::reported);
   read_inputs(table, config.model);
-  read_keys(table, config.plan.model, config);
+  read_keys(table, config.declared.model, config);
   TableReader renames = table.table("weights_rename");
   for (const std::string& pattern : renames.keys())
     renames.read(pattern, config.weights_rename[pattern]).describe("Name in the model, with at most one *.");
@@ -129,7 +129,7 @@ void read_dataset(TableReader table, const std::string& name, const std::vector<
                   NamedDataset& dataset, ComponentConfig& component, RunConfig& config) {
   dataset.name = name;
   if (!alike.empty()) {
-    Setting<std::string> applied;  // by copy_training_data()
+    Setting<std::string> applied;  // by apply_like()
     table.read("like", applied, alike).describe("The dataset with the parameters that this one has, too.");
   }
   read_component(table, component);
@@ -145,15 +145,14 @@ void read_training_data(TableReader table, RunConfig& config) {
     entry.reject_unknown_keys();
     config.train_changes.push_back(std::move(change));
   }
-  read_dataset(std::move(table), kTrain, {}, config.plan.data.train, config.train_data, config);
+  read_dataset(std::move(table), kTrain, {}, config.declared.data.train, config.train_data, config);
 }
 
 // Reads a single dataset or a table of named datasets.
 void read_datasets(TableReader table, const std::string& name, const std::vector<std::string>& alike,
                    std::vector<NamedDataset>& datasets, std::vector<ComponentConfig>& components, RunConfig& config) {
   const std::vector<std::string> keys = table.keys();
-  const bool are_all_tables =
-      std::all_of(keys.begin(), keys.end(), [&](const auto& key) { return table.has_table(key); });
+  const bool are_all_tables = std::ranges::all_of(keys, [&](const auto& key) { return table.has_table(key); });
   const auto add = [&](TableReader one, const std::string& of_one) {
     read_dataset(std::move(one), of_one, alike, datasets.emplace_back(), components.emplace_back(), config);
   };
@@ -172,7 +171,7 @@ void read_choice(TableReader table, ComponentConfig& choice, ResumePolicy use_on
 
 void read_optimizer(TableReader table, RunConfig& config) {
   for (TableReader& entry : table.tables("group")) {
-    ParameterGroupPlan& group = config.plan.optimizer.groups.emplace_back();
+    ParameterGroupPlan& group = config.declared.optimizer.groups.emplace_back();
     group.path = entry.path();
     read_section(entry, group, config);
     group.place = to_string(config.place_of(group.path + ".match"));
@@ -188,13 +187,14 @@ void read_folds(TableReader& data, RunConfig& config) {
   folds.place = to_string(table.place());
   config.folds_place = table.place();
   read_section(std::move(table), folds, config);
-  if (has_folds) config.plan.data.folds = std::move(folds);
+  if (has_folds) config.declared.data.folds = std::move(folds);
 }
 
 void read_data(TableReader table, RunConfig& config) {
   // The processes of the run share the cores. One core is reserved for the training thread.
-  const int64_t automatic = std::clamp<int64_t>(count_usable_cores() / config.plan.distributed.processes - 1, 1, 4096);
-  DataSection& data = config.plan.data;
+  const int64_t automatic =
+      std::clamp<int64_t>(count_usable_cores() / config.declared.distributed.processes - 1, 1, 4096);
+  DataSection& data = config.declared.data;
   read_keys(table, data, config, automatic);
   read_folds(table, config);
   // Datasets are compared with these names when they are opened, also in a run that resumes.
@@ -220,7 +220,7 @@ void read_losses(TableReader& document, RunConfig& config) {
     ComponentConfig& loss = config.losses.emplace_back();
     read_component(table, loss);
     read_inputs(table, loss);
-    read_section(table, config.plan.losses.emplace_back(), config);
+    read_section(table, config.declared.losses.emplace_back(), config);
   }
 }
 
@@ -232,7 +232,7 @@ void read_metrics(TableReader& document, RunConfig& config) {
     table.read("on", metric.on, {kTrain, kValidation, kTest})
         .on_resume(ResumePolicy::fixed_within_epoch)
         .describe("The data that the metric is computed on.");
-    read_section(table, config.plan.metrics.emplace_back(), config);
+    read_section(table, config.declared.metrics.emplace_back(), config);
   }
 }
 
@@ -240,23 +240,23 @@ void read_callbacks(TableReader& document, RunConfig& config) {
   for (TableReader& table : document.tables("callback")) {
     table.on_resume(ResumePolicy::fixed);
     read_component(table, config.callbacks.emplace_back());
-    read_section(table, config.plan.callbacks.emplace_back().filter, config);
+    read_section(table, config.declared.callbacks.emplace_back().filter, config);
   }
 }
 
 void read_train(TableReader table, RunConfig& config) {
-  read_keys(table, config.plan.train, config);
-  if (table.has("average")) read_section(table.table("average"), config.plan.train.average.emplace(), config);
+  read_keys(table, config.declared.train, config);
+  if (table.has("average")) read_section(table.table("average"), config.declared.train.average.emplace(), config);
   table.reject_unknown_keys();
 }
 
 void read_document(TableReader table, RunConfig& config) {
   Setting<std::string> applied;  // by read_extended_file()
   table.read("extends", applied).on_resume(ResumePolicy::ignored).describe("Another run file, which this one changes.");
-  read_section(table.table("run"), config.plan.run, config);
+  read_section(table.table("run"), config.declared.run, config);
   read_plugins(table.table("plugins"), config);
   read_model(table.table("model"), config);
-  read_section(table.table("distributed"), config.plan.distributed, config);
+  read_section(table.table("distributed"), config.declared.distributed, config);
   read_data(table.table("data"), config);
   read_losses(table, config);
   read_metrics(table, config);
@@ -265,9 +265,9 @@ void read_document(TableReader table, RunConfig& config) {
   read_optimizer(table.table("optimizer"), config);
   // The rates of a schedule depend on the step alone, or on a state that all parameters accept.
   read_choice(table.table("schedule"), config.schedule, ResumePolicy::fixed);
-  read_section(table.table("validation"), config.plan.validation, config);
-  read_section(table.table("checkpoint"), config.plan.checkpoint, config);
-  read_section(table.table("log"), config.plan.log, config);
+  read_section(table.table("validation"), config.declared.validation, config);
+  read_section(table.table("checkpoint"), config.declared.checkpoint, config);
+  read_section(table.table("log"), config.declared.log, config);
   table.reject_unknown_keys();
 }
 
@@ -294,9 +294,9 @@ bool covers(const RequestedKey& entry, std::string_view key) {
 void require_utf8(const std::filesystem::path& path) {
   if (!support::is_utf8(path.string()))
     throw support::Error(support::ErrorKind::configuration,
-                         path.string() +
-                             ": the path is not UTF-8; expected UTF-8, because the run's plan.toml has paths: rename "
-                             "the file or folder");
+                         "{}: the path is not UTF-8; expected UTF-8, because the run's plan.toml has paths: rename the "
+                         "file or folder",
+                         path.string());
 }
 
 }  // namespace
@@ -307,7 +307,7 @@ RunConfig read_run_config(const std::filesystem::path& file, const std::vector<s
   Node& document = read.document;
   Diagnostics diagnostics;
   for (const std::string& text : overrides) apply_override(text, document, diagnostics);
-  copy_training_data(document, diagnostics);
+  apply_like(document, diagnostics);
   RunConfig config;
   config.folders = std::move(read.folders);
   config.file = file;

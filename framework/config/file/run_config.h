@@ -56,9 +56,9 @@ struct RunConfig {
   std::filesystem::path working_folder;                   // absolute; base of run.output_dir
   std::vector<std::filesystem::path> plugin_directories;  // from --plugin-dir, absolute
 
-  // The keys that are declared in run_file_keys.h, with their defaults, before the checks across keys. Its lists have
-  // an element for each of the components below.
-  RunPlan plan;
+  // The keys that are declared in run_file_keys.h, with their defaults, before resolve_run_plan(). Its lists have an
+  // element for each of the components below.
+  RunPlan declared;
   std::map<std::string, FoundKey> found;  // these keys by path: "train.epochs", "loss.0.weight"
 
   Setting<std::vector<std::string>> plugin_paths;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "framework/config/file/keys.h"
@@ -106,14 +105,8 @@ void declare(Visitor& keys, SchedulePlan& plan) {
        {.range = "[0, 1]", .doc = "The warm-up starts at the learning rate times this."});
 }
 
-// A schedule by its `use`, with its defaults.
-struct ScheduleChoice {
-  const char* use;
-  SchedulePlan defaults;
-};
-
-inline const std::vector<ScheduleChoice>& schedule_choices() {
-  static const std::vector<ScheduleChoice> choices = {
+inline const std::vector<PlanChoice<SchedulePlan>>& schedule_choices() {
+  static const std::vector<PlanChoice<SchedulePlan>> choices = {
       {"constant", {.shape = ConstantSchedule{}}},
       {"linear", {.shape = LinearSchedule{}}},
       {"cosine", {.shape = CosineSchedule{}}},
@@ -130,7 +123,9 @@ inline const std::vector<ScheduleChoice>& schedule_choices() {
 
 // The `use` of a plan.
 inline const char* use_of(const SchedulePlan& plan) {
-  const auto fits = [&](const ScheduleChoice& choice) { return choice.defaults.shape.index() == plan.shape.index(); };
+  const auto fits = [&](const PlanChoice<SchedulePlan>& choice) {
+    return choice.defaults.shape.index() == plan.shape.index();
+  };
   return std::ranges::find_if(schedule_choices(), fits)->use;
 }
 

@@ -19,23 +19,9 @@ namespace tenon::config {
 // Makes the schema of each key, with the present value as its default.
 class SchemaKeys : public Keys<SchemaKeys> {
  public:
-  bool visit(const char* name, const bool& value, const KeyRules& rules) {
-    return add(name, ParamType::boolean, value, rules);
-  }
-  bool visit(const char* name, const int64_t& value, const KeyRules& rules) {
-    return add(name, ParamType::integer, value, rules);
-  }
-  bool visit(const char* name, const double& value, const KeyRules& rules) {
-    return add(name, ParamType::floating, value, rules);
-  }
-  bool visit(const char* name, const std::string& value, const KeyRules& rules) {
-    return add(name, ParamType::string, value, rules);
-  }
-  bool visit(const char* name, const std::vector<std::string>& value, const KeyRules& rules) {
-    return add(name, ParamType::strings, value, rules);
-  }
-  bool visit(const char* name, const std::vector<double>& value, const KeyRules& rules) {
-    return add(name, ParamType::floats, value, rules);
+  template <class T>
+  bool visit(const char* name, const T& value, const KeyRules& rules) {
+    return add(name, type_of(value), value, rules);
   }
   template <size_t N>
   bool visit(const char* name, const std::array<double, N>& value, const KeyRules& rules) {
@@ -57,6 +43,13 @@ class SchemaKeys : public Keys<SchemaKeys> {
   std::vector<ParamSchema> take() { return std::move(schemas_); }
 
  private:
+  static ParamType type_of(bool) { return ParamType::boolean; }
+  static ParamType type_of(int64_t) { return ParamType::integer; }
+  static ParamType type_of(double) { return ParamType::floating; }
+  static ParamType type_of(const std::string&) { return ParamType::string; }
+  static ParamType type_of(const std::vector<std::string>&) { return ParamType::strings; }
+  static ParamType type_of(const std::vector<double>&) { return ParamType::floats; }
+
   bool add(const char* name, ParamType type, Value value, const KeyRules& rules) {
     ParamSchema schema = parse_param_schema(name, type, "", rules.range, rules.choices, rules.doc);
     if (!rules.is_required) schema.default_value = std::move(value);
@@ -100,9 +93,9 @@ class ValueKeys : public Keys<ValueKeys> {
     const auto& list = std::get<std::vector<double>>(values_.at(name));
     if (list.size() != N) {
       const Node& written = config_.params.at(name);
-      diagnostics_.add(written.place, config_.path + "." + name + " is " + describe(written) + "; expected " +
-                                          (N == 2 ? "two" : "three") + " numbers, such as " +
-                                          to_toml(std::vector<double>(value.begin(), value.end())));
+      diagnostics_.add(written.place, "{}.{} is {}; expected {} numbers, such as {}", config_.path, name,
+                       describe(written), N == 2 ? "two" : "three",
+                       to_toml(std::vector<double>(value.begin(), value.end())));
       return false;
     }
     std::ranges::copy(list, value.begin());

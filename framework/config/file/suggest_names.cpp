@@ -11,6 +11,7 @@
 
 #include "framework/config/file/read_run_config.h"
 #include "framework/formats/nearest_name.h"
+#include "framework/formats/strings.h"
 
 namespace tenon::config {
 namespace {
@@ -138,11 +139,6 @@ constexpr std::array kOtherIds = {
     OtherId{ComponentKind::model, "convnet", "small_cnn"},
 };
 
-std::string lower_case_of(std::string text) {
-  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return text;
-}
-
 bool has_word(const std::string& text, const std::string& word) {
   const auto is_letter = [&](size_t i) { return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])); };
   for (size_t at = text.find(word); at != text.npos; at = text.find(word, at + 1))
@@ -157,7 +153,7 @@ std::optional<std::string> find_in_descriptions(ComponentKind kind, const std::s
   if (word.size() < kShortest) return found;
   for (const std::string& id : ids) {
     const ComponentSchema* const schema = schemas.find_schema(kind, id);
-    if (!schema || !has_word(lower_case_of(schema->doc), word)) continue;
+    if (!schema || !has_word(formats::to_lower(schema->doc), word)) continue;
     if (found) return std::nullopt;
     found = id;
   }
@@ -208,7 +204,7 @@ std::string suggest_component(ComponentKind kind, const std::string& id, const S
   const std::vector<std::string> ids = schemas.component_ids(kind);
   // The file of a plugin: "plugins/mlp.so".
   const std::string name = id.ends_with(".so") ? std::filesystem::path(id).stem().string() : id;
-  const std::string lower = lower_case_of(name);
+  const std::string lower = formats::to_lower(name);
   for (const OtherId& other : kOtherIds)
     if (other.kind == kind && other.name == lower && std::ranges::find(ids, other.id) != ids.end())
       return formats::did_you_mean_name(other.id);

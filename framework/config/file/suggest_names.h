@@ -27,7 +27,7 @@ std::string suggest_table(const std::string& path, const Node& node);
 // Suggests the component that an unknown id may mean, as "; did you mean ...?":
 // - a name that other libraries use: the loss "mae" is "l1";
 // - the nearest id: "f1" is "precision_recall_f1", "CrossEntropyLoss" is "cross_entropy";
-// - the only component of the kind with the word in its description: "mnist" is "idx".
+// - the only component of the kind with the word in its description: "csv" is "table" if no other has the word.
 // Otherwise returns the known ids.
 std::string suggest_component(ComponentKind kind, const std::string& id, const SchemaSource& schemas);
 

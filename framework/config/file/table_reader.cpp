@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "framework/config/file/suggest_names.h"
-#include "framework/config/toml/repair_line.h"
 #include "framework/config/toml/value.h"
 #include "framework/config/values/check_value.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/check.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::config {
 namespace {
@@ -56,7 +55,7 @@ const Node* TableReader::find(const std::string& key) {
 }
 
 void TableReader::add_mismatch(const std::string& key, const Node& node, const std::string& expected) {
-  diagnostics_.add(node.place, path_of(key) + " is " + describe(node) + "; expected " + expected);
+  diagnostics_.add(node.place, "{} is {}; expected {}", path_of(key), describe(node), expected);
 }
 
 template <class T, class Read>
@@ -75,7 +74,7 @@ KeyDeclaration TableReader::read_as(const std::string& key, Setting<T>& setting,
     if (auto value = check_value(node, schema))
       setting.value = std::get<T>(std::move(*value));
     else
-      diagnostics_.add(node.place, path_of(key) + " is " + describe_mismatch(node, schema));
+      diagnostics_.add(node.place, "{} is {}", path_of(key), describe_mismatch(node, schema));
   };
   return read_with(key, setting, RequestedKey::Form::value, read_node, schema);
 }
@@ -165,19 +164,16 @@ KeyDeclaration TableReader::read_flag_or(const std::string& key, Setting<std::st
 KeyDeclaration TableReader::read_digest(const std::string& key, Setting<std::string>& setting) {
   return read_with(key, setting, RequestedKey::Form::digest, [&](const Node& node) {
     if (key.empty() || key.find('/') != key.npos)
-      diagnostics_.add(node.key_place,
-                       fmt::format("{} has the key {}; expected a file name without folders, such as \"name.so\"",
-                                   path_, to_toml(key)));
+      diagnostics_.add(node.key_place, "{} has the key {}; expected a file name without folders, such as \"name.so\"",
+                       path_, to_toml(key));
     else if (node.as_table() != nullptr)
       // Without quotes, the dot in the file name splits it into two keys.
-      diagnostics_.add(node.key_place,
-                       fmt::format("{} is a table; expected a file name in quotes and its SHA-256: {} = "
-                                   "\"...\"",
-                                   path_of(key), to_toml(key + ".so")));
+      diagnostics_.add(node.key_place, "{} is a table; expected a file name in quotes and its SHA-256: {} = \"...\"",
+                       path_of(key), to_toml(key + ".so"));
     else if (node.as_string() == nullptr || !is_sha256(*node.as_string()))
       add_mismatch(key, node, "a SHA-256 digest of 64 hexadecimal digits, as printed by sha256sum");
     else
-      setting.value = to_lower(*node.as_string());
+      setting.value = formats::to_lower(*node.as_string());
   });
 }
 
@@ -204,7 +200,7 @@ std::vector<TableReader> TableReader::tables(const std::string& key) {
     return {};
   }
   for (const Node& element : *node->as_array()) {
-    const std::string indexed = key + "." + std::to_string(&element - node->as_array()->data());
+    const std::string indexed = fmt::format("{}.{}", key, &element - node->as_array()->data());
     if (element.as_table() != nullptr)
       readers.emplace_back(element, path_of(indexed), diagnostics_);
     else
@@ -216,18 +212,17 @@ std::vector<TableReader> TableReader::tables(const std::string& key) {
 Node::Table TableReader::take_rest() {
   if (requested_ != nullptr) requested_->push_back({path_, RequestedKey::Form::rest, {}, "", on_resume_});
   Node::Table rest;
-  for (const auto& [key, node] : entries()) {
-    if (std::find(known_.begin(), known_.end(), key) == known_.end()) rest.emplace(key, node);
-  }
+  for (const auto& [key, node] : entries())
+    if (std::ranges::find(known_, key) == known_.end()) rest.emplace(key, node);
   for (const auto& [key, node] : rest) known_.push_back(key);
   return rest;
 }
 
 void TableReader::reject_unknown_keys() const {
   for (const auto& [key, node] : entries()) {
-    if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-    const std::string where = path_.empty() ? "the run file" : path_;
-    diagnostics_.add(node.key_place, path_of(key) + " is not a key of " + where + suggest_key(path_, key, known_));
+    if (std::ranges::find(known_, key) != known_.end()) continue;
+    diagnostics_.add(node.key_place, "{} is not a key of {}{}", path_of(key), path_.empty() ? "the run file" : path_,
+                     suggest_key(path_, key, known_));
   }
 }
 
@@ -235,7 +230,7 @@ std::vector<std::string> TableReader::keys() const {
   if (requested_ != nullptr) return {"*"};
   std::vector<std::string> keys;
   for (const auto& [key, node] : entries()) keys.push_back(key);
-  std::stable_sort(keys.begin(), keys.end(), [this](const std::string& left, const std::string& right) {
+  std::ranges::stable_sort(keys, [this](const std::string& left, const std::string& right) {
     return entries().at(left).key_place < entries().at(right).key_place;
   });
   return keys;

@@ -25,7 +25,7 @@ void flatten(const Node& node, const std::string& key, std::map<std::string, Nod
     values[key] = node;
     return;
   }
-  for (size_t i = 0; i < array->size(); ++i) flatten((*array)[i], key + "[" + std::to_string(i) + "]", values);
+  for (size_t i = 0; i < array->size(); ++i) flatten((*array)[i], fmt::format("{}[{}]", key, i), values);
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ std::string describe(const std::vector<PlanDifference>& differences) {
   const auto shown = [](const std::string& value) { return value.empty() ? std::string("unset") : value; };
   std::string text;
   for (const PlanDifference& one : differences)
-    text += "\n  " + one.key + ": " + shown(one.before) + ", now " + shown(one.after);
+    text += fmt::format("\n  {}: {}, now {}", one.key, shown(one.before), shown(one.after));
   return text;
 }
 

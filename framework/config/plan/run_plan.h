@@ -1,6 +1,6 @@
 // The complete plan of a run: all settings with defaults. resolve_run_plan() creates it from a RunConfig, and the
 // pipeline reads nothing else. It is immutable. `host --check` prints it, and plan.toml stores it (see
-// format_run_plan.h).
+// format_run_plan.h). Only RunConfig::declared is a RunPlan that is not resolved yet.
 #pragma once
 
 #include <array>

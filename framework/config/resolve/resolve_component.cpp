@@ -16,9 +16,8 @@ namespace {
 // Returns "; digits is a dataset" if the id exists as another kind of component.
 std::string describe_other_kind(const std::string& id, const SchemaSource& schemas) {
   for (const auto kind : {ComponentKind::model, ComponentKind::dataset, ComponentKind::loss, ComponentKind::metric,
-                          ComponentKind::callback}) {
+                          ComponentKind::callback})
     if (schemas.find_schema(kind, id) != nullptr) return "; " + id + " is a " + to_string(kind);
-  }
   return "";
 }
 
@@ -27,20 +26,19 @@ const ComponentSchema* find_schema(const ComponentConfig& config, ComponentKind 
   const std::vector<std::string> ids = resolving.schemas.component_ids(kind);
   const std::string key = config.path + ".use";
   if (!config.use.value) {
-    resolving.diagnostics.add(config.use.place, key + " is missing" + expected + formats::suggest_name("", ids));
+    resolving.diagnostics.add(config.use.place, "{} is missing{}{}", key, expected, formats::suggest_name("", ids));
     return nullptr;
   }
   const std::string& id = *config.use.value;
   const ComponentSchema* schema = resolving.schemas.find_schema(kind, id);
   if (schema == nullptr && kind == ComponentKind::callback && id == "mlflow") {
-    resolving.diagnostics.add(config.use.place,
-                              "callback \"mlflow\" is no longer part of Tenon; remove it, and log the "
-                              "run with: tenon-log mlflow RUN");
+    resolving.diagnostics.add(
+        config.use.place,
+        "callback \"mlflow\" is no longer part of Tenon; remove it, and log the run with: tenon-log mlflow RUN");
   } else if (schema == nullptr) {
-    resolving.diagnostics.add(config.use.place, key + " is " + to_toml(id) + expected +
-                                                    describe_other_kind(id, resolving.schemas) +
-                                                    suggest_component(kind, id, resolving.schemas) + " (" +
-                                                    resolving.schemas.describe_search() + ")");
+    resolving.diagnostics.add(config.use.place, "{} is {}{}{}{} ({})", key, to_toml(id), expected,
+                              describe_other_kind(id, resolving.schemas),
+                              suggest_component(kind, id, resolving.schemas), resolving.schemas.describe_search());
   }
   return schema;
 }
@@ -59,8 +57,8 @@ std::map<std::string, std::string> resolve_inputs(const ComponentConfig& config,
       inputs[port] = text;
       continue;
     }
-    diagnostics.add(source.place, config.path + ".inputs." + port + " is " + to_toml(text) + "; expected " +
-                                      (is_model ? "" : "\"model.<output>\" or ") + "\"data.<field>\"");
+    diagnostics.add(source.place, "{}.inputs.{} is {}; expected {}\"data.<field>\"", config.path, port, to_toml(text),
+                    is_model ? "" : "\"model.<output>\" or ");
   }
   return inputs;
 }
@@ -69,12 +67,12 @@ void reject_unknown(const ParamsRequest& request, Diagnostics& diagnostics) {
   std::vector<std::string> names;
   for (const ParamSchema& param : request.schema) names.push_back(param.name);
   for (const auto& [name, node] : request.given) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    const std::string found = request.path + "." + name + " is not a parameter of " + request.id;
+    if (std::ranges::find(names, name) != names.end()) continue;
     const std::string other = formats::nearest_name(name, names) ? "" : find_key_of_other_table(request.path, name);
-    diagnostics.add(node.key_place, found + (!other.empty()  ? formats::did_you_mean_name(other)
-                                             : names.empty() ? ", which has none"
-                                                             : formats::suggest_name(name, names)));
+    diagnostics.add(node.key_place, "{}.{} is not a parameter of {}{}", request.path, name, request.id,
+                    !other.empty()  ? formats::did_you_mean_name(other)
+                    : names.empty() ? ", which has none"
+                                    : formats::suggest_name(name, names));
   }
 }
 
@@ -133,11 +131,11 @@ Values resolve_params(const ParamsRequest& request, Diagnostics& diagnostics) {
     if (given != request.given.end()) {
       value = check_value(given->second, param);
       if (!value)
-        diagnostics.add(given->second.place, key + " is " + describe_mismatch(given->second, param));
+        diagnostics.add(given->second.place, "{} is {}", key, describe_mismatch(given->second, param));
       else if (is_empty_path(*value, param))
-        diagnostics.add(given->second.place, key + " is \"\"; expected a path that is not empty");
+        diagnostics.add(given->second.place, "{} is \"\"; expected a path that is not empty", key);
     } else if (!value) {
-      diagnostics.add(request.place, key + " is missing; expected " + describe_expected(param));
+      diagnostics.add(request.place, "{} is missing; expected {}", key, describe_expected(param));
     }
     const SourceLocation& place = given != request.given.end() ? given->second.place : request.place;
     if (value) values[param.name] = make_absolute(std::move(*value), param, request.config.folder_of(place));
@@ -157,9 +155,8 @@ std::optional<Values> resolve_choice(const ComponentConfig& config, const std::s
     const bool is_complete = values.size() == schema.params.size();
     return is_complete ? std::optional(std::move(values)) : std::nullopt;
   }
-  const std::string found = config.use.value ? to_toml(id) : "missing";
-  resolving.diagnostics.add(config.use.place, config.path + ".use is " + found + "; expected a built-in " + what +
-                                                  formats::suggest_name(id, ids));
+  resolving.diagnostics.add(config.use.place, "{}.use is {}; expected a built-in {}{}", config.path,
+                            config.use.value ? to_toml(id) : "missing", what, formats::suggest_name(id, ids));
   return std::nullopt;
 }
 

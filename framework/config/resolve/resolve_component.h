@@ -11,6 +11,7 @@
 #include "framework/config/plan/run_plan.h"
 #include "framework/config/toml/diagnostics.h"
 #include "framework/config/values/component_schema.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::config {
 
@@ -20,9 +21,11 @@ struct Resolving {
   const SchemaSource& schemas;
   Diagnostics& diagnostics;
 
-  // Adds the error "KEY WHAT" at the location of a key that run_file_keys.h declares.
-  void add(const std::string& key, const std::string& what) const {
-    diagnostics.add(config.place_of(key), key + " " + what);
+  // Adds the error "KEY WHAT" at the location of a key that run_file_keys.h declares. `what` is
+  // fmt::format(format, values...).
+  template <class... Values>
+  void add(const std::string& key, fmt::format_string<Values...> format, Values&&... values) const {
+    diagnostics.add(config.place_of(key), key + " " + fmt::format(format, std::forward<Values>(values)...));
   }
 };
 

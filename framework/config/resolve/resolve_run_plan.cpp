@@ -10,7 +10,6 @@
 #include "framework/config/resolve/resolve_component.h"
 #include "framework/config/resolve/resolve_training.h"
 #include "framework/config/toml/diagnostics.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::config {
 namespace {
@@ -19,8 +18,8 @@ namespace {
 void check_name(const std::string& name, const std::string& key, const SourceLocation& place,
                 Diagnostics& diagnostics) {
   if (name.empty() || name == "." || name == ".." || name.find('/') != name.npos)
-    diagnostics.add(
-        place, key + " is " + to_toml(name) + "; expected a name without slashes that is not empty, \".\" or \"..\"");
+    diagnostics.add(place, "{} is {}; expected a name without slashes that is not empty, \".\" or \"..\"", key,
+                    to_toml(name));
 }
 
 // `name`: the value of this key, or this default if it is not set.
@@ -35,14 +34,14 @@ void resolve_name(std::string& name, const std::string& otherwise, const std::st
 // More threads than cores only wait for each other: an operator with hundreds on two cores seems to hang. The margin
 // allows run files that were written for a larger machine.
 void check_threads(const Resolving& resolving) {
-  const int64_t threads = resolving.config.plan.run.threads;
+  const int64_t threads = resolving.config.declared.run.threads;
   const int64_t cores = count_usable_cores();
   const int64_t most = std::max<int64_t>(4 * cores, 32);
   if (threads > most)
-    resolving.add("run.threads",
-                  fmt::format("is {}, but this process can use {} {}; expected an integer in [0, {}]; set "
-                              "it to 0 for one thread per core",
-                              threads, cores, cores == 1 ? "core" : "cores", most));
+    resolving.add(
+        "run.threads",
+        "is {}, but this process can use {} {}; expected an integer in [0, {}]; set it to 0 for one thread per core",
+        threads, cores, cores == 1 ? "core" : "cores", most);
 }
 
 void resolve_run(RunSection& run, const Resolving& resolving) {
@@ -64,9 +63,9 @@ void resolve_model(ModelSection& model, const Resolving& resolving) {
     model.weights_rename[pattern] = *name.value;
     if (std::ranges::count(pattern, '*') > 1 ||
         std::ranges::count(pattern, '*') != std::ranges::count(*name.value, '*'))
-      diagnostics.add(name.place, fmt::format("model.weights_rename.{} is {}; expected one * in both names, or none: "
-                                              "\"backbone.*\" = \"*\"",
-                                              to_toml_key(pattern), to_toml(*name.value)));
+      diagnostics.add(name.place,
+                      "model.weights_rename.{} is {}; expected one * in both names, or none: \"backbone.*\" = \"*\"",
+                      to_toml_key(pattern), to_toml(*name.value));
     else if (model.weights.empty())
       diagnostics.add(name.place,
                       "model.weights_rename is set, but model.weights is missing; set model.weights to a file of "
@@ -74,8 +73,8 @@ void resolve_model(ModelSection& model, const Resolving& resolving) {
   }
   for (const std::string key : {"model.weights_exclude", "model.weights_match"})
     if (config.key(key).is_set && model.weights.empty())
-      resolving.add(key,
-                    "is set, but model.weights is missing; set model.weights to a safetensors file, or remove " + key);
+      resolving.add(key, "is set, but model.weights is missing; set model.weights to a safetensors file, or remove {}",
+                    key);
 }
 
 void resolve_dataset(NamedDataset& dataset, const ComponentConfig& config, const Resolving& resolving) {
@@ -91,11 +90,11 @@ ScheduledDataset resolve_change(const DatasetChangeConfig& config, const NamedDa
   ScheduledDataset later{before, config.at_epoch.value_or(0), {}};
   later.place = to_string(config.place);
   if (!config.at_epoch.value)
-    resolving.diagnostics.add(config.place,
-                              config.path + ".at_epoch is missing; expected the first epoch with these parameters");
+    resolving.diagnostics.add(config.place, "{}.at_epoch is missing; expected the first epoch with these parameters",
+                              config.path);
   if (config.params.empty())
-    resolving.diagnostics.add(config.place,
-                              config.path + ".params is empty; expected at least one parameter of the dataset");
+    resolving.diagnostics.add(config.place, "{}.params is empty; expected at least one parameter of the dataset",
+                              config.path);
   const ComponentSchema* schema = resolving.schemas.find_schema(ComponentKind::dataset, before.use);
   if (schema == nullptr) return later;
   std::vector<ParamSchema> params = schema->params;
@@ -119,8 +118,8 @@ std::vector<ScheduledDataset> resolve_changes(const NamedDataset& first, const R
     if (config.at_epoch.value && changes.back().at_epoch <= epoch_before)
       resolving.diagnostics.add(
           config.at_epoch.place,
-          fmt::format("{}.at_epoch is {}, after a change at epoch {}; expected changes in ascending order of at_epoch",
-                      config.path, changes.back().at_epoch, epoch_before));
+          "{}.at_epoch is {}, after a change at epoch {}; expected changes in ascending order of at_epoch", config.path,
+          changes.back().at_epoch, epoch_before);
   }
   return changes;
 }
@@ -138,7 +137,7 @@ std::optional<BatchTransformPlan> resolve_batch_transform(const ComponentConfig&
   if (id == "normalize") return take(NormalizeBatch());
   BatchTransformPlan mix = take(MixBatch());
   if (std::get<MixBatch>(mix.what).methods.empty())
-    resolving.diagnostics.add(config.place, config.path + ".methods is []; expected \"mix_up\", \"cut_mix\" or both");
+    resolving.diagnostics.add(config.place, "{}.methods is []; expected \"mix_up\", \"cut_mix\" or both", config.path);
   return mix;
 }
 
@@ -147,9 +146,10 @@ ClassNames resolve_class_names(const Resolving& resolving) {
   for (const auto& [field, names] : resolving.config.class_names) {
     if (!names.value) continue;
     if (const auto fault = find_name_fault(*names.value))
-      resolving.diagnostics.add(names.place, fmt::format("data.class_names.{} {}; expected a different name for each "
-                                                         "class, in the order of their numbers",
-                                                         field, *fault));
+      resolving.diagnostics.add(
+          names.place,
+          "data.class_names.{} {}; expected a different name for each class, in the order of their numbers", field,
+          *fault);
     resolved.emplace(field, *names.value);
   }
   return resolved;
@@ -163,27 +163,25 @@ void resolve_folds(DataSection& data, const Resolving& resolving) {
   if (!resolving.config.key("data.folds.count").is_set)
     diagnostics.add(place, "data.folds.count is missing; expected the number of folds, such as 5");
   else if (data.folds->fold >= data.folds->count)
-    resolving.add("data.folds.fold", fmt::format("is {}; expected a number from 0 to {}, below data.folds.count",
-                                                 data.folds->fold, data.folds->count - 1));
+    resolving.add("data.folds.fold", "is {}; expected a number from 0 to {}, below data.folds.count", data.folds->fold,
+                  data.folds->count - 1);
   if (data.validation.size() != 1)
-    return diagnostics.add(
-        place,
-        fmt::format("data.folds divides [data.train] and [data.validation], but there {}; expected one: "
-                    "[data.validation] with like = \"train\"",
-                    data.validation.empty() ? "is no [data.validation]"
-                                            : fmt::format("are {} validation datasets", data.validation.size())));
+    return diagnostics.add(place,
+                           "data.folds divides [data.train] and [data.validation], but there {}; expected one: "
+                           "[data.validation] with like = \"train\"",
+                           data.validation.empty() ? "is no [data.validation]"
+                                                   : fmt::format("are {} validation datasets", data.validation.size()));
   NamedDataset& validation = data.validation.front();
   if (validation.use != data.train.use)
     diagnostics.add(place,
-                    fmt::format("data.folds divides [data.train] and [data.validation], but data.train.use is {} and "
-                                "data.validation.use is {}; expected the same: set like = \"train\"",
-                                to_toml(data.train.use), to_toml(validation.use)));
+                    "data.folds divides [data.train] and [data.validation], but data.train.use is {} and "
+                    "data.validation.use is {}; expected the same: set like = \"train\"",
+                    to_toml(data.train.use), to_toml(validation.use));
   if (!(validation.subset == data.train.subset))
-    diagnostics.add(
-        place,
-        fmt::format("data.folds divides the samples of [data.train] and [data.validation], but their subsets are "
+    diagnostics.add(place,
+                    "data.folds divides the samples of [data.train] and [data.validation], but their subsets are "
                     "\"{}\" and \"{}\"; expected the same",
-                    to_string(data.train.subset), to_string(validation.subset)));
+                    to_string(data.train.subset), to_string(validation.subset));
   validation.part = FoldPart::validation;
   data.train.part = FoldPart::training;
   for (ScheduledDataset& later : data.scheduled_train) later.part = FoldPart::training;
@@ -228,16 +226,17 @@ void resolve_on(const MetricConfig& config, const DataSection& data, MetricPlan&
   metric.on_validation = std::ranges::count(on, "validation") > 0;
   metric.on_test = metric.on_validation || names_test;
   if (on.empty())
-    diagnostics.add(config.on.place,
-                    config.path + ".on is []; expected \"train\", \"validation\", \"test\" or several of them");
+    diagnostics.add(config.on.place, "{}.on is []; expected \"train\", \"validation\", \"test\" or several of them",
+                    config.path);
   if (metric.on_validation && data.validation.empty() && data.test.empty())
-    diagnostics.add(config.place, config.path +
-                                      " is a metric, but there is no [data.validation] to compute it on; "
-                                      "add [data.validation], or set on = [\"train\"]");
+    diagnostics.add(config.place,
+                    "{} is a metric, but there is no [data.validation] to compute it on; add [data.validation], or set "
+                    "on = [\"train\"]",
+                    config.path);
   else if (names_test && data.test.empty())
-    diagnostics.add(config.on.place, config.path +
-                                         ".on has \"test\", but there is no [data.test]; add [data.test], or remove "
-                                         "\"test\"");
+    diagnostics.add(config.on.place,
+                    "{}.on has \"test\", but there is no [data.test]; add [data.test], or remove \"test\"",
+                    config.path);
 }
 
 void resolve_metrics(RunPlan& plan, const Resolving& resolving) {
@@ -259,9 +258,8 @@ void require_unique_names(const RunPlan& plan, const Resolving& resolving) {
     const FoundKey& written = resolving.config.key(config.path + ".name");
     resolving.diagnostics.add(
         written.is_set ? written.place : config.use.place,
-        fmt::format("{} has the name {}, which is already the name of {}; give each loss and metric "
-                    "a unique name: name = \"...\"",
-                    config.path, to_toml(name), first->second));
+        "{} has the name {}, which is already the name of {}; give each loss and metric a unique name: name = \"...\"",
+        config.path, to_toml(name), first->second);
   };
   for (size_t i = 0; i < plan.losses.size(); ++i) add(plan.losses[i].name, resolving.config.losses[i]);
   for (size_t i = 0; i < plan.metrics.size(); ++i) add(plan.metrics[i].name, resolving.config.metrics[i]);
@@ -286,8 +284,8 @@ void resolve_validation(RunPlan& plan, const Resolving& resolving) {
   if (!resolving.config.key("validation.every").is_set) validation.every = {};
   const std::string no_data = ", but there is no [data.validation]; add [data.validation], or remove the key";
   if (validation.every.unit != Period::Unit::never)
-    resolving.add("validation.every", "is " + to_toml(to_string(validation.every)) + no_data);
-  if (validation.at_start) resolving.add("validation.at_start", "is true" + no_data);
+    resolving.add("validation.every", "is {}{}", to_toml(to_string(validation.every)), no_data);
+  if (validation.at_start) resolving.add("validation.at_start", "is true{}", no_data);
 }
 
 void resolve_checkpoint(RunPlan& plan, const Resolving& resolving) {
@@ -307,17 +305,16 @@ void resolve_checkpoint(RunPlan& plan, const Resolving& resolving) {
 std::vector<std::filesystem::path> resolve_all_plugin_paths(const RunConfig& config) {
   std::vector<std::filesystem::path> all = config.plugin_directories;
   for (std::filesystem::path& path : resolve_plugin_paths(config))
-    if (std::find(all.begin(), all.end(), path) == all.end()) all.push_back(std::move(path));
+    if (std::ranges::find(all, path) == all.end()) all.push_back(std::move(path));
   return all;
 }
 
 void check_log(const LogSection& log, const Resolving& resolving) {
   if (log.histograms.unit != Period::Unit::never && !log.tensorboard)
-    resolving.add(
-        "log.histograms",
-        fmt::format("is \"{}\", but log.tensorboard is false; set log.tensorboard = true to write histograms to "
-                    "the events file, or remove log.histograms",
-                    to_string(log.histograms)));
+    resolving.add("log.histograms",
+                  "is \"{}\", but log.tensorboard is false; set log.tensorboard = true to write histograms to the "
+                  "events file, or remove log.histograms",
+                  to_string(log.histograms));
 }
 
 void check_distributed(const DistributedSection& distributed, const Resolving& resolving) {
@@ -325,15 +322,14 @@ void check_distributed(const DistributedSection& distributed, const Resolving& r
   if (!distributed.static_graph) return;
   const SourceLocation& place = config.place_of("distributed.static_graph");
   if (distributed.find_unused_parameters)
-    resolving.diagnostics.add(
-        std::max(config.place_of("distributed.find_unused_parameters"), place),
-        "distributed.find_unused_parameters and distributed.static_graph are both true; expected one of them: "
-        "a static graph detects its unused parameters in the first step");
+    resolving.diagnostics.add(std::max(config.place_of("distributed.find_unused_parameters"), place),
+                              "distributed.find_unused_parameters and distributed.static_graph are both true; expected "
+                              "one of them: a static graph detects its unused parameters in the first step");
   if (distributed.shard == Shard::gradients || distributed.shard == Shard::parameters)
-    resolving.diagnostics.add(
-        std::max(place, config.place_of("distributed.shard")),
-        "distributed.static_graph is true and distributed.shard is \"" + to_string(distributed.shard) +
-            "\"; expected one of them: a gradient is sent and freed after its first computation in a backward");
+    resolving.diagnostics.add(std::max(place, config.place_of("distributed.shard")),
+                              "distributed.static_graph is true and distributed.shard is \"{}\"; expected one of them: "
+                              "a gradient is sent and freed after its first computation in a backward",
+                              to_string(distributed.shard));
 }
 
 }  // namespace
@@ -355,7 +351,7 @@ std::vector<PluginPin> resolve_plugin_pins(const RunConfig& config) {
 RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   Diagnostics diagnostics;
   const Resolving resolving{config, schemas, diagnostics};
-  RunPlan plan = config.plan;
+  RunPlan plan = config.declared;
   plan.file = config.file;
   resolve_run(plan.run, resolving);
   plan.plugin_paths = resolve_all_plugin_paths(config);

@@ -1,4 +1,5 @@
-// Resolves a run file to a complete plan. All defaults and all checks across keys are here.
+// Resolves a run file to a complete plan. All checks across keys are here, and the defaults that depend on other keys
+// or on a component; RunConfig::declared has the others.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +11,10 @@
 
 namespace tenon::config {
 
-// A pure function: it reads no file and queries no device. Throws Error(configuration) with a message that lists all
-// errors, one per line: file:line:column, what was found, what was expected and the nearest name.
+// Opens no file of the run, no plugin and no device. It compares run.threads with the cores that this process can use.
+// Throws Error(configuration) with a message that lists all errors, one per line: file:line:column, what was found,
+// what was expected and the nearest name.
+//
 // All paths of the plan are absolute. Relative ones (model.weights, plugins.paths, path parameters) start from the run
 // file's folder; run.output_dir alone starts from the working directory.
 RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas);

@@ -16,8 +16,7 @@ namespace {
 void check_counts_steps(const Period& period, const std::string& key, const char* example, const Resolving& resolving) {
   const bool counts_steps = period.unit == Period::Unit::steps || period.unit == Period::Unit::epochs;
   if (resolving.config.key(key).is_set && !counts_steps)
-    resolving.add(key,
-                  fmt::format("is {}; expected steps or epochs, such as \"{}\"", to_toml(to_string(period)), example));
+    resolving.add(key, "is {}; expected steps or epochs, such as \"{}\"", to_toml(to_string(period)), example);
 }
 
 void resolve_average(AveragePlan& average, const Resolving& resolving) {
@@ -31,9 +30,8 @@ void resolve_average(AveragePlan& average, const Resolving& resolving) {
                     "is true, but use = \"swa\" has no decay; set use = \"ema\", or remove warm_up");
     if (config.key("train.average.decay").is_set)
       resolving.add("train.average.decay",
-                    "is " + to_toml(average.decay) +
-                        ", but use = \"swa\" gives all weights the same share; set use = \"ema\", "
-                        "or remove decay");
+                    "is {}, but use = \"swa\" gives all weights the same share; set use = \"ema\", or remove decay",
+                    to_toml(average.decay));
   }
   check_counts_steps(average.start, "train.average.start", "5 epochs", resolving);
   check_counts_steps(average.every, "train.average.every", "1 step", resolving);
@@ -42,12 +40,11 @@ void resolve_average(AveragePlan& average, const Resolving& resolving) {
 // The optimizer averages the weights itself. An average of bfloat16 numbers loses changes of less than 0.4 %, and so
 // does not follow the weights.
 void check_schedule_free(const Resolving& resolving) {
-  const TrainSection& train = resolving.config.plan.train;
+  const TrainSection& train = resolving.config.declared.train;
   if (train.average)
-    resolving.diagnostics.add(
-        resolving.config.place_of("train.average.use"),
-        "train.average is set together with optimizer.use = \"schedule_free_adamw\", which averages "
-        "the weights itself; remove [train.average]");
+    resolving.diagnostics.add(resolving.config.place_of("train.average.use"),
+                              "train.average is set together with optimizer.use = \"schedule_free_adamw\", which "
+                              "averages the weights itself; remove [train.average]");
   if (train.precision == Precision::bf16_true)
     resolving.add("train.precision",
                   "is \"bf16_true\", where optimizer.use = \"schedule_free_adamw\" averages the weights too coarsely; "
@@ -58,8 +55,8 @@ void check_group(const ParameterGroupPlan& group, const Resolving& resolving) {
   const auto is_set = [&](const char* name) { return resolving.config.key(group.path + "." + name).is_set; };
   if (group.match.empty())
     resolving.add(group.path + ".match",
-                  fmt::format("is {}; expected patterns of parameter names, such as [\"head.*\", \"*.bias\"]",
-                              is_set("match") ? "[]" : "missing"));
+                  "is {}; expected patterns of parameter names, such as [\"head.*\", \"*.bias\"]",
+                  is_set("match") ? "[]" : "missing");
   if (group.frozen && (is_set("lr_scale") || is_set("weight_decay") || is_set("frozen_epochs")))
     resolving.add(group.path + ".frozen",
                   "is true together with lr_scale, weight_decay or frozen_epochs; frozen parameters are never updated, "
@@ -74,8 +71,7 @@ void write_as_text(Node& node, const std::string& path, const std::string& name,
   // Only a warm-up can have length 0.
   const bool is_possible =
       length && (name == "warmup" || length->count > 0 || length->unit == ScheduleLength::Unit::rest);
-  if (!is_possible)
-    diagnostics.add(node.place, path + " is " + describe(node) + "; expected " + kScheduleLengthExamples);
+  if (!is_possible) diagnostics.add(node.place, "{} is {}; expected {}", path, describe(node), kScheduleLengthExamples);
   node.value = is_possible ? to_text(*length) : "1 step";
 }
 
@@ -90,7 +86,7 @@ void rename_warmup_steps(ComponentConfig& config, Diagnostics& diagnostics) {
   if (other != config.params.end()) {
     diagnostics.add(node.key_place, "schedule.warmup_steps and schedule.warmup are both set; expected one of them");
   } else if (count == nullptr || !read_schedule_length(node)) {
-    diagnostics.add(node.place, "schedule.warmup_steps is " + describe(node) + "; expected an integer in [0, 1e15]");
+    diagnostics.add(node.place, "schedule.warmup_steps is {}; expected an integer in [0, 1e15]", describe(node));
   } else {
     config.params.emplace("warmup", std::move(node));
   }
@@ -99,7 +95,7 @@ void rename_warmup_steps(ComponentConfig& config, Diagnostics& diagnostics) {
 // The message of the schema would request a string.
 void require_length(ComponentConfig& config, const char* name, Diagnostics& diagnostics) {
   if (config.params.count(name) > 0) return;
-  diagnostics.add(config.place, config.path + "." + name + " is missing; expected " + kScheduleLengthExamples);
+  diagnostics.add(config.place, "{}.{} is missing; expected {}", config.path, name, kScheduleLengthExamples);
   config.params.emplace(name, Node{std::string("1 step"), config.place, config.place, {}});
 }
 
@@ -113,7 +109,7 @@ ComponentConfig write_lengths_as_text(ComponentConfig config, Diagnostics& diagn
     Node::Array* list = node.as_array();
     if (name != "milestones" || list == nullptr) continue;
     for (size_t i = 0; i < list->size(); ++i)
-      write_as_text((*list)[i], config.path + ".milestones." + std::to_string(i), name, diagnostics);
+      write_as_text((*list)[i], fmt::format("{}.milestones.{}", config.path, i), name, diagnostics);
   }
   return config;
 }
@@ -148,10 +144,10 @@ void resolve_train(RunPlan& plan, const Resolving& resolving) {
   resolve_average(*train.average, resolving);
   // An average of bfloat16 numbers loses changes of less than 0.4 %, and so does not follow the weights.
   if (train.precision == Precision::bf16_true)
-    diagnostics.add(config.place_of("train.average.use"),
-                    "train.average is set with train.precision = \"bf16_true\", where the average is too coarse to "
-                    "follow the weights; set train.precision = \"bf16\", which keeps it in float32, or remove "
-                    "[train.average]");
+    diagnostics.add(
+        config.place_of("train.average.use"),
+        "train.average is set with train.precision = \"bf16_true\", where the average is too coarse to follow the "
+        "weights; set train.precision = \"bf16\", which keeps it in float32, or remove [train.average]");
 }
 
 void resolve_optimizer(OptimizerPlan& plan, const Resolving& resolving) {
@@ -161,7 +157,7 @@ void resolve_optimizer(OptimizerPlan& plan, const Resolving& resolving) {
   const std::string id = config.use.value_or("");
   const auto values = resolve_choice(config, "optimizer", optimizer_schemas(), id, resolving);
   if (!values) return;
-  OptimizerPlan chosen = std::ranges::find(optimizer_choices(), id, &OptimizerChoice::use)->defaults;
+  OptimizerPlan chosen = std::ranges::find(optimizer_choices(), id, &PlanChoice<OptimizerPlan>::use)->defaults;
   ValueKeys keys(*values, config, resolving.diagnostics);
   declare(keys, chosen);
   chosen.groups = std::move(plan.groups);
@@ -171,9 +167,8 @@ void resolve_optimizer(OptimizerPlan& plan, const Resolving& resolving) {
   if (sgd != nullptr && sgd->nesterov && (sgd->momentum == 0 || sgd->dampening != 0))
     resolving.diagnostics.add(
         config.params.at("nesterov").place,
-        fmt::format("optimizer.nesterov is true with momentum {} and dampening {}; expected momentum above 0 and "
-                    "dampening 0",
-                    to_toml(sgd->momentum), to_toml(sgd->dampening)));
+        "optimizer.nesterov is true with momentum {} and dampening {}; expected momentum above 0 and dampening 0",
+        to_toml(sgd->momentum), to_toml(sgd->dampening));
   if (std::holds_alternative<ScheduleFreeAdamWPlan>(plan.rule)) check_schedule_free(resolving);
 }
 
@@ -184,30 +179,27 @@ SchedulePlan resolve_schedule(const Resolving& resolving, const OptimizerPlan& o
   const auto values = resolve_choice(config, "schedule", schedule_schemas(), id, resolving);
   SchedulePlan plan;
   if (values) {
-    plan = std::ranges::find(schedule_choices(), id, &ScheduleChoice::use)->defaults;
+    plan = std::ranges::find(schedule_choices(), id, &PlanChoice<SchedulePlan>::use)->defaults;
     ValueKeys keys(*values, config, diagnostics);
     declare(keys, plan);
   }
   plan.place = to_string(config.use.place);
   // The average of the weights replaces the decay of the learning rate.
   if (id != "constant" && values && std::holds_alternative<ScheduleFreeAdamWPlan>(optimizer.rule))
-    diagnostics.add(
-        config.use.place,
-        fmt::format("schedule.use is {} together with optimizer.use = \"schedule_free_adamw\", which averages "
-                    "weights instead of lowering the learning rate; expected \"constant\", with or without a "
-                    "warm-up",
-                    to_toml(id)));
+    diagnostics.add(config.use.place,
+                    "schedule.use is {} together with optimizer.use = \"schedule_free_adamw\", which averages weights "
+                    "instead of lowering the learning rate; expected \"constant\", with or without a warm-up",
+                    to_toml(id));
   const auto* const one_cycle = std::get_if<OneCycleSchedule>(&plan.shape);
   if (one_cycle != nullptr && one_cycle->cycle_momentum && !has_momentum(optimizer))
-    diagnostics.add(
-        config.params.at("cycle_momentum").place,
-        "schedule.cycle_momentum is true, but the optimizer has no momentum; use an optimizer with momentum, "
-        "or remove schedule.cycle_momentum");
+    diagnostics.add(config.params.at("cycle_momentum").place,
+                    "schedule.cycle_momentum is true, but the optimizer has no momentum; use an optimizer with "
+                    "momentum, or remove schedule.cycle_momentum");
   const auto* const multi_step = std::get_if<MultiStepSchedule>(&plan.shape);
   if (multi_step != nullptr && multi_step->milestones.empty())
-    diagnostics.add(config.params.at("milestones").place,
-                    "schedule.milestones is []; expected when the learning rate falls, such as [\"30 epochs\", \"60 "
-                    "epochs\"]");
+    diagnostics.add(
+        config.params.at("milestones").place,
+        "schedule.milestones is []; expected when the learning rate falls, such as [\"30 epochs\", \"60 epochs\"]");
   return plan;
 }
 

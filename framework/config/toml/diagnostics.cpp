@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::config {
 
@@ -12,11 +12,8 @@ void Diagnostics::throw_if_any() const {
   if (entries_.empty()) return;
   auto ordered = entries_;
   std::ranges::stable_sort(ordered, [](const auto& left, const auto& right) { return left.first < right.first; });
-  std::string message;
-  for (const auto& [place, what] : ordered) {
-    if (!message.empty()) message += '\n';
-    message += fmt::format("{}: {}", to_string(place), what);
-  }
+  const std::string message = formats::join(
+      ordered, "\n", [](const auto& entry) { return fmt::format("{}: {}", to_string(entry.first), entry.second); });
   throw support::Error(support::ErrorKind::configuration, message);
 }
 

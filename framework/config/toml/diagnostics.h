@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "framework/support/text/format.h"
+
 namespace tenon::config {
 
 // The location of a value of the run, for messages.
@@ -23,6 +25,12 @@ class Diagnostics {
  public:
   // `what` states what was found, what was expected and what to do.
   void add(const SourceLocation& place, std::string what) { entries_.emplace_back(place, std::move(what)); }
+  // `what` is fmt::format(format, arguments...).
+  template <class Argument, class... More>
+  void add(const SourceLocation& place, fmt::format_string<Argument, More...> format, Argument&& argument,
+           More&&... more) {
+    add(place, fmt::format(format, std::forward<Argument>(argument), std::forward<More>(more)...));
+  }
 
   // If there are errors, throws Error(configuration) with one line per error, ordered by location.
   void throw_if_any() const;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "framework/config/toml/repair_line.h"
+#include "framework/formats/unicode.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::config {
@@ -43,10 +44,8 @@ std::string join_lines(const std::vector<std::string>& lines) {
 // Returns the index of the byte at which the character with this column begins.
 size_t index_of(const std::string& line, int column) {
   size_t at = 0;
-  for (int character = 1; at < line.size(); ++at) {
-    const bool begins = (static_cast<unsigned char>(line[at]) & 0xC0) != 0x80;
-    if (begins && character++ == column) break;
-  }
+  for (int character = 1; at < line.size(); ++at)
+    if (!formats::is_continuation(line[at]) && character++ == column) break;
   return at;
 }
 

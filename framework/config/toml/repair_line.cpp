@@ -1,9 +1,9 @@
 #include "framework/config/toml/repair_line.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
+#include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::config {
@@ -34,8 +34,7 @@ Found straighten_quotes(const std::string& line) {
   std::string straight = line;
   for (const auto& [curly, quote] : {std::pair("\u201C", '"'), std::pair("\u201D", '"'), std::pair("\u201E", '"'),
                                      std::pair("\u2018", '\''), std::pair("\u2019", '\'')})
-    for (size_t place; (place = straight.find(curly)) != straight.npos;)
-      straight.replace(place, std::string_view(curly).size(), 1, quote);
+    straight = formats::replace_all(straight, curly, {&quote, 1});
   if (straight == line) return std::nullopt;
   return Repair{"the quotes are typographic", "straight quotes", straight};
 }
@@ -93,7 +92,7 @@ Found fix_boolean(const std::string& line, const LineParts& parts, size_t at) {
   const auto span = find_bare_value(parts, at);
   if (!span) return std::nullopt;
   const std::string found = text_of(line, *span) + " is no TOML value";
-  const std::string word = to_lower(text_of(line, *span));
+  const std::string word = formats::to_lower(text_of(line, *span));
   for (const auto& [known, value] : {std::pair("true", "true"), std::pair("yes", "true"), std::pair("on", "true"),
                                      std::pair("false", "false"), std::pair("no", "false"), std::pair("off", "false")})
     if (word == known) return Repair{found, "true or false", replace(line, *span, value)};
@@ -330,12 +329,6 @@ std::vector<Repair> list_repairs(const std::string& line, size_t at) {
 }
 
 LineParts find_line_parts(std::string_view line) { return LineScanner(line).scan(); }
-
-std::string to_lower(std::string text) {
-  for (char& letter : text)
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  return text;
-}
 
 std::string_view strip_blanks(std::string_view text) {
   while (!text.empty() && kBlanks.find(text.front()) != kBlanks.npos) text.remove_prefix(1);

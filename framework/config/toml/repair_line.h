@@ -40,7 +40,4 @@ LineParts find_line_parts(std::string_view line);
 // Returns the text without the blanks at its ends.
 std::string_view strip_blanks(std::string_view text);
 
-// Returns the text with lower-case ASCII letters.
-std::string to_lower(std::string text);
-
 }  // namespace tenon::config

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "framework/config/toml/explain_toml_error.h"
+#include "framework/formats/unicode.h"
 #include "framework/support/diagnostics/error.h"
 
 namespace tenon::config {
@@ -17,7 +18,7 @@ class Copier {
   Copier(std::string_view text, const std::string& source) : text_(text), source_(source) {
     lines_.push_back(0);
     for (size_t at = 0; at < text.size(); ++at) {
-      if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;
+      if (formats::is_continuation(text[at])) continue;
       characters_.push_back(static_cast<uint32_t>(at));
       if (text[at] == '\n') lines_.push_back(characters_.size());
     }
@@ -34,10 +35,10 @@ class Copier {
  private:
   using NodeValue = decltype(Node::value);
 
-  static NodeValue copy_value(const toml::value<bool>& from) { return from.get(); }
-  static NodeValue copy_value(const toml::value<int64_t>& from) { return from.get(); }
-  static NodeValue copy_value(const toml::value<double>& from) { return from.get(); }
-  static NodeValue copy_value(const toml::value<std::string>& from) { return from.get(); }
+  template <class T>
+  static NodeValue copy_value(const toml::value<T>& from) {
+    return from.get();
+  }
   static NodeValue copy_value(const toml::value<toml::date>&) { return Date{}; }
   static NodeValue copy_value(const toml::value<toml::time>&) { return Date{}; }
   static NodeValue copy_value(const toml::value<toml::date_time>&) { return Date{}; }
@@ -92,7 +93,7 @@ void set_place(Node& node, const SourceLocation& place) {
 }
 
 [[noreturn]] void refuse(const SourceLocation& place, const std::string& what) {
-  throw support::Error(support::ErrorKind::configuration, to_string(place) + ": " + what);
+  throw support::Error(support::ErrorKind::configuration, "{}: {}", to_string(place), what);
 }
 
 // No function of the system reads a path or a name beyond a NUL character.
@@ -139,8 +140,8 @@ class LimitScanner {
         step();
         if (dots_ >= kMostKeyParts) return excess(describe_key_excess());
         if (depth_ > kMostNesting)
-          return excess("lists and tables are nested more than " + std::to_string(kMostNesting) +
-                        " deep; expected at most " + std::to_string(kMostNesting) + "; remove brackets");
+          return excess(fmt::format(
+              "lists and tables are nested more than {0} deep; expected at most {0}; remove brackets", kMostNesting));
       }
     }
     return std::nullopt;
@@ -160,7 +161,7 @@ class LimitScanner {
     if (letter == '\n') {
       ++line_;
       column_ = 1;
-    } else if ((static_cast<unsigned char>(letter) & 0xC0) != 0x80) {
+    } else if (!formats::is_continuation(letter)) {
       ++column_;
     }
   }
@@ -242,8 +243,8 @@ std::optional<Node> parse_toml_value(const std::string& text, const SourceLocati
 std::optional<TomlExcess> find_toml_excess(std::string_view text) { return LimitScanner(text).scan(); }
 
 std::string describe_key_excess() {
-  const std::string most = std::to_string(kMostKeyParts);
-  return "a key has more than " + most + " parts, separated by dots; expected at most " + most + "; shorten the key";
+  return fmt::format("a key has more than {0} parts, separated by dots; expected at most {0}; shorten the key",
+                     kMostKeyParts);
 }
 
 }  // namespace tenon::config

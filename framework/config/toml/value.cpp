@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "framework/formats/strings.h"
+
 namespace tenon::config {
 namespace {
 
@@ -44,12 +46,7 @@ std::string write(const std::string& value) {
 
 template <class T>
 std::string write(const std::vector<T>& values) {
-  std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) text += ", ";
-    text += write(values[i]);
-  }
-  return text + "]";
+  return "[" + formats::join(values, ", ", [](const T& value) { return write(value); }) + "]";
 }
 
 bool is_bare(char letter) {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "framework/config/toml/repair_line.h"
 #include "framework/config/values/text_values.h"
 #include "framework/config/values/transform_presets.h"
 #include "framework/formats/nearest_name.h"
+#include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::config {
@@ -65,11 +65,11 @@ struct Allowed {
   bool operator()(double number) const { return !schema.range || schema.range->contains(number); }
   bool operator()(const std::string& text) const {
     const auto& choices = schema.choices;
-    return choices.empty() || std::find(choices.begin(), choices.end(), text) != choices.end();
+    return choices.empty() || std::ranges::find(choices, text) != choices.end();
   }
   template <class T>
   bool operator()(const std::vector<T>& list) const {
-    return std::all_of(list.begin(), list.end(), *this);
+    return std::ranges::all_of(list, *this);
   }
 };
 
@@ -130,7 +130,7 @@ std::optional<std::string> find_choice(const std::string& word, const std::vecto
 // Returns the value in another notation that the schema allows: 64 for "64" and 64.0, true for "True", [64] for 64.
 std::optional<Value> find_other_notation(const Node& node, const ParamSchema& schema) {
   if (const std::string* text = node.as_string()) {
-    const std::string word = to_lower(*text);
+    const std::string word = formats::to_lower(*text);
     if (schema.type == ParamType::boolean) {
       if (word == "true" || word == "yes" || word == "on" || word == "1") return true;
       if (word == "false" || word == "no" || word == "off" || word == "0") return false;
@@ -228,7 +228,7 @@ std::string suggest_value(const Node& node, const ParamSchema& schema) {
 }
 
 std::string suggest_period(const Node& node, Fractions fractions) {
-  std::string text = node.as_string() ? to_lower(*node.as_string()) : node.text;
+  std::string text = node.as_string() ? formats::to_lower(*node.as_string()) : node.text;
   double count = 1;
   const auto [number_end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   const bool has_count = error == std::errc();
@@ -247,19 +247,17 @@ std::string suggest_period(const Node& node, Fractions fractions) {
 
 std::string suggest_subset(const Node& node) {
   const std::string text = node.as_string() ? *node.as_string() : node.text;
-  double share = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), share);
-  if (error != std::errc() || end != text.data() + text.size() || !(share > 0 && share <= 100)) return "";
-  const double percent = share <= 1 ? share * 100 : share;
-  if (percent != std::floor(percent)) return "";
-  return did_you_mean(std::to_string(static_cast<int>(percent)) + "%");
+  const auto share = formats::parse_number<double>(text);
+  if (!share || !(*share > 0 && *share <= 100)) return "";
+  const double percent = *share <= 1 ? *share * 100 : *share;
+  return percent == std::floor(percent) ? did_you_mean(fmt::format("{}%", percent)) : "";
 }
 
 std::string suggest_device(const Node& node) {
   const auto suggest = [](const std::string& meant) { return parse_device_choice(meant) ? did_you_mean(meant) : ""; };
   if (const auto* index = std::get_if<int64_t>(&node.value)) return suggest("cuda:" + std::to_string(*index));
   if (node.as_string() == nullptr) return "";
-  std::string word = to_lower(*node.as_string());
+  std::string word = formats::to_lower(*node.as_string());
   if (word.starts_with("gpu") || word.starts_with("cuda")) {
     std::string index = word.substr(word.find_last_not_of("0123456789") + 1);
     return suggest(index.empty() ? "cuda" : "cuda:" + index);

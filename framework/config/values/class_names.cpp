@@ -5,6 +5,7 @@
 #include <span>
 
 #include "framework/config/toml/value.h"
+#include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::config {
@@ -13,11 +14,7 @@ namespace {
 
 constexpr size_t kShown = 8;  // names in a message
 
-std::string join(std::span<const std::string> names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + to_toml(name);
-  return text;
-}
+std::string quote_all(std::span<const std::string> names) { return formats::join(names, ", ", to_toml); }
 
 }  // namespace
 
@@ -31,6 +28,11 @@ std::optional<std::string> find_name_fault(const std::vector<std::string>& names
   return std::nullopt;
 }
 
+std::vector<std::string> find_classes(const ClassNames& names, const std::string& field) {
+  const auto found = names.find(field);
+  return found == names.end() ? std::vector<std::string>() : found->second;
+}
+
 std::string name_class(const std::vector<std::string>& names, int64_t number) {
   const bool is_named = number >= 0 && static_cast<uint64_t>(number) < names.size();
   return is_named ? names[static_cast<size_t>(number)] : std::to_string(number);
@@ -39,15 +41,15 @@ std::string name_class(const std::vector<std::string>& names, int64_t number) {
 std::string describe_classes(const std::vector<std::string>& names) {
   constexpr size_t kLast = 2;
   const std::span<const std::string> all(names);
-  const std::string listed = names.size() <= kShown
-                                 ? join(all)
-                                 : fmt::format("{}, ..., {}", join(all.first(kShown - kLast)), join(all.last(kLast)));
+  const std::string listed = names.size() <= kShown ? quote_all(all)
+                                                    : fmt::format("{}, ..., {}", quote_all(all.first(kShown - kLast)),
+                                                                  quote_all(all.last(kLast)));
   return fmt::format("{} {} ({})", names.size(), names.size() == 1 ? "class" : "classes", listed);
 }
 
 std::string list_classes(const std::vector<std::string>& names) {
   const size_t shown = std::min(names.size(), kShown);
-  const std::string text = join(std::span(names).first(shown));
+  const std::string text = quote_all(std::span(names).first(shown));
   return shown == names.size() ? text : fmt::format("{} and {} more", text, names.size() - shown);
 }
 

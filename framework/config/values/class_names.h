@@ -15,6 +15,9 @@ using ClassNames = std::map<std::string, std::vector<std::string>>;
 // Returns why the names cannot name classes: `has the class "cat" twice`. None: each name differs and is not empty.
 std::optional<std::string> find_name_fault(const std::vector<std::string>& names);
 
+// Returns the names of the classes of a field. Empty if only their numbers are known.
+std::vector<std::string> find_classes(const ClassNames& names, const std::string& field);
+
 // Returns the name of a class, or its number if the list does not name it.
 std::string name_class(const std::vector<std::string>& names, int64_t number);
 

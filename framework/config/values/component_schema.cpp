@@ -1,12 +1,12 @@
 #include "framework/config/values/component_schema.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <stdexcept>
 #include <string_view>
 
 #include "framework/config/values/check_value.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
 
@@ -31,11 +31,10 @@ std::string_view strip(std::string_view text) {
 
 double parse_end(const std::string& text, std::string_view end) {
   end = strip(end);
-  double number = 0;
-  const auto [rest, error] = std::from_chars(end.data(), end.data() + end.size(), number);
-  if (error != std::errc() || rest != end.data() + end.size() || std::isnan(number))
+  const auto number = formats::parse_number<double>(end);
+  if (!number || std::isnan(*number))
     throw_bad_interval(text, fmt::format("has the bound `{}`, which is not a number", end));
-  return number;
+  return *number;
 }
 
 std::optional<Node> parse_default(const std::string& toml, const std::string& name) try {

@@ -1,9 +1,11 @@
 #include "framework/config/values/text_values.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/check.h"
 
 namespace tenon::config {
@@ -94,9 +96,8 @@ constexpr int kMaxDevices = 64;  // limit of LibTorch
 std::string to_string(const Period& period) {
   for (const UnitName& known : kUnits) {
     const bool is_smallest = known.size == 1;
-    if (known.unit == period.unit && (is_smallest || is_whole(period.count / known.size))) {
+    if (known.unit == period.unit && (is_smallest || is_whole(period.count / known.size)))
       return write_count(period.count / known.size, known.name);
-    }
   }
   return "never";
 }
@@ -136,9 +137,8 @@ std::optional<ScheduleLength> read_schedule_length(const Node& node) {
 }
 
 bool is_schedule_length(const std::string& name) {
-  for (const char* const length : {"decay", "every", "length", "step_size", "t_0", "warmup"})
-    if (name == length) return true;
-  return false;
+  constexpr std::array kLengths = {"decay", "every", "length", "step_size", "t_0", "warmup"};
+  return std::ranges::find(kLengths, name) != kLengths.end();
 }
 
 Value to_value(const ScheduleLength& length) {
@@ -199,11 +199,8 @@ std::optional<DeviceChoice> parse_device_choice(std::string_view text) {
   if (choice.kind != Kind::cuda || text == "cuda") return choice;
   if (!text.starts_with(kNumbered)) return std::nullopt;
   text.remove_prefix(kNumbered.size());
-  int index = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), index);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  if (!is_whole || text.front() == '-' || index >= kMaxDevices) return std::nullopt;
-  choice.index = index;
+  choice.index = formats::parse_number<int>(text);
+  if (!choice.index || text.front() == '-' || *choice.index >= kMaxDevices) return std::nullopt;
   return choice;
 }
 

@@ -20,9 +20,7 @@ namespace tenon::distributed {
 
 namespace {
 
-constexpr double kMiB = 1024 * 1024;
-
-int64_t to_bytes(double mib) { return static_cast<int64_t>(mib * kMiB); }
+int64_t to_bytes(double mib) { return static_cast<int64_t>(mib * 1024 * 1024); }
 
 // With more ranks, summing all contributions on every rank takes longer than a ring of sockets.
 constexpr int64_t kMaxSharing = 8;
@@ -121,13 +119,19 @@ void GradientReducer::prepare_forward() {
   reducer_->prepare_for_forward();
 }
 
-// Synchronises the new buckets between the ranks after the first step. Later calls do nothing.
-void GradientReducer::rebuild_buckets() {
+// Runs a call of the reducer that waits for the other ranks.
+template <class Call>
+void GradientReducer::communicate(const Call& call) {
   try {
-    reducer_->rebuild_buckets();
+    call();
   } catch (const std::exception& error) {
     group_.rethrow_as_lost(error);
   }
+}
+
+// Synchronises the new buckets between the ranks after the first step. Later calls do nothing.
+void GradientReducer::rebuild_buckets() {
+  communicate([this] { reducer_->rebuild_buckets(); });
 }
 
 Reducer::Buckets GradientReducer::buckets() {
@@ -152,7 +156,11 @@ void GradientReducer::finish_backward(const std::exception* error) {
     if (const auto failure = hook_->failure()) group_.rethrow_as_lost(std::runtime_error(*failure));
     return;
   }
-  if (std::exchange(records_graph_, false)) reduce_first_of_static_graph();
+  if (std::exchange(records_graph_, false)) {
+    // The number of gradients of each parameter is known only after the first backward.
+    communicate([this] { reducer_->delay_all_reduce(); });
+    group_.set_waiting(false);
+  }
   try {
     reducer_->check_finalized();
   } catch (const c10::Error&) {
@@ -162,16 +170,6 @@ void GradientReducer::finish_backward(const std::exception* error) {
     refuse_unused(unused);
   }
   hook_->release();
-}
-
-// The number of gradients of each parameter is known only after the first backward.
-void GradientReducer::reduce_first_of_static_graph() {
-  try {
-    reducer_->delay_all_reduce();
-  } catch (const std::exception& error) {
-    group_.rethrow_as_lost(error);
-  }
-  group_.set_waiting(false);
 }
 
 // Runs backward on a separate graph with zero gradients, so that the reducer follows its usual path.

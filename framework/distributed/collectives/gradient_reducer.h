@@ -50,7 +50,8 @@ class GradientReducer final : public Reducer {
  private:
   class SumHook;
   void rebuild_buckets();
-  void reduce_first_of_static_graph();
+  template <class Call>
+  void communicate(const Call& call);
 
   ProcessGroup& group_;
   std::vector<std::string> names_;

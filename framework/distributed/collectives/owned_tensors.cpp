@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
-#include <functional>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -114,13 +112,7 @@ OwnedTensors::Pending OwnedTensors::start_gather(const std::vector<at::Tensor>& 
 void OwnedTensors::gather_shared(const std::vector<at::Tensor>& tensors, const std::vector<int64_t>& owners) {
   std::vector<Row> rows(static_cast<size_t>(group_.size()));
   for (size_t i = 0; i < tensors.size(); ++i) rows[static_cast<size_t>(owners[i])].add(tensors[i]);
-  group_.set_waiting(true);
-  try {
-    gather_rows(*pages_, next_, rows);
-  } catch (const std::exception& error) {
-    group_.rethrow_as_lost(error);
-  }
-  group_.set_waiting(false);
+  group_.wait_for_all([&] { gather_rows(*pages_, next_, rows); });
 }
 
 // Two messages are under way at a time, which limits the memory of the packed tensors.

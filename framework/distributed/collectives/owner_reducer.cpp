@@ -197,9 +197,10 @@ void OwnerReducer::expect_backward(const at::Tensor&) {
 void OwnerReducer::accept(size_t parameter) {
   if (!is_reducing_) return;
   if (is_ready_[parameter])
-    throw Error(ErrorKind::configuration, "distributed.shard: backward computed the gradient of " + names_[parameter] +
-                                              " more than once in a step, but it is sent after the first time; "
-                                              "expected shard = \"optimizer\" or \"none\" for this model");
+    throw Error(ErrorKind::configuration,
+                "distributed.shard: backward computed the gradient of {} more than once in a step, but it is sent "
+                "after the first time; expected shard = \"optimizer\" or \"none\" for this model",
+                names_[parameter]);
   is_ready_[parameter] = true;
   was_used_[parameter] = true;
   --missing_[bucket_of_[parameter]];
@@ -277,7 +278,7 @@ void OwnerReducer::finish_step(bool keeps_separate) {
 
 void OwnerReducer::release_unused() {
   const at::Tensor used = at::zeros({static_cast<int64_t>(parameters_.size())}, at::kByte);
-  for (size_t i = 0; i < parameters_.size(); ++i) used.mutable_data_ptr<uint8_t>()[i] = was_used_[i] ? 1 : 0;
+  std::ranges::copy(was_used_, used.mutable_data_ptr<uint8_t>());
   group_.reduce(Reduction::maximum, used);
   for (size_t i = 0; i < parameters_.size(); ++i)
     if (used.const_data_ptr<uint8_t>()[i] == 0) parameters_[i].mutable_grad().reset();

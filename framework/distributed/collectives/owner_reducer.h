@@ -35,7 +35,6 @@ class OwnerReducer final : public Reducer {
   OwnerReducer& operator=(const OwnerReducer&) = delete;
 
   Passes reduced_passes() const override { return Passes::all; }
-  void prepare_forward() override {}
   void expect_backward(const at::Tensor& total) override;
   void finish_backward(const std::exception* error) override;
   void reduce_without_backward() override;
@@ -43,7 +42,6 @@ class OwnerReducer final : public Reducer {
   // and unless `keeps_separate`, throws Error(configuration) with the names of the parameters that this rank has not
   // used in the step.
   void finish_step(bool keeps_separate) override;
-  Buckets buckets() override { return {}; }
 
  private:
   class Hook;

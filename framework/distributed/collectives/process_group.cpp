@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <functional>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -17,11 +15,9 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 #include <torch/csrc/distributed/c10d/Work.hpp>
-#include <utility>
 
 #include "framework/distributed/launch/failure_monitor.h"
 #include "framework/distributed/launch/rendezvous.h"
-#include "framework/support/diagnostics/error.h"
 
 namespace tenon::distributed {
 
@@ -36,10 +32,6 @@ constexpr auto kCauseTimeout = FailureMonitor::kCauseTimeout;
 
 // Interval at which a rank that waits for rank 0 checks for failures.
 constexpr auto kPollInterval = 250ms;
-
-std::chrono::milliseconds to_milliseconds(double seconds) {
-  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
-}
 
 c10::intrusive_ptr<c10d::ProcessGroup> make_group(const c10::intrusive_ptr<c10d::Store>& store, const World& world,
                                                   const std::string& interface, std::chrono::milliseconds timeout,
@@ -143,7 +135,7 @@ ProcessGroup::ProcessGroup(const World& world, const config::DistributedSection&
     throw Error(ErrorKind::configuration,
                 "distributed.interface: is not given, but the ranks are on several machines; expected the name of the "
                 "network interface between them, as listed by `ip address`: interface = \"eth0\"");
-  const auto timeout = to_milliseconds(plan.timeout_s);
+  const std::chrono::milliseconds timeout(static_cast<int64_t>(plan.timeout_s * 1000));
   const Rendezvous rendezvous = connect_store(world, plan.interface, timeout);
   parts_->store = rendezvous.store;
   parts_->monitor = std::make_unique<FailureMonitor>(
@@ -193,8 +185,7 @@ ProcessGroup::~ProcessGroup() {
 
 c10::intrusive_ptr<c10d::ProcessGroup> ProcessGroup::c10d() const { return parts_->group; }
 
-template <class Body>
-void ProcessGroup::wait_for_all(Body&& body) {
+void ProcessGroup::wait_for_all(const std::function<void()>& body) {
   parts_->monitor->set_waiting(true);
   try {
     body();
@@ -217,10 +208,9 @@ void ProcessGroup::rethrow_as_lost(const std::exception& error) {
   reason = reason.substr(0, reason.find('\n'));
   const std::string message =
       is_timeout(reason)
-          ? "timed out waiting for other ranks" + (missing.empty() ? "" : ": " + missing) +
-                "; the time limit is distributed.timeout_s = " + std::to_string(static_cast<int64_t>(timeout_s_)) +
-                " s (" + reason + ")"
-          : "communication with another rank failed (" + reason + ")" + (missing.empty() ? "" : "; " + missing);
+          ? fmt::format("timed out waiting for other ranks{}; the time limit is distributed.timeout_s = {} s ({})",
+                        missing.empty() ? "" : ": " + missing, static_cast<int64_t>(timeout_s_), reason)
+          : fmt::format("communication with another rank failed ({}){}", reason, missing.empty() ? "" : "; " + missing);
   monitor.report(message);
   refuse_as_lost(message);
 }
@@ -344,24 +334,24 @@ void ProcessGroup::require_equal(const std::string& what, const std::string& tex
   const std::string expected = broadcast_string("of rank 0: " + what, text);
   // Ranks with the same text also learn of the difference and end with the same message.
   at::Tensor differing = at::zeros({size()}, at::kLong);
-  if (expected != text) differing.select(0, rank()).fill_(1);
+  const auto key_of = [&](int64_t r) { return fmt::format("of rank {}: {}", r, what); };
   if (expected != text) {
-    const auto lines = first_difference(expected, text);
-    wait_for_all([&] {
-      parts_->store->set("of rank " + std::to_string(rank()) + ": " + what,
-                         "\"" + lines.second + "\" where rank 0 has \"" + lines.first + "\"");
-    });
+    differing.select(0, rank()).fill_(1);
+    const auto [first, here] = first_difference(expected, text);
+    const std::string difference = fmt::format("\"{}\" where rank 0 has \"{}\"", here, first);
+    wait_for_all([&] { parts_->store->set(key_of(rank()), difference); });
   }
   reduce(Reduction::sum, differing);
   const int64_t* differs = differing.const_data_ptr<int64_t>();
   for (int64_t r = 0; r < size(); ++r) {
     if (differs[r] == 0) continue;
     std::string difference;
-    wait_for_all([&] { difference = parts_->store->get_to_str("of rank " + std::to_string(r) + ": " + what); });
+    wait_for_all([&] { difference = parts_->store->get_to_str(key_of(r)); });
     barrier();  // the store ends with rank 0
-    throw Error(ErrorKind::configuration, what + " of rank " + std::to_string(r) + " has " + difference +
-                                              "; expected all ranks to run the same: give every one the same run "
-                                              "file, command line and plugins");
+    throw Error(ErrorKind::configuration,
+                "{} of rank {} has {}; expected all ranks to run the same: give every one the same run file, command "
+                "line and plugins",
+                what, r, difference);
   }
 }
 
@@ -426,10 +416,14 @@ void ProcessGroup::rank0_first(const std::function<void()>& work) {
   }
   wait_for_all([&] {
     store.wait({begins});
-    // A broken connection throws. Otherwise the store reports failures of other ranks.
-    while (!has_come(store, ends, kPollInterval))
-      if (const auto failure = parts_->monitor->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
+    wait_for_key(ends);
   });
+}
+
+// A broken connection throws. Otherwise the store reports failures of other ranks.
+void ProcessGroup::wait_for_key(const std::string& key) {
+  while (!has_come(*parts_->store, key, kPollInterval))
+    if (const auto failure = parts_->monitor->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
 }
 
 void ProcessGroup::first_on_machine(const std::function<void()>& work) {
@@ -448,10 +442,8 @@ void ProcessGroup::barrier_without_limit() {
   const std::string turn = "turn " + std::to_string(turns_++);
   const std::string ends = turn + " ends";
   wait_for_all([&] {
-    c10d::Store& store = *parts_->store;
-    if (store.add(turn, 1) == size()) store.set(ends, std::string("1"));
-    while (!has_come(store, ends, kPollInterval))
-      if (const auto failure = parts_->monitor->first_failure(0s)) throw Error(ErrorKind::rank_lost, *failure);
+    if (parts_->store->add(turn, 1) == size()) parts_->store->set(ends, std::string("1"));
+    wait_for_key(ends);
   });
 }
 

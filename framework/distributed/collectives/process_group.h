@@ -130,14 +130,15 @@ class ProcessGroup {
   void set_waiting(bool waiting);
   // Rethrows the exception of a collective as Error(rank_lost) with the first cause.
   [[noreturn]] void rethrow_as_lost(const std::exception& error);
+  // Runs `body`, which waits for other ranks, as such a wait, and rethrows its exceptions as rethrow_as_lost().
+  void wait_for_all(const std::function<void()>& body);
 
   c10::intrusive_ptr<c10d::ProcessGroup> c10d() const;
 
  private:
   struct Parts;
   [[noreturn]] void refuse_as_lost(const std::string& what);
-  template <class Body>
-  void wait_for_all(Body&& body);
+  void wait_for_key(const std::string& key);
 
   World world_;
   double timeout_s_ = 0;

@@ -8,22 +8,6 @@
 
 namespace tenon::distributed {
 
-namespace {
-
-// The gradients of this process are those of the run.
-class NoReducer final : public Reducer {
- public:
-  Passes reduced_passes() const override { return Passes::none; }
-  void prepare_forward() override {}
-  void expect_backward(const at::Tensor&) override {}
-  void finish_backward(const std::exception*) override {}
-  void reduce_without_backward() override {}
-  void finish_step(bool) override {}
-  Buckets buckets() override { return {}; }
-};
-
-}  // namespace
-
 at::ScalarType Reducer::wire_type(config::Compression compression) {
   return compression == config::Compression::fp16 ? at::kHalf : at::kBFloat16;
 }
@@ -31,15 +15,15 @@ at::ScalarType Reducer::wire_type(config::Compression compression) {
 void Reducer::refuse_unused(const std::string& names) {
   throw support::Error(
       support::ErrorKind::configuration,
-      "distributed: " + (names.empty() ? std::string("a parameter") : names) +
-          " did not contribute to the losses of a step, so that other ranks would wait for its gradient; expected "
-          "a gradient for every trainable parameter: set distributed.find_unused_parameters = true, or freeze it");
+      "distributed: {} did not contribute to the losses of a step, so that other ranks would wait for its gradient; "
+      "expected a gradient for every trainable parameter: set distributed.find_unused_parameters = true, or freeze it",
+      names.empty() ? "a parameter" : names);
 }
 
 std::unique_ptr<Reducer> make_reducer(ProcessGroup& group, const config::DistributedSection& plan,
                                       std::vector<std::string> names, std::vector<at::Tensor> parameters,
                                       std::vector<int64_t> owners, Reducer::Buckets buckets) {
-  if (group.is_single() || names.empty()) return std::make_unique<NoReducer>();
+  if (group.is_single() || names.empty()) return std::make_unique<Reducer>();
   if (owners.empty())
     return std::make_unique<GradientReducer>(group, plan, std::move(names), std::move(parameters), std::move(buckets));
   return std::make_unique<OwnerReducer>(group, plan, std::move(names), std::move(parameters), std::move(owners));

@@ -16,7 +16,8 @@
 namespace tenon::distributed {
 
 // When a backward after expect_backward() returns, gradients are sums over the ranks. They are not means: the caller
-// divides once by the weights of the losses. All ranks must reduce equally often. [train]
+// divides once by the weights of the losses. All ranks must reduce equally often. The base class does nothing: in a
+// single process the gradients are those of the run. [train]
 class Reducer {
  public:
   // The indices of the parameters in each bucket.
@@ -26,25 +27,25 @@ class Reducer {
 
   // The backward passes of a step that must reduce.
   enum class Passes { none, last, all };
-  virtual Passes reduced_passes() const = 0;
+  virtual Passes reduced_passes() const { return Passes::none; }
 
   // Called before the forward of a backward that reduces.
-  virtual void prepare_forward() = 0;
+  virtual void prepare_forward() {}
   // Called before a backward that reduces. `total`: the loss from which backward starts.
-  virtual void expect_backward(const at::Tensor& total) = 0;
+  virtual void expect_backward(const at::Tensor& /*total*/) {}
   // Called after that backward. `error`: the exception of backward, or null. Throws Error(rank_lost) if the ranks could
   // not complete the reduction. Throws Error(configuration) with the names of unused parameters.
-  virtual void finish_backward(const std::exception* error) = 0;
+  virtual void finish_backward(const std::exception* /*error*/) {}
   // Called instead of a backward, by a rank that has no gradients to add.
-  virtual void reduce_without_backward() = 0;
+  virtual void reduce_without_backward() {}
 
   // A collective, between the last backward of a step and the update. `keeps_separate`: the losses had separate
   // gradients until now, so the last backward reduced nothing. Throws Error(configuration) as finish_backward().
-  virtual void finish_step(bool keeps_separate) = 0;
+  virtual void finish_step(bool /*keeps_separate*/) {}
 
   // Returns the buckets that a resumed run must start with to get the same bits; empty: they depend only on the
   // parameters. Called by all ranks between two steps.
-  virtual Buckets buckets() = 0;
+  virtual Buckets buckets() { return {}; }
 
  protected:
   // The dtype in which gradients are sent. REQUIRES: a compression.

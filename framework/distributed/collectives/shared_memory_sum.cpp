@@ -4,7 +4,6 @@
 #include <cstring>
 #include <exception>
 #include <utility>
-#include <vector>
 
 #include <ATen/record_function.h>
 #include <torch/types.h>

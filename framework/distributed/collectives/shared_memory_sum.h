@@ -20,9 +20,6 @@
 
 namespace tenon::distributed {
 
-class ProcessGroup;
-class SharedPages;
-
 // A collective. Returns null on all ranks if one of them cannot open the memory of rank 0, for example from another
 // container. Opening it requires access to the open files of rank 0.
 std::unique_ptr<SharedPages> open_shared_pages(ProcessGroup& group, std::chrono::milliseconds timeout);

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "framework/support/text/format.h"
+
 namespace tenon::distributed {
 
 namespace {
@@ -78,17 +80,13 @@ void SharedPages::map() {
                              MAP_SHARED | MAP_POPULATE, file_.number(), 0);
   if (pages == MAP_FAILED) fail("cannot map shared memory");
   pages_ = static_cast<std::byte*>(pages);
-  mark_as_alive();
+  // This rank is alive as long as it has a lock, which the system releases when the process ends for any reason.
+  struct flock lock = lock_of(rank_);
+  if (::fcntl(file_.number(), F_OFD_SETLK, &lock) != 0) fail("cannot lock shared memory");
 }
 
 std::string SharedPages::name() const {
   return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(file_.number());
-}
-
-// Takes a lock, which the system releases when the process ends for any reason.
-void SharedPages::mark_as_alive() const {
-  struct flock lock = lock_of(rank_);
-  if (::fcntl(file_.number(), F_OFD_SETLK, &lock) != 0) fail("cannot lock shared memory");
 }
 
 bool SharedPages::is_alive(int64_t rank) const {
@@ -124,8 +122,7 @@ void SharedPages::wait(int64_t rank, Counter& counter, uint32_t number) const {
     if (is_abandoned_) throw std::runtime_error("the sum was cancelled");
     if (!is_alive(rank)) throw std::runtime_error("rank " + std::to_string(rank) + " has ended");
     if (Clock::now() >= deadline)
-      throw std::runtime_error("rank " + std::to_string(rank) + " did not respond within " +
-                               std::to_string(timeout_.count()) + " ms");
+      throw std::runtime_error(fmt::format("rank {} did not respond within {} ms", rank, timeout_.count()));
   }
 }
 

@@ -77,7 +77,6 @@ class SharedPages {
   static_assert(std::atomic<uint32_t>::is_always_lock_free, "the counters are shared by processes");
 
   void map();
-  void mark_as_alive() const;
   bool is_alive(int64_t rank) const;
   Counters& counters(int64_t rank) const;
   static void advance(Counter& counter, uint32_t number);

@@ -78,7 +78,7 @@ std::string describe_others(const std::vector<RankEnd>& ends, const RankEnd& cau
     if (end.was_ended_by_launcher && end.rank != cause.rank) ended.push_back(end.rank);
   if (ended.empty()) return others == 1 ? "; the other ended by itself" : "; the others ended by themselves";
   if (ended.size() == others) return others == 1 ? "; the other was ended" : "; the others were ended";
-  std::sort(ended.begin(), ended.end());
+  std::ranges::sort(ended);
   std::string names;
   for (size_t i = 0; i < ended.size(); ++i)
     names += (i == 0 ? "" : i + 1 == ended.size() ? " and " : ", ") + std::to_string(ended[i]);
@@ -88,7 +88,7 @@ std::string describe_others(const std::vector<RankEnd>& ends, const RankEnd& cau
 
 template <class Is>
 const RankEnd* find_first(const std::vector<RankEnd>& ends, const Is& is) {
-  const auto found = std::find_if(ends.begin(), ends.end(), is);
+  const auto found = std::ranges::find_if(ends, is);
   return found == ends.end() ? nullptr : &*found;
 }
 
@@ -107,12 +107,11 @@ LaunchReport find_first_cause(const std::vector<RankEnd>& ends, int requested) {
   const auto ended_like_first = [&](const RankEnd& end) {
     return end.signal == 0 && !end.was_ended_by_launcher && end.exit_code == ends.front().exit_code;
   };
-  if (failed && ends.size() > 1 && std::all_of(ends.begin(), ends.end(), ended_like_first))
-    return {failed->exit_code, ""};
+  if (failed && ends.size() > 1 && std::ranges::all_of(ends, ended_like_first)) return {failed->exit_code, ""};
   const auto explain = [&](const RankEnd& cause) { return describe(cause) + describe_others(ends, cause); };
   if (failed) return {failed->signal != 0 ? kRankLost : failed->exit_code, explain(*failed)};
   const bool all_finished =
-      std::all_of(ends.begin(), ends.end(), [](const RankEnd& end) { return end.signal == 0 && end.exit_code == 0; });
+      std::ranges::all_of(ends, [](const RankEnd& end) { return end.signal == 0 && end.exit_code == 0; });
   const RankEnd* const stopped_process = find_first(ends, was_stopped);
   if (requested != 0)
     return {all_finished ? 0 : kSignalled + requested, stopped_process ? explain(*stopped_process) : ""};
@@ -363,8 +362,7 @@ LaunchReport launch_ranks(const LaunchRequest& request) {
   TENON_CHECK(request.processes >= 1, request.processes << " processes");
   open_missing_streams();
   std::fflush(nullptr);  // otherwise buffered text would appear after the output of the ranks
-  Launch launch(request);
-  return launch.run();
+  return Launch(request).run();
 }
 
 void report_checkpoint() { kill(getppid(), SIGUSR2); }

@@ -24,9 +24,9 @@ LoopbackSocket listen_on_loopback() {
   const bool listens = descriptor.is_open() && bind(number, generic, length) == 0 && listen(number, SOMAXCONN) == 0 &&
                        getsockname(number, generic, &length) == 0;
   if (!listens)
-    throw support::Error(support::ErrorKind::system, std::string("127.0.0.1: cannot listen on any port: ") +
-                                                         std::strerror(errno) +
-                                                         "; expected a port for the rendezvous of the ranks");
+    throw support::Error(support::ErrorKind::system,
+                         "127.0.0.1: cannot listen on any port: {}; expected a port for the rendezvous of the ranks",
+                         std::strerror(errno));
   return {std::move(descriptor), ntohs(address.sin_port)};
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string_view>
 
 #include "framework/support/text/format_values.h"
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -18,8 +19,8 @@ namespace tenon::distributed {
 namespace {
 
 [[noreturn]] void refuse(const std::string& what, int error) {
-  throw support::Error(support::ErrorKind::system,
-                       "cannot start a process of the run: " + what + ": " + std::strerror(error));
+  throw support::Error(support::ErrorKind::system, "cannot start a process of the run: {}: {}", what,
+                       std::strerror(error));
 }
 
 // Returns the path of this program, which ps also shows. If the file was replaced, returns a link to the running
@@ -40,9 +41,8 @@ std::vector<std::string> make_environment(const std::vector<std::string>& settin
   for (char** variable = environ; variable && *variable; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('=') + 1);
-    bool is_set = false;
-    for (const std::string& setting : settings) is_set |= setting.starts_with(name);
-    if (!is_set) environment.emplace_back(text);
+    const auto sets_it = [&](const std::string& setting) { return setting.starts_with(name); };
+    if (std::ranges::none_of(settings, sets_it)) environment.emplace_back(text);
   }
   return environment;
 }
@@ -118,9 +118,7 @@ pid_t fork_child(Child& child, const SignalInbox& signals) {
 
 RankProcess start_rank(const RankStart& start, const SignalInbox& signals) {
   const std::vector<std::string> environment = make_environment(start.settings);
-  Pipe output;
-  Pipe errors;
-  Pipe report = make_pipe();
+  Pipe output, errors, report = make_pipe();
   if (start.output == RankStart::Output::piped) {
     output = make_pipe();
     errors = make_pipe();

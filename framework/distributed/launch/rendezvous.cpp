@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <c10/util/Logging.h>
+#include <c10/util/StringUtil.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -77,13 +78,10 @@ Address address_of(const std::string& interface) {
     if (family == AF_INET) break;
   }
   if (found.size > 0) return found;
-  std::string known;
-  for (const std::string& name : names) known += (known.empty() ? "" : ", ") + name;
   throw Error(ErrorKind::configuration,
-              "distributed.interface: \"" + interface +
-                  "\" is not a network interface of this machine with an address; expected one "
-                  "of: " +
-                  known);
+              "distributed.interface: \"{}\" is not a network interface of this machine with an address; expected one "
+              "of: {}",
+              interface, c10::Join(", ", names));
 }
 
 // Binds to one address, so that no other network can reach the socket.
@@ -103,10 +101,11 @@ int listen_on(Address address, uint16_t port) {
     return listener;
   const int reason = errno;
   close(listener);
-  throw Error(ErrorKind::configuration,
-              "distributed: cannot listen on port " + std::to_string(port) + " of " + address.text + " (" +
-                  strerror(reason) +
-                  "); expected it to be free for rank 0: another run may use it; give MASTER_PORT another number");
+  throw Error(
+      ErrorKind::configuration,
+      "distributed: cannot listen on port {} of {} ({}); expected it to be free for rank 0: another run may use "
+      "it; give MASTER_PORT another number",
+      port, address.text, strerror(reason));
 }
 
 // c10d logs source locations of errors that the host reports as messages.
@@ -123,10 +122,10 @@ class TimeLimit {
       : thread_([this, limit, world] {
           std::unique_lock lock(mutex_);
           if (passed_.wait_for(lock, limit, [this] { return is_over_; })) return;
-          support::log_error("distributed: rank " + std::to_string(world.rank) +
-                             " received no answer from the store of rank 0 at " + world.master_address + ":" +
-                             std::to_string(world.master_port) +
-                             " within distributed.timeout_s; expected rank 0 to serve it: it may hang");
+          support::log_error(
+              fmt::format("distributed: rank {} received no answer from the store of rank 0 at {} within "
+                          "distributed.timeout_s; expected rank 0 to serve it: it may hang",
+                          world.rank, name_of(world)));
           support::flush_log();
           _exit(static_cast<int>(ErrorKind::rank_lost));
         }) {}
@@ -161,23 +160,15 @@ c10::intrusive_ptr<c10d::Store> connect(const World& world, c10d::TCPStoreOption
     return c10::make_intrusive<c10d::TCPStore>(world.master_address, options);
   } catch (const c10::Error& error) {
     throw Error(ErrorKind::configuration,
-                "distributed: rank " + std::to_string(world.rank) + " cannot reach the store of rank 0 at " +
-                    name_of(world) + " within " + format_time(timeout) + " (" + error.what_without_backtrace() +
-                    "); expected rank 0 to listen there: check that it is running, that address and port are those of "
-                    "its machine, and that no firewall blocks them");
+                "distributed: rank {} cannot reach the store of rank 0 at {} within {} ({}); expected rank 0 to listen "
+                "there: check that it is running, that address and port are those of its machine, and that no firewall "
+                "blocks them",
+                world.rank, name_of(world), format_time(timeout), error.what_without_backtrace());
   }
 }
 
-void set(c10d::Store& store, const std::string& key, const std::string& text) {
-  store.set(key, std::vector<uint8_t>(text.begin(), text.end()));
-}
-
 // Returns an empty text if there is no such key.
-std::string get(c10d::Store& store, const std::string& key) {
-  if (!store.check({key})) return "";
-  const std::vector<uint8_t> bytes = store.get(key);
-  return {bytes.begin(), bytes.end()};
-}
+std::string get(c10d::Store& store, const std::string& key) { return store.check({key}) ? store.get_to_str(key) : ""; }
 
 std::string random_text() {
   std::random_device random;
@@ -190,7 +181,7 @@ std::string random_text() {
 class Round {
  public:
   Round(c10d::Store& store, const World& world) : store_(store), world_(world), number_(random_text()) {
-    set(store_, key("rank", world_.rank), number_);
+    store_.set(key("rank", world_.rank), number_);
   }
 
   // Returns a text that identifies the launch, once all ranks have the same one; before that an empty text.
@@ -198,15 +189,15 @@ class Round {
     if (world_.is_first()) {
       const std::string listed = list_ranks();
       if (listed.empty()) return "";
-      if (listed != get(store_, "round")) set(store_, "round", listed);
+      if (listed != get(store_, "round")) store_.set("round", listed);
       for (int64_t rank = 1; rank < world_.size; ++rank)
         if (get(store_, key("confirmed", rank)) != listed) return "";
-      set(store_, started(listed), "1");
+      store_.set(started(listed), std::string("1"));
       return support::sha256(listed);
     }
     const std::string listed = get(store_, "round");
     if (("," + listed).find("," + std::to_string(world_.rank) + "=" + number_ + ",") == std::string::npos) return "";
-    if (std::exchange(confirmed_, listed) != listed) set(store_, key("confirmed", world_.rank), listed);
+    if (std::exchange(confirmed_, listed) != listed) store_.set(key("confirmed", world_.rank), listed);
     return get(store_, started(listed)).empty() ? "" : support::sha256(listed);
   }
 
@@ -242,10 +233,10 @@ std::string find_round(const c10::intrusive_ptr<c10d::Store>& store, const World
     if (std::string found = round.find(); !found.empty()) return found;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  throw Error(ErrorKind::rank_lost, "distributed: rank " + std::to_string(world.rank) + " of " +
-                                        std::to_string(world.size) + " waited " + format_time(timeout) +
-                                        " for the other ranks at the store of the launcher, " + name_of(world) +
-                                        "; expected all ranks to start");
+  throw Error(ErrorKind::rank_lost,
+              "distributed: rank {} of {} waited {} for the other ranks at the store of the launcher, {}; expected all "
+              "ranks to start",
+              world.rank, world.size, format_time(timeout), name_of(world));
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <cctype>
 #include <charconv>
 #include <numeric>
-#include <optional>
-#include <vector>
 
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
@@ -39,6 +37,8 @@ class Variables {
       refuse(describe(name), fmt::format("an integer from {} to {}", least, most));
     return value;
   }
+
+  uint16_t port(const char* name) const { return static_cast<uint16_t>(number(name, 1, UINT16_MAX)); }
 
   std::string require(const char* name) const {
     if (!has(name)) refuse(describe(name), "a value");
@@ -91,10 +91,6 @@ World read_ranks(World::Launcher launcher, const Variables& variables, const Nam
   return world;
 }
 
-bool was_started_by_tenon(const Variables& variables) {
-  return variables.text(variables::kLauncherPid) == std::to_string(getppid());
-}
-
 World read_tenon(const std::function<const char*(const char*)>& environment) {
   const Variables variables(environment, "only Tenon's launcher may set these variables");
   World world = read_ranks(World::Launcher::tenon, variables,
@@ -103,7 +99,7 @@ World read_tenon(const std::function<const char*(const char*)>& environment) {
   world.reports_checkpoints = variables.has(variables::kReportsCheckpoints);
   if (world.size == 1) return world;
   world.master_address = variables.require(variables::kMasterAddress);
-  world.master_port = static_cast<uint16_t>(variables.number(variables::kMasterPort, 1, UINT16_MAX));
+  world.master_port = variables.port(variables::kMasterPort);
   if (world.is_first() && variables.has(variables::kListenFd))
     world.listen_fd = static_cast<int>(variables.number(variables::kListenFd, 0, INT32_MAX));
   return world;
@@ -119,7 +115,7 @@ World read_torchrun(const std::function<const char*(const char*)>& environment) 
     world.attempt = variables.number("TORCHELASTIC_RESTART_COUNT", 0, INT32_MAX);
   if (world.size == 1) return world;
   world.master_address = variables.require("MASTER_ADDR");
-  world.master_port = static_cast<uint16_t>(variables.number("MASTER_PORT", 1, UINT16_MAX));
+  world.master_port = variables.port("MASTER_PORT");
   world.store_is_launchers = variables.text("TORCHELASTIC_USE_AGENT_STORE") == "True";
   return world;
 }
@@ -141,7 +137,7 @@ World read_mpi(World::Launcher launcher, const Names& names, const std::string& 
   else
     world.master_address = "127.0.0.1";
   if (variables.has("MASTER_PORT") || (job.empty() && !world.is_one_machine()))
-    world.master_port = static_cast<uint16_t>(variables.number("MASTER_PORT", 1, UINT16_MAX));
+    world.master_port = variables.port("MASTER_PORT");
   else
     world.master_port = compute_port(job.empty() ? std::to_string(getppid()) : job);
   return world;
@@ -198,7 +194,7 @@ std::string read_slurm_master(const World& world, const Variables& variables) {
 // Computes a port that is the same in all processes of a step without communication. It is below the ports of outgoing
 // connections, differs between 10000 jobs, and differs between simultaneous steps.
 uint16_t read_slurm_port(const Variables& variables) {
-  if (variables.has("MASTER_PORT")) return static_cast<uint16_t>(variables.number("MASTER_PORT", 1, UINT16_MAX));
+  if (variables.has("MASTER_PORT")) return variables.port("MASTER_PORT");
   const int64_t job = variables.number("SLURM_JOB_ID", 0, INT64_C(1) << 40);
   const int64_t step = variables.number("SLURM_STEP_ID", 0, INT64_C(1) << 40);
   return static_cast<uint16_t>(15000 + (job + 1009 * step) % 10000);
@@ -225,10 +221,8 @@ bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 
 // Returns the first number of "01-04,7" with its leading zeros.
 std::optional<std::string> first_of_range(const std::string& range) {
-  const bool is_range =
-      std::all_of(range.begin(), range.end(), [](char one) { return is_digit(one) || one == '-' || one == ','; });
   const size_t length = std::min(range.find_first_of("-,"), range.size());
-  if (!is_range || length == 0) return std::nullopt;
+  if (range.find_first_not_of("0123456789-,") != range.npos || length == 0) return std::nullopt;
   return range.substr(0, length);
 }
 
@@ -253,7 +247,7 @@ constexpr int64_t kMaxNodes = 1'000'000;
 
 World read_world(const std::function<const char*(const char*)>& environment) {
   const Variables variables(environment, "start the processes with srun, or unset SLURM_STEP_ID to run as one process");
-  if (was_started_by_tenon(variables)) return read_tenon(environment);
+  if (variables.text(variables::kLauncherPid) == std::to_string(getppid())) return read_tenon(environment);
   if (variables.has("RANK") || variables.has("WORLD_SIZE")) return read_torchrun(environment);
   // In an allocation of SLURM these launchers start with srun, which sets its variables for their daemons.
   if (variables.has("OMPI_COMM_WORLD_SIZE")) return read_open_mpi(environment);

@@ -1,5 +1,6 @@
 #include "framework/pipeline/build/batch_transforms.h"
 
+#include <c10/util/StringUtil.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -41,9 +42,8 @@ size_t find_field(const Fields& fields, const std::string& name, const std::stri
     if (fields[i].name == name) return i;
     names.push_back(fields[i].name);
   }
-  std::string list;
-  for (const std::string& one : names) list += (list.empty() ? "" : ", ") + one;
-  refuse(place, "is for the field \"" + name + "\"" + formats::suggest_name(name, names) + "; expected one of " + list);
+  refuse(place, fmt::format("is for the field \"{}\"{}; expected one of {}", name, formats::suggest_name(name, names),
+                            c10::Join(", ", names)));
 }
 
 bool is_floating(const SampleField& field) {
@@ -133,9 +133,10 @@ class Mix final : public BatchTransform {
     if (label.numel() == 0) return;
     const int64_t least = label.min().item<int64_t>(), greatest = label.max().item<int64_t>();
     if (least < 0 || greatest >= plan_.classes)
-      throw Error(ErrorKind::data, "data." + plan_.label + " has labels from " + std::to_string(least) + " to " +
-                                       std::to_string(greatest) + "; expected classes in [0, " +
-                                       std::to_string(plan_.classes) + "), the classes of [[data.batch_transform]]");
+      throw Error(ErrorKind::data,
+                  "data.{} has labels from {} to {}; expected classes in [0, {}), the classes of "
+                  "[[data.batch_transform]]",
+                  plan_.label, least, greatest, plan_.classes);
   }
 
   void apply(std::vector<at::Tensor>& fields, bool training, uint64_t seed) const override {

@@ -25,9 +25,10 @@ std::vector<optimization::NamedTensor> trainable_tensors(const config::RunPlan& 
   // Tied weights are one parameter and are updated once.
   std::vector<optimization::NamedTensor> parameters = list_tensors(model, /*only_trainable=*/true);
   if (parameters.empty())
-    throw Error(ErrorKind::plugin, plan.model.place + ": " + model.component().describe() +
-                                       " has no trainable parameters; expected at least one: declare parameters "
-                                       "in build, or unfreeze groups of [[optimizer.group]]");
+    throw Error(ErrorKind::plugin,
+                "{}: {} has no trainable parameters; expected at least one: declare parameters in build, or unfreeze "
+                "groups of [[optimizer.group]]",
+                plan.model.place, model.component().describe());
   return parameters;
 }
 
@@ -76,10 +77,10 @@ void require_folds(const Evaluation& evaluation, const data::Feed& train) {
   std::vector<int64_t> expected = data::Sampler(train.dataset().size(), subset).order(0);
   if (all == expected) return;
   throw Error(ErrorKind::configuration,
-              folds->place +
-                  ": the samples of [data.train] and [data.validation] have different labels or groups, so "
-                  "their folds share samples; expected the same samples: set like = \"train\" in "
-                  "[data.validation], and only change transforms");
+              "{}: the samples of [data.train] and [data.validation] have different labels or groups, so their folds "
+              "share samples; expected the same samples: set like = \"train\" in [data.validation], and only change "
+              "transforms",
+              folds->place);
 }
 
 // All ranks must run forward and backward equally often.
@@ -97,16 +98,14 @@ void check_synchronizable(const config::RunPlan& plan) {
 
 // What needs all gradients or all weights on rank 0, or an equal graph on all ranks.
 void check_divisible(const config::RunPlan& plan) {
-  const std::string shard = config::to_string(plan.distributed.shard);
   const auto refuse = [&](const std::string& what, const std::string& expected) {
-    throw Error(ErrorKind::configuration, "distributed.shard: is \"{}\" together with {}; expected {}", shard, what,
-                expected);
+    throw Error(ErrorKind::configuration, "distributed.shard: is \"{}\" together with {}; expected {}",
+                config::to_string(plan.distributed.shard), what, expected);
   };
-  const bool divides_weights = plan.distributed.shard == config::Shard::parameters;
   if (plan.distributed.shard == config::Shard::none || plan.distributed.shard == config::Shard::optimizer) return;
   if (plan.log.histograms.unit != config::Period::Unit::never)
     refuse("log.histograms, for which rank 0 needs all gradients", "log.histograms = \"never\"");
-  if (!divides_weights) return;
+  if (plan.distributed.shard != config::Shard::parameters) return;
   if (plan.distributed.find_unused_parameters)
     refuse("find_unused_parameters", "shard = \"gradients\", or a model that uses all parameters in each step");
   if (plan.data.on_error == config::OnError::skip)
@@ -135,27 +134,15 @@ std::unique_ptr<optimization::EvaluationWeights> make_average(const config::RunP
   return std::make_unique<optimization::WeightAverage>(*plan.train.average, tensors);
 }
 
-}  // namespace
-
-void Training::use_data_of_epoch(int64_t epoch) {
-  while (!scheduled_train.empty() && scheduled_train.front().at_epoch <= epoch) {
-    train = std::move(scheduled_train.front().dataset);
-    scheduled_train.erase(scheduled_train.begin());
-  }
-}
-
-namespace {
-
 // With the wrong mode, the learning rate falls while the metric improves. `direction`: as in Directions.
 void require_mode(const config::SchedulePlan& schedule, const std::string& metric, int32_t direction) {
   const auto* const plateau = std::get_if<config::PlateauSchedule>(&schedule.shape);
   if (!plateau || direction == 0) return;
   const bool is_max = plateau->mode == config::PlateauSchedule::Mode::max;
   if (is_max == (direction > 0)) return;
-  throw support::Error(support::ErrorKind::configuration,
-                       "{}: schedule.mode is \"{}\", but {} values of {} are better; expected mode = \"{}\"",
-                       schedule.place, is_max ? "max" : "min", is_max ? "lower" : "higher", metric,
-                       is_max ? "min" : "max");
+  throw Error(ErrorKind::configuration,
+              "{}: schedule.mode is \"{}\", but {} values of {} are better; expected mode = \"{}\"", schedule.place,
+              is_max ? "max" : "min", is_max ? "lower" : "higher", metric, is_max ? "min" : "max");
 }
 
 // Divides the weights, the gradients or the optimizer's state over the ranks, as distributed.shard requests.
@@ -220,7 +207,7 @@ Training build_training(const config::RunPlan& given, const components::Catalogu
   training.test = std::move(test);
   training.frozen_statistics = FrozenStatistics::make(plan.optimizer, training.model, *training.optimizer);
   if (!group.is_single()) build_shards(training);
-  training.average = make_average(plan, training.model, *training.optimizer, training.shards.get());
+  training.evaluation_weights = make_average(plan, training.model, *training.optimizer, training.shards.get());
   const Directions directions = find_directions(training);
   if (const std::string* const monitored = training.schedule.monitored_metric()) {
     refuse_test_metric(training, *monitored, plan.schedule.place + ": schedule.monitor");
@@ -231,6 +218,13 @@ Training build_training(const config::RunPlan& given, const components::Catalogu
   refuse_test_metric(training, plan.checkpoint.monitor, plan.checkpoint.monitor_place + ": checkpoint.monitor");
   training.monitor = find_monitor(plan.checkpoint, directions);
   return training;
+}
+
+void Training::use_data_of_epoch(int64_t epoch) {
+  while (!scheduled_train.empty() && scheduled_train.front().at_epoch <= epoch) {
+    train = std::move(scheduled_train.front().dataset);
+    scheduled_train.erase(scheduled_train.begin());
+  }
 }
 
 void Training::update_schedule(const NamedMetrics& metrics) {

@@ -3,12 +3,10 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <string>
 #include <string_view>
 
 #include "framework/operators/batch_norm.h"
 #include "framework/precision/precision.h"
-#include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 
 namespace tenon::pipeline {
@@ -24,24 +22,15 @@ at::Tensor to_layout(const Evaluation& evaluation, at::Tensor input) {
   return input;
 }
 
-// Plugins pass LibTorch's errors on as text.
-bool has_one_value_per_channel(const support::Error& error) {
-  return std::string_view(error.what()).find(operators::kOneValuePerChannel) != std::string_view::npos;
-}
-
 std::vector<at::Tensor> call_model(Evaluation& evaluation, const components::StepContext& context,
                                    const std::vector<at::Tensor>& inputs) {
   try {
     return evaluation.model.forward(context, inputs);
   } catch (const support::Error& error) {
-    if (!has_one_value_per_channel(error)) throw;
+    // Plugins pass LibTorch's errors on as text.
+    if (std::string_view(error.what()).find(operators::kOneValuePerChannel) == std::string_view::npos) throw;
     throw OneValuePerChannel(evaluation.plan->model.place, error.what());
   }
-}
-
-// Whether the last two dimensions are those of the images.
-bool has_size_of(const at::Tensor& output, const std::vector<int64_t>& images) {
-  return output.dim() >= 2 && output.size(-2) == images.end()[-2] && output.size(-1) == images.end()[-1];
 }
 
 // Padding changes what a model computes of an image, unless each pixel has an output, which the targets then ignore.
@@ -53,7 +42,9 @@ void warn_of_padding(const Evaluation& evaluation, BoundDataset& data, const Bat
   for (const Source& source : data.model.front().sources()) {
     if (source.index >= fields.size() || !fields[source.index].is_padded) continue;
     const std::vector<int64_t> images = batch_tensors.fields[source.index].sizes().vec();
-    const auto is_per_pixel = [&](const at::Tensor& output) { return has_size_of(output, images); };
+    const auto is_per_pixel = [&](const at::Tensor& output) {
+      return output.dim() >= 2 && output.size(-2) == images.end()[-2] && output.size(-1) == images.end()[-1];
+    };
     if (images.size() < kImageDimensions || std::ranges::any_of(batch_tensors.outputs, is_per_pixel)) continue;
     data.has_warned_of_padding = true;
     support::log_warning(

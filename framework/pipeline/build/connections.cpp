@@ -4,8 +4,6 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <map>
-#include <optional>
 #include <span>
 
 #include "framework/components/kinds/dataset.h"
@@ -87,8 +85,6 @@ uint64_t find_conversion(const Candidate& candidate, const Port& port, Conversio
   return allowed == Conversion::any && (port.dtypes & kFloat32) != 0 && !holds_image_bytes(candidate) ? kFloat32 : 0;
 }
 
-at::ScalarType scalar_type_of(uint64_t dtype) { return dtype == kInt64 ? at::kLong : at::kFloat; }
-
 std::string bare_name(const Candidate& candidate) { return candidate.name.substr(candidate.name.find('.') + 1); }
 
 // Finds the source of each input of one component.
@@ -107,8 +103,8 @@ class Connector {
       const Candidate& found = find(port);
       taken_.emplace(found.name, port.name);
       const uint64_t dtype = find_conversion(found, port, Conversion::any);
-      sources.push_back(
-          {found.kind, found.index, found.name, dtype == 0 ? std::nullopt : std::optional(scalar_type_of(dtype))});
+      const at::ScalarType converted = dtype == kInt64 ? at::kLong : at::kFloat;
+      sources.push_back({found.kind, found.index, found.name, dtype == 0 ? std::nullopt : std::optional(converted)});
       text += fmt::format("{}{} = {}{}", text.empty() ? "" : ", ", port.name, found.name,
                           dtype == 0 ? "" : " as " + components::describe_dtypes(dtype));
     }
@@ -119,6 +115,15 @@ class Connector {
  private:
   [[noreturn]] void refuse(const std::string& what) const {
     throw Error(ErrorKind::configuration, "{}: {}: {}", plan_.place, owner_, what);
+  }
+
+  // The first candidate for which the condition holds; null: none.
+  template <class Condition>
+  const Candidate* find_candidate(const Condition& condition) const {
+    for (const auto& group : groups_)
+      for (const Candidate& candidate : group)
+        if (condition(candidate)) return &candidate;
+    return nullptr;
   }
 
   std::vector<std::string> candidate_names() const {
@@ -132,7 +137,7 @@ class Connector {
     std::vector<std::string> known;
     for (const Port& port : inputs_) known.push_back(port.name);
     for (const auto& [name, source] : plan_.inputs)
-      if (std::find(known.begin(), known.end(), name) == known.end())
+      if (std::ranges::find(known, name) == known.end())
         refuse(fmt::format("inputs names the port \"{}\", which this component does not have{}", name,
                            formats::suggest_name(name, known)));
   }
@@ -145,9 +150,9 @@ class Connector {
 
   bool is_free(const Candidate& candidate) const { return !taken_.contains(candidate.name); }
 
-  bool fits(const Candidate& candidate, const Port& port) const {
+  bool fits(const Candidate& candidate, const Port& port, Conversion allowed) const {
     components::Extents extents = extents_;
-    return !mismatch(candidate, port, extents, Conversion::widening);
+    return !mismatch(candidate, port, extents, allowed);
   }
 
   // Images are bytes until they are normalised.
@@ -175,31 +180,27 @@ class Connector {
 
   const Candidate& find(const Port& port) {
     if (const auto named = plan_.inputs.find(port.name); named != plan_.inputs.end()) {
-      for (const auto& group : groups_)
-        for (const Candidate& candidate : group)
-          if (candidate.name == named->second) return accept(candidate, port, Conversion::any);
+      const auto is_named = [&](const Candidate& candidate) { return candidate.name == named->second; };
+      if (const Candidate* const found = find_candidate(is_named)) return accept(*found, port, Conversion::any);
       refuse(fmt::format("inputs.{} is \"{}\", which does not exist{}", port.name, named->second,
                          formats::suggest_name(named->second, candidate_names())));
     }
-    for (const auto& group : groups_)
-      for (const Candidate& candidate : group)
-        if (bare_name(candidate) == port.name) return accept(candidate, port, Conversion::widening);
-    for (const std::string& usual : port.usual_sources)
-      for (const auto& group : groups_)
-        for (const Candidate& candidate : group)
-          if ((bare_name(candidate) == usual || candidate.name == usual) && is_free(candidate) && fits(candidate, port))
-            return accept(candidate, port, Conversion::widening);
-    return find_only_fitting(port);
+    const auto has_name = [&](const Candidate& candidate) { return bare_name(candidate) == port.name; };
+    const Candidate* found = find_candidate(has_name);
+    for (const std::string& usual : port.usual_sources) {
+      if (found) break;
+      found = find_candidate([&](const Candidate& candidate) {
+        return (bare_name(candidate) == usual || candidate.name == usual) && is_free(candidate) &&
+               fits(candidate, port, Conversion::widening);
+      });
+    }
+    return found ? accept(*found, port, Conversion::widening) : find_only_fitting(port);
   }
 
   // Whether a source fits as it is. Others are then not converted, so that they do not compete with it.
   bool has_fitting(const Port& port) const {
-    for (const auto& group : groups_)
-      for (const Candidate& candidate : group) {
-        components::Extents extents = extents_;
-        if (is_free(candidate) && !mismatch(candidate, port, extents, Conversion::none)) return true;
-      }
-    return false;
+    return find_candidate(
+        [&](const Candidate& candidate) { return is_free(candidate) && fits(candidate, port, Conversion::none); });
   }
 
   const Candidate& find_only_fitting(const Port& port) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -102,11 +101,10 @@ std::string describe_matches(const MatchedWeights& matched, const std::vector<Na
 }
 
 std::string describe_counts(const MatchedWeights& matched) {
-  const auto loaded = matched.count(WeightStatus::loaded);
   const auto different = matched.count(WeightStatus::other_shape) + matched.count(WeightStatus::other_dtype);
   return fmt::format("{} of {} tensors of the model loaded, {} missing, {} of another shape or dtype, {} unexpected",
-                     loaded, matched.count(), matched.count(WeightStatus::missing), different,
-                     matched.unexpected.size());
+                     matched.count(WeightStatus::loaded), matched.count(), matched.count(WeightStatus::missing),
+                     different, matched.unexpected.size());
 }
 
 bool is_transposed(const WeightMatch& match, const NamedTensor& named) {
@@ -240,12 +238,10 @@ bool exclude(const std::string& pattern, std::vector<NamedTensor>& tensors, std:
     if (is_removed) patterns.push_back(named.name);
     return is_removed;
   });
-  return removed + std::erase_if(stored,
-                                 [&](const TensorView& tensor) {
-                                   return std::ranges::any_of(
-                                       patterns, [&](const auto& each) { return is_excluded(tensor.name, each); });
-                                 }) >
-         0;
+  const auto is_unused = [&](const TensorView& tensor) {
+    return std::ranges::any_of(patterns, [&](const auto& each) { return is_excluded(tensor.name, each); });
+  };
+  return removed + std::erase_if(stored, is_unused) > 0;
 }
 
 // The new name of a tensor; nothing if the pattern does not match it.
@@ -277,14 +273,16 @@ void rename(const std::vector<std::string*>& names, const std::map<std::string, 
     const auto [first, is_new] = origins.emplace(*name, before);
     if (!is_new)
       throw support::Error(support::ErrorKind::configuration,
-                           "model.weights_rename: gives the tensors " + first->second + " and " + before + " of " +
-                               file + " the same name, " + *name + "; expected a different name for each");
+                           "model.weights_rename: gives the tensors {} and {} of {} the same name, {}; expected a "
+                           "different name for each",
+                           first->second, before, file, *name);
   }
   for (const auto& [pattern, to] : renames)
     if (!used.contains(pattern))
-      throw support::Error(support::ErrorKind::configuration, "model.weights_rename: \"" + pattern +
-                                                                  "\" matches no tensor of " + file +
-                                                                  "; remove it, or correct it: * matches anything");
+      throw support::Error(
+          support::ErrorKind::configuration,
+          "model.weights_rename: \"{}\" matches no tensor of {}; remove it, or correct it: * matches anything", pattern,
+          file);
 }
 
 // A tensor of the model that already has the value which a checkpoint leaves out.
@@ -370,12 +368,12 @@ void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> te
   for (TensorView& tensor : stored) names.push_back(&tensor.name);
   for (artifacts::ExcludedTensor& tensor : excluded.tensors) names.push_back(&tensor.name);
   rename(names, request.rename, path.string());
-  for (const std::string& pattern : request.exclude) {
+  for (const std::string& pattern : request.exclude)
     if (!exclude(pattern, tensors, stored))
       throw support::Error(support::ErrorKind::configuration,
-                           "model.weights_exclude: \"" + pattern + "\" matches no tensor of the model or of " +
-                               path.string() + "; remove it, or correct it: * matches anything");
-  }
+                           "model.weights_exclude: \"{}\" matches no tensor of the model or of {}; remove it, or "
+                           "correct it: * matches anything",
+                           pattern, path.string());
   const std::vector<KeptTensor> kept = keep_excluded(excluded, request, tensors);
   const std::vector<artifacts::ExpectedTensor> expected = list_expected(tensors);
   MatchedWeights matched = artifacts::match_weights(stored, expected);

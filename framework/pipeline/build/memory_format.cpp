@@ -7,13 +7,8 @@ namespace tenon::pipeline {
 using config::MemoryFormat;
 using config::Precision;
 
-namespace {
-
-constexpr int64_t kDimensions = 4;  // output channels, input channels, height, width
-
-}  // namespace
-
 bool has_convolutions(const std::vector<components::NamedTensor>& tensors) {
+  constexpr int64_t kDimensions = 4;  // output channels, input channels, height, width
   return std::ranges::any_of(tensors, [](const auto& named) { return named.tensor.dim() == kDimensions; });
 }
 

@@ -1,7 +1,6 @@
 #include "framework/pipeline/build/metric_directions.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "framework/components/kinds/parameter_roles.h"
 #include "framework/formats/nearest_name.h"

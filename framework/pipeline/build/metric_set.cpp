@@ -1,7 +1,6 @@
 #include "framework/pipeline/build/metric_set.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
@@ -22,19 +21,16 @@ distributed::Reduction to_reduction(uint32_t reduction) {
   }
 }
 
-// Gloo does not support all integer dtypes.
-at::ScalarType carried_as(at::ScalarType dtype) {
-  return at::isIntegralType(dtype, /*includeBool=*/true) ? at::kLong : dtype;
-}
-
 void combine_states(components::Metric& metric, distributed::ProcessGroup& group) {
   metric.combine([&group](uint32_t reduction, double initial, const at::Tensor& state) {
-    at::Tensor carried = state.to(carried_as(state.scalar_type()), /*non_blocking=*/false, /*copy=*/true);
-    if (reduction == TENON_REDUCE_CONCATENATE) return group.concatenate(carried).to(state.scalar_type());
+    const at::ScalarType dtype = state.scalar_type();
+    const bool is_integer = at::isIntegralType(dtype, /*includeBool=*/true);  // Gloo does not support all of them
+    at::Tensor carried = state.to(is_integer ? at::kLong : dtype, /*non_blocking=*/false, /*copy=*/true);
+    if (reduction == TENON_REDUCE_CONCATENATE) return group.concatenate(carried).to(dtype);
     // Every rank started with the initial value; the sum must contain it once.
     if (reduction == TENON_REDUCE_SUM && initial != 0 && group.rank() > 0) carried.sub_(initial);
     group.reduce(to_reduction(reduction), carried);
-    return carried.to(state.scalar_type());
+    return carried.to(dtype);
   });
 }
 
@@ -124,7 +120,7 @@ void MetricSet::reset() {
 
 void MetricSet::update(const components::StepContext& context, std::vector<Wiring>& wirings,
                        const BatchTensors& batch_tensors) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   for (size_t i = 0; i < metrics_.size(); ++i) {
     std::vector<at::Tensor> inputs = wirings[i].gather(batch_tensors);
     for (at::Tensor& input : inputs)

@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/state/divided_weights.h"
@@ -26,12 +25,8 @@ std::string with_separators(int64_t number) {
 }
 
 std::string describe_bytes(int64_t bytes) {
-  char text[32];
-  if (bytes < 1 << 20)
-    std::snprintf(text, sizeof text, "%.1f KiB", static_cast<double>(bytes) / 1024);
-  else
-    std::snprintf(text, sizeof text, "%.1f MiB", static_cast<double>(bytes) / (1 << 20));
-  return text;
+  const double kib = static_cast<double>(bytes) / 1024;
+  return bytes < 1 << 20 ? fmt::format("{:.1f} KiB", kib) : fmt::format("{:.1f} MiB", kib / 1024);
 }
 
 // The first `depth` parts of the name of a tensor's module.
@@ -53,11 +48,11 @@ std::vector<Row> make_rows(const std::vector<components::NamedTensor>& tensors, 
   std::vector<Row> rows;
   for (const components::NamedTensor& named : tensors) {
     const std::string module = name_module(named.name, depth);
-    auto row = std::find_if(rows.begin(), rows.end(), [&](const Row& known) { return known.module == module; });
+    auto row = std::ranges::find(rows, module, &Row::module);
     if (row == rows.end()) row = rows.insert(rows.end(), {module, "", 0});
     if (!named.trainable) continue;
-    std::string shape = c10::str(named.tensor.sizes());
-    row->tensors += (row->tensors.empty() ? "" : ", ") + named.name.substr(named.name.rfind('.') + 1) + " " + shape;
+    row->tensors += (row->tensors.empty() ? "" : ", ") + named.name.substr(named.name.rfind('.') + 1) + " " +
+                    c10::str(named.tensor.sizes());
     row->parameters += named.tensor.numel();
   }
   return rows;
@@ -89,9 +84,7 @@ std::string summarize_model(const components::Model& model, size_t max_width, si
     text += fmt::format("{}{}\n", std::string(count.size() < kCountWidth ? kCountWidth - count.size() : 0, ' '), count);
   };
   add_line("module", "", "parameters");
-  int64_t parameters = 0;
-  int64_t bytes = 0;
-  int64_t buffers = 0;
+  int64_t parameters = 0, bytes = 0, buffers = 0;
   for (const components::NamedTensor& named : model.tensors()) {
     bytes += static_cast<int64_t>(named.tensor.nbytes());
     (named.trainable ? parameters : buffers) += named.tensor.numel();

@@ -50,7 +50,7 @@ struct Training : Evaluation {
   optimization::Schedule schedule;
   std::function<std::unique_ptr<support::DeviceGraph>()> make_graph = {};  // empty: the device has no graphs
   std::optional<precision::LossScaler> scaler = {};                        // only for fp16
-  std::unique_ptr<optimization::EvaluationWeights> average =
+  std::unique_ptr<optimization::EvaluationWeights> evaluation_weights =
       {};                                                    // null: the weights themselves are evaluated and saved
   std::unique_ptr<FrozenStatistics> frozen_statistics = {};  // null: the statistics of all batch norms are updated
   std::unique_ptr<OptimizerShards> shards = {};              // null: every rank updates all parameters

@@ -1,5 +1,6 @@
 #include "framework/pipeline/build/weights_file.h"
 
+#include <c10/util/StringUtil.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/types.h>
 #include <zlib.h>
@@ -106,17 +107,6 @@ void copy_elements(const PickledTensor& tensor, const std::byte* storage, size_t
   }
 }
 
-// Throws Error(checkpoint) with the reason of PyTorch's reader, such as a wrong checksum.
-template <class Read>
-auto read_zip(const fs::path& file, const Read& read) {
-  try {
-    return read();
-  } catch (const c10::Error& error) {
-    refuse(file, fmt::format("cannot be read as an archive of torch.save: {}{}", error.what_without_backtrace(),
-                             kHowToConvert));
-  }
-}
-
 // The records of an archive, compared with their checksums.
 class Records {
  public:
@@ -155,11 +145,11 @@ void report_key(const artifacts::PickledStateDict& parsed, const fs::path& file)
   if (parsed.key.empty()) return;
   const std::string used = fmt::format("{}: the weights are at [\"{}\"]", file.string(), parsed.key);
   if (parsed.others.empty()) return support::log_info(used);
-  std::string others;
-  for (const std::string& other : parsed.others) others += (others.empty() ? "" : ", ") + other;
-  support::log_warning(used + (parsed.key.ends_with("_ema") ? ", an average, as timm prefers" : "") + "; those at " +
-                       others + " are not used: to use them, save them alone, torch.save(torch.load(\"" +
-                       file.filename().string() + "\", weights_only=True)" + parsed.others.front() + ", FILE)");
+  support::log_warning(
+      "{}{}; those at {} are not used: to use them, save them alone, torch.save(torch.load(\"{}\", "
+      "weights_only=True){}, FILE)",
+      used, parsed.key.ends_with("_ema") ? ", an average, as timm prefers" : "", c10::Join(", ", parsed.others),
+      file.filename().string(), parsed.others.front());
 }
 
 void check_kind(Records& reader, const fs::path& file) {
@@ -208,7 +198,7 @@ void WeightsFile::open_index(const fs::path& index) {
 }
 
 void WeightsFile::open_archive(const fs::path& file) {
-  read_zip(file, [&] {
+  try {
     Records reader(file);
     check_kind(reader, file);
     if (reader.has("byteorder")) {
@@ -244,8 +234,10 @@ void WeightsFile::open_archive(const fs::path& file) {
       if (tensor.dtype == TENON_BOOL) check_booleans(tensor, copy, file);
       tensors_.push_back({tensor.name, tensor.dtype, tensor.shape, copy.data(), bytes});
     }
-    return 0;
-  });
+  } catch (const c10::Error& error) {  // such as a wrong checksum
+    refuse(file, fmt::format("cannot be read as an archive of torch.save: {}{}", error.what_without_backtrace(),
+                             kHowToConvert));
+  }
 }
 
 }  // namespace tenon::pipeline

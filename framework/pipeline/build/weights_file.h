@@ -17,8 +17,7 @@ class WeightsFile {
   // - safetensors;
   // - an index `*.safetensors.index.json` as of Hugging Face, or a folder with one or with `model.safetensors`;
   // - a zip archive of torch.save (PyTorch 1.6 or later) with a state_dict, see artifacts::parse_state_dict(). Nothing
-  // in
-  //   it is executed. Its tensors are copied into memory.
+  //   in it is executed. Its tensors are copied into memory.
   //
   // Throws Error(checkpoint) naming the file, what was found and what was expected.
   explicit WeightsFile(const std::filesystem::path& path);

@@ -1,16 +1,14 @@
 #include "framework/pipeline/checks/advise_device.h"
 
-#include <cpuid.h>
-#include <sys/auxv.h>
-
-#include <algorithm>
 #include <optional>
 
 #include "framework/pipeline/build/memory_format.h"
 #include "framework/support/text/format.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #elif defined(__aarch64__)
+#include <sys/auxv.h>
 #endif
 
 namespace tenon::pipeline {

@@ -88,8 +88,6 @@ std::optional<std::string> find_parameter(const config::Values& params, int64_t 
   return std::ranges::find_if(params, has_value)->first;
 }
 
-std::string count_classes(int64_t count) { return std::to_string(count) + (count == 1 ? " class" : " classes"); }
-
 std::string suggest(const Training& training, const Target& target) {
   const std::string count = std::to_string(target.classes.count);
   if (const auto parameter = find_parameter(training.plan->model.params, target.outputs))
@@ -99,8 +97,8 @@ std::string suggest(const Training& training, const Target& target) {
 
 // "the output logits of model "mlp" has 3 classes, but the label of train has 10".
 std::string compare(const std::string& what, int64_t found, const BoundDataset& data, const Classes& classes) {
-  return fmt::format("{} has {}, but the {} of {} has {}", what, count_classes(found), classes.field, data.name(),
-                     classes.count);
+  return fmt::format("{} has {}, but the {} of {} has {}", what, support::format_count(found, "class", "classes"),
+                     classes.field, data.name(), classes.count);
 }
 
 std::string describe(const Training& training, const BoundDataset& data, const Target& target) {

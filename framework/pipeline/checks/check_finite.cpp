@@ -7,7 +7,6 @@
 #include <limits>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/device/tensor_storage.h"
@@ -37,6 +36,33 @@ std::string describe_field(const std::string& name, const at::Tensor& finite_sam
   return fmt::format(
       "{}{} is not finite", name,
       is_known ? " of " + data.name() + " sample " + std::to_string(samples[static_cast<size_t>(row)]) : "");
+}
+
+// The largest magnitude in each tensor, in host memory; NaN if an element is NaN. LibTorch computes those of many
+// tensors with one kernel. Groups by dtype and device keep that fast.
+std::vector<double> read_magnitudes(const std::vector<at::Tensor>& tensors) {
+  std::map<std::pair<bool, at::ScalarType>, std::vector<size_t>> groups;
+  for (size_t i = 0; i < tensors.size(); ++i) groups[{tensors[i].is_cpu(), tensors[i].scalar_type()}].push_back(i);
+  std::map<bool, std::vector<at::Tensor>> found;  // by whether they are in host memory
+  std::map<bool, std::vector<size_t>> order;
+  for (const auto& [key, indices] : groups) {
+    std::vector<at::Tensor> members;
+    for (const size_t i : indices) members.push_back(tensors[i]);
+    const bool is_cpu = key.first;
+    found[is_cpu].push_back(
+        at::stack(at::_foreach_norm(members, std::numeric_limits<double>::infinity())).to(at::kDouble));
+    order[is_cpu].insert(order[is_cpu].end(), indices.begin(), indices.end());
+  }
+  std::vector<double> magnitudes(tensors.size());
+  for (const auto& [is_cpu, parts] : found) {
+    const at::Tensor all = at::cat(parts).cpu();
+    for (size_t i = 0; i < order[is_cpu].size(); ++i) magnitudes[order[is_cpu][i]] = all.const_data_ptr<double>()[i];
+  }
+  return magnitudes;
+}
+
+bool has_magnitude(const at::Tensor& tensor) {
+  return at::isFloatingType(tensor.scalar_type()) && tensor.numel() > 0 && has_storage(tensor);
 }
 
 }  // namespace
@@ -86,53 +112,21 @@ void check_items(const Training& training, const LossSums& sums) {
     if (sums.weight(i) > 0)
       has_items = true;
     else if (without.empty())
-      without =
-          training.plan->losses[i].place + ": the loss " + training.losses[i].name() +
-          " had no items in epoch 1: its weight was 0 in every batch, so it trains nothing; look for targets that "
-          "are all ignored; a plugin returns the number of items in the mean as the weight";
+      without = fmt::format(
+          "{}: the loss {} had no items in epoch 1: its weight was 0 in every batch, so it trains nothing; look for "
+          "targets that are all ignored; a plugin returns the number of items in the mean as the weight",
+          training.plan->losses[i].place, training.losses[i].name());
   }
   if (!has_items) throw Error(ErrorKind::non_finite, without);
   if (!without.empty()) support::log_warning(without);
 }
 
 void refuse_gradient(const Training& training, const std::string& parameter, int64_t step, const std::string& after) {
-  const std::string which = parameter.empty() ? "a parameter" : parameter;
   throw Error(ErrorKind::non_finite,
               "{}: the gradient of {} is not finite in step {}{}, though the losses are; expected finite numbers: "
               "lower optimizer.lr, or look for a root or a logarithm near 0 in the model",
-              training.plan->model.place, which, step, after);
+              training.plan->model.place, parameter.empty() ? "a parameter" : parameter, step, after);
 }
-
-namespace {
-
-// The largest magnitude in each tensor, in host memory; NaN if an element is NaN. LibTorch computes those of many
-// tensors with one kernel. Groups by dtype and device keep that fast.
-std::vector<double> read_magnitudes(const std::vector<at::Tensor>& tensors) {
-  std::map<std::pair<bool, at::ScalarType>, std::vector<size_t>> groups;
-  for (size_t i = 0; i < tensors.size(); ++i) groups[{tensors[i].is_cpu(), tensors[i].scalar_type()}].push_back(i);
-  std::map<bool, std::vector<at::Tensor>> found;  // by whether they are in host memory
-  std::map<bool, std::vector<size_t>> order;
-  for (const auto& [key, indices] : groups) {
-    std::vector<at::Tensor> members;
-    for (const size_t i : indices) members.push_back(tensors[i]);
-    const bool is_cpu = key.first;
-    found[is_cpu].push_back(
-        at::stack(at::_foreach_norm(members, std::numeric_limits<double>::infinity())).to(at::kDouble));
-    order[is_cpu].insert(order[is_cpu].end(), indices.begin(), indices.end());
-  }
-  std::vector<double> magnitudes(tensors.size());
-  for (const auto& [is_cpu, parts] : found) {
-    const at::Tensor all = at::cat(parts).cpu();
-    for (size_t i = 0; i < order[is_cpu].size(); ++i) magnitudes[order[is_cpu][i]] = all.const_data_ptr<double>()[i];
-  }
-  return magnitudes;
-}
-
-bool has_magnitude(const at::Tensor& tensor) {
-  return at::isFloatingType(tensor.scalar_type()) && tensor.numel() > 0 && has_storage(tensor);
-}
-
-}  // namespace
 
 std::set<std::string> list_infinite_buffers(std::span<const components::NamedTensor> tensors) {
   const at::NoGradGuard no_grad;

@@ -1,7 +1,6 @@
 #include "framework/pipeline/checks/check_model.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <exception>
@@ -130,7 +129,7 @@ void check_batch_norm(Training& training) {
   if (find_smallest_batch(training) > 1 || is_synchronized || training.parameter_shards) return;
   std::optional<BatchTensors> sample = make_sample(training);
   if (!sample) return;
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
   const KeepBuffers keep_buffers(training.model);

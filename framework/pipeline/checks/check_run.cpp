@@ -21,9 +21,10 @@ std::optional<std::string> find_slow_precision(const Training& training, bool ha
   const config::TrainSection& train = training.plan->train;
   const bool is_bf16 = train.precision == Precision::bf16 || train.precision == Precision::bf16_true;
   if (!is_bf16 || has_bf16 || !training.device.is_cpu()) return std::nullopt;
-  return train.precision_place + ": train.precision is \"" + to_string(train.precision) +
-         "\", but this processor has no bf16 instructions: a run may be up to 100 times slower than with \"fp32\"; "
-         "expected train.precision = \"fp32\", or a CUDA device";
+  return fmt::format(
+      "{}: train.precision is \"{}\", but this processor has no bf16 instructions: a run may be up to 100 times slower "
+      "than with \"fp32\"; expected train.precision = \"fp32\", or a CUDA device",
+      train.precision_place, to_string(train.precision));
 }
 
 // Parameters that change what the samples look like or how they are read, but not which samples there are.
@@ -85,11 +86,12 @@ std::optional<std::string> find_large_batch(const Training& training) {
   const int64_t largest = std::max<int64_t>(1, sampler.size() / processes);
   const std::string subset =
       sampler.size() < dataset.size() ? " in its subset " + config::to_string(plan.data.train.subset) : "";
-  return plan.data.train.place + ": data.batch_size is " + std::to_string(plan.data.batch_size) +
-         (processes > 1 ? " in each of " + std::to_string(processes) + " processes" : "") + ", but train has " +
-         support::format_count(sampler.size(), "sample") + subset +
-         ", so each epoch is one short batch; expected at most " + std::to_string(largest) +
-         ": set data.batch_size = " + std::to_string(largest);
+  return fmt::format(
+      "{}: data.batch_size is {}{}, but train has {}{}, so each epoch is one short batch; expected at most {}: set "
+      "data.batch_size = {}",
+      plan.data.train.place, plan.data.batch_size,
+      processes > 1 ? fmt::format(" in each of {} processes", processes) : "",
+      support::format_count(sampler.size(), "sample"), subset, largest, largest);
 }
 
 // As many classes with other names: their outputs fit, and would begin with those of other classes.

@@ -1,7 +1,6 @@
 #include "framework/pipeline/checks/first_loss_check.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <span>
 #include <string>
@@ -19,7 +18,7 @@ namespace {
 std::vector<components::Loss::Result> compute_zero_output_losses(Training& training, BoundDataset& data,
                                                                  const BatchTensors& batch_tensors,
                                                                  const components::StepContext& context) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const KeepRandomState keep(c10::kCPU);
   const KeepRandomState keep_on_device(training.device);
   BatchTensors zero_output{batch_tensors.fields, {}};

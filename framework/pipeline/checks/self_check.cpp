@@ -1,11 +1,9 @@
 #include "framework/pipeline/checks/self_check.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <cmath>
 #include <optional>
-#include <sstream>
 
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/checks/check_finite.h"
@@ -38,24 +36,22 @@ LossSums compute(Training& training, const data::Batch& batch, const components:
 void compare(const Training& training, size_t i, double low, double full) {
   if (std::isnan(full)) return;
   const std::string precision = to_string(training.plan->train.precision);
-  std::ostringstream text;
-  text << "the loss " << training.losses[i].name() << " of the first batch is " << low << " in " << precision << " and "
-       << full << " in fp32";
+  const std::string text = fmt::format("the loss {} of the first batch is {:g} in {} and {:g} in fp32",
+                                       training.losses[i].name(), low, precision, full);
   if (std::isfinite(full) && !std::isfinite(low))
     throw support::Error(support::ErrorKind::non_finite,
                          "{}: {}; expected a finite number: choose another train.precision, or scale the inputs",
-                         training.plan->train.precision_place, text.str());
-  const bool differs = std::abs(low - full) > kTolerance * std::max(1e-3, std::abs(full));
-  if (differs)
-    support::log_warning(text.str() + ": train.precision may be too low for this model");
+                         training.plan->train.precision_place, text);
+  if (std::abs(low - full) > kTolerance * std::max(1e-3, std::abs(full)))
+    support::log_warning(text + ": train.precision may be too low for this model");
   else
-    support::log_info(text.str());
+    support::log_info(text);
 }
 
 // Calls `check` with the first batch and the context of an evaluation.
 template <class Check>
 void with_first_batch(Training& training, const Check& check) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   const KeepRandomState keep(c10::kCPU);  // a model may use either generator
   const KeepRandomState keep_on_device(training.device);
   components::StepContext context{false, 0, 0, 0, 1, training.plan->run.seed};

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 #include <string_view>
 
 namespace tenon::pipeline {
@@ -24,8 +23,7 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 std::string find_hint(const std::string& text) {
   if (has(text, "device-side assert"))
     return "a kernel read out of range, most often an index in an embedding, a gather or a loss; find the operator "
-           "with "
-           "CUDA_LAUNCH_BLOCKING=1, or run the same configuration with run.device = \"cpu\"";
+           "with CUDA_LAUNCH_BLOCKING=1, or run the same configuration with run.device = \"cpu\"";
   if (has(text, "illegal memory access") || has(text, "misaligned address"))
     return "a kernel accessed memory that it does not own; find it with CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer";
   if (has(text, "no kernel image"))

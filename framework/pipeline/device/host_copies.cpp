@@ -10,7 +10,6 @@
 #include <bit>
 #include <exception>
 #include <utility>
-#include <vector>
 
 namespace tenon::pipeline {
 

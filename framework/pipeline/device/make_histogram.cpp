@@ -1,7 +1,6 @@
 #include "framework/pipeline/device/make_histogram.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 namespace tenon::pipeline {
 
@@ -20,7 +19,7 @@ at::Tensor count_in_bins(const at::Tensor& values, double smallest, double large
 
 std::optional<artifacts::Histogram> make_histogram(const at::Tensor& tensor) {
   if (!at::isFloatingType(tensor.scalar_type())) return std::nullopt;
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   at::Tensor values = tensor.detach().reshape({-1});
   if (at::isReducedFloatingType(values.scalar_type())) values = values.to(at::kFloat);
   values = values.masked_select(values.isfinite());

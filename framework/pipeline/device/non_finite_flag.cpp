@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include <cmath>
-#include <vector>
 
 #include "framework/pipeline/device/readback.h"
 #include "framework/pipeline/device/tensor_storage.h"

@@ -3,8 +3,6 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/types.h>
 
-#include <utility>
-
 namespace tenon::pipeline {
 
 // Reads directly: an operator call per value would take a noticeable part of a small model's step.

@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>

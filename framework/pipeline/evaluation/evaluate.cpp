@@ -1,7 +1,6 @@
 #include "framework/pipeline/evaluation/evaluate.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <span>
 
@@ -58,7 +57,7 @@ std::optional<NamedMetrics> evaluate(Evaluation& evaluation, MetricSet& metrics,
                                      components::StepContext context, const std::function<bool(int64_t)>& after_batch) {
   // Not InferenceMode: a tensor that a model computes here and keeps (such as a table of positions) must also work in
   // training.
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   context.training = false;
   LossSums sums(evaluation.losses);
   Readback readback = make_readback(evaluation);

@@ -1,7 +1,6 @@
 #include "framework/pipeline/evaluation/predict.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <vector>
@@ -27,7 +26,7 @@ std::vector<int64_t> choose_batches(const std::vector<int64_t>& all, size_t batc
 
 bool predict(Evaluation& evaluation, BoundDataset& data, components::StepContext context,
              const std::function<bool(const Prediction&)>& take) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   context.training = false;
   const std::vector<int64_t> all = data.feed.sampler().common_order(0);
   const auto batch_size = static_cast<size_t>(data.feed.batch_size());

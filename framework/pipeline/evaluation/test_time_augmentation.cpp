@@ -32,10 +32,6 @@ std::vector<size_t> find_images(const Evaluation& evaluation, const BoundDataset
   return images;
 }
 
-bool has_size_of(const at::Tensor& output, const at::Tensor& image) {
-  return output.size(1) == image.size(2) && output.size(2) == image.size(3);
-}
-
 // Returns whether the last dimension of the output is the width of pixels.
 bool holds_pixels(const Evaluation& evaluation, size_t number, const BatchTensors& batch_tensors,
                   const std::vector<size_t>& images) {
@@ -47,7 +43,7 @@ bool holds_pixels(const Evaluation& evaluation, size_t number, const BatchTensor
   if (output.dim() <= 2) return false;
   if (output.dim() == 4) return true;
   const bool has_size = output.dim() == 3 && std::ranges::any_of(images, [&](size_t field) {
-                          return has_size_of(output, batch_tensors.fields[field]);
+                          return output.sizes().slice(1) == batch_tensors.fields[field].sizes().slice(2);
                         });
   if (!has_size)
     refuse(evaluation, describe(), "outputs [N], [N, C], [N, C, H, W], or [N, H, W] with the size of the image");

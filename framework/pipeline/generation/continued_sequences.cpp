@@ -1,7 +1,6 @@
 #include "framework/pipeline/generation/continued_sequences.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,5 @@
 #include "framework/pipeline/generation/generate.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "framework/support/diagnostics/check.h"

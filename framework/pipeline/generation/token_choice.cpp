@@ -15,7 +15,7 @@ namespace {
 std::vector<size_t> rank_tokens(std::span<const double> scores) {
   std::vector<size_t> order(scores.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t left, size_t right) { return scores[left] > scores[right]; });
+  std::ranges::stable_sort(order, std::greater(), [&](size_t token) { return scores[token]; });
   return order;
 }
 

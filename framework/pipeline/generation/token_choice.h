@@ -1,7 +1,6 @@
 // The choice of the next token from a model's scores.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

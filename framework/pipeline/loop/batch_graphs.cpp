@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <exception>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "framework/pipeline/device/device_error.h"
@@ -366,8 +365,9 @@ void BatchGraphs::give_up() {
 
 void BatchGraphs::report(const std::string& reason) const {
   if (training_.plan->train.cuda_graph == config::CudaGraph::on)
-    throw Error(ErrorKind::configuration, "train.cuda_graph: is \"on\", but a batch cannot be replayed: " + reason +
-                                              "; expected \"auto\" or \"off\"");
+    throw Error(ErrorKind::configuration,
+                "train.cuda_graph: is \"on\", but a batch cannot be replayed: {}; expected \"auto\" or \"off\"",
+                reason);
   support::log_warning("the run continues without CUDA graphs: {}; train.cuda_graph = \"off\" avoids the attempt",
                        reason);
 }

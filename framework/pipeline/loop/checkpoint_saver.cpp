@@ -1,7 +1,6 @@
 #include "framework/pipeline/loop/checkpoint_saver.h"
 
 #include "framework/pipeline/checks/check_model.h"
-#include "framework/pipeline/loop/checkpointed_run.h"
 #include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
@@ -14,17 +13,17 @@ void CheckpointSaver::save(bool is_stopping) {
   events_.dispatch(Event::checkpoint_before);
   run_.requests.sync_now();  // so that the checkpoint contains the latest requests
   {
-    const SavedState saved = save_run(run_, is_stopping);
-    optimization::EvaluationWeights::InPlace averaged(training.average.get());
-    recorder_.save_checkpoint(state, training.stored_tensors(), saved);
+    const SavedState saved = collect_state(run_, is_stopping);
+    optimization::EvaluationWeights::InPlace averaged(training.evaluation_weights.get());
+    recorder_.start_checkpoint(state, training.stored_tensors(), saved);
     training.group->barrier_without_limit();  // disks may be slow
     averaged.restore();
   }
-  run_.loop.checkpoints.set_saved(state.step);
+  run_.loop.checkpoint_policy.note_started(state.step);
   events_.record(LineKind::checkpoint, {});
   events_.dispatch(Event::checkpoint_after);
-  run_.requests.sync_now();  // all ranks continue once the checkpoint is written
-  run_.loop.checkpoints.restart(run_.requests.time_s());
+  run_.requests.sync_now();  // all ranks continue once the checkpoint is started, or written if not asynchronous
+  run_.loop.checkpoint_policy.restart(run_.requests.time_s());
 }
 
 // A rank that finds one reports it, and the next collective of the others throws its message.
@@ -46,8 +45,8 @@ std::vector<CheckedTensor> CheckpointSaver::list_checked_tensors() const {
   for (const components::NamedTensor& named : training.stored_tensors())
     tensors.push_back({named.name, named.tensor, infinite_buffers_.contains(named.name),
                        named.trainable ? lower : "look for samples that are not finite"});
-  if (training.plan->train.average && training.average->count() > 0)
-    for (const optimization::NamedTensor& one : training.average->weights_outside_model())
+  if (training.plan->train.average && training.evaluation_weights->count() > 0)
+    for (const optimization::NamedTensor& one : training.evaluation_weights->weights_outside_model())
       tensors.push_back({"the average of " + one.name, one.tensor, infinite_buffers_.contains(one.name), lower});
   for (const optimization::NamedTensor& one : training.optimizer->state())
     tensors.push_back({"the optimizer state " + one.name, one.tensor, false, lower});
@@ -57,11 +56,11 @@ std::vector<CheckedTensor> CheckpointSaver::list_checked_tensors() const {
 void CheckpointSaver::save_after_failure(bool is_between_steps) {
   Training& training = run_.training;
   const bool can_resume = is_between_steps && training.group->is_single();
-  const SavedState saved = can_resume ? save_run(run_, /*is_stopping=*/false) : SavedState();
-  if (training.average && training.average->needs_all_processes()) return;
-  const optimization::EvaluationWeights::InPlace averaged(training.average.get());
+  const SavedState saved = can_resume ? collect_state(run_, /*is_stopping=*/false) : SavedState();
+  if (training.evaluation_weights && training.evaluation_weights->needs_all_processes()) return;
+  const optimization::EvaluationWeights::InPlace averaged(training.evaluation_weights.get());
   if (find_non_finite(list_checked_tensors())) return;
-  recorder_.save_checkpoint(run_.loop.state, training.model.tensors(), saved);
+  recorder_.start_checkpoint(run_.loop.state, training.model.tensors(), saved);
   events_.record(LineKind::checkpoint, {});
 }
 

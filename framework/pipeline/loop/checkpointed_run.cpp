@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "framework/pipeline/device/keep_random_state.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/frozen_parameters.h"
-#include "framework/pipeline/state/saved_state.h"
 #include "framework/pipeline/state/step_count.h"
 #include "framework/support/compute/philox.h"
 #include "framework/support/diagnostics/error.h"
@@ -67,12 +65,6 @@ std::vector<optimization::NamedTensor> list_averaged_elsewhere(const Training& t
   return weights;
 }
 
-std::vector<optimization::NamedTensor> tensors_of(const components::Model& model) {
-  std::vector<optimization::NamedTensor> tensors;
-  for (const components::NamedTensor& named : model.tensors()) tensors.push_back({named.name, named.tensor});
-  return tensors;
-}
-
 // Saves everything but the model's tensors. The tensors of `saved` are those of the training itself, not copies. With
 // several ranks all call it, each with its state under the same names, and rank 0 receives everything except the
 // optimizer's state and the weights of other ranks, see OptimizerShards and ParameterShards.
@@ -85,12 +77,12 @@ void save_training(const Training& training, const RankState& given, SavedState&
   for (const auto& [name, value] : training.schedule.state()) saved.numbers["schedule." + name] = value;
   if (training.scaler)
     for (const auto& [name, tensor] : training.scaler->state()) saved.tensors["loss_scaler." + name] = tensor;
-  if (training.average) {
-    saved.numbers["average.count"] = static_cast<double>(training.average->count());
-    if (training.average->count() > 0) {
+  if (training.evaluation_weights) {
+    saved.numbers["average.count"] = static_cast<double>(training.evaluation_weights->count());
+    if (training.evaluation_weights->count() > 0) {
       std::set<std::string> stored;
       for (const components::NamedTensor& named : training.stored_tensors()) stored.insert(named.name);
-      for (const optimization::NamedTensor& one : training.average->weights_outside_model())
+      for (const optimization::NamedTensor& one : training.evaluation_weights->weights_outside_model())
         if (stored.contains(one.name)) saved.tensors[kWeightsPrefix + one.name] = one.tensor;
     }
   }
@@ -120,11 +112,11 @@ RankState read_rank_state(const SavedState& saved, int64_t rank) {
 RankState load_training(Training& training, const std::vector<optimization::NamedTensor>& model,
                         const artifacts::ExcludedTensors& excluded, const SavedState& saved) {
   {
-    if (training.average) training.average->set_count(saved.count("average.count"));
-    optimization::EvaluationWeights::InPlace averaged(training.average.get());
+    if (training.evaluation_weights) training.evaluation_weights->set_count(saved.count("average.count"));
+    optimization::EvaluationWeights::InPlace averaged(training.evaluation_weights.get());
     put_weights(training.model, training.plan->model, model, excluded);
-    if (training.average && training.average->count() > 0) {
-      std::vector<optimization::NamedTensor> tensors = training.average->weights_outside_model();
+    if (training.evaluation_weights && training.evaluation_weights->count() > 0) {
+      std::vector<optimization::NamedTensor> tensors = training.evaluation_weights->weights_outside_model();
       for (const optimization::NamedTensor& one : list_averaged_elsewhere(training)) tensors.push_back(one);
       copy_into(tensors, saved.tensors_under(kWeightsPrefix));
     }
@@ -190,10 +182,10 @@ void merge_rank_states(const CheckpointedRun& run, const SavedState& saved, int6
 void put_weights(const components::Model& model, const config::ModelSection& plan,
                  const std::vector<optimization::NamedTensor>& stored, const artifacts::ExcludedTensors& excluded) {
   require_excluded(model, plan, excluded);
-  std::vector<optimization::NamedTensor> tensors = tensors_of(model);
-  std::erase_if(tensors, [&](const optimization::NamedTensor& named) {
-    return std::ranges::find(excluded.tensors, named.name, &artifacts::ExcludedTensor::name) != excluded.tensors.end();
-  });
+  std::vector<optimization::NamedTensor> tensors;
+  for (const components::NamedTensor& named : model.tensors())
+    if (std::ranges::find(excluded.tensors, named.name, &artifacts::ExcludedTensor::name) == excluded.tensors.end())
+      tensors.push_back({named.name, named.tensor});
   copy_into(tensors, stored);
 }
 
@@ -201,7 +193,7 @@ config::MemoryFormat saved_memory_format(const SavedState& saved) {
   return saved.count(kChannelsLast) != 0 ? config::MemoryFormat::channels_last : config::MemoryFormat::contiguous;
 }
 
-SavedState save_run(const CheckpointedRun& run, bool is_stopping) {
+SavedState collect_state(const CheckpointedRun& run, bool is_stopping) {
   SavedState saved;
   run.requests.save(saved, is_stopping);
   run.loop.save(saved);

@@ -23,8 +23,9 @@ struct CheckpointedRun {
   const std::vector<Observer*>& observers;
 };
 
-// Called by all ranks between two steps. `is_stopping`: the request to stop was handled.
-SavedState save_run(const CheckpointedRun& run, bool is_stopping);
+// Collects the state for a checkpoint. Called by all ranks between two steps. `is_stopping`: the request to stop was
+// handled.
+SavedState collect_state(const CheckpointedRun& run, bool is_stopping);
 
 // Restores the state with the tensors that were saved as the model, and without those that were left out. Throws
 // Error(checkpoint) naming what does not match.

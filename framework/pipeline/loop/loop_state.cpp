@@ -33,7 +33,7 @@ LoopState::LoopState(const Training& of)
       epoch_losses(of.losses),
       log_due(of.plan->log.every),
       validation_due(of.plan->validation.every),
-      checkpoints(of) {
+      checkpoint_policy(of) {
   if (of.plan->train.average) average_due = Due(of.plan->train.average->every);
   state.rank = static_cast<uint32_t>(of.group->rank());
   state.world_size = static_cast<uint32_t>(of.group->size());
@@ -71,7 +71,7 @@ int64_t LoopState::schedule_step() const {
   return training.plan->train.epochs > 0 ? steps.position(state.step) : state.step;
 }
 
-void LoopState::take(const StepMetrics& metrics) {
+void LoopState::add_results(const StepMetrics& metrics) {
   skipped_steps += metrics.was_skipped ? 1 : 0;
   loss_scale = metrics.loss_scale;
   gradient_norm = metrics.gradient_norm;
@@ -159,7 +159,7 @@ void LoopState::save(SavedState& saved) const {
   validation_due.save("validation", saved);
   if (misses_validation) saved.numbers[kMissesValidation] = 1;
   if (average_due) average_due->save("average", saved);
-  checkpoints.save(saved);
+  checkpoint_policy.save(saved);
   log_losses.save("log", saved);
   epoch_losses.save("epoch", saved);
 }
@@ -180,7 +180,7 @@ void LoopState::load(const SavedState& saved) {
   if (average_due) average_due->load("average", saved);
   log_losses.load("log", saved);
   epoch_losses.load("epoch", saved);
-  checkpoints.load(saved, state.step);
+  checkpoint_policy.load(saved, state.step);
 }
 
 }  // namespace tenon::pipeline

@@ -23,7 +23,7 @@ struct LoopState {
   explicit LoopState(const Training& training);
 
   // Adds the results of a step. Losses that are not finite are left out.
-  void take(const StepMetrics& metrics);
+  void add_results(const StepMetrics& metrics);
 
   // The training metrics, with one of the sums of losses.
   NamedMetrics metrics(const LossSums& losses) const;
@@ -58,7 +58,7 @@ struct LoopState {
   Due validation_due;
   bool misses_validation = false;  // a signal stopped the run instead of the validation that was due; in checkpoints
   std::optional<Due> average_due;
-  CheckpointPolicy checkpoints;
+  CheckpointPolicy checkpoint_policy;
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  // of the last step that computed the norm
   double loss_scale = 1;
   double skipped_steps = 0;

@@ -5,7 +5,6 @@
 #include <array>
 #include <csignal>
 #include <cstring>
-#include <utility>
 
 namespace tenon::pipeline {
 
@@ -52,8 +51,8 @@ void Requests::start_sync(int64_t samples) {
   put_local({});
 }
 
-int64_t Requests::finish_sync() {
-  if (group_.is_single()) return samples_;
+SyncedStep Requests::finish_sync() {
+  if (group_.is_single()) return {samples_};
   const InStage stage(training_.times, Stage::processes);
   pending_.wait();
   const double* packed = packed_.const_data_ptr<double>();
@@ -62,7 +61,7 @@ int64_t Requests::finish_sync() {
   signal_ = 0;
   for (size_t i = kSignals.size(); i-- > 0;)
     if (packed[Place::signals + i] > 0) signal_ = kSignals[i];
-  return static_cast<int64_t>(packed[Place::samples]);
+  return {static_cast<int64_t>(packed[Place::samples])};
 }
 
 void Requests::sync_now() {

@@ -23,7 +23,12 @@ enum class Request : size_t { stop, save, evaluate, log, count };
 // Requests by signals, set by their handlers.
 struct SignalRequests {
   const std::atomic<int>& stop;  // the number of the signal that requested a stop; 0: none
-  std::atomic<bool>& save;       // requests a checkpoint; cleared when one is written
+  std::atomic<bool>& save;       // requests a checkpoint; cleared when one is started
+};
+
+// What finish_sync() adds up.
+struct SyncedStep {
+  int64_t samples_of_all_ranks;
 };
 
 struct StopRequest {
@@ -44,8 +49,8 @@ class Requests {
 
   // Sends this rank's requests, its time and the number of its samples in the step.
   void start_sync(int64_t samples);
-  // Waits for the other ranks and replaces the combined requests. Returns the samples of all ranks.
-  int64_t finish_sync();
+  // Waits for the other ranks and replaces the combined requests.
+  SyncedStep finish_sync();
   // Sends and waits, and keeps the combined requests that were not taken. Use it at points where all ranks synchronise
   // anyway.
   void sync_now();

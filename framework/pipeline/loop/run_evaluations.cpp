@@ -36,12 +36,6 @@ class KeptWeights {
   std::vector<std::pair<at::Tensor, at::Tensor>> tensors_;  // of the model, and its copy
 };
 
-NamedMetrics join(const std::vector<NamedMetrics>& lines) {
-  NamedMetrics all;
-  for (const NamedMetrics& line : lines) all.insert(all.end(), line.begin(), line.end());
-  return all;
-}
-
 // After the first validation.
 void check_awaited_metrics(Training& training, const RunState& state) {
   if (training.awaited_metrics.empty()) return;
@@ -79,7 +73,7 @@ std::vector<NamedMetrics> evaluate_validation_data(const CheckpointedRun& run, c
 void validate(const CheckpointedRun& run, const components::StepContext& context, RunEvents& events) {
   Training& training = run.training;
   RunState& state = run.loop.state;
-  optimization::EvaluationWeights::InPlace averaged(training.average.get());
+  optimization::EvaluationWeights::InPlace averaged(training.evaluation_weights.get());
   std::vector<NamedMetrics> lines = evaluate_validation_data(run, context, events);
   if (lines.size() < training.validation.size() || lines.empty()) {
     averaged.restore();
@@ -88,15 +82,18 @@ void validate(const CheckpointedRun& run, const components::StepContext& context
   }
   state.validated_step = state.step;
   // Only now: the resumed run repeats an interrupted validation.
-  for (const NamedMetrics& line : lines) training.update_schedule(line);
-  const NamedMetrics all = join(lines);
+  NamedMetrics all;
+  for (const NamedMetrics& line : lines) {
+    training.update_schedule(line);
+    all.insert(all.end(), line.begin(), line.end());
+  }
   events.dispatch(Event::validation_end, &all);
   events.take_scalars(lines.back());
   check_awaited_metrics(training, state);
   for (const NamedMetrics& line : lines) {
     events.record(LineKind::validation, line);
     // All ranks have the same metrics and get the same result.
-    run.loop.checkpoints.observe(line, state.step);
+    run.loop.checkpoint_policy.observe(line, state.step);
   }
   averaged.restore();
   run.requests.sync_now();
@@ -104,21 +101,21 @@ void validate(const CheckpointedRun& run, const components::StepContext& context
 }
 
 std::optional<TestResults> evaluate_test_data(const CheckpointedRun& run, components::StepContext context,
-                                              CheckpointSaver& checkpoints, RunEvents& events) {
+                                              CheckpointSaver& checkpoint_saver, RunEvents& events) {
   Training& training = run.training;
   const InStage stage(training.times, Stage::test);
   run.requests.sync_now();  // all ranks see the same signal
   TestResults results{{}, run.loop.state.epoch, run.loop.state.step, ""};
-  const bool has_best = run.loop.checkpoints.best().has_value();
+  const bool has_best = run.loop.checkpoint_policy.best().has_value();
   std::optional<KeptWeights> before;
   if (has_best) {
     before.emplace(training.model);
-    const BestCheckpoint best = checkpoints.load_best_weights();
+    const BestCheckpoint best = checkpoint_saver.load_best_weights();
     results.epoch = best.epoch;
     results.step = best.step;
     results.monitor = training.monitor->metric;
   }
-  optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.average.get());
+  optimization::EvaluationWeights::InPlace averaged(has_best ? nullptr : training.evaluation_weights.get());
   context.epoch = results.epoch;
   context.step = results.step;
   std::vector<NamedMetrics> lines;

@@ -27,6 +27,6 @@ void validate(const CheckpointedRun& run, const components::StepContext& context
 // metrics. The model keeps its weights, and observers see no events: nothing that the test data show can affect the
 // run. Returns nothing if a signal stopped it; the resumed run evaluates the test data.
 std::optional<TestResults> evaluate_test_data(const CheckpointedRun& run, components::StepContext context,
-                                              CheckpointSaver& checkpoints, RunEvents& events);
+                                              CheckpointSaver& checkpoint_saver, RunEvents& events);
 
 }  // namespace tenon::pipeline

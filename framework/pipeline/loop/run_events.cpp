@@ -52,7 +52,7 @@ void RunEvents::dispatch_to_all(Event event) {
 
 void RunEvents::record(LineKind kind, const NamedMetrics& metrics) {
   const InStage stage(training_.times, Stage::history);
-  recorder_.record(kind, state_, metrics);
+  recorder_.append_line(kind, state_, metrics);
 }
 
 void RunEvents::remember(const NamedMetrics& metrics) {

@@ -1,8 +1,6 @@
 #include "framework/pipeline/loop/train.h"
 
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "framework/pipeline/checks/check_data.h"
 #include "framework/pipeline/checks/check_finite.h"
@@ -14,8 +12,6 @@
 #include "framework/pipeline/loop/checkpoint_saver.h"
 #include "framework/pipeline/loop/checkpointed_run.h"
 #include "framework/pipeline/loop/loop_state.h"
-#include "framework/pipeline/loop/requests.h"
-#include "framework/pipeline/loop/run_evaluations.h"
 #include "framework/pipeline/loop/run_events.h"
 #include "framework/pipeline/loop/train_step.h"
 #include "framework/support/diagnostics/check.h"
@@ -33,21 +29,21 @@ class Loop {
       : training_(training),
         step_times_(training.times = StageTimes()),
         resumed_(std::move(resumed)),
-        loop_(training),
+        progress_(training),
         requests_(training, signals, [this] { return events_.elapsed_s(); }),
-        events_(training, state_, step_, requests_, observers, recorder),
-        step_(
+        events_(training, state_, train_step_, requests_, observers, recorder),
+        train_step_(
             training,
             [this](Event event) {
               if (event == Event::optimizer_before) phase_ = Phase::updating;
               events_.dispatch(event);
             },
-            [this](const StepMetrics& metrics) { loop_.take(metrics); }),
-        run_{training, loop_, step_, requests_, observers},
-        saver_(run_, events_, recorder),
+            [this](const StepMetrics& metrics) { progress_.add_results(metrics); }),
+        checkpointed_run_{training, progress_, train_step_, requests_, observers},
+        saver_(checkpointed_run_, events_, recorder),
         first_loss_check_(training) {
     state_.folder = recorder.folder().string();
-    state_.read_epoch_loss = [this] { return loop_.epoch_losses.total(); };
+    state_.read_epoch_loss = [this] { return progress_.epoch_losses.total(); };
   }
 
   RunReport run() {
@@ -86,7 +82,7 @@ class Loop {
     events_.dispatch_to_all(Event::run_teardown);
     report_.state = state_;
     report_.state.read_epoch_loss = nullptr;  // it refers to this loop
-    report_.best = loop_.checkpoints.best();
+    report_.best = progress_.checkpoint_policy.best();
     report_.stages = training_.times.list();
     report_.memory_format = training_.memory_format;
     return std::move(report_);
@@ -101,7 +97,7 @@ class Loop {
 
   void begin() {
     if (state_.rank == 0)
-      step_.inspect_next_batch([this](BoundDataset& data, const BatchTensors& batch_tensors, const auto& losses) {
+      train_step_.inspect_next_batch([this](BoundDataset& data, const BatchTensors& batch_tensors, const auto& losses) {
         for (const std::string& warning : check_class_counts(training_, &batch_tensors.outputs))
           support::log_warning(warning);
         for (const std::string& warning : check_targets(training_, batch_tensors)) support::log_warning(warning);
@@ -110,7 +106,7 @@ class Loop {
     check_precision(training_);
     if (!training_.plan->validation.at_start) return;
     validate();
-    if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
+    if (progress_.checkpoint_policy.has_unsaved_best()) save_checkpoint();
     stop_if_requested();
   }
 
@@ -118,20 +114,20 @@ class Loop {
   void resume() {
     events_.record(LineKind::checkpoint, {});
     events_.dispatch(Event::checkpoint_after);
-    loop_.checkpoints.restart(requests_.time_s());
+    progress_.checkpoint_policy.restart(requests_.time_s());
     stop_if_requested();
-    if (state_.epoch == 0 || loop_.has_epoch_ended) return;
+    if (state_.epoch == 0 || progress_.has_epoch_ended) return;
     prepare_epoch();
     data::Feed& feed = training_.train->feed;
-    if (state_.is_epoch_complete) loop_.batches_in_epoch = feed.batches(loop_.rest);
-    feed.start(state_.epoch, loop_.batches_in_epoch, loop_.skipped_in_epoch, loop_.rest);
+    if (state_.is_epoch_complete) progress_.batches_in_epoch = feed.batches(progress_.rest);
+    feed.start(state_.epoch, progress_.batches_in_epoch, progress_.skipped_in_epoch, progress_.rest);
     // With drop_last, the rest of an epoch that other ranks began may have no batch.
-    const bool has_no_rest = !state_.is_epoch_complete && loop_.batches_in_epoch == feed.batches();
+    const bool has_no_rest = !state_.is_epoch_complete && progress_.batches_in_epoch == feed.batches();
     state_.is_epoch_complete |= has_no_rest;
-    if (loop_.misses_validation) {
+    if (progress_.misses_validation) {
       validate_if(true);
-      if (!loop_.misses_validation) loop_.checkpoints.set_outdated();
-      if (loop_.checkpoints.has_unsaved_best()) save_checkpoint();
+      if (!progress_.misses_validation) progress_.checkpoint_policy.set_outdated();
+      if (progress_.checkpoint_policy.has_unsaved_best()) save_checkpoint();
       stop_if_requested();
     }
     if (has_no_rest) after_step();
@@ -143,11 +139,11 @@ class Loop {
     state_.step_in_epoch = 0;
     state_.samples_in_epoch = 0;
     state_.is_epoch_complete = false;
-    loop_.has_epoch_ended = false;
-    loop_.rest = {};
-    loop_.batches_in_epoch = 0;
-    loop_.epoch_losses.reset();
-    loop_.epoch_metrics.reset();
+    progress_.has_epoch_ended = false;
+    progress_.rest = {};
+    progress_.batches_in_epoch = 0;
+    progress_.epoch_losses.reset();
+    progress_.epoch_metrics.reset();
     training_.train_metrics.reset();
     prepare_epoch();
     events_.dispatch(Event::epoch_start);
@@ -160,18 +156,19 @@ class Loop {
     training_.use_data_of_epoch(state_.epoch);
     training_.optimizer->start_epoch(state_.epoch);
     if (training_.frozen_statistics) training_.frozen_statistics->start_epoch(state_.epoch);
-    step_.start_epoch();
+    train_step_.start_epoch();
   }
 
   // Continues from the current position of the feed.
   void run_steps() {
     data::Feed& feed = training_.train->feed;
-    while (loop_.batches_in_epoch < feed.batches() && !is_over()) {
+    while (progress_.batches_in_epoch < feed.batches() && !is_over()) {
       if (!has_started_step_) phase_ = Phase::reading_between_steps;
       const data::Batch* batch = next_batch(feed);  // null if only other ranks have a share
       phase_ = Phase::computing;
-      state_.is_epoch_complete = ++loop_.batches_in_epoch == feed.batches();
-      const bool is_last = loop_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
+      state_.is_epoch_complete = ++progress_.batches_in_epoch == feed.batches();
+      const bool is_last =
+          progress_.batches_in_epoch % training_.plan->train.accumulate == 0 || state_.is_epoch_complete;
       const int64_t samples = batch ? batch->size : 0;
       step_samples_ += samples;
       // Requests are sent with the step's metrics, so that all ranks handle them after the same step.
@@ -179,20 +176,20 @@ class Loop {
       if (samples > 0) {
         events_.dispatch(Event::batch_fetched);
         start_step();
-        step_.run_batch(*batch, context(), is_last);
-      } else if (step_.joins_batch(is_last)) {
+        train_step_.run_batch(*batch, context(), is_last);
+      } else if (train_step_.joins_batch(is_last)) {
         start_step();
-        step_.join_without_batch(context(), is_last);
+        train_step_.join_without_batch(context(), is_last);
       }
       if (!is_last) continue;
       has_started_step_ = false;
       step_samples_ = 0;
-      const int64_t samples_of_all = requests_.finish_sync();
+      const int64_t samples_of_all = requests_.finish_sync().samples_of_all_ranks;
       state_.samples_in_epoch += samples_of_all;
       if (samples_of_all > 0)
         finish_step();
       else
-        step_.drop();  // no sample could be read
+        train_step_.drop();  // no sample could be read
       if (training_.frozen_statistics) training_.frozen_statistics->check_once();
       after_step();
     }
@@ -207,15 +204,15 @@ class Loop {
   // At the first batch of a step.
   void start_step() {
     if (std::exchange(has_started_step_, true)) return;
-    rates_ = training_.schedule.rates(loop_.schedule_step());
+    rates_ = training_.schedule.rates(progress_.schedule_step());
     state_.learning_rate = rates_.learning_rate;
     events_.dispatch(Event::step_start);
   }
 
   void finish_step() {
-    const bool with_norm = loop_.log_due.is_due_next(state_, requests_.time_s()) || state_.is_epoch_complete ||
+    const bool with_norm = progress_.log_due.is_due_next(state_, requests_.time_s()) || state_.is_epoch_complete ||
                            requests_.has(Request::log);
-    step_.update_weights(rates_, with_norm);
+    train_step_.finish_step(rates_, with_norm);
     phase_ = Phase::computing;
     take_first_loss();
     ++state_.step;
@@ -226,7 +223,7 @@ class Loop {
 
   // Waits for the results of all steps.
   void drain() {
-    step_.drain();
+    train_step_.drain();
     first_loss_check_.drain();
     take_first_loss();
   }
@@ -239,51 +236,51 @@ class Loop {
   }
 
   void update_average() {
-    if (!training_.average || !loop_.advance_average(requests_.time_s())) return;
+    if (!training_.evaluation_weights || !progress_.advance_average(requests_.time_s())) return;
     const InStage stage(training_.times, Stage::optimizer);
-    training_.average->update();
+    training_.evaluation_weights->update();
   }
 
   // Runs the actions that are due. Observers called by one action may request a later one.
   void after_step() {
-    const bool logs = loop_.log_due.advance(state_, requests_.time_s());
+    const bool logs = progress_.log_due.advance(state_, requests_.time_s());
     if (logs || requests_.has(Request::log)) log();
     if (state_.is_epoch_complete) {
       drain();
-      loop_.require_samples();
+      progress_.require_samples();
       const NamedMetrics metrics = epoch_metrics();
       events_.remember(metrics);
       training_.update_schedule(metrics);
     }
-    validate_if(loop_.validation_due.advance(state_, requests_.time_s()));
-    const bool saves = loop_.checkpoints.advance(state_, requests_.time_s());
-    if (saves || requests_.has(Request::save) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
+    validate_if(progress_.validation_due.advance(state_, requests_.time_s()));
+    const bool saves = progress_.checkpoint_policy.advance(state_, requests_.time_s());
+    if (saves || requests_.has(Request::save) || progress_.checkpoint_policy.has_unsaved_best()) save_checkpoint();
     stop_if_requested();
     // Save before leaving the epoch, because the resumed run continues in it.
     const bool is_cut_short = is_stopping() && report_.signal != 0 && !has_whole_epoch();
-    if (is_cut_short && !loop_.checkpoints.has_saved(state_.step)) save_checkpoint();
+    if (is_cut_short && !progress_.checkpoint_policy.has_checkpoint_of(state_.step)) save_checkpoint();
   }
 
   // A signal stops the run after this step, without waiting for a validation. The resumed run then begins with it.
   void validate_if(bool is_due) {
     if ((is_due || requests_.has(Request::evaluate)) && requests_.signal() == 0) validate();
-    loop_.misses_validation = is_due && requests_.signal() != 0 && state_.validated_step != state_.step;
+    progress_.misses_validation = is_due && requests_.signal() != 0 && state_.validated_step != state_.step;
   }
 
-  bool has_whole_epoch() const { return state_.is_epoch_complete && !loop_.misses_validation; }
+  bool has_whole_epoch() const { return state_.is_epoch_complete && !progress_.misses_validation; }
 
   void log() {
     requests_.take(Request::log);
     drain();
-    NamedMetrics metrics = loop_.metrics(loop_.log_losses);
-    loop_.log_losses.reset();
+    NamedMetrics metrics = progress_.metrics(progress_.log_losses);
+    progress_.log_losses.reset();
     events_.remember(metrics);
     // Not remembered: checkpoints have no times of steps.
     for (const auto& time : step_times_.read(state_.step)) metrics.push_back(time);
     events_.dispatch(Event::log, &metrics);
     events_.take_scalars(metrics);
     events_.record(LineKind::step, metrics);
-    loop_.log_due.restart(requests_.time_s());
+    progress_.log_due.restart(requests_.time_s());
     step_times_.restart(state_.step);
   }
 
@@ -292,7 +289,7 @@ class Loop {
     const InStage stage(training_.times, Stage::validation);
     requests_.take(Request::evaluate);
     drain();
-    pipeline::validate(run_, context(), events_);
+    pipeline::validate(checkpointed_run_, context(), events_);
   }
 
   void save_checkpoint() {
@@ -307,7 +304,8 @@ class Loop {
   void finish() {
     const bool validates = training_.plan->validation.every.unit != config::Period::Unit::never;
     if (validates && state_.validated_step != state_.step && requests_.signal() == 0) validate();
-    if (!loop_.checkpoints.has_saved(state_.step) || loop_.checkpoints.has_unsaved_best()) save_checkpoint();
+    if (!progress_.checkpoint_policy.has_checkpoint_of(state_.step) || progress_.checkpoint_policy.has_unsaved_best())
+      save_checkpoint();
   }
 
   // Loads the best weights of the run, which are used after its end.
@@ -318,7 +316,7 @@ class Loop {
   }
 
   void test() {
-    report_.test = evaluate_test_data(run_, context(), saver_, events_);
+    report_.test = evaluate_test_data(checkpointed_run_, context(), saver_, events_);
     if (report_.test) return;
     const std::optional<StopRequest> requested = requests_.stop();
     TENON_CHECK(requested && requested->signal != 0, "the test data were not evaluated, and there is no signal");
@@ -328,7 +326,8 @@ class Loop {
 
   // Nothing is saved if the weights are divided over the ranks, which cannot communicate any more.
   void save_after_failure() noexcept {
-    if (phase_ == Phase::updating || loop_.checkpoints.has_saved(state_.step) || state_.step == 0) return;
+    if (phase_ == Phase::updating || progress_.checkpoint_policy.has_checkpoint_of(state_.step) || state_.step == 0)
+      return;
     if (training_.parameter_shards) return;
     try {
       const bool is_between_steps = phase_ == Phase::reading_between_steps;
@@ -346,14 +345,14 @@ class Loop {
   }
 
   NamedMetrics epoch_metrics() {
-    NamedMetrics metrics = loop_.metrics(loop_.epoch_losses);
+    NamedMetrics metrics = progress_.metrics(progress_.epoch_losses);
     // Combining the states of all ranks changes them, so it is done once.
-    if (!loop_.epoch_metrics) {
+    if (!progress_.epoch_metrics) {
       training_.train_metrics.combine(*training_.group);
       training_.group->wait_for_device(training_.device);
-      loop_.epoch_metrics = training_.train_metrics.compute("train/", context());
+      progress_.epoch_metrics = training_.train_metrics.compute("train/", context());
     }
-    metrics.insert(metrics.end(), loop_.epoch_metrics->begin(), loop_.epoch_metrics->end());
+    metrics.insert(metrics.end(), progress_.epoch_metrics->begin(), progress_.epoch_metrics->end());
     const data::Feed& feed = training_.train->feed;
     training_.train->add_skipped(metrics, feed.may_skip() ? requests_.add_up(feed.skipped()) : 0);
     return metrics;
@@ -362,7 +361,8 @@ class Loop {
   // An interrupted epoch gets no line in the history: it would look like a complete one.
   void end_epoch() {
     drain();
-    if (state_.epoch == 1 && !is_stopping() && loop_.skipped_steps == 0) check_items(training_, loop_.epoch_losses);
+    if (state_.epoch == 1 && !is_stopping() && progress_.skipped_steps == 0)
+      check_items(training_, progress_.epoch_losses);
     NamedMetrics metrics = epoch_metrics();
     events_.remember(metrics);
     const bool records = has_whole_epoch() || !is_stopping();
@@ -373,13 +373,13 @@ class Loop {
     }
     requests_.sync_now();
     stop_if_requested();
-    loop_.has_epoch_ended = records && state_.is_epoch_complete;
+    progress_.has_epoch_ended = records && state_.is_epoch_complete;
   }
 
   // Handles the first request to stop by ending the loop. A request in the last step is ignored, unless its validation
   // has been skipped.
   void stop_if_requested() {
-    const bool is_ignored = is_stopping() || (is_over() && !loop_.misses_validation);
+    const bool is_ignored = is_stopping() || (is_over() && !progress_.misses_validation);
     const std::optional<StopRequest> requested = is_ignored ? std::nullopt : requests_.stop();
     if (!requested) return;
     stop(*requested);
@@ -396,7 +396,7 @@ class Loop {
   bool is_stopping() const { return report_.end == RunReport::End::stopped; }
 
   void load_state(const Checkpoint& resumed) {
-    load_run(run_, resumed.model, resumed.excluded, resumed.state);
+    load_run(checkpointed_run_, resumed.model, resumed.excluded, resumed.state);
     events_.start_clock(state_.time_s);
     step_times_.restart(state_.step);
   }
@@ -419,12 +419,12 @@ class Loop {
   Training& training_;
   StepTimes step_times_;
   std::optional<Checkpoint> resumed_;  // until it is loaded
-  LoopState loop_;
-  RunState& state_ = loop_.state;
+  LoopState progress_;
+  RunState& state_ = progress_.state;
   Requests requests_;
   RunEvents events_;
-  TrainStep step_;
-  CheckpointedRun run_;
+  TrainStep train_step_;
+  CheckpointedRun checkpointed_run_;
   CheckpointSaver saver_;
   FirstLossCheck first_loss_check_;
   int64_t step_samples_ = 0;       // of this rank

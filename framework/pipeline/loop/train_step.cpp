@@ -7,12 +7,10 @@
 #include <map>
 #include <span>
 #include <sstream>
-#include <utility>
 
 #include "framework/components/calls/guard.h"
 #include "framework/components/calls/host_table.h"
 #include "framework/pipeline/build/compute_losses.h"
-#include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_model.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
@@ -157,7 +155,7 @@ void TrainStep::run_batch(const data::Batch& batch, components::StepContext cont
   InStage stage(training_.times, Stage::transfer);
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/true);
   stage.next(Stage::forward);
-  if (graphs_) return add_as_graph(batch_tensors, batch.size, context);
+  if (graphs_) return run_batch_as_graph(batch_tensors, batch.size, context);
   run_model(training_, data, batch_tensors, context);
   dispatch_(Event::forward_end);
   stage.next(Stage::losses);
@@ -180,7 +178,8 @@ void TrainStep::run_batch(const data::Batch& batch, components::StepContext cont
 }
 
 // Callbacks get the events after the whole batch.
-void TrainStep::add_as_graph(BatchTensors& batch_tensors, int64_t samples, const components::StepContext& context) {
+void TrainStep::run_batch_as_graph(BatchTensors& batch_tensors, int64_t samples,
+                                   const components::StepContext& context) {
   BoundDataset& data = *training_.train;
   const auto compute = [&](BatchTensors& inputs) {
     run_model(training_, data, inputs, context);
@@ -212,8 +211,7 @@ bool TrainStep::reduces_batch(bool is_last) const {
 
 // Replaces a backward for which the batch has no items.
 void TrainStep::join_backward(const std::vector<at::Tensor>& outputs) {
-  at::Tensor total;
-  if (joins_layers()) total = add_zeros(total, outputs);
+  const at::Tensor total = joins_layers() ? add_zeros({}, outputs) : at::Tensor();
   if (total.defined())
     run_backward(total, /*keep_graph=*/false);
   else if (reduces_)
@@ -300,7 +298,7 @@ void TrainStep::synchronize() {
   pending_buffers_.wait();
 }
 
-void TrainStep::update_weights(const optimization::StepRates& rates, bool with_norm) {
+void TrainStep::finish_step(const optimization::StepRates& rates, bool with_norm) {
   const config::TrainSection& plan = training_.plan->train;
   const InStage stage(training_.times, Stage::optimizer);
   synchronize();
@@ -317,7 +315,7 @@ void TrainStep::update_weights(const optimization::StepRates& rates, bool with_n
     if (plan.clip_norm > 0) norm = gradients_.norm();
   }
   if (plan.clip_norm > 0) gradients_.clip_norm(norm, plan.clip_norm);
-  update(rates);
+  apply_optimizer(rates);
 }
 
 // Unscales, divides by the weights and checks for NaN and infinity, in one pass over the gradients.
@@ -392,7 +390,7 @@ void TrainStep::gather_weights() {
   training_.shards->gather_weights();
 }
 
-void TrainStep::update(const optimization::StepRates& rates) {
+void TrainStep::apply_optimizer(const optimization::StepRates& rates) {
   dispatch_(Event::optimizer_before);
   // On a device the kernels read the flag.
   const bool is_skipped = readback_.is_immediate() && was_skipped_;

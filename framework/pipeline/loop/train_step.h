@@ -68,9 +68,10 @@ class TrainStep {
   // Discards the batches: no rank had a sample.
   void drop();
 
-  // Updates the weights with the batches added since the last update. with_norm: the results include the gradient norm.
-  // Throws Error(non_finite), here or in a later call, naming the step and the loss or the first parameter.
-  void update_weights(const optimization::StepRates& rates, bool with_norm);
+  // Ends the step: updates the weights with its batches, and posts its results. with_norm: the results include the
+  // gradient norm. Throws Error(non_finite), here or in a later call, naming the step and the loss or the first
+  // parameter.
+  void finish_step(const optimization::StepRates& rates, bool with_norm);
 
   const Readback& readback() const { return readback_; }
   int64_t graph_replays() const { return graphs_ ? graphs_->replays() : 0; }
@@ -83,7 +84,7 @@ class TrainStep {
     distributed::Reducer::Buckets buckets;
   };
 
-  void add_as_graph(BatchTensors& batch_tensors, int64_t samples, const components::StepContext& context);
+  void run_batch_as_graph(BatchTensors& batch_tensors, int64_t samples, const components::StepContext& context);
   void inspect(BoundDataset& data, const BatchTensors& batch_tensors,
                const std::vector<components::Loss::Result>& losses);
   void start_collectives();
@@ -102,7 +103,7 @@ class TrainStep {
   bool check_finite(const StepMetrics& metrics, const Gradients::Magnitudes* magnitudes,
                     const std::optional<NonFiniteSource>& source, int64_t step) const;
   void gather_weights();
-  void update(const optimization::StepRates& rates);
+  void apply_optimizer(const optimization::StepRates& rates);
 
   Training& training_;
   std::function<void(Event)> dispatch_;

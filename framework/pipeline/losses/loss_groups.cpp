@@ -100,14 +100,14 @@ void LossGroups::with_gradients_of(Group& group, const std::function<void()>& ru
 std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<components::Loss::Result>& results,
                                                        int64_t samples) const {
   std::vector<Group> groups;
-  Group of_samples{{}, true};
+  Group of_samples;
   for (size_t i = 0; i < losses_.size(); ++i) {
     const bool counts_samples =
         !is_shared_ && !results[i].weight_tensor.defined() && results[i].weight == static_cast<double>(samples);
     if (counts_samples)
       of_samples.losses.push_back(i);
     else
-      groups.push_back({{i}, false});
+      groups.push_back({.losses = {i}});
   }
   if (!of_samples.losses.empty()) groups.push_back(std::move(of_samples));
   if (groups.size() > 1)
@@ -169,7 +169,7 @@ void LossGroups::count_items(Group& group, const std::vector<components::Loss::R
     const bool is_first = i == group.losses.front();
     if (result.weight_tensor.defined() && !reads_weights_) {
       const at::Tensor weight = as_double(result.weight_tensor);
-      if (is_first) group.device_weight = group.device_weight.defined() ? group.device_weight + weight : weight;
+      if (is_first) group.device_weight = pipeline::add(group.device_weight, weight);
       continue;
     }
     const double weight = read_weight(result);
@@ -200,20 +200,16 @@ at::Tensor LossGroups::add_up_sums(const std::vector<size_t>& losses,
 }
 
 at::Tensor LossGroups::factor_of(const Group& group) const {
-  if (is_shared_) {
-    const at::Tensor& weight = totals_[group.losses.front()];
-    return at::where(weight > 0, step_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
-  }
-  if (!group.device_weight.defined())
+  if (!is_shared_ && !group.device_weight.defined())
     return at::full({}, group.weight > 0 ? step_size_ / group.weight : 0.0, gradients_.float_options());
-  const at::Tensor weight = group.device_weight + group.weight;
+  const at::Tensor weight = is_shared_ ? totals_[group.losses.front()] : group.device_weight + group.weight;
   return at::where(weight > 0, step_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
 }
 
 at::Tensor LossGroups::combine() {
   if (mode_ != Mode::sums) return {};
   // This also applies if this rank had no batch.
-  if (is_shared_ && losses_.size() == 1) return factor_of(Group{.losses = {0}, .counts_samples = false});
+  if (is_shared_ && losses_.size() == 1) return factor_of(Group{.losses = {0}});
   if (groups_.empty()) return {};
   if (groups_.size() == 1) return factor_of(groups_.front());
   const at::NoGradGuard no_grad;

@@ -62,7 +62,6 @@ class LossGroups {
  private:
   struct Group {
     std::vector<size_t> losses;
-    bool counts_samples;
     double weight = 0;                       // the part of the weight that the host knows
     at::Tensor device_weight = {};           // the rest, [] float64; undefined: none
     std::vector<at::Tensor> gradients = {};  // one per parameter; only if there are several groups

@@ -1,7 +1,6 @@
 // Weighted means of the losses over batches and ranks.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>

@@ -41,8 +41,6 @@ std::optional<int64_t> find_side(int64_t patches) {
   return side * side == patches ? std::optional<int64_t>(side) : std::nullopt;
 }
 
-std::string format_grid(int64_t side) { return fmt::format("{} x {}", side, side); }
-
 std::optional<AdaptedWeight> resample_positions(const at::Tensor& stored, int64_t tokens) {
   // Tokens before those of the patches: a class token; none; one of distillation, too; four registers, too.
   for (const int64_t prefix : {1, 0, 2, 5}) {
@@ -52,8 +50,9 @@ std::optional<AdaptedWeight> resample_positions(const at::Tensor& stored, int64_
     grid = grid.reshape({1, *old_side, *old_side, -1}).permute({0, 3, 1, 2});
     grid = at::_upsample_bicubic2d_aa(grid, {*side, *side}, /*align_corners=*/false);
     grid = grid.permute({0, 2, 3, 1}).reshape({1, *side * *side, -1}).to(stored.scalar_type());
-    return AdaptedWeight{at::cat({stored.narrow(1, 0, prefix), grid}, 1),
-                         "interpolated from " + format_grid(*old_side) + " to " + format_grid(*side) + " patches"};
+    return AdaptedWeight{
+        at::cat({stored.narrow(1, 0, prefix), grid}, 1),
+        fmt::format("interpolated from {} x {} to {} x {} patches", *old_side, *old_side, *side, *side)};
   }
   return std::nullopt;
 }
@@ -106,6 +105,23 @@ std::string read_architecture(const fs::path& folder) {
   const nlohmann::json config = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
   if (!config.is_object() || !config.contains("architecture") || !config["architecture"].is_string()) return "";
   return to_lower(config["architecture"].get<std::string>());
+}
+
+// The name of timm's model by the `architecture` in a config.json in the folder of the weights, as from Hugging Face.
+// Otherwise by the name of the file, or of its folders if the file has a general name, such as model.safetensors. Lower
+// case; empty if unknown.
+std::string find_timm_model(const fs::path& weights) {
+  const fs::path folder = support::is_folder(weights) ? weights : weights.parent_path();
+  if (std::string architecture = read_architecture(folder); !architecture.empty()) return architecture;
+  const std::string file = to_lower(weights.filename().string());
+  if (folder != weights && !file.starts_with("model") && !file.starts_with("pytorch_model"))
+    return find_model_name(file);
+  // "models--timm--resnet50.a1_in1k/snapshots/1a2b3c/model.safetensors" in Hugging Face's cache.
+  constexpr int kMostFolders = 3;
+  fs::path path = folder;
+  for (int i = 0; i < kMostFolders && !path.empty(); ++i, path = path.parent_path())
+    if (std::string name = find_model_name(to_lower(path.filename().string())); !name.empty()) return name;
+  return "";
 }
 
 bool is_left_out(const config::ComponentPlan& model, const char* name) {
@@ -173,20 +189,6 @@ std::optional<AdaptedWeight> adapt_weight(const components::NamedTensor& named, 
       has_patches(model, stored.size(2)))
     return resample_positions(stored, tensor.size(1));
   return std::nullopt;
-}
-
-std::string find_timm_model(const fs::path& weights) {
-  const fs::path folder = support::is_folder(weights) ? weights : weights.parent_path();
-  if (std::string architecture = read_architecture(folder); !architecture.empty()) return architecture;
-  const std::string file = to_lower(weights.filename().string());
-  if (folder != weights && !file.starts_with("model") && !file.starts_with("pytorch_model"))
-    return find_model_name(file);
-  // "models--timm--resnet50.a1_in1k/snapshots/1a2b3c/model.safetensors" in Hugging Face's cache.
-  constexpr int kMostFolders = 3;
-  fs::path path = folder;
-  for (int i = 0; i < kMostFolders && !path.empty(); ++i, path = path.parent_path())
-    if (std::string name = find_model_name(to_lower(path.filename().string())); !name.empty()) return name;
-  return "";
 }
 
 std::string check_timm_weights(const config::ComponentPlan& model, const fs::path& weights,

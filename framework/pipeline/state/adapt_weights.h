@@ -31,11 +31,6 @@ struct AdaptedWeight {
 std::optional<AdaptedWeight> adapt_weight(const components::NamedTensor& named, const at::Tensor& stored,
                                           const std::vector<components::NamedTensor>& model);
 
-// The name of timm's model by the `architecture` in a config.json in the folder of the weights, as from Hugging Face.
-// Otherwise by the name of the file, or of its folders if the file has a general name, such as model.safetensors. Lower
-// case; empty if unknown.
-std::string find_timm_model(const std::filesystem::path& weights);
-
 // Tensors of several models of timm have the same names and shapes, though the models differ in the padding, in a
 // constant of batch normalisation, or in layers without tensors. Throws Error(checkpoint) with what to write if the
 // name of the weights says that the model of the plan computes something else. Returns a warning if nothing shows which

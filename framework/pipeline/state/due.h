@@ -16,7 +16,7 @@ class Due {
  public:
   explicit Due(const config::Period& period) : period_(period) {}
 
-  // Returns whether the action is due at this step. Call it once after each batch. With a time period, the action is
+  // Returns whether the action is due at this step. Call it once after each step. With a time period, the action is
   // due at the first step after the period has passed since its last end, see restart(). `time_s`: since run_start, by
   // a clock that all ranks share.
   bool advance(const RunState& state, double time_s) {
@@ -26,7 +26,7 @@ class Due {
         if (period_.is_fraction()) return pass_part(state);
         return state.is_epoch_complete && std::fmod(static_cast<double>(state.epoch), period_.count) == 0;
       case config::Period::Unit::steps:
-        // A batch without readable samples was not a step.
+        // A step without readable samples is not counted.
         if (state.step == last_step_) return false;
         last_step_ = state.step;
         return std::fmod(static_cast<double>(state.step), period_.count) == 0;

@@ -5,8 +5,7 @@
 namespace tenon::pipeline {
 
 EventDispatcher::EventDispatcher(std::vector<Observer*> observers, StageTimes& times) : times_(times) {
-  std::stable_sort(observers.begin(), observers.end(),
-                   [](const Observer* a, const Observer* b) { return a->priority() < b->priority(); });
+  std::ranges::stable_sort(observers, {}, &Observer::priority);
   for (Observer* observer : observers) {
     const Stage stage = times.add(observer->name());
     for (uint32_t event = 0; event < TENON_EVENT_COUNT; ++event)

@@ -5,7 +5,6 @@
 #include <exception>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <tenon/callback.h>

@@ -2,9 +2,6 @@
 
 #include <torch/types.h>
 
-#include <string>
-
-#include "framework/distributed/collectives/owned_tensors.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/text/format_values.h"
 

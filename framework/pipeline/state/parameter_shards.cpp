@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <functional>
 #include <set>
-#include <string>
-#include <utility>
 
 #include "framework/components/tensors/operator_inputs.h"
 #include "framework/support/diagnostics/check.h"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <limits>
 #include <map>
@@ -10,6 +9,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 
@@ -26,11 +27,10 @@ struct FirstLoss {
 
 // One line for the user: both numbers, and what to check if the first is far above the second.
 inline std::string describe(const FirstLoss& loss) {
-  char text[128];
-  std::snprintf(text, sizeof text, "initial loss %.4g (%.4g expected for zero outputs)", loss.found, loss.zero_output);
-  return text + std::string(loss.is_far_above() ? "; far too high: check the initialisation of the model "
-                                                  "and the scale of its inputs and targets"
-                                                : "");
+  return fmt::format("initial loss {:.4g} ({:.4g} expected for zero outputs){}", loss.found, loss.zero_output,
+                     loss.is_far_above() ? "; far too high: check the initialisation of the model and the scale of its "
+                                           "inputs and targets"
+                                         : "");
 }
 
 struct RunState {

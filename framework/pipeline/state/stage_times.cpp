@@ -1,7 +1,6 @@
 #include "framework/pipeline/state/stage_times.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "framework/support/text/format.h"
 
@@ -20,19 +19,12 @@ constexpr const char* kForwardBackward = "train/forward_backward_s";
 constexpr const char* kOptimizer = "train/optimizer_s";
 
 double share_of(const std::vector<StageSeconds>& stages, const std::string& name) {
-  double sum = 0;
-  double part = 0;
+  double sum = 0, part = 0;
   for (const StageSeconds& stage : stages) {
     sum += stage.seconds;
     if (stage.name == name) part += stage.seconds;
   }
   return sum > 0 ? part / sum : 0;
-}
-
-std::string percent(double share) {
-  char text[16];
-  std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
-  return text;
 }
 
 }  // namespace
@@ -100,26 +92,25 @@ bool is_step_time(std::string_view metric) {
 }
 
 std::string advise(const std::vector<StageSeconds>& stages, int64_t workers) {
-  if (const double share = share_of(stages, "data"); share > kMuch)
-    return fmt::format(
-        "training waited for data {} of the time: raise data.workers ({}), cache decoded samples if the dataset has a "
-        "cache, or inspect it with host data",
-        percent(share), workers);
-  if (const double share = share_of(stages, "processes"); share > kMuch)
-    return "training waited for the other processes " + percent(share) +
-           " of the time: raise data.batch_size or train.accumulate, or use fewer processes";
-  if (const double share = share_of(stages, "validation"); share > kMuch)
-    return "validation took " + percent(share) +
-           " of the time: raise validation.every or data.validation_batch_size, or limit its batches";
-  if (const double share = share_of(stages, "checkpoint"); share > kMuch)
-    return "training waited for checkpoints " + percent(share) +
-           " of the time: raise checkpoint.every, or write to a faster disk";
-  if (const double share = share_of(stages, "history"); share > kMuch)
-    return "writing metrics took " + percent(share) + " of the time: raise log.every, or write to a faster disk";
+  struct Advice {
+    std::string stage, found, fix;
+  };
+  std::vector<Advice> known{
+      {"data", "training waited for data",
+       fmt::format("raise data.workers ({}), cache decoded samples if the dataset has a cache, or inspect it with host "
+                   "data",
+                   workers)},
+      {"processes", "training waited for the other processes",
+       "raise data.batch_size or train.accumulate, or use fewer processes"},
+      {"validation", "validation took", "raise validation.every or data.validation_batch_size, or limit its batches"},
+      {"checkpoint", "training waited for checkpoints", "raise checkpoint.every, or write to a faster disk"},
+      {"history", "writing metrics took", "raise log.every, or write to a faster disk"}};
   for (const StageSeconds& stage : stages)
-    if (const double share = share_of(stages, stage.name); share > kMuch && stage.name.starts_with(kCallback))
-      return fmt::format("the {} took {} of the time: run it less often with `every`, or remove it", stage.name,
-                         percent(share));
+    if (stage.name.starts_with(kCallback))
+      known.push_back({stage.name, "the " + stage.name + " took", "run it less often with `every`, or remove it"});
+  for (const Advice& advice : known)
+    if (const double share = share_of(stages, advice.stage); share > kMuch)
+      return fmt::format("{} {:.0f} % of the time: {}", advice.found, 100 * share, advice.fix);
   return "";
 }
 

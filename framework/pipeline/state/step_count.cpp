@@ -1,7 +1,5 @@
 #include "framework/pipeline/state/step_count.h"
 
-#include <string>
-
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format_values.h"

@@ -15,7 +15,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -175,12 +174,10 @@ SpinLimit::SpinLimit(int64_t threads) {
   });
 }
 
-SpinLimiter::SpinLimiter(int64_t threads)
-    : thread_(start_thread("tenon-spin", [threads](const std::stop_token& stop) { adapt_spinning(threads, stop); })) {}
-
 void limit_spinning(int64_t threads) {
   if (threads < 2 || is_users_choice() || !uses_libgomp()) return;
-  static SpinLimiter limiter(threads);  // until the process ends
+  static const std::jthread limiter =  // until the process ends
+      start_thread("tenon-spin", [threads](const std::stop_token& stop) { adapt_spinning(threads, stop); });
 }
 
 void require_threads(int64_t count) {

@@ -49,18 +49,9 @@ class SpinLimit {
   std::jthread holder_;  // the master of the idle threads
 };
 
-// A thread that measures at intervals of 100 ms and limits spinning accordingly.
-class SpinLimiter {
- public:
-  explicit SpinLimiter(int64_t threads);
-
- private:
-  std::jthread thread_;
-};
-
-// Starts the limiter of this process unless the user has chosen a policy (OMP_WAIT_POLICY, GOMP_SPINCOUNT,
-// KMP_BLOCKTIME, KMP_LIBRARY), there is one operator thread, or LibTorch does not use libgomp. Further calls do
-// nothing.
+// Starts a thread that measures at intervals of 100 ms and limits spinning accordingly, unless the user has chosen a
+// policy (OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME, KMP_LIBRARY), there is one operator thread, or LibTorch does
+// not use libgomp. Further calls do nothing.
 void limit_spinning(int64_t threads);
 
 // Throws Error(system) if this process cannot start `count` more threads. LibTorch's thread pool ignores the error of a

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <variant>
 
 #include "framework/components/calls/ports.h"
@@ -95,8 +94,6 @@ Json format_inputs(const config::RunPlan& plan, const components::Model& model, 
   return inputs;
 }
 
-bool is_varying(const SampleField& field) { return field.is_varying(); }
-
 Json format_outputs(const components::Model& model, const components::Dataset* data,
                     const std::vector<at::Tensor>& outputs) {
   Json printed = Json::array();
@@ -105,7 +102,7 @@ Json format_outputs(const components::Model& model, const components::Dataset* d
     if (i >= outputs.size()) continue;
     printed[i]["dtype"] = components::dtype_name(components::to_dtype(outputs[i].scalar_type()));
     // The sizes of one batch are those of every batch if all samples have one size.
-    if (data && std::ranges::none_of(data->fields(), is_varying) && outputs[i].dim() > 0) {
+    if (data && std::ranges::none_of(data->fields(), &SampleField::is_varying) && outputs[i].dim() > 0) {
       std::vector<int64_t> shape = outputs[i].sizes().vec();
       shape.front() = -1;
       printed[i]["shape"] = format_extents(shape);

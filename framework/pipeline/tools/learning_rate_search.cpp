@@ -96,7 +96,7 @@ LearningRateSearch search_learning_rate(Training& training, double first, double
         const data::Batch& batch = batches.next();
         step.run_batch(batch, {true, i, batches.epoch(), 0, 1, training.plan->run.seed});
       }
-      step.update_weights({rate}, /*with_norm=*/false);
+      step.finish_step({rate}, /*with_norm=*/false);
       step.drain();
     } catch (const support::Error& error) {
       if (error.kind() != support::ErrorKind::non_finite) throw;

@@ -1,11 +1,9 @@
 #include "framework/pipeline/tools/overfit.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include "framework/pipeline/build/compute_losses.h"
 #include "framework/pipeline/loop/train_step.h"
@@ -48,7 +46,7 @@ bool is_constant(const at::Tensor& output) {
 
 std::vector<std::string> find_constant_outputs(Training& training, const data::Batch& batch,
                                                components::StepContext context) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   context.training = false;
   BoundDataset& data = *training.train;
   BatchTensors batch_tensors = data.to_batch_tensors(batch, /*training=*/false);
@@ -82,7 +80,7 @@ OverfitReport overfit(Training& training, int64_t steps, double threshold) {
     const data::Batch& batch = read_first_batch(training);
     report.samples = batch.size;
     step.run_batch(batch, context);
-    step.update_weights({training.plan->optimizer.lr}, /*with_norm=*/false);
+    step.finish_step({training.plan->optimizer.lr}, /*with_norm=*/false);
     step.drain();
     report.last_loss = losses.total();
     if (report.steps == 1) report.first_loss = report.last_loss;

@@ -6,9 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <map>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -24,17 +22,21 @@ namespace tenon::pipeline {
 
 namespace {
 
-constexpr auto kKind = support::ErrorKind::configuration;
-
+namespace archived = torch::_export::archive_spec;
+using caffe2::serialize::PyTorchStreamReader;
+using caffe2::serialize::PyTorchStreamWriter;
 using components::NamedTensor;
+
+constexpr auto kKind = support::ErrorKind::configuration;
 
 at::Tensor convert(const std::string& name, const at::Tensor& tensor, at::ScalarType dtype) {
   if (dtype == at::ScalarType::Undefined || !tensor.is_floating_point()) return tensor;
   at::Tensor converted = tensor.to(dtype);
   if (!converted.isfinite().equal(tensor.isfinite()))
-    throw support::Error(kKind, name + " has numbers that are too large for " +
-                                    components::dtype_name(components::to_dtype(dtype)) +
-                                    " and would become infinite; expected a dtype with their range: bf16 or fp32");
+    throw support::Error(kKind,
+                         "{} has numbers that are too large for {} and would become infinite; expected a dtype with "
+                         "their range: bf16 or fp32",
+                         name, components::dtype_name(components::to_dtype(dtype)));
   return converted;
 }
 
@@ -55,15 +57,8 @@ std::map<std::string, std::string> find_tied(const std::vector<NamedTensor>& ten
   return kept;
 }
 
-namespace archived = torch::_export::archive_spec;
-using caffe2::serialize::PyTorchStreamReader;
-using caffe2::serialize::PyTorchStreamWriter;
-using components::NamedTensor;
-
-constexpr auto kArchiveError = support::ErrorKind::configuration;
-
 [[noreturn]] void refuse_archive(const std::filesystem::path& source, const std::string& problem) {
-  throw support::Error(kArchiveError, source.string() + ": " + problem);
+  throw support::Error(kKind, "{}: {}", source.string(), problem);
 }
 
 std::string read_record(PyTorchStreamReader& reader, const std::string& name) {
@@ -82,11 +77,6 @@ std::vector<int64_t> read_extents_of(const nlohmann::json& list) {
   std::vector<int64_t> integers;
   for (const nlohmann::json& each : list) integers.push_back(each.at("as_int").get<int64_t>());
   return integers;
-}
-
-ArchivedLayout read_archived_layout(const nlohmann::json& meta) {
-  return {read_extents_of(meta.at("sizes")), read_extents_of(meta.at("strides")),
-          meta.at("storage_offset").at("as_int").get<int64_t>()};
 }
 
 // Writes tensors into the bytes of their records, and copies all other records.
@@ -130,7 +120,9 @@ class ArchiveCopy {
       const auto found = tensors_.find(name);
       if (found == tensors_.end())
         refuse_archive(source_, "the model has no tensor " + name + ", which " + record + " lists");
-      const ArchivedLayout layout = read_archived_layout(entry.value().at("tensor_meta"));
+      const nlohmann::json& meta = entry.value().at("tensor_meta");
+      const ArchivedLayout layout{read_extents_of(meta.at("sizes")), read_extents_of(meta.at("strides")),
+                                  meta.at("storage_offset").at("as_int").get<int64_t>()};
       if (found->second.sizes() != layout.sizes) refuse_archive(source_, name + " has another shape than in the model");
       names_.insert(name);
       stored_.emplace(std::string(archived::WEIGHTS_DIR) + entry.value().at("path_name").get<std::string>(),
@@ -179,7 +171,7 @@ size_t save_archive(const std::filesystem::path& source, const std::filesystem::
                     const std::vector<NamedTensor>& tensors, const std::map<std::string, std::string>& extra_files) {
   try {
     ArchiveCopy copy(source, tensors);
-    artifacts::DurableFile target(file, kArchiveError);
+    artifacts::DurableFile target(file, kKind);
     PyTorchStreamWriter writer([&](const void* bytes, size_t size) {
       target.write(std::string_view(static_cast<const char*>(bytes), size));
       return size;

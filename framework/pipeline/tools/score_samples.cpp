@@ -1,11 +1,9 @@
 #include "framework/pipeline/tools/score_samples.h"
 
 #include <torch/types.h>
-#include <torch/utils.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
 #include "framework/pipeline/build/compute_losses.h"
@@ -278,7 +276,7 @@ class Scoring {
 
 SampleScores score_samples(Evaluation& evaluation, BoundDataset& data, const components::StepContext& context,
                            const ScoringLimits& limits, const std::function<bool()>& should_continue) {
-  const torch::NoGradGuard no_grad;
+  const at::NoGradGuard no_grad;
   return Scoring(evaluation, data, context, limits).run(should_continue);
 }
 

@@ -3,9 +3,7 @@
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/script.h>
 
-#include <map>
 #include <sstream>
-#include <utility>
 
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/check.h"

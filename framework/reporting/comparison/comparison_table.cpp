@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
@@ -47,7 +48,7 @@ std::string format_seconds(const std::vector<double>& values) { return callbacks
 
 std::string format_rate(const std::vector<double>& values) {
   const double mean = mean_of(values);
-  return mean >= 100 ? group_digits(static_cast<uint64_t>(std::llround(mean))) : fmt::format("{:.3g}", mean);
+  return mean >= 100 ? group_digits(std::llround(mean)) : fmt::format("{:.3g}", mean);
 }
 
 bool is_good(const MeasuredRun& run) { return run.failure.empty(); }
@@ -144,10 +145,9 @@ std::string list_failures(const std::vector<ComparedVariant>& variants, const st
         ++known->others;
     }
   std::string text;
-  for (const Failure& failure : failures)
-    text += margin + failure.run +
-            (failure.others == 0 ? "" : " and " + support::format_count(failure.others, "more run", "more runs")) +
-            ": " + failure.reason + "\n";
+  for (const auto& [run, reason, others] : failures)
+    text += fmt::format("{}{}{}: {}\n", margin, run,
+                        others == 0 ? "" : " and " + support::format_count(others, "more run", "more runs"), reason);
   return text;
 }
 
@@ -163,10 +163,10 @@ std::string explain_spread(const std::vector<ComparedVariant>& variants, const s
     }
   }
   if (!has_several) return "";
-  const std::string of_folds = folds.size() > 1 ? std::to_string(folds.size()) + " folds" : "";
-  const std::string of_seeds = seeds.size() > 1 ? std::to_string(seeds.size()) + " seeds" : "";
-  return margin + "mean ± sample standard deviation over " + of_seeds +
-         (!of_seeds.empty() && !of_folds.empty() ? " and " : "") + of_folds + "\n";
+  std::vector<std::string> repeated;
+  if (seeds.size() > 1) repeated.push_back(fmt::format("{} seeds", seeds.size()));
+  if (folds.size() > 1) repeated.push_back(fmt::format("{} folds", folds.size()));
+  return fmt::format("{}mean ± sample standard deviation over {}\n", margin, join(repeated, " and "));
 }
 
 Json to_json(const MeasuredRun& run) {
@@ -193,14 +193,12 @@ Json to_json(const MeasuredRun& run) {
 std::string last_line(const std::string& text) {
   const size_t end = text.find_last_not_of("\n ");
   if (end == text.npos) return "";
-  const size_t start = text.rfind('\n', end);
-  return text.substr(start == text.npos ? 0 : start + 1, end - (start == text.npos ? 0 : start + 1) + 1);
+  const size_t start = text.rfind('\n', end) + 1;  // 0 for the first line: npos + 1
+  return text.substr(start, end + 1 - start);
 }
 
-bool is_of_validation(const std::string& metric) { return metric.starts_with("validation"); }
-
 void add_metric(const std::pair<std::string, double>& metric, artifacts::NamedMetrics& metrics) {
-  const auto known = std::ranges::find_if(metrics, [&](const auto& other) { return other.first == metric.first; });
+  const auto known = std::ranges::find(metrics, metric.first, &std::pair<std::string, double>::first);
   if (known == metrics.end())
     metrics.push_back(metric);
   else
@@ -222,7 +220,7 @@ artifacts::NamedMetrics collect_metrics(const std::vector<artifacts::HistoryLine
     const bool is_test = line.event == artifacts::HistoryEvent::test;
     const bool is_validation = line.event == artifacts::HistoryEvent::validation && (!step || line.step <= *step);
     for (const auto& metric : line.metrics)
-      if (is_test || (is_validation && is_of_validation(metric.first))) add_metric(metric, metrics);
+      if (is_test || (is_validation && metric.first.starts_with("validation"))) add_metric(metric, metrics);
   }
   return metrics;
 }
@@ -252,8 +250,8 @@ std::string format_table(const std::vector<ComparedVariant>& variants, size_t wi
   TextTable table("l" + std::string(rows[0].size() - 1, 'r'));
   for (const auto& row : rows) table.add(row);
   // The time comes before the other metrics than the first one.
-  std::vector<size_t> importance;
-  for (size_t i = 0; i < rows[0].size(); ++i) importance.push_back(i);
+  std::vector<size_t> importance(rows[0].size());
+  std::iota(importance.begin(), importance.end(), 0);
   if (const auto time = std::ranges::find(rows[0], "time"); time - rows[0].begin() > 2)
     std::rotate(importance.begin() + 2, importance.begin() + (time - rows[0].begin()),
                 importance.begin() + (time - rows[0].begin()) + 1);
@@ -296,14 +294,11 @@ MeasuredRun measure_run(int exit_code, const std::string& errors, const fs::path
   MeasuredRun run;
   run.folder = folder;
   run.exit_code = exit_code;
-  if (run.exit_code != 0) run.failure = "exit code " + std::to_string(run.exit_code) + ": " + last_line(errors);
+  if (exit_code != 0) run.failure = fmt::format("exit code {}: {}", exit_code, last_line(errors));
   if (folder.empty()) return run;
   run.peak_bytes = read_peak(artifacts::RunFolder{folder}.record_file());
-  const fs::path file = artifacts::RunFolder{folder}.history_jsonl();
-  std::error_code error;
-  if (fs::file_size(file, error) == 0 || error == std::errc::no_such_file_or_directory)
-    return run;  // the run failed before its first line
-  const std::vector<artifacts::HistoryLine> history = read_history(file);
+  const auto history = read_history_so_far(artifacts::RunFolder{folder}.history_jsonl());
+  if (history.empty()) return run;  // the run failed before its first line
   read_lines(history, run);
   run.epochs = static_cast<double>(run.steps) / static_cast<double>(epoch.steps);
   run.samples = run.epochs * static_cast<double>(epoch.samples);

@@ -27,19 +27,17 @@ namespace {
 
 constexpr auto kKind = ErrorKind::configuration;
 
-[[noreturn]] void refuse(const fs::path& path, const std::string& message) {
-  throw Error(kKind, path.string() + ": " + message);
-}
-
 std::vector<int64_t> row_shape(const TensorView& tensor) { return {tensor.shape.begin() + 1, tensor.shape.end()}; }
 
 // All rows must have the same shape. `before`: the row shape of the first batch.
 void require_same_rows(const fs::path& path, const TensorView& tensor, const std::vector<int64_t>& before) {
   if (row_shape(tensor) == before) return;
-  refuse(path, tensor.name + ": a sample has the shape " + to_string(components::exact_shape(row_shape(tensor))) +
-                   " here and had " + to_string(components::exact_shape(before)) +
-                   " before; expected one shape for all samples: omit it with --outputs or --fields, let the dataset "
-                   "resize all samples, or reduce it to a fixed shape, for example with --apply argmax");
+  throw Error(kKind,
+              "{}: {}: a sample has the shape {} here and had {} before; expected one shape for all samples: omit it "
+              "with --outputs or --fields, let the dataset resize all samples, or reduce it to a fixed shape, for "
+              "example with --apply argmax",
+              path.string(), tensor.name, to_string(components::exact_shape(row_shape(tensor))),
+              to_string(components::exact_shape(before)));
 }
 
 // Returns the shortest text that is read back with the same bits: `3`, `0.31`, `NaN`, `-Infinity`.
@@ -61,6 +59,10 @@ bool is_complex(const TensorView& tensor) {
 
 const std::byte* row_data(const TensorView& tensor, int64_t row) {
   return tensor.data + static_cast<uint64_t>(row) * (tensor.bytes / static_cast<uint64_t>(tensor.shape.front()));
+}
+
+int64_t class_at(const TopClasses& top, int64_t i) {
+  return static_cast<int64_t>(artifacts::read_element(TENON_INT64, top.classes.data + i * int64_t{sizeof(int64_t)}));
 }
 
 class SafetensorsPredictions final : public PredictionFile {
@@ -89,8 +91,8 @@ class SafetensorsPredictions final : public PredictionFile {
     std::vector<artifacts::RowTensor> rows;
     for (const TensorView& tensor : tensors) {
       if (!artifacts::find_stored_type(tensor.dtype))
-        refuse(path_, tensor.name + " is " + std::string(components::dtype_name(tensor.dtype)) +
-                          ", which safetensors does not support; expected real numbers: omit it");
+        throw Error(kKind, "{}: {} is {}, which safetensors does not support; expected real numbers: omit it",
+                    path_.string(), tensor.name, components::dtype_name(tensor.dtype));
       rows.push_back({tensor.name, tensor.dtype, row_shape(tensor)});
       row_shapes_.push_back(row_shape(tensor));
     }
@@ -140,25 +142,27 @@ class CsvPredictions final : public PredictionFile {
       row_shapes_.push_back(row_shape(tensor));
       const std::vector<int64_t>& shape = row_shapes_.back();
       if (shape.size() > 1 || (shape.size() == 1 && shape[0] > kMaxColumns))
-        refuse(path_, tensor.name + " of a sample is " + to_string(components::exact_shape(shape)) +
-                          "; expected a number, or a vector of up to " + std::to_string(kMaxColumns) +
-                          ", in a CSV file: write a .safetensors file, or choose others with --outputs and --fields");
+        throw Error(kKind,
+                    "{}: {} of a sample is {}; expected a number, or a vector of up to {}, in a CSV file: write a "
+                    ".safetensors file, or choose others with --outputs and --fields",
+                    path_.string(), tensor.name, to_string(components::exact_shape(shape)), kMaxColumns);
       if (is_complex(tensor) || tensor.dtype == TENON_FLOAT16 || tensor.dtype == TENON_BFLOAT16)
-        refuse(path_, tensor.name + " is " + std::string(components::dtype_name(tensor.dtype)) +
-                          "; expected integers, booleans, float32 or float64 in a CSV file: omit it, or write a "
-                          ".safetensors file");
+        throw Error(kKind,
+                    "{}: {} is {}; expected integers, booleans, float32 or float64 in a CSV file: omit it, or write a "
+                    ".safetensors file",
+                    path_.string(), tensor.name, components::dtype_name(tensor.dtype));
       const std::vector<std::string>* const names = find_names(tensor);
       if (shape.empty()) header += artifacts::quote_for_csv(tensor.name) + ',';
       if (shape.empty() && names) header += artifacts::quote_for_csv(tensor.name + ".name") + ',';
       const bool is_named = names && !shape.empty() && static_cast<int64_t>(names->size()) == shape[0];
       for (int64_t k = 0; !shape.empty() && k < shape[0]; ++k)
-        header += artifacts::quote_for_csv(tensor.name + '.' +
-                                           (is_named ? config::name_class(*names, k) : std::to_string(k))) +
+        header += artifacts::quote_for_csv(
+                      fmt::format("{}.{}", tensor.name, is_named ? config::name_class(*names, k) : std::to_string(k))) +
                   ',';
       if (&tensor != &rows.tensors.front()) continue;
       if (!rows.names.empty()) header += "name,";
       for (int64_t k = 1; rows.top && k <= rows.top->classes.shape[1]; ++k)
-        header += "top." + std::to_string(k) + ",top." + std::to_string(k) + ".probability,";
+        header += fmt::format("top.{0},top.{0}.probability,", k);
     }
     for (const TextColumn& column : rows.texts) header += artifacts::quote_for_csv(column.name) + ',';
     header.back() = '\n';
@@ -169,8 +173,7 @@ class CsvPredictions final : public PredictionFile {
     const int64_t count = top.classes.shape[1];
     const auto names = names_.find("top");
     for (int64_t i = row * count; i < (row + 1) * count; ++i) {
-      const auto number =
-          static_cast<int64_t>(artifacts::read_element(TENON_INT64, top.classes.data + i * int64_t{sizeof(int64_t)}));
+      const int64_t number = class_at(top, i);
       text += (names == names_.end() ? std::to_string(number)
                                      : artifacts::quote_for_csv(config::name_class(names->second, number))) +
               ',';
@@ -231,8 +234,8 @@ class JsonPredictions final : public PredictionFile {
   void append(const PredictionRows& rows) override {
     for (const TensorView& tensor : rows.tensors)
       if (is_complex(tensor))
-        refuse(path_, tensor.name + " is " + components::dtype_name(tensor.dtype) +
-                          "; expected real numbers in a JSON file: omit it with --outputs or --fields");
+        throw Error(kKind, "{}: {} is {}; expected real numbers in a JSON file: omit it with --outputs or --fields",
+                    path_.string(), tensor.name, components::dtype_name(tensor.dtype));
     std::string text;
     for (int64_t row = 0; row < rows.tensors.front().shape.front(); ++row) {
       text += '{';
@@ -278,8 +281,7 @@ class JsonPredictions final : public PredictionFile {
     print_key(text, "top");
     text += '[';
     for (int64_t i = row * count; i < (row + 1) * count; ++i) {
-      const auto number =
-          static_cast<int64_t>(artifacts::read_element(TENON_INT64, top.classes.data + i * int64_t{sizeof(int64_t)}));
+      const int64_t number = class_at(top, i);
       text +=
           fmt::format("{}{{\"class\": {}, \"probability\": {}}}", i > row * count ? ", " : "",
                       names == names_.end() ? std::to_string(number)
@@ -302,8 +304,8 @@ std::unique_ptr<PredictionFile> PredictionFile::make(const fs::path& path, int64
   if (end == ".csv") return std::make_unique<CsvPredictions>(path);
   if (end == ".jsonl") return std::make_unique<JsonPredictions>(path);
   if (end == ".safetensors") return std::make_unique<SafetensorsPredictions>(path, max_rows);
-  throw Error(kKind, "command line: --output is \"" + path.string() +
-                         "\"; expected a name that ends in .csv, .jsonl or .safetensors");
+  throw Error(kKind, "command line: --output is \"{}\"; expected a name that ends in .csv, .jsonl or .safetensors",
+              path.string());
 }
 
 }  // namespace tenon::reporting

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "framework/artifacts/drawing/line_chart.h"
-#include "framework/artifacts/run_folder/hyperparameters.h"
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/terminal/write_output.h"
@@ -24,9 +24,8 @@ using artifacts::Hyperparameters;
 // Returns "3 of 10 epochs" or "1 epoch". `planned`: 0 if it is not known.
 std::string count_of(int64_t done, int64_t planned, const char* unit) {
   const int64_t last = planned > 0 ? planned : done;
-  return group_digits(static_cast<uint64_t>(done)) +
-         (planned > 0 ? " of " + group_digits(static_cast<uint64_t>(planned)) : "") + " " + unit +
-         (last == 1 ? "" : "s");
+  return fmt::format("{}{} {}{}", group_digits(done), planned > 0 ? " of " + group_digits(planned) : "", unit,
+                     last == 1 ? "" : "s");
 }
 
 const char* rating_of(const ReadRun& run) {
@@ -36,13 +35,6 @@ const char* rating_of(const ReadRun& run) {
 
 constexpr size_t kMaxValues = 3;
 
-std::vector<Hyperparameters> read_values(const std::vector<ReadRun>& runs) {
-  std::vector<Hyperparameters> values;
-  for (const ReadRun& run : runs)
-    values.push_back(artifacts::find_hyperparameters(run.plan(), run.folder().plan_file().string()));
-  return values;
-}
-
 // Lists the keys with different values in the runs.
 std::vector<std::string> find_different(const std::vector<Hyperparameters>& all) {
   std::set<std::string> keys;
@@ -50,14 +42,11 @@ std::vector<std::string> find_different(const std::vector<Hyperparameters>& all)
     for (const auto& [key, value] : values) keys.insert(key);
   std::vector<std::string> different;
   for (const std::string& key : keys) {
-    const auto first = all.front().find(key);
-    const auto is_other = [&](const Hyperparameters& values) {
+    const auto value_in = [&](const Hyperparameters& values) {
       const auto found = values.find(key);
-      if (found == values.end() || first == all.front().end())
-        return (found == values.end()) != (first == all.front().end());
-      return found->second != first->second;
+      return found == values.end() ? std::nullopt : std::optional(found->second);
     };
-    if (std::ranges::any_of(all, is_other)) different.push_back(key);
+    if (std::ranges::count(all, value_in(all.front()), value_in) < std::ssize(all)) different.push_back(key);
   }
   return different;
 }
@@ -84,7 +73,7 @@ void make_different(const std::vector<ReadRun>& runs, std::vector<RunLabel>& lab
     for (size_t i = 0; i < labels.size(); ++i) {
       if (counts[labels[i].text()] == 1) continue;
       const std::string name = runs[i].name();  // "digits/2026-11-21T11-30-05"
-      const std::string added = by_time ? name.substr(name.find('/') + 1) : "run " + std::to_string(i + 1);
+      const std::string added = by_time ? name.substr(name.find('/') + 1) : fmt::format("run {}", i + 1);
       labels[i].repetition += (labels[i].repetition.empty() ? "" : ", ") + added;
     }
   }
@@ -134,7 +123,7 @@ std::string describe_time(const ReadRun& run) {
 
 std::string describe_best(const ReadRun& run) {
   const auto best = run.best(run.monitor());
-  return best ? format_short_number(best->value) + " at step " + std::to_string(best->step) : "";
+  return best ? fmt::format("{} at step {}", format_short_number(best->value), best->step) : "";
 }
 
 std::string describe_last(const ReadRun& run, const std::string& metric) {
@@ -147,6 +136,13 @@ std::string format_state(const ReadRun& run) {
 }
 
 bool is_repetition(const std::string& key) { return key == "run.seed" || key == "data.folds.fold"; }
+
+std::vector<Hyperparameters> read_values(const std::vector<ReadRun>& runs) {
+  std::vector<Hyperparameters> values;
+  for (const ReadRun& run : runs)
+    values.push_back(artifacts::find_hyperparameters(run.plan(), run.folder().plan_file().string()));
+  return values;
+}
 
 std::vector<RunLabel> label_runs(const std::vector<ReadRun>& runs, const std::vector<std::string>& variants) {
   TENON_CHECK(variants.empty() || variants.size() == runs.size(), variants.size() << " names, " << runs.size());
@@ -168,9 +164,7 @@ std::vector<RunLabel> label_runs(const std::vector<ReadRun>& runs, const std::ve
 }
 
 double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 std::string format_spread(const std::vector<double>& values) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "framework/artifacts/run_folder/hyperparameters.h"
 #include "framework/reporting/runs/read_run.h"
 
 namespace tenon::reporting {
@@ -30,6 +31,9 @@ struct RunLabel {
 
   std::string text() const { return repetition.empty() ? variant : variant + ", " + repetition; }
 };
+
+// The values of the plans.
+std::vector<artifacts::Hyperparameters> read_values(const std::vector<ReadRun>& runs);
 
 // Whether runs with other values of the key repeat a variant: it is a seed or the number of a fold.
 bool is_repetition(const std::string& key);

@@ -7,6 +7,7 @@
 
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/callbacks/progress.h"
+#include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::reporting {
@@ -28,7 +29,7 @@ constexpr double kMoreTime = 1.5;       // times of the longest stage and the ne
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
 
 std::string at_step(const MetricAt& metric) {
-  return format_short_number(metric.value) + " at step " + std::to_string(metric.step);
+  return fmt::format("{} at step {}", format_short_number(metric.value), metric.step);
 }
 
 Series collect(const ReadRun& run, const std::string& metric, bool only_means) {
@@ -80,10 +81,11 @@ std::optional<Finding> assess_beginning(const ReadRun& run) {
   const auto zero_output = find_number(run, "zero_output_loss");
   if (!found || !zero_output) return std::nullopt;
   const pipeline::FirstLoss loss{*found, *zero_output};
-  const std::string numbers = "the initial loss was " + format_short_number(loss.found) + "; zero outputs would give " +
-                              format_short_number(loss.zero_output);
-  if (!loss.is_far_above()) return Finding{Rating::good, "Was the initial loss plausible?", "Yes: " + numbers + "."};
-  return Finding{Rating::bad, "Was the initial loss plausible?",
+  const std::string question = "Was the initial loss plausible?";
+  const std::string numbers = fmt::format("the initial loss was {}; zero outputs would give {}",
+                                          format_short_number(loss.found), format_short_number(loss.zero_output));
+  if (!loss.is_far_above()) return Finding{Rating::good, question, "Yes: " + numbers + "."};
+  return Finding{Rating::bad, question,
                  "No: " + numbers +
                      ". It was far too high: check the initialisation of the model and the scale of its inputs and "
                      "targets."};
@@ -103,12 +105,13 @@ Finding assess_convergence(const ReadRun& run) {
   if (!before || !end) return {Rating::neutral, question, "It learnt: " + fall + "."};
   const double share = (*before - *end) / (first.value - last.value);
   if (share > kStillFalling)
-    return {Rating::neutral, question,
-            "Not yet: " + fall + ", and " + percent(std::min(share, 1.0)) +
-                " of the decrease came in the last quarter of the steps. More steps may help."};
+    return {
+        Rating::neutral, question,
+        fmt::format("Not yet: {}, and {} of the decrease came in the last quarter of the steps. More steps may help.",
+                    fall, percent(std::min(share, 1.0)))};
   return {Rating::good, question,
-          "Yes: " + fall + ", and levelled off: the last quarter of the steps contributed " +
-              percent(std::max(share, 0.0)) + " of the decrease."};
+          fmt::format("Yes: {}, and levelled off: the last quarter of the steps contributed {} of the decrease.", fall,
+                      percent(std::max(share, 0.0)))};
 }
 
 // Returns the last value at or before a step, or the first value if there is none.
@@ -131,23 +134,23 @@ Finding assess_overfitting(const ReadRun& run) {
   const double rise = (last.value - best->value) / std::fabs(best->value);
   const bool is_at_end = static_cast<double>(last.step - best->step) <= kNearEnd * static_cast<double>(last.step);
   const double train_then = value_at(training, best->step), train_now = training.back().value;
-  const std::string gap = " The final train/loss is " + format_short_number(train_now) + " and " + metric + " " +
-                          format_short_number(last.value) + ".";
+  const std::string now = format_short_number(train_now), end = format_short_number(last.value);
   if (is_at_end || rise <= kRisen)
     return {Rating::good, question,
-            "No sign of it: the best " + metric + " was " + at_step(*best) + ", and " +
-                (is_at_end ? "that is near the end." : "the last is at most " + percent(kRisen) + " above it.") + gap};
+            fmt::format("No sign of it: the best {0} was {1}, and {2}. The final train/loss is {3} and {0} {4}.",
+                        metric, at_step(*best),
+                        is_at_end ? "that is near the end" : "the last is at most " + percent(kRisen) + " above it",
+                        now, end)};
   if (train_now < train_then)
     return {Rating::bad, question,
-            "Yes, from about step " + std::to_string(best->step) + ": since then " + metric + " has risen from " +
-                format_short_number(best->value) + " to " + format_short_number(last.value) + " (" + percent(rise) +
-                "), while train/loss continued to fall from " + format_short_number(train_then) + " to " +
-                format_short_number(train_now) + "."};
+            fmt::format("Yes, from about step {}: since then {} has risen from {} to {} ({}), while train/loss "
+                        "continued to fall from {} to {}.",
+                        best->step, metric, format_short_number(best->value), end, percent(rise),
+                        format_short_number(train_then), now)};
   return {Rating::bad, question,
-          "Not overfitting: " + metric + " has risen from " + at_step(*best) + " to " +
-              format_short_number(last.value) + ", but train/loss has not fallen since then (" +
-              format_short_number(train_then) + ", now " + format_short_number(train_now) +
-              "). The learning rate may be too high."};
+          fmt::format("Not overfitting: {} has risen from {} to {}, but train/loss has not fallen since then ({}, now "
+                      "{}). The learning rate may be too high.",
+                      metric, at_step(*best), end, format_short_number(train_then), now)};
 }
 
 Finding assess_time(const ReadRun& run) {
@@ -158,9 +161,8 @@ Finding assess_time(const ReadRun& run) {
             "Unknown: a run records the times when it ends. This run has not ended, or was killed."};
   double total = 0;
   for (const pipeline::StageSeconds& one : stages) total += one.seconds;
-  std::string text;
-  for (const pipeline::StageSeconds& one : stages)
-    text += (text.empty() ? "" : ", ") + one.name + " " + percent(one.seconds / total);
+  const std::string text = formats::join(
+      stages, ", ", [&](const pipeline::StageSeconds& one) { return one.name + " " + percent(one.seconds / total); });
   const std::string advice = pipeline::advise(stages, run.planned("data.workers"));
   const double longest = stages.front().seconds, next = stages.size() > 1 ? stages[1].seconds : 0;
   const bool dominates = longest >= kMostTime * total && longest >= kMoreTime * next;
@@ -175,7 +177,7 @@ std::optional<Finding> find_not_finite(const ReadRun& run) {
   for (const HistoryLine& line : run.history())
     for (const auto& [name, value] : line.metrics) {
       if (std::isfinite(value)) continue;
-      if (lines++ == 0) first = name + " at step " + std::to_string(line.step);
+      if (lines++ == 0) first = fmt::format("{} at step {}", name, line.step);
     }
   if (lines == 0) return std::nullopt;
   return Finding{Rating::bad, "Was everything finite?",
@@ -186,7 +188,7 @@ std::optional<Finding> find_not_finite(const ReadRun& run) {
 Finding describe_end(const ReadRun& run) {
   const std::string question = "How did it end?";
   const std::string reason = run.text("reason").empty() ? "" : " (" + run.text("reason") + ")";
-  const std::string place = "epoch " + std::to_string(run.epoch()) + ", step " + std::to_string(run.step());
+  const std::string place = fmt::format("epoch {}, step {}", run.epoch(), run.step());
   if (run.state() == "finished") return {Rating::good, question, "It finished, after " + place + reason + "."};
   if (run.state() == "failed") return {Rating::bad, question, "It failed, after " + place + reason + "."};
   if (run.state() == "stopped") return {Rating::neutral, question, "It was stopped, after " + place + reason + "."};

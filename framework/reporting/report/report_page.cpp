@@ -10,6 +10,7 @@
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/callbacks/progress.h"
+#include "framework/formats/strings.h"
 #include "framework/reporting/report/describe_run.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/report_sections.h"
@@ -22,6 +23,7 @@ namespace tenon::reporting {
 
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using artifacts::Chart;
 using artifacts::ChartSeries;
@@ -122,13 +124,6 @@ std::string format_heading(const ReadRun& run) {
                        {"device", describe_device(run)}});
 }
 
-// Writes "56 %" with a blank that does not end a line.
-std::string keep_with_unit(std::string html) {
-  const std::string blank = "\u00A0";
-  for (size_t at = html.find(" %"); at != html.npos; at = html.find(" %", at)) html.replace(at, 1, blank);
-  return html;
-}
-
 std::string format_findings(const ReadRun& run, const std::optional<SavedSamples>& samples) {
   std::vector<Finding> findings = find_findings(run);
   if (const auto misclassified = samples ? find_misclassified(*samples) : std::nullopt)
@@ -142,7 +137,8 @@ std::string format_findings(const ReadRun& run, const std::optional<SavedSamples
     text += text_element("dt", "", finding.question) +
             element("dd", "",
                     text_element("strong", std::string("class=\"") + rating + "\"", finding.answer.substr(0, end)) +
-                        keep_with_unit(format_text(finding.answer.substr(end)))) +
+                        // The blank in "56 %" does not end a line.
+                        formats::replace_all(format_text(finding.answer.substr(end)), " %", "\u00A0%")) +
             "\n";
   }
   return section("Summary", element("dl", "class=\"findings\"", "\n" + text) + "\n");
@@ -178,11 +174,10 @@ std::string format_curves(const std::vector<Chart>& charts) {
                         draw_chart(charts[i]) + format_legend(charts[i]) + "\n") +
             "\n";
   }
-  const std::string left_out =
-      charts.size() > kMaxCharts
-          ? quiet_line(std::to_string(charts.size() - kMaxCharts) + " more metrics are in history.csv.")
-          : "";
-  return section("Curves", element("div", "class=\"charts\"", "\n" + text) + "\n" + left_out);
+  text = element("div", "class=\"charts\"", "\n" + text) + "\n";
+  if (charts.size() > kMaxCharts)
+    text += quiet_line(fmt::format("{} more metrics are in history.csv.", charts.size() - kMaxCharts));
+  return section("Curves", text);
 }
 
 // A table of the metrics that have one value each.
@@ -219,9 +214,9 @@ std::string format_test_metric(const std::string& name) {
 std::string format_test(const ReadRun& run) {
   const std::optional<ReadTest> test = run.test();
   if (!test) return "";
-  const std::string weights = test->monitor.empty()
-                                  ? "last, step " + std::to_string(test->step)
-                                  : "best, step " + std::to_string(test->step) + ", by " + format_title(test->monitor);
+  const bool is_last = test->monitor.empty();
+  const std::string weights = fmt::format("{}, step {}{}", is_last ? "last" : "best", test->step,
+                                          is_last ? "" : ", by " + format_title(test->monitor));
   std::string rows;
   for (const auto& [name, value] : test->metrics)
     rows += table_row(table_cell(format_test_metric(name)) + number_cell(format_short_number(value))) + "\n";
@@ -311,8 +306,9 @@ std::string describe_commit(const ReadRun& run) {
   const std::string commit = git == run.record().end() ? "" : text_in(*git, "commit");
   if (commit.empty()) return "";
   const std::string patch = text_in(*git, "patch");
-  return ", at commit " + commit + (git->value("dirty", Json()) == true ? " with uncommitted changes" : "") +
-         (patch.empty() ? "" : ", which are in " + patch);
+  return fmt::format(", at commit {}{}{}", commit,
+                     git->value("dirty", Json()) == true ? " with uncommitted changes" : "",
+                     patch.empty() ? "" : ", which are in " + patch);
 }
 
 // Shell commands that repeat, resume or evaluate a run.
@@ -356,10 +352,10 @@ std::string make_report_page(const std::vector<ReadRun>& runs, const std::vector
                        : format_several_runs(runs, labels, format_charts(make_charts(runs, labels))));
 }
 
-void write_report(const std::filesystem::path& folder) {
+void write_report(const fs::path& folder) {
   constexpr auto kKind = support::ErrorKind::system;
   const ReadRun run(folder);
-  const std::filesystem::path plots = run.folder().plots();
+  const fs::path plots = run.folder().plots();
   support::replace_with_empty_folder(plots, kKind);
   for (const Chart& chart : make_charts(run))
     std::ofstream(plots / (make_file_name(chart.title) + ".svg"), std::ios::binary) << draw_chart_file(chart);

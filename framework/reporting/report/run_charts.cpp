@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "framework/support/text/format.h"
+
 namespace tenon::reporting {
 
 namespace {
@@ -122,18 +124,14 @@ Group& find_group(std::vector<Group>& groups, const Role& role) {
   return *group;
 }
 
-size_t count_coloured(const Chart& chart) {
-  return static_cast<size_t>(
-      std::ranges::count_if(chart.series, [](const ChartSeries& series) { return series.colour > 0; }));
-}
-
 // Training metrics have one colour, each validation and each member of a family has another one.
 void add_series(Chart& chart, const ReadRun& run, const std::string& metric, const Role& role, Points points) {
   ChartSeries lines{.name = role.part.empty() ? format_title(metric) : role.part, .points = std::move(points.lines)};
   ChartSeries epochs{.name = "train, epoch mean", .points = std::move(points.epochs), .has_marks = true};
   if (!role.member.empty()) lines.name = role.member;
   if (role.is_validation()) {
-    lines.colour = 1 + count_coloured(chart);
+    const auto is_coloured = [](const ChartSeries& series) { return series.colour > 0; };
+    lines.colour = 1 + static_cast<size_t>(std::ranges::count_if(chart.series, is_coloured));
     lines.has_marks = true;
     const auto best = role.member.empty() ? run.best(metric) : std::nullopt;
     if (best) lines.best = {static_cast<double>(best->step), best->value};
@@ -181,7 +179,7 @@ std::vector<Group> make_groups(const ReadRun& run) {
   }
   for (const auto& [family, count] : left_out)
     find_group(groups, {family, "validation"}).chart.note =
-        "with the " + std::to_string(kMaxMembers) + " worst of " + std::to_string(kMaxMembers + count);
+        fmt::format("with the {} worst of {}", kMaxMembers, kMaxMembers + count);
   return groups;
 }
 

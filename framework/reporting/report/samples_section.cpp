@@ -19,20 +19,17 @@ namespace {
 using artifacts::Confusion;
 using artifacts::format_short_number;
 
-std::string group_digits_of(int64_t count) { return group_digits(static_cast<uint64_t>(count)); }
-
 std::string percent(int64_t part, int64_t whole) {
   return fmt::format("{:.3g} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
 // Returns "9 → 8 (3 times), 1 → 7 (2 times)", with the names of classes if they are known.
 std::string list_misclassified(const Confusion& counts, size_t most) {
-  std::string text;
-  for (const Confusion::Cell& one : counts.find_misclassified(most))
-    text += (text.empty() ? "" : ", ") + config::name_class(counts.names, one.target) + " → " +
-            config::name_class(counts.names, one.predicted) + " (" + group_digits_of(one.count) +
-            (one.count == 1 ? " time)" : " times)");
-  return text;
+  return join(counts.find_misclassified(most), ", ", [&](const Confusion::Cell& one) {
+    return fmt::format("{} → {} ({} {})", config::name_class(counts.names, one.target),
+                       config::name_class(counts.names, one.predicted), group_digits(one.count),
+                       one.count == 1 ? "time" : "times");
+  });
 }
 
 // Returns "12 of 360 (3.33 %) misclassified; most confused: 9 → 8 (3 times)".
@@ -40,8 +37,8 @@ std::string describe_mismatches(const SavedConfusion& confusion) {
   const Confusion& counts = confusion.counts;
   const int64_t total = counts.total(), wrong = total - counts.correct();
   const std::string misclassified = list_misclassified(counts, 3);
-  return group_digits_of(wrong) + " of " + group_digits_of(total) + " (" + percent(wrong, total) + ") misclassified" +
-         (misclassified.empty() ? "" : "; most confused: " + misclassified);
+  return fmt::format("{} of {} ({}) misclassified{}", group_digits(wrong), group_digits(total), percent(wrong, total),
+                     misclassified.empty() ? "" : "; most confused: " + misclassified);
 }
 
 std::string format_unions(const Confusion& counts) {
@@ -123,18 +120,13 @@ std::string format_numbers(const std::vector<SavedNumbers>& all) {
   return charts.empty() ? "" : element("div", "class=\"charts\"", "\n" + charts) + "\n";
 }
 
-// Returns "image, mask, predicted mask".
-std::string list_names(const std::vector<artifacts::RenderedPicture>& pictures) {
-  std::string text;
-  for (const artifacts::RenderedPicture& picture : pictures) text += (text.empty() ? "" : ", ") + picture.name;
-  return text;
-}
-
 std::string format_sample(const SavedSample& sample) {
-  std::string pictures, caption = "sample " + std::to_string(sample.index);
+  std::string pictures;
   for (const artifacts::RenderedPicture& picture : sample.drawn.pictures) pictures += artifacts::embed_picture(picture);
-  caption = format_text(caption) + "<br>" + format_text("loss " + format_short_number(sample.loss));
-  if (sample.drawn.pictures.size() > 1) caption += "<br>" + format_text(list_names(sample.drawn.pictures));
+  std::string caption =
+      fmt::format("sample {}<br>{}", sample.index, format_text("loss " + format_short_number(sample.loss)));
+  if (sample.drawn.pictures.size() > 1)
+    caption += "<br>" + format_text(join(sample.drawn.pictures, ", ", &artifacts::RenderedPicture::name));
   for (const auto& [name, values] : sample.drawn.values) caption += "<br>" + format_text(name + ": " + values);
   // Values need more width than a small picture.
   return element("figure", pictures.empty() ? "class=\"values\"" : "", pictures + element("figcaption", "", caption)) +
@@ -151,8 +143,8 @@ std::string format_group(const std::string& heading, const std::vector<SavedSamp
 std::string format_ranges(const SavedSamples& samples) {
   std::string text;
   for (const auto& [field, range] : samples.ranges)
-    text += " In " + field + ", black is " + format_short_number(range.smallest) + ", white " +
-            format_short_number(range.largest) + ".";
+    text += fmt::format(" In {}, black is {}, white {}.", field, format_short_number(range.smallest),
+                        format_short_number(range.largest));
   return text;
 }
 
@@ -169,17 +161,14 @@ std::optional<Finding> find_misclassified(const SavedSamples& samples) {
 std::string format_samples_section(const SavedSamples& samples) {
   std::string text;
   for (const SavedConfusion& one : samples.classes) text += format_confusion(one);
-  text += format_numbers(samples.numbers);
-  text += draw_mask_legend(samples.mask_colours);
-  text += format_group("Worst samples", samples.worst) + format_group("Best samples", samples.best);
-  const std::string which =
-      samples.scored < samples.size ? "the first " + group_digits_of(samples.scored) + " of " : "all ";
-  return section("Single samples",
-                 text + quiet_line("Selected from " + which + group_digits_of(samples.size) +
-                                   (samples.size == 1 ? " sample of " : " samples of ") + samples.data +
-                                   " by the loss of each sample, with the weights of step " +
-                                   std::to_string(samples.step) + "." + format_ranges(samples)),
-                 "id=\"samples\"");
+  text += format_numbers(samples.numbers) + draw_mask_legend(samples.mask_colours) +
+          format_group("Worst samples", samples.worst) + format_group("Best samples", samples.best);
+  const std::string source =
+      fmt::format("Selected from {}{} {} of {} by the loss of each sample, with the weights of step {}.{}",
+                  samples.scored < samples.size ? "the first " + group_digits(samples.scored) + " of " : "all ",
+                  group_digits(samples.size), samples.size == 1 ? "sample" : "samples", samples.data, samples.step,
+                  format_ranges(samples));
+  return section("Single samples", text + quiet_line(source), "id=\"samples\"");
 }
 
 }  // namespace tenon::reporting

@@ -7,11 +7,13 @@
 #include <span>
 
 #include "framework/artifacts/files/durable_file.h"
+#include "framework/formats/unicode.h"
 #include "framework/pipeline/state/saved_state.h"
 #include "framework/pipeline/tools/export_metadata.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::reporting {
 
@@ -24,7 +26,7 @@ constexpr int64_t kMaxSide = 256;  // maximum side of a picture in pixels
 constexpr const char* kFile = "samples.json";
 
 std::string name_picture(const char* group, size_t place, const std::string& field) {
-  return std::string(group) + "-" + std::to_string(place + 1) + "-" + make_file_name(field) + ".png";
+  return fmt::format("{}-{}-{}.png", group, place + 1, make_file_name(field));
 }
 
 // Names of another number of classes than the output has are left out.
@@ -113,7 +115,7 @@ std::string shorten(const std::string& text) {
   constexpr size_t kMost = 400;
   if (text.size() <= kMost) return text;
   size_t end = kMost;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  while (end > 0 && formats::is_continuation(text[end])) --end;
   return text.substr(0, end) + "...";
 }
 
@@ -219,16 +221,11 @@ SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, con
     for (const pipeline::ScoredSample& sample : *group) add_texts(sample, *next++);
   SavedSamples saved{scores.data, step, scores.scored, scores.size, {}, {}, std::move(drawn.ranges), {}, {}};
   next = drawn.samples.begin();
-  for (const pipeline::ScoredSample& sample : scores.worst)
-    saved.worst.push_back({sample.index, sample.loss, std::move(*next++)});
-  for (const pipeline::ScoredSample& sample : scores.best)
-    saved.best.push_back({sample.index, sample.loss, std::move(*next++)});
-  for (const pipeline::ClassCounts& one : scores.classes) {
-    const auto named = names.find(one.target);
+  for (const auto& [from, to] : {std::pair(&scores.worst, &saved.worst), std::pair(&scores.best, &saved.best)})
+    for (const pipeline::ScoredSample& sample : *from) to->push_back({sample.index, sample.loss, std::move(*next++)});
+  for (const pipeline::ClassCounts& one : scores.classes)
     saved.classes.push_back(
-        {one.output, one.target, one.is_per_sample,
-         to_confusion(one.counts, named == names.end() ? std::vector<std::string>() : named->second)});
-  }
+        {one.output, one.target, one.is_per_sample, to_confusion(one.counts, config::find_classes(names, one.target))});
   for (const pipeline::PredictedNumbers& one : scores.numbers) saved.numbers.push_back(to_saved(one));
   saved.mask_colours = std::move(drawn.mask_colours);
   return saved;
@@ -266,9 +263,9 @@ std::optional<SavedSamples> read_samples(const fs::path& folder) {
   try {
     return parse(Json::parse(support::read_text(file)), folder);
   } catch (const std::exception& error) {
-    throw support::Error(support::ErrorKind::checkpoint, file.string() + ": " + error.what() +
-                                                             "; expected a file written by a run: remove the folder "
-                                                             "to get a report without samples");
+    throw support::Error(support::ErrorKind::checkpoint,
+                         "{}: {}; expected a file written by a run: remove the folder to get a report without samples",
+                         file.string(), error.what());
   }
 }
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "framework/artifacts/run_folder/hyperparameters.h"
 #include "framework/callbacks/progress.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/terminal/write_output.h"
@@ -24,14 +23,11 @@ std::string find_common_monitor(const std::vector<ReadRun>& runs) {
   return is_common ? monitor : "";
 }
 
-// A value that all runs share has no column.
-bool has_several_models(const std::vector<ReadRun>& runs) {
-  return std::ranges::any_of(runs, [&](const ReadRun& run) { return run.model() != runs.front().model(); });
-}
-
 std::string format_runs_table(const std::vector<ReadRun>& runs, const std::vector<RunLabel>& labels) {
   const std::string monitor = find_common_monitor(runs);
-  const bool has_model = has_several_models(runs);
+  // A value that all runs share has no column.
+  const bool has_model =
+      std::ranges::any_of(runs, [&](const ReadRun& run) { return run.model() != runs.front().model(); });
   std::string rows =
       table_row("<th>run</th><th>state</th>" + std::string(has_model ? "<th>model</th>" : "") +
                 "<th>trained until</th><th class=\"number\">time</th>" +
@@ -141,12 +137,10 @@ bool are_repetitions(const std::vector<Hyperparameters>& all, const std::vector<
 
 // Prints the values that differ between the plans. Repetitions share the column of their variant.
 std::string format_differences(const std::vector<ReadRun>& runs, std::vector<RunLabel> labels) {
-  std::vector<Hyperparameters> all;
+  const std::vector<Hyperparameters> all = read_values(runs);
   std::set<std::string> keys;
-  for (const ReadRun& run : runs) {
-    all.push_back(artifacts::find_hyperparameters(run.plan(), run.folder().plan_file().string()));
-    for (const auto& [key, value] : all.back()) keys.insert(key);
-  }
+  for (const Hyperparameters& values : all)
+    for (const auto& [key, value] : values) keys.insert(key);
   if (!are_repetitions(all, labels))
     for (size_t i = 0; i < labels.size(); ++i) labels[i] = {labels[i].text(), "", i};
   const std::vector<std::string> names = name_variants(labels);
@@ -163,7 +157,11 @@ std::string format_differences(const std::vector<ReadRun>& runs, std::vector<Run
     }
     if (different.size() == 1) continue;
     std::string cells = text_element("th", "", key);
-    for (const std::vector<std::string>& column : columns) cells += table_cell(join(column));
+    for (const std::vector<std::string>& column : columns) {
+      std::string shown;
+      for (const std::string& value : column) shown += (shown.empty() ? "" : ", ") + value;
+      cells += table_cell(shown);
+    }
     rows += table_row(cells) + "\n";
   }
   if (rows.empty()) return section("What differs", text_element("p", "", "Nothing that affects the metrics.") + "\n");

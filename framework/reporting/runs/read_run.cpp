@@ -19,24 +19,15 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-[[noreturn]] void refuse_run(const std::string& message) {
-  throw support::Error(support::ErrorKind::checkpoint, message);
-}
+constexpr auto kOfRuns = support::ErrorKind::checkpoint;
 
-std::string read_run_text(const fs::path& file) {
-  return support::read_file(file, {support::ErrorKind::checkpoint, "a file of a run"});
-}
+std::string read_run_text(const fs::path& file) { return support::read_file(file, {kOfRuns, "a file of a run"}); }
 
 Json read_record(const fs::path& file) {
   Json record = Json::parse(read_run_text(file), nullptr, /*allow_exceptions=*/false);
-  if (!record.is_object()) refuse_run(file.string() + ": is not a JSON object; expected a file written by a run");
+  if (!record.is_object())
+    throw support::Error(kOfRuns, "{}: is not a JSON object; expected a file written by a run", file.string());
   return record;
-}
-
-std::vector<artifacts::HistoryLine> read_lines(const fs::path& file) {
-  std::error_code error;
-  if (fs::file_size(file, error) == 0 || error == std::errc::no_such_file_or_directory) return {};
-  return read_history(file);
 }
 
 }  // namespace
@@ -54,14 +45,13 @@ ReadRun::ReadRun(const fs::path& folder) : folder_{folder} {
   if (!has_run(folder)) {
     const std::string found =
         support::is_folder(folder) ? "has no plan.toml and no checkpoints/" : support::describe_path(folder);
-    refuse_run(support::format_path(folder) + ": " + found +
-               "; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05" +
-               support::suggest_path(folder, support::is_folder));
+    throw support::Error(kOfRuns, "{}: {}; expected the folder of a run, such as runs/digits/2026-11-21T11-30-05{}",
+                         support::format_path(folder), found, support::suggest_path(folder, support::is_folder));
   }
   record_ = read_record(folder_.record_file());
   plan_ = read_run_text(folder_.plan_file());
   values_ = config::flatten_plan(plan_, folder_.plan_file().string());
-  history_ = read_lines(folder_.history_jsonl());
+  history_ = read_history_so_far(folder_.history_jsonl());
   state_ = artifacts::has_crashed(folder) ? "crashed" : text("status");
 }
 
@@ -157,20 +147,24 @@ std::vector<std::string> ReadRun::metrics() const {
 }
 
 std::vector<artifacts::HistoryLine> read_history(const std::filesystem::path& file) {
-  support::FileStream stream(file, {support::ErrorKind::checkpoint, "a run's history"});
+  support::FileStream stream(file, {kOfRuns, "a run's history"});
   std::vector<artifacts::HistoryLine> lines;
   for (std::string line; std::getline(stream, line);) {
     try {
       lines.push_back(artifacts::parse_history_line(line));
     } catch (const std::invalid_argument& error) {
-      throw support::Error(support::ErrorKind::checkpoint, file.string() + ": line " +
-                                                               std::to_string(lines.size() + 1) + ": " + error.what() +
-                                                               "; expected a line of a run's history");
+      throw support::Error(kOfRuns, "{}: line {}: {}; expected a line of a run's history", file.string(),
+                           lines.size() + 1, error.what());
     }
   }
-  if (lines.empty())
-    throw support::Error(support::ErrorKind::checkpoint, file.string() + ": has no line; expected a run's history");
+  if (lines.empty()) throw support::Error(kOfRuns, "{}: has no line; expected a run's history", file.string());
   return lines;
+}
+
+std::vector<artifacts::HistoryLine> read_history_so_far(const fs::path& file) {
+  std::error_code error;
+  if (fs::file_size(file, error) == 0 || error == std::errc::no_such_file_or_directory) return {};
+  return read_history(file);
 }
 
 }  // namespace tenon::reporting

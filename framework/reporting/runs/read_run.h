@@ -84,5 +84,7 @@ bool has_run(const std::filesystem::path& folder);
 
 // Reads history.jsonl of a run. Throws Error(checkpoint) with the file and the number of the invalid line.
 std::vector<artifacts::HistoryLine> read_history(const std::filesystem::path& file);
+// The same, but a file that is missing or empty has no lines: the run has not written its first one.
+std::vector<artifacts::HistoryLine> read_history_so_far(const std::filesystem::path& file);
 
 }  // namespace tenon::reporting

@@ -24,6 +24,7 @@ namespace tenon::reporting {
 
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 // One column stays free because some terminals would wrap. 0: no terminal.
@@ -37,7 +38,7 @@ void print_parts(const std::vector<std::string>& parts, const std::string& separ
 }
 
 // Prints a path on the line of its label, or on the next one, or the path in `folder` if it would not fit otherwise.
-void print_path(const std::string& label, const std::filesystem::path& path, const std::filesystem::path& folder) {
+void print_path(const std::string& label, const fs::path& path, const fs::path& folder) {
   const size_t width = find_width();
   const std::string shown = support::show_path(path);
   if (width == 0 || label.size() + 1 + shown.size() <= width)
@@ -51,7 +52,7 @@ void print_path(const std::string& label, const std::filesystem::path& path, con
 }
 
 // Returns the path, or the folder of its run if the path does not fit.
-std::string show_checkpoint(const std::filesystem::path& folder) {
+std::string show_checkpoint(const fs::path& folder) {
   const size_t width = find_width();
   if (width == 0) return folder.string();
   const std::string shown = support::show_path(folder);
@@ -87,9 +88,8 @@ void print_opening(const pipeline::Training& training, const RecordedRun& record
   print_path("run folder", recorded.folder, {});
   if (resumed_from)
     print_parts({"resumed from", show_checkpoint(resumed_from->folder),
-                 "(epoch " + std::to_string(resumed_from->manifest.epoch) + ", step " +
-                     std::to_string(resumed_from->manifest.step) + ")" +
-                     (resumed_from->has_run_crashed ? " of a run that crashed" : "")},
+                 fmt::format("(epoch {}, step {}){}", resumed_from->manifest.epoch, resumed_from->manifest.step,
+                             resumed_from->has_run_crashed ? " of a run that crashed" : "")},
                 " ");
   std::fflush(stdout);
 }
@@ -117,13 +117,12 @@ void print_costs(const pipeline::RunReport& report, const pipeline::Training& tr
     if (const std::string advice = pipeline::advise(report.stages, training.plan->data.workers); !advice.empty())
       write_output("{}\n", support::wrap_words(advice, find_width()));
   std::string memory = "peak memory: " + support::format_bytes(static_cast<uint64_t>(artifacts::read_peak_memory()));
-  if (const auto device = pipeline::peak_memory(training.device)) {
+  if (const auto device = pipeline::peak_memory(training.device))
     memory += fmt::format(
         ", {:.1f} MiB on the device ({:.1f} MiB reserved); training synchronised with the device {} and replayed {} as "
         "a CUDA graph",
         device->allocated, device->reserved, support::format_count(report.state.host_waits, "time"),
         support::format_count(report.state.graph_replays, "batch", "batches"));
-  }
   write_output("{}\n", support::wrap_words(memory, find_width()));
 }
 
@@ -137,7 +136,7 @@ void print_test(const pipeline::TestResults& test) {
 }
 
 // The command that resumes an interrupted run. It is one line, or several that a shell reads as one.
-void print_continuation(const std::filesystem::path& folder) {
+void print_continuation(const fs::path& folder) {
   const std::string plan = support::quote_for_shell(support::show_path(folder / "plan.toml"));
   const std::string resume = "--resume " + support::quote_for_shell(support::show_path(folder));
   const std::string line = "  host " + plan + " " + resume, line_break = " \\\n    ";
@@ -150,9 +149,9 @@ void print_continuation(const std::filesystem::path& folder) {
 
 void print_closing(const pipeline::RunReport& report, const pipeline::Training& training, const RecordedRun& recorded) {
   const bool finished = report.end == pipeline::RunReport::End::finished;
-  std::vector<std::string> parts{std::string(finished ? "finished" : "stopped") + " after " +
-                                 support::format_count(report.state.step, "step") + " in " +
-                                 callbacks::format_elapsed(report.state.time_s)};
+  std::vector<std::string> parts{fmt::format("{} after {} in {}", finished ? "finished" : "stopped",
+                                             support::format_count(report.state.step, "step"),
+                                             callbacks::format_elapsed(report.state.time_s))};
   if (!finished) parts.front() += " (" + report.reason + ")";
   for (const auto& [name, value] : report.state.metrics)
     if (report.state.validated_step == report.state.step && name.starts_with("validation/"))
@@ -161,8 +160,8 @@ void print_closing(const pipeline::RunReport& report, const pipeline::Training& 
   print_costs(report, training);
   print_path("weights in", artifacts::find_model_file(recorded.last_checkpoint), recorded.folder);
   if (report.best)
-    print_path("best " + format_metric(training.monitor->metric, report.best->value) + ", after step " +
-                   std::to_string(report.best->step) + ", in",
+    print_path(fmt::format("best {}, after step {}, in", format_metric(training.monitor->metric, report.best->value),
+                           report.best->step),
                artifacts::find_model_file(artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest),
                recorded.folder);
   if (report.test) print_test(*report.test);
@@ -198,7 +197,7 @@ class TextOutput final : public RunOutput {
   }
 
   callbacks::Progress progress_{stdout};
-  std::filesystem::path interrupted_;  // folder of the run that a signal has stopped
+  fs::path interrupted_;  // folder of the run that a signal has stopped
 };
 
 Json to_json(const std::map<std::string, double>& metrics) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "framework/formats/unicode.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/text/printable.h"
 #include "framework/support/text/terminal.h"
@@ -16,8 +18,7 @@ const std::string kGap = "  ";
 
 // Counts UTF-8 code points. Each takes one column.
 size_t width_of(const std::string& text) {
-  return static_cast<size_t>(
-      std::ranges::count_if(text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xC0) != 0x80; }));
+  return text.size() - static_cast<size_t>(std::ranges::count_if(text, formats::is_continuation));
 }
 
 // "...s/2026-11-21T11-30-05": the end of a text that is too wide. The ends of paths are what differs.
@@ -27,7 +28,7 @@ std::string keep_end(const std::string& text, size_t width) {
   size_t begin = text.size();
   for (size_t kept = 0; begin > 0 && kept + kDots < width; ++kept) do
       --begin;
-    while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80);
+    while (begin > 0 && formats::is_continuation(text[begin]));
   return std::string(std::min(kDots, width), '.') + text.substr(begin);
 }
 
@@ -93,8 +94,7 @@ std::string TextTable::list_hidden(const std::vector<bool>& is_shown, size_t wid
     if (!is_shown[i]) names.push_back(rows_.front().cells[i]);
   if (names.empty()) return "";
   for (size_t shown = names.size();; --shown) {
-    std::string text = "(too narrow for ";
-    for (size_t i = 0; i < shown; ++i) text += (i == 0 ? "" : ", ") + names[i];
+    std::string text = "(too narrow for " + join(std::span(names).first(shown));
     if (shown < names.size()) text += (shown > 0 ? " and " : "") + std::to_string(names.size() - shown) + " more";
     if (width_of(text) < width) return text + ")\n";
     if (shown == 0) return "";
@@ -125,21 +125,6 @@ std::string TextTable::format_within(size_t width, const std::vector<size_t>& im
     }
     text += trim(line) + "\n";
   }
-  return text;
-}
-
-std::string join(const std::vector<std::string>& words, std::string_view separator) {
-  std::string joined;
-  for (const std::string& word : words) {
-    if (!joined.empty()) joined += separator;
-    joined += word;
-  }
-  return joined;
-}
-
-std::string group_digits(uint64_t number) {
-  std::string text = std::to_string(number);
-  for (size_t i = text.size(); i > 3;) text.insert(i -= 3, ",");
   return text;
 }
 

@@ -1,14 +1,15 @@
 // Writes what a program shows to standard output, and draws tables for the terminal.
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
+#include "framework/support/text/format_values.h"
 #include "framework/support/text/terminal.h"
 
 namespace tenon::reporting {
@@ -58,10 +59,7 @@ class TextTable {
   std::vector<Row> rows_;
 };
 
-// Returns "a, b, c".
-std::string join(const std::vector<std::string>& words, std::string_view separator = ", ");
-
-// Returns 1234567 as "1,234,567".
-std::string group_digits(uint64_t number);
+using formats::join;
+using support::group_digits;
 
 }  // namespace tenon::reporting

@@ -35,11 +35,10 @@ class RunLogSink : public spdlog::sinks::base_sink<std::mutex> {
 
  protected:
   void sink_it_(const spdlog::details::log_msg& line) override {
-    if (file_) {
+    if (file_)
       file_->log(line);
-    } else {
+    else
       kept_.emplace_back(line);
-    }
   }
 
   void flush_() override {
@@ -68,43 +67,41 @@ class WarningSink : public spdlog::sinks::base_sink<std::mutex> {
   std::vector<std::string> warnings_;
 };
 
-class JsonLines final : public spdlog::formatter {
+// Lines for the terminal: JSON, or "warning: the message". On a terminal, a line replaces a progress bar, and long ones
+// are wrapped at blanks. Errors are not: they name commands, which a user copies.
+class TerminalLines final : public spdlog::formatter {
  public:
-  explicit JsonLines(std::string process) : process_(std::move(process)) {}
+  TerminalLines(TerminalFormat format, std::string process) : format_(format), process_(std::move(process)) {}
   void format(const spdlog::details::log_msg& line, spdlog::memory_buf_t& written) override {
     const auto level = spdlog::level::to_string_view(line.level);
-    nlohmann::ordered_json json{{"level", std::string(level.data(), level.size())},
-                                {"message", std::string(line.payload.data(), line.payload.size())}};
-    if (!process_.empty()) json["process"] = process_;
-    const std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    const std::string name(level.data(), level.size()), message(line.payload.data(), line.payload.size());
+    const std::string text =
+        (format_ == TerminalFormat::json ? to_json(name, message) : to_text(line, name, message)) + "\n";
     written.append(text.data(), text.data() + text.size());
   }
-  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonLines>(process_); }
+  std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<TerminalLines>(format_, process_);
+  }
 
  private:
-  std::string process_;  // empty: only one process logs
-};
+  std::string to_json(const std::string& level, const std::string& message) const {
+    nlohmann::ordered_json json{{"level", level}, {"message", message}};
+    if (!process_.empty()) json["process"] = process_;
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  }
 
-// "warning: the message". On a terminal, a line replaces a progress bar, and long ones are wrapped at blanks. Errors
-// are not: they name commands, which a user copies.
-class TextLines final : public spdlog::formatter {
- public:
-  explicit TextLines(std::string process) : process_(std::move(process)) {}
-  void format(const spdlog::details::log_msg& line, spdlog::memory_buf_t& written) override {
+  std::string to_text(const spdlog::details::log_msg& line, const std::string& level,
+                      const std::string& message) const {
     const size_t width = find_terminal_width(stderr);
     const bool is_wrapped = width > 0 && line.level < spdlog::level::err;
-    const auto level = spdlog::level::to_string_view(line.level);
-    std::string text(level.data(), level.size());
-    text += ": " + (process_.empty() ? "" : process_ + ": ") + std::string(line.payload.data(), line.payload.size());
     const std::string start = width > 0 ? "\r\033[K" : "";
     line.color_range_start = start.size();
     line.color_range_end = start.size() + level.size();
-    text = start + wrap_lines(text, is_wrapped ? width - 1 : 0) + "\n";
-    written.append(text.data(), text.data() + text.size());
+    const std::string text = level + ": " + (process_.empty() ? "" : process_ + ": ") + message;
+    return start + wrap_lines(text, is_wrapped ? width - 1 : 0);
   }
-  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<TextLines>(process_); }
 
- private:
+  TerminalFormat format_;
   std::string process_;  // empty: only one process logs
 };
 
@@ -118,7 +115,7 @@ struct RunLog {
     const auto colours = has_colours(stderr) ? spdlog::color_mode::always : spdlog::color_mode::never;
     auto terminal = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colours);
     terminal->set_level(spdlog::level::warn);
-    terminal->set_formatter(std::make_unique<TextLines>(""));
+    terminal->set_formatter(std::make_unique<TerminalLines>(format, ""));
     warnings->set_level(spdlog::level::off);
     logger.sinks() = {std::move(terminal), file, warnings};
     logger.set_level(spdlog::level::debug);
@@ -143,16 +140,13 @@ void set_terminal_log(TerminalLog log, TerminalFormat format) {
   spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
   terminal->set_level(log == TerminalLog::everything ? spdlog::level::debug : spdlog::level::warn);
   run_log().format = format;
-  if (format == TerminalFormat::json) terminal->set_formatter(std::make_unique<JsonLines>(""));
+  if (format == TerminalFormat::json) terminal->set_formatter(std::make_unique<TerminalLines>(format, ""));
 }
 
 void log_errors_only(std::string_view name) {
   spdlog::sink_ptr& terminal = run_log().logger.sinks().front();
   terminal->set_level(spdlog::level::err);
-  if (run_log().format == TerminalFormat::json)
-    terminal->set_formatter(std::make_unique<JsonLines>(std::string(name)));
-  else
-    terminal->set_formatter(std::make_unique<TextLines>(std::string(name)));
+  terminal->set_formatter(std::make_unique<TerminalLines>(run_log().format, std::string(name)));
 }
 
 void collect_warnings() {
@@ -175,7 +169,7 @@ void log_warning_of_any_rank(std::string_view message) try {
 void open_log_file(const std::filesystem::path& file) try {
   run_log().file->open(file);
 } catch (const spdlog::spdlog_ex& error) {
-  throw Error(ErrorKind::system, file.string() + ": the log cannot be opened: " + error.what());
+  throw Error(ErrorKind::system, "{}: the log cannot be opened: {}", file.string(), error.what());
 }
 
 void flush_log() noexcept try { run_log().logger.flush(); } catch (...) {

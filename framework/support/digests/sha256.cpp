@@ -3,13 +3,12 @@
 #include <openssl/evp.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <memory>
-#include <vector>
+#include <span>
 
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::support {
 namespace {
@@ -20,8 +19,9 @@ class Sha256 {
     TENON_CHECK(context_ && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1, "OpenSSL offers no SHA-256");
   }
 
-  void add(const char* bytes, size_t count) {
-    TENON_CHECK(EVP_DigestUpdate(context_.get(), bytes, count) == 1, "OpenSSL failed after " << count << " bytes");
+  void add(std::span<const std::byte> bytes) {
+    TENON_CHECK(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1,
+                "OpenSSL failed after " << bytes.size() << " bytes");
   }
 
   std::string hexadecimal() {
@@ -29,10 +29,7 @@ class Sha256 {
     unsigned int size = 0;
     TENON_CHECK(EVP_DigestFinal_ex(context_.get(), digest.data(), &size) == 1, "OpenSSL failed at the end");
     std::string text;
-    for (unsigned int i = 0; i < size; ++i) {
-      text += "0123456789abcdef"[digest[i] >> 4];
-      text += "0123456789abcdef"[digest[i] & 15];
-    }
+    for (unsigned int i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
     return text;
   }
 
@@ -40,28 +37,17 @@ class Sha256 {
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
 };
 
-[[noreturn]] void throw_unreadable(const std::filesystem::path& file) {
-  throw Error(ErrorKind::system, file.string() + ": cannot be read: " + std::strerror(errno));
-}
-
 }  // namespace
 
 std::string read_sha256(const std::filesystem::path& file) {
-  FileStream stream(file, {ErrorKind::system});
-  errno = 0;
   Sha256 hash;
-  std::vector<char> chunk(1 << 16);
-  do {
-    stream.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
-    hash.add(chunk.data(), static_cast<size_t>(stream.gcount()));
-  } while (stream);
-  if (stream.bad()) throw_unreadable(file);
+  read_pieces(file, {ErrorKind::system}, [&](std::span<const std::byte> piece) { hash.add(piece); });
   return hash.hexadecimal();
 }
 
 std::string sha256(std::string_view bytes) {
   Sha256 hash;
-  hash.add(bytes.data(), bytes.size());
+  hash.add(std::as_bytes(std::span(bytes)));
   return hash.hexadecimal();
 }
 

@@ -1,14 +1,10 @@
 #include "framework/support/digests/xxh128.h"
 
-#include <unistd.h>
 #include <xxhash.h>
-
-#include <cerrno>
-#include <cstring>
-#include <vector>
 
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::support {
 
@@ -27,10 +23,7 @@ std::string Xxh128::hexadecimal() const {
   XXH128_canonical_t digest;
   XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(state_.get()));
   std::string text;
-  for (const unsigned char byte : digest.digest) {
-    text += "0123456789abcdef"[byte >> 4];
-    text += "0123456789abcdef"[byte & 15];
-  }
+  for (const unsigned char byte : digest.digest) text += fmt::format("{:02x}", byte);
   return text;
 }
 
@@ -41,19 +34,9 @@ std::string xxh128(std::string_view bytes) {
 }
 
 std::string read_xxh128(const std::filesystem::path& file) {
-  const auto fail = [&file]() {
-    throw Error(ErrorKind::system, file.string() + ": cannot be read: " + std::strerror(errno));
-  };
-  const FileDescriptor descriptor = open_file(file, {ErrorKind::system});
   Xxh128 hash;
-  std::vector<std::byte> chunk(256 << 10);  // fits into the CPU cache between the read and the hash
-  for (;;) {
-    const ssize_t count = ::read(descriptor.number(), chunk.data(), chunk.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail();
-    if (count == 0) return hash.hexadecimal();
-    hash.add(std::span(chunk).first(static_cast<size_t>(count)));
-  }
+  read_pieces(file, {ErrorKind::system}, [&](std::span<const std::byte> piece) { hash.add(piece); });
+  return hash.hexadecimal();
 }
 
 }  // namespace tenon::support

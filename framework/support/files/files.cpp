@@ -13,7 +13,6 @@
 
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::support {
 namespace {
@@ -100,8 +99,8 @@ void refuse_path(ErrorKind kind, const fs::path& path, const std::string& messag
 }
 
 Error make_path_error(ErrorKind kind, const fs::path& path, std::string_view what, int error) {
-  return Error(kind_of_errno(kind, error),
-               fmt::format("{}: {}: {}", format_path(path), what, std::generic_category().message(error)));
+  return Error(kind_of_errno(kind, error), "{}: {}: {}", format_path(path), what,
+               std::generic_category().message(error));
 }
 
 std::vector<fs::path> list_folder(const fs::path& folder, std::error_code& error) {

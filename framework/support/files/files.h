@@ -7,9 +7,11 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::support {
 
@@ -34,6 +36,12 @@ Error make_path_error(ErrorKind kind, const std::filesystem::path& path, std::st
 
 // Throws Error(kind): `PATH: MESSAGE`.
 [[noreturn]] void refuse_path(ErrorKind kind, const std::filesystem::path& path, const std::string& message);
+// The message is fmt::format(format, arguments...).
+template <class Argument, class... More>
+[[noreturn]] void refuse_path(ErrorKind kind, const std::filesystem::path& path,
+                              fmt::format_string<Argument, More...> format, Argument&& argument, More&&... more) {
+  refuse_path(kind, path, fmt::format(format, std::forward<Argument>(argument), std::forward<More>(more)...));
+}
 
 // Returns the paths of the entries in byte order, without "." and "..". Use it instead of std::filesystem's iterators,
 // which end the process (std::terminate) if memory runs out.

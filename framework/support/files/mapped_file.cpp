@@ -5,7 +5,8 @@
 
 #include <cerrno>
 #include <cstddef>
-#include <cstring>
+
+#include "framework/support/files/file_descriptor.h"
 
 namespace tenon::support {
 
@@ -14,19 +15,10 @@ namespace {
 // Reads /proc/self/maps by the character, with a small buffer: a signal stack has little room.
 class MapReader {
  public:
-  MapReader() noexcept : descriptor_(::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)) {}
-  ~MapReader() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  MapReader(const MapReader&) = delete;
-  MapReader& operator=(const MapReader&) = delete;
-
   // Returns the next character, or -1 at the end.
   int next() noexcept {
     if (at_ == size_) {
-      ssize_t count = 0;
-      do count = descriptor_ < 0 ? 0 : ::read(descriptor_, buffer_, sizeof buffer_);
-      while (count < 0 && errno == EINTR);
+      const ssize_t count = retry_interrupted([this] { return ::read(descriptor_.number(), buffer_, sizeof buffer_); });
       if (count <= 0) return -1;
       at_ = 0;
       size_ = static_cast<size_t>(count);
@@ -54,7 +46,7 @@ class MapReader {
   }
 
  private:
-  int descriptor_;
+  FileDescriptor descriptor_{::open("/proc/self/maps", O_RDONLY | O_CLOEXEC)};
   char buffer_[1024];
   size_t at_ = 0, size_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <vector>
 
 #include "framework/support/files/file_descriptor.h"
 #include "framework/support/files/files.h"
@@ -21,20 +22,15 @@ const char* name_type(mode_t mode) {
   return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
-std::string expectation(const ExpectedFile& expected) {
-  return expected.what.empty() ? "" : "; expected " + std::string(expected.what);
-}
-
 [[noreturn]] void refuse_unreadable(const std::filesystem::path& file, const ExpectedFile& expected, int error) {
-  throw Error(kind_of_errno(expected.kind, error), format_path(file) + ": cannot be read: " +
-                                                       std::generic_category().message(error) + expectation(expected));
+  throw Error(kind_of_errno(expected.kind, error), "{}: cannot be read: {}{}{}", format_path(file),
+              std::generic_category().message(error), expected.what.empty() ? "" : "; expected ", expected.what);
 }
 
 [[noreturn]] void refuse_size(const std::filesystem::path& file, const ExpectedFile& expected,
                               const std::string& size) {
-  throw Error(expected.kind, format_path(file) + ": has " + size + " bytes; expected " +
-                                 std::string(expected.what.empty() ? "a file" : expected.what) + " of at most " +
-                                 std::to_string(expected.most_bytes) + " bytes; check the path");
+  throw Error(expected.kind, "{}: has {} bytes; expected {} of at most {} bytes; check the path", format_path(file),
+              size, expected.what.empty() ? "a file" : expected.what, expected.most_bytes);
 }
 
 }  // namespace
@@ -48,7 +44,7 @@ FileDescriptor open_file(const std::filesystem::path& file, const ExpectedFile& 
   if (!is_socket && !descriptor.is_open()) refuse_unreadable(file, expected, error);
   if (!is_socket && ::fstat(descriptor.number(), &status) != 0) refuse_unreadable(file, expected, errno);
   if (!S_ISREG(status.st_mode))
-    throw Error(expected.kind, format_path(file) + ": is " + name_type(status.st_mode) + "; expected a regular file");
+    throw Error(expected.kind, "{}: is {}; expected a regular file", format_path(file), name_type(status.st_mode));
   return descriptor;
 }
 
@@ -70,6 +66,18 @@ std::string read_file(const std::filesystem::path& file, const ExpectedFile& exp
     if (got > 0) continue;
     text.resize(have);
     return text;
+  }
+}
+
+void read_pieces(const std::filesystem::path& file, const ExpectedFile& expected,
+                 const std::function<void(std::span<const std::byte>)>& use) {
+  const FileDescriptor descriptor = open_file(file, expected);
+  std::vector<std::byte> piece(256 << 10);
+  for (;;) {
+    const ssize_t got = retry_interrupted([&] { return ::read(descriptor.number(), piece.data(), piece.size()); });
+    if (got < 0) refuse_unreadable(file, expected, errno);
+    if (got == 0) return;
+    use(std::span(piece).first(static_cast<size_t>(got)));
   }
 }
 

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <istream>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,6 +29,10 @@ FileDescriptor open_file(const std::filesystem::path& file, const ExpectedFile& 
 
 // Returns the bytes of a file. Throws like open_file(), and if there are more than expected.most_bytes.
 std::string read_file(const std::filesystem::path& file, const ExpectedFile& expected);
+
+// Calls `use` for the bytes of a file of any size, in pieces that fit into the cache of a CPU. Throws like open_file().
+void read_pieces(const std::filesystem::path& file, const ExpectedFile& expected,
+                 const std::function<void(std::span<const std::byte>)>& use);
 
 // Returns the bytes of a file. None if it cannot be read, is not a regular file or has more than 256 MiB.
 std::string read_text(const std::filesystem::path& file);

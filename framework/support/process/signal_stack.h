@@ -1,10 +1,22 @@
-// Stack overflows: a thread needs a second stack for the signal handler that reports one.
+// The signals of crashes, and stack overflows: a thread needs a second stack for the signal handler that reports one.
 #pragma once
 
-#include <cstddef>
+#include <csignal>
 #include <cstdint>
 
 namespace tenon::support {
+
+// Returns "SIGSEGV (invalid memory access)". Null for a signal that is not of a crash. [signal handler]
+constexpr const char* describe_crash_signal(int signal) noexcept {
+  switch (signal) {
+    case SIGSEGV: return "SIGSEGV (invalid memory access)";
+    case SIGBUS: return "SIGBUS (invalid memory access)";
+    case SIGABRT: return "SIGABRT (abort)";
+    case SIGFPE: return "SIGFPE (arithmetic error)";
+    case SIGILL: return "SIGILL (illegal instruction)";
+    default: return nullptr;
+  }
+}
 
 // Gives the calling thread an alternative stack for signal handlers (SA_ONSTACK) and records where its normal stack
 // ends. A thread that has such a stack already, such as from AddressSanitizer, keeps it. Without memory for it the

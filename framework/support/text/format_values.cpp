@@ -1,9 +1,12 @@
 #include "framework/support/text/format_values.h"
 
+#include <array>
 #include <cstddef>
-#include <cstdio>
 #include <iterator>
 #include <system_error>
+
+#include "framework/formats/strings.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::support {
 
@@ -12,13 +15,23 @@ std::string format_bytes(uint64_t bytes) {
   double number = static_cast<double>(bytes) / 1024;
   size_t unit = 0;
   for (; number >= 1024 && unit + 1 < std::size(kUnits); ++unit) number /= 1024;
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %s", number, kUnits[unit]);
-  return text;
+  return fmt::format("{:.1f} {}", number, kUnits[unit]);
 }
 
 std::string format_count(int64_t count, const std::string& one, const std::string& many) {
-  return std::to_string(count) + " " + (count == 1 ? one : many.empty() ? one + "s" : many);
+  return fmt::format("{} {}", count, count == 1 ? one : many.empty() ? one + "s" : many);
+}
+
+std::string format_scaled(double number) {
+  constexpr std::array kUnits{"", " k", " M", " G", " T", " P"};
+  size_t unit = 0;
+  for (; number >= 1000 && unit + 1 < kUnits.size(); ++unit) number /= 1000;
+  return unit == 0 ? fmt::format("{:.0f}", number) : fmt::format("{:.4g}{}", number, kUnits[unit]);
+}
+
+std::string format_time(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  return fmt::format("{:.{}f} ms", seconds * 1e3, seconds < 0.01 ? 3 : 1);
 }
 
 std::string show_path(const std::filesystem::path& path) {
@@ -30,9 +43,7 @@ std::string show_path(const std::filesystem::path& path) {
 std::string quote_for_shell(const std::string& word) {
   constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,@%+-";
   if (!word.empty() && word.find_first_not_of(kPlain) == word.npos) return word;
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return quoted + "'";
+  return "'" + formats::replace_all(word, "'", "'\\''") + "'";
 }
 
 }  // namespace tenon::support

@@ -7,13 +7,14 @@
 #include "framework/support/text/format.h"
 
 namespace tenon::support {
+
+using formats::is_continuation;
+
 namespace {
 
 constexpr size_t kMaxValue = 200;
 constexpr size_t kMaxWord = 255;  // NAME_MAX: the name of a file is never shortened
 constexpr size_t kMaxText = size_t{1} << 14;
-
-bool is_continuation(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) == 0x80; }
 
 // The number of bytes at the front of a text that is not UTF-8 that one U+FFFD stands for: the longest beginning of a
 // character, or one byte (The Unicode Standard, section 3.9).

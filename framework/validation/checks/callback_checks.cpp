@@ -2,7 +2,6 @@
 #include <torch/types.h>
 
 #include <cmath>
-#include <utility>
 
 #include <tenon/callback.h>
 #include <tenon/saved_state.h>
@@ -13,7 +12,6 @@
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/compute/philox.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 #include "framework/validation/checks/checks.h"
 
 namespace tenon::validation {
@@ -52,7 +50,7 @@ tenon_status read_metric(const tenon_run* run, tenon_string name, double* value)
 
 tenon_status ignore_scalar(const tenon_run*, tenon_string name, double) {
   const std::string text = components::to_string(name);
-  if (text.empty() || text.starts_with("train/") || text.starts_with("validation/"))
+  if (text.empty() || has_metric(text))
     return components::fail(TENON_INVALID_ARGUMENT, "log_scalar: the name \"" + text + "\" is reserved for the host");
   return TENON_OK;
 }
@@ -148,10 +146,8 @@ class FakeRun {
     const tenon_string reason = callback_.on_event(event, run_).reason;
     constexpr uint64_t kMaxLength = 1 << 16;
     if (reason.size > kMaxLength || (reason.size > 0 && !reason.data))
-      throw Failed(
-          fmt::format("on_event at {} returns a reason of {} bytes; expected at most 65536 and a non-null "
-                      "pointer",
-                      components::event_name(event), reason.size));
+      throw Failed("on_event at {} returns a reason of {} bytes; expected at most 65536 and a non-null pointer",
+                   components::event_name(event), reason.size);
   }
 
   void dispatch_validation() {
@@ -216,9 +212,9 @@ void check_saved_state(Session& session) {
   const std::string again = other.save_state();
   if (again != saved)
     throw Failed(
-        fmt::format("save returns different bytes after load than were loaded ({} bytes, loaded {}); expected "
-                    "equal bytes for equal states",
-                    again.size(), saved.size()));
+        "save returns different bytes after load than were loaded ({} bytes, loaded {}); expected equal bytes for "
+        "equal states",
+        again.size(), saved.size());
 }
 
 void check_foreign_state(Session& session) {

@@ -19,7 +19,6 @@
 
 #include "framework/components/kinds/parameter_roles.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 #include "framework/validation/checks/checks.h"
 
 namespace tenon::validation {
@@ -156,11 +155,10 @@ void check_extension_table(const components::Component& component, const Extensi
   if (!table) return;
   const auto* const fields = static_cast<const uint64_t*>(table);
   if (fields[0] < expected.bytes || fields[0] > 1 << 16)
-    throw Failed(fmt::format("the table of {} declares a size of {} bytes; expected sizeof({})", expected.id, fields[0],
-                             expected.type));
+    throw Failed("the table of {} declares a size of {} bytes; expected sizeof({})", expected.id, fields[0],
+                 expected.type);
   if (std::find(fields + 1, fields + expected.bytes / sizeof *fields, 0) != fields + expected.bytes / sizeof *fields)
-    throw Failed(
-        fmt::format("the table of {} lacks a function (null); expected all of {}", expected.id, expected.type));
+    throw Failed("the table of {} lacks a function (null); expected all of {}", expected.id, expected.type);
 }
 
 void check_extensions(Session& session) {

@@ -120,9 +120,9 @@ void check_length(Session& session) {
   int64_t lengths[2] = {-1, -1};
   for (int64_t& length : lengths)
     instance.call([&](const tenon_dataset& table) { return table.length(instance.self(), &length); }, "length");
-  if (lengths[0] < 1) throw Failed(fmt::format("length returns {}; expected at least 1", lengths[0]));
+  if (lengths[0] < 1) throw Failed("length returns {}; expected at least 1", lengths[0]);
   if (lengths[0] != lengths[1])
-    throw Failed(fmt::format("length returns {}, then {}; expected the same each time", lengths[0], lengths[1]));
+    throw Failed("length returns {}, then {}; expected the same each time", lengths[0], lengths[1]);
 }
 
 std::string describe_fields(const Dataset& dataset) {
@@ -136,8 +136,7 @@ std::string describe_fields(const Dataset& dataset) {
 void check_fields(Session& session) {
   const std::string first = describe_fields(open_dataset(session));
   const std::string second = describe_fields(open_dataset(session));
-  if (first != second)
-    throw Failed(fmt::format("fields returns {}, then {}; expected the same each time", first, second));
+  if (first != second) throw Failed("fields returns {}, then {}; expected the same each time", first, second);
 }
 
 void check_workers(Session& session) {
@@ -166,7 +165,7 @@ void check_stays_in_slot(Session& session) {
     const SampleMemory memory(dataset, std::byte{0xC3});
     worker.get(index, memory);
     if (const std::string outside = memory.fields_written_outside(); !outside.empty())
-      throw Failed(fmt::format("get of {} wrote outside of the slot of {}", sample_name(index), outside));
+      throw Failed("get of {} wrote outside of the slot of {}", sample_name(index), outside);
   }
 }
 
@@ -182,9 +181,8 @@ void check_fills_slot(Session& session) {
       const std::vector<std::byte>&one = first[field].second, &other = second[field].second;
       for (size_t i = 0; i < std::min(one.size(), other.size()); ++i)
         if (one[i] == kFirst && other[i] == kSecond)
-          throw Failed(fmt::format("get of {} left element {} of {} unwritten; the host does not clear slots",
-                                   sample_name(index), i / dataset.fields()[field].element_bytes,
-                                   dataset.fields()[field].name));
+          throw Failed("get of {} left element {} of {} unwritten; the host does not clear slots", sample_name(index),
+                       i / dataset.fields()[field].element_bytes, dataset.fields()[field].name);
     }
   }
 }
@@ -222,9 +220,9 @@ void check_dataset_repeats(Session& session) {
   const auto differing = std::ranges::mismatch(first, second).in1;
   if (differing != first.end())
     throw Failed(
-        fmt::format("get returns different bytes for {} the second time; expected them to depend only on the "
-                    "sample's index and seed",
-                    sample_name(differing - first.begin())));
+        "get returns different bytes for {} the second time; expected them to depend only on the sample's index and "
+        "seed",
+        sample_name(differing - first.begin()));
 }
 
 void check_any_order(Session& session) {
@@ -234,9 +232,9 @@ void check_any_order(Session& session) {
   for (int64_t index = count_read(other) - 1; index >= 0; --index)
     if (worker.read(index) != expected.at(static_cast<size_t>(index)))
       throw Failed(
-          fmt::format("get returns different bytes for {} when the samples are read from the last to the "
-                      "first; expected them to depend only on index and seed",
-                      sample_name(index)));
+          "get returns different bytes for {} when the samples are read from the last to the first; expected them to "
+          "depend only on index and seed",
+          sample_name(index));
 }
 
 // Reads the samples three times, from sample `first` on, and returns the first difference; "": none.
@@ -282,10 +280,8 @@ void check_fingerprint(Session& session) {
   const std::optional<uint64_t> second = open_dataset(session).read_fingerprint();
   if (!first) throw Skipped("it has no fingerprint");
   if (first != second)
-    throw Failed(
-        fmt::format("fingerprint returns {}, then {} for another instance of the same data; expected equal "
-                    "numbers",
-                    *first, *second));
+    throw Failed("fingerprint returns {}, then {} for another instance of the same data; expected equal numbers",
+                 *first, *second);
 }
 
 // `read` returns one number per sample, or nothing. Throws Failed if the numbers are others the second time.
@@ -295,8 +291,8 @@ void require_same_numbers(const std::string& function, const char* id, const Rea
   if (!first) throw Skipped(fmt::format("it does not provide them ({})", id));
   const auto [one, other] = std::ranges::mismatch(*first, *second);
   if (one != first->end())
-    throw Failed(fmt::format("{} returns {} for sample {}, then {}; expected the same each time", function, *one,
-                             one - first->begin(), *other));
+    throw Failed("{} returns {} for sample {}, then {}; expected the same each time", function, *one,
+                 one - first->begin(), *other);
 }
 
 void check_lengths(Session& session) {

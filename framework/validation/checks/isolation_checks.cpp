@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 #include "framework/validation/checks/checks.h"
 #include "framework/validation/session/process_settings.h"
 #include "framework/validation/session/recording_host.h"
@@ -28,15 +27,15 @@ void check_setting(Session& session, const ProcessSetting& setting) {
   session.watch(setting);
   use_component(session);
   if (!session.changed_in().empty())
-    throw Failed(fmt::format("{} changed {}; expected it to leave them unchanged", session.changed_in(), setting.what));
+    throw Failed("{} changed {}; expected it to leave them unchanged", session.changed_in(), setting.what);
 }
 
 void check_right_thread(Session& session) {
   use_component(session);
   const HostUse use = host_use();
   if (!use.on_wrong_thread.empty())
-    throw Failed(fmt::format("calls host->{} on a thread other than the training thread; only that thread may call it",
-                             use.on_wrong_thread.front()));
+    throw Failed("calls host->{} on a thread other than the training thread; only that thread may call it",
+                 use.on_wrong_thread.front());
 }
 
 // use_component() calls every function that could retain or release a handle.
@@ -45,14 +44,12 @@ void check_handles(Session& session) {
   const HostUse use = host_use();
   if (!use.over_released.empty())
     throw Failed(
-        fmt::format("releases a handle that it does not own ({}); a borrowed handle belongs to the host, and a "
-                    "handle of the frame belongs to the frame",
-                    use.over_released.front()));
+        "releases a handle that it does not own ({}); a borrowed handle belongs to the host, and a handle of the frame "
+        "belongs to the frame",
+        use.over_released.front());
   if (use.owned != 0)
-    throw Failed(
-        fmt::format("retains {} handles more than it has released by the time it is destroyed; expected equal "
-                    "numbers",
-                    use.owned));
+    throw Failed("retains {} handles more than it has released by the time it is destroyed; expected equal numbers",
+                 use.owned);
 }
 
 void check_declared_operators(Session& session) {
@@ -63,10 +60,8 @@ void check_declared_operators(Session& session) {
   for (const std::string& called : host_use().operators)
     if (std::ranges::find(declared, called) == declared.end()) missing += (missing.empty() ? "" : ", ") + called;
   if (!missing.empty())
-    throw Failed(
-        fmt::format("calls operators that the plugin does not declare: {}; expected them in "
-                    "tenon_plugin.operators",
-                    missing));
+    throw Failed("calls operators that the plugin does not declare: {}; expected them in tenon_plugin.operators",
+                 missing);
 }
 
 }  // namespace

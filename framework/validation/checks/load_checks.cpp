@@ -32,9 +32,8 @@ constexpr uint64_t kLargest = 1 << 16;
 
 void require_size(uint64_t size, uint64_t smallest, const std::string& what) {
   if (size < smallest || size > kLargest)
-    throw Failed(fmt::format("{} declares a size of {} bytes; expected at {}: set size to sizeof the struct", what,
-                             size,
-                             size < smallest ? fmt::format("least {}", smallest) : fmt::format("most {}", kLargest)));
+    throw Failed("{} declares a size of {} bytes; expected at {}: set size to sizeof the struct", what, size,
+                 size < smallest ? fmt::format("least {}", smallest) : fmt::format("most {}", kLargest));
 }
 
 void check_component_sizes(const tenon_component& component, const std::string& what) {
@@ -61,10 +60,10 @@ void check_sizes(Session& session) {
 template <class Element>
 void require_list(const Element* const* list, uint64_t count, const std::string& what) {
   constexpr uint64_t kMaxCount = 10000;
-  if (count > kMaxCount) throw Failed(fmt::format("{} has a count of {}; expected at most {}", what, count, kMaxCount));
-  if (count > 0 && !list) throw Failed(fmt::format("{} has a count of {} but is a null pointer", what, count));
+  if (count > kMaxCount) throw Failed("{} has a count of {}; expected at most {}", what, count, kMaxCount);
+  if (count > 0 && !list) throw Failed("{} has a count of {} but is a null pointer", what, count);
   for (uint64_t i = 0; i < count; ++i)
-    if (!list[i]) throw Failed(fmt::format("{} has a null pointer at {}", what, i));
+    if (!list[i]) throw Failed("{} has a null pointer at {}", what, i);
 }
 
 void check_lists(Session& session) {
@@ -89,15 +88,9 @@ void check_operators(Session& session) {
   const components::PluginInfo info = read_descriptor(session);
   if (info.operators.empty()) throw Skipped("it does not declare its operators");
   std::string missing;
-  for (const std::string& name : info.operators) {
-    const size_t dot = name.find('.');
-    const tenon_op* found = nullptr;
-    components::detail::failure.clear();
-    const tenon_status status =
-        components::host_table().op(components::to_tenon(name.substr(0, dot)),
-                                    components::to_tenon(dot == name.npos ? "" : name.substr(dot + 1)), &found);
-    if (status != TENON_OK) missing += (missing.empty() ? "" : "; ") + components::detail::failure;
-  }
+  for (const std::string& name : info.operators)
+    if (const auto fault = components::find_operator_fault(name, components::host_table()))
+      missing += (missing.empty() ? "" : "; ") + *fault;
   if (!missing.empty()) throw Failed("declares operators that this host does not have: " + missing);
 }
 

@@ -5,7 +5,6 @@
 
 #include "framework/components/kinds/loss.h"
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/support/text/format.h"
 #include "framework/validation/checks/checks.h"
 #include "framework/validation/checks/gradcheck.h"
 #include "framework/validation/checks/tensor_checks.h"
@@ -59,8 +58,7 @@ void check_parts(Session& session) {
   const std::vector<at::Tensor> parts = ready.forward(ready.make_inputs(3)).parts;
   for (size_t i = 0; i < parts.size(); ++i)
     if (parts[i].defined() && parts[i].numel() != 1)
-      throw Failed(fmt::format("forward returns the part {} as {}; expected a scalar", names[i],
-                               components::describe(parts[i])));
+      throw Failed("forward returns the part {} as {}; expected a scalar", names[i], components::describe(parts[i]));
 }
 
 void check_loss_forward(Session& session) {
@@ -71,8 +69,8 @@ void check_loss_forward(Session& session) {
 void require_scalar_loss(const components::Loss::Result& result, const std::string& when) {
   if (!result.loss.defined()) throw Failed(when + "forward returns no loss (null)");
   if (result.loss.numel() != 1 || !at::isFloatingType(result.loss.scalar_type()))
-    throw Failed(fmt::format("{}forward returns the loss as {}; expected a floating-point scalar", when,
-                             components::describe(result.loss)));
+    throw Failed("{}forward returns the loss as {}; expected a floating-point scalar", when,
+                 components::describe(result.loss));
 }
 
 void check_scalar_loss(Session& session) {

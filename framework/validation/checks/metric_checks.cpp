@@ -29,8 +29,7 @@ std::string describe_states(const components::Metric& metric) {
 void check_states(Session& session) {
   const std::string first = describe_states(make_metric(session));
   const std::string second = describe_states(make_metric(session));
-  if (first != second)
-    throw Failed(fmt::format("states returns {} then {} expected the same each time", first, second));
+  if (first != second) throw Failed("states returns {} then {} expected the same each time", first, second);
 }
 
 std::string join_names(const components::Metric& metric) {
@@ -42,8 +41,7 @@ std::string join_names(const components::Metric& metric) {
 void check_values(Session& session) {
   const std::string first = join_names(make_metric(session));
   const std::string second = join_names(make_metric(session));
-  if (first != second)
-    throw Failed(fmt::format("values returns {}, then {}; expected the same each time", first, second));
+  if (first != second) throw Failed("values returns {}, then {}; expected the same each time", first, second);
 }
 
 constexpr int64_t kBatchSizes[] = {2, 3, 3, 2};
@@ -85,8 +83,8 @@ void check_evaluation(Session& session) {
   const std::vector<double> values = ready.compute();
   for (size_t i = 0; i < values.size(); ++i)
     if (std::isinf(values[i]))
-      throw Failed(fmt::format("compute returns infinity for {}; expected a number, or NaN for no value",
-                               ready.metric.values()[i].name));
+      throw Failed("compute returns infinity for {}; expected a number, or NaN for no value",
+                   ready.metric.values()[i].name);
   // Without samples, a value is NaN or a number. It is not an error.
   ready.metric.reset();
   ready.compute();
@@ -101,7 +99,7 @@ void require_equal(const components::Metric& metric, const std::vector<double>& 
                    const std::vector<double>& found, const std::string& what) {
   for (size_t i = 0; i < expected.size(); ++i)
     if (!is_close(expected[i], found[i]))
-      throw Failed(fmt::format("{} is {:g} {}{:g}", metric.values()[i].name, found[i], what, expected[i]));
+      throw Failed("{} is {:g} {}{:g}", metric.values()[i].name, found[i], what, expected[i]);
 }
 
 // Adds the states of one half to those of the other, as with the states of two ranks.

@@ -1,6 +1,7 @@
 #include <torch/types.h>
 #include <torch/utils.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "framework/components/kinds/model.h"
@@ -90,8 +91,8 @@ void check_outputs(Session& session) {
       const std::vector<at::Tensor> outputs = ready.forward_checked(training, ready.inputs.make(batch));
       for (size_t i = 0; i < outputs.size(); ++i)
         if (!outputs[i].device().is_cpu())
-          throw Failed(fmt::format("forward returns {} on {}; expected the CPU, where the inputs are",
-                                   ready.model.outputs()[i].name, outputs[i].device().str()));
+          throw Failed("forward returns {} on {}; expected the CPU, where the inputs are",
+                       ready.model.outputs()[i].name, outputs[i].device().str());
     }
 }
 
@@ -99,14 +100,8 @@ void check_finite_outputs(Session& session) {
   const ReadyModel ready(session);
   for (const bool training : {false, true})
     if (const auto output = find_non_finite(ready.forward(training, ready.inputs.make(3))))
-      throw Failed(fmt::format("forward returns NaN or infinity in {} for normally distributed inputs",
-                               ready.model.outputs()[*output].name));
-}
-
-bool are_equal(const std::vector<at::Tensor>& left, const std::vector<at::Tensor>& right) {
-  for (size_t i = 0; i < left.size(); ++i)
-    if (!left[i].equal(right[i])) return false;
-  return true;
+      throw Failed("forward returns NaN or infinity in {} for normally distributed inputs",
+                   ready.model.outputs()[*output].name);
 }
 
 // Calls forward with other inputs in between. The model must not remember them.
@@ -116,17 +111,11 @@ void check_model_repeats(Session& session) {
   const std::vector<at::Tensor> inputs = ready.inputs.make(2);
   const std::vector<at::Tensor> first = ready.forward(/*training=*/false, inputs);
   ready.forward(/*training=*/false, ready.inputs.make(3));
-  if (!are_equal(first, ready.forward(/*training=*/false, inputs)))
+  const std::vector<at::Tensor> second = ready.forward(/*training=*/false, inputs);
+  if (!std::ranges::equal(first, second, &at::Tensor::equal))
     throw Failed(
         "forward returns different outputs for the same inputs in evaluation mode, after other inputs in between; "
         "expected them to depend only on its arguments and the frame's tensors");
-}
-
-// Weights at other addresses may be summed in another order.
-bool are_close(const std::vector<at::Tensor>& left, const std::vector<at::Tensor>& right) {
-  for (size_t i = 0; i < left.size(); ++i)
-    if (!at::allclose(left[i], right[i], /*rtol=*/1e-3, /*atol=*/1e-5)) return false;
-  return true;
 }
 
 // Equal weights in other tensors must give the same outputs, even when the first tensors are overwritten. They are
@@ -147,7 +136,11 @@ void check_frame_tensors(Session& session) {
   } catch (const support::Error& error) {
     throw Skipped(std::string("it rejects tensors other than those it was built with: ") + error.what());
   }
-  if (!are_close(expected, found))
+  // Weights at other addresses may be summed in another order.
+  const auto are_close = [](const at::Tensor& left, const at::Tensor& right) {
+    return at::allclose(left, right, /*rtol=*/1e-3, /*atol=*/1e-5);
+  };
+  if (!std::ranges::equal(expected, found, are_close))
     throw Failed(
         "forward returns different outputs when its weights are copied to other tensors of the frame and the first "
         "ones are overwritten; expected it to compute with frame->tensors, not with handles that it kept");
@@ -174,7 +167,7 @@ void check_model_gradients(Session& session) {
   if (names.empty()) throw Skipped("it has no trainable tensor");
   if (!sum.requires_grad()) throw Failed("no output of forward in training mode depends on the trainable tensors");
   if (const auto found = find_non_finite(gradients))
-    throw Failed(fmt::format("the gradient of {} is NaN or infinite", names[*found]));
+    throw Failed("the gradient of {} is NaN or infinite", names[*found]);
   if (!without.empty()) session.warn("trainable tensors without a gradient: " + without);
 }
 
@@ -210,8 +203,7 @@ void check_model_autocast(Session& session) {
   const Bfloat16Autocast autocast;
   const std::vector<at::Tensor> outputs = ready.forward_checked(/*training=*/true, inputs);
   if (const auto found = find_non_finite(outputs))
-    throw Failed(fmt::format("under bfloat16 autocast forward returns NaN or infinity in {}",
-                             ready.model.outputs()[*found].name));
+    throw Failed("under bfloat16 autocast forward returns NaN or infinity in {}", ready.model.outputs()[*found].name);
   if (const at::Tensor sum = weigh_outputs(outputs, session.seed()); sum.requires_grad()) sum.backward();
 }
 

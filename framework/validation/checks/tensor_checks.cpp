@@ -9,7 +9,6 @@
 #include "framework/components/calls/guard.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/error.h"
-#include "framework/support/text/format.h"
 
 namespace tenon::validation {
 
@@ -108,10 +107,9 @@ RandomInputs::RandomInputs(const std::vector<Port>& ports, uint64_t seed, const 
   }
   if (!accepted)
     throw Failed(
-        fmt::format("{} accepts none of the inputs that were tried; its last error: {}. If it requires inputs "
-                    "of a certain size, declare that size in its ports, or make it accept smaller ones with "
-                    "--params",
-                    function, last_error));
+        "{} accepts none of the inputs that were tried; its last error: {}. If it requires inputs of a certain size, "
+        "declare that size in its ports, or make it accept smaller ones with --params",
+        function, last_error);
   recipe_ = *accepted;
 }
 

@@ -8,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -16,13 +15,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <iterator>
 
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/process/before_exit.h"
+#include "framework/support/process/signal_stack.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::validation {
@@ -154,14 +152,8 @@ bool follow(pid_t child, int output, int result, double timeout_s, ChildEnd& end
 }
 
 std::string signal_name(int signal) {
-  switch (signal) {
-    case SIGSEGV: return "SIGSEGV (invalid memory access)";
-    case SIGBUS: return "SIGBUS (invalid memory access)";
-    case SIGABRT: return "SIGABRT (abort)";
-    case SIGFPE: return "SIGFPE (arithmetic error)";
-    case SIGILL: return "SIGILL (illegal instruction)";
-    default: return fmt::format("signal {}", signal);
-  }
+  const char* const crash = support::describe_crash_signal(signal);
+  return crash ? crash : fmt::format("signal {}", signal);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include <xmmintrin.h>
 #endif
 
+#include "framework/support/files/files.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 
@@ -65,10 +66,9 @@ std::string read_directory() {
 std::vector<int> list_descriptors() {
   std::vector<int> numbers;
   std::error_code failure;
-  for (std::filesystem::directory_iterator entry("/proc/self/fd", failure), end; !failure && entry != end;
-       entry.increment(failure))
-    numbers.push_back(std::atoi(entry->path().filename().c_str()));
-  // The iterator had a descriptor itself.
+  for (const std::filesystem::path& path : support::list_folder("/proc/self/fd", failure))
+    numbers.push_back(std::atoi(path.filename().c_str()));
+  // The list was read through a descriptor too.
   std::erase_if(numbers, [](int number) { return fcntl(number, F_GETFD) == -1; });
   std::ranges::sort(numbers);
   return numbers;

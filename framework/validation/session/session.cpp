@@ -69,8 +69,8 @@ void Session::after_call(const components::Component&, const char* function, ten
 void Session::require_reason(const std::string& what) const {
   if (last_status_ == TENON_OK) throw;
   if (last_reason_.empty())
-    throw Failed(fmt::format("{} returns status {} and no reason; expected a call of host->fail with a text first",
-                             what, last_status_));
+    throw Failed("{} returns status {} and no reason; expected a call of host->fail with a text first", what,
+                 last_status_);
 }
 
 void Session::on_violation(const std::string& what) {

@@ -20,6 +20,7 @@
 #include "framework/components/kinds/instance.h"
 #include "framework/components/loading/load_plugin.h"
 #include "framework/config/plan/run_plan.h"
+#include "framework/support/text/format.h"
 #include "framework/validation/session/process_settings.h"
 
 namespace tenon::validation {
@@ -27,6 +28,10 @@ namespace tenon::validation {
 // Thrown by a check that fails. The text states what was found, what was expected and what to do.
 struct Failed : std::runtime_error {
   using std::runtime_error::runtime_error;
+  // The text is fmt::format(format, value, more...).
+  template <class Value, class... More>
+  Failed(fmt::format_string<Value, More...> format, Value&& value, More&&... more)
+      : std::runtime_error(fmt::format(format, std::forward<Value>(value), std::forward<More>(more)...)) {}
 };
 // Thrown by a check that does not apply to this component. The text states why.
 struct Skipped : std::runtime_error {

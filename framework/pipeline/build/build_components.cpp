@@ -1,17 +1,17 @@
+#include "framework/pipeline/build/build_components.h"
+
+#include <c10/util/StringUtil.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/components/kinds/dataset.h"
-#include "framework/components/tensors/tensor_handles.h"
 #include "framework/config/file/usable_resources.h"
-#include "framework/pipeline/build/build_components.h"
 #include "framework/pipeline/build/build_divided.h"
 #include "framework/pipeline/build/check_storable.h"
 #include "framework/pipeline/build/infer_sizes.h"
@@ -136,17 +136,14 @@ void prepare_data(const config::DataSection& data, const components::Catalogue& 
   std::ranges::for_each(data.validation, add);
   if (trains) std::ranges::for_each(data.test, add);
   if (prepared.empty()) return;
-  const auto prepare = [&] {
+  group.first_on_machine([&] {
     for (const config::ComponentPlan* dataset : prepared)
       components::prepare_dataset(catalogue.find(ComponentKind::dataset, dataset->use), *dataset);
-  };
-  group.first_on_machine(prepare);
+  });
 }
 
 void log_sizes(const std::vector<std::string>& sizes, const std::string& source) {
-  std::string list;
-  for (const std::string& size : sizes) list += (list.empty() ? "" : ", ") + size;
-  if (!list.empty()) support::log_info("from {}: {}", source, list);
+  if (!sizes.empty()) support::log_info("from {}: {}", source, c10::Join(", ", sizes));
 }
 
 // The plan with the sizes that the run file leaves out. A training has those of its data, because weights may be from
@@ -270,41 +267,6 @@ std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const component
 void build_validation_data(Evaluation& evaluation, const components::Catalogue& catalogue) {
   for (const config::NamedDataset& dataset : evaluation.plan->data.validation)
     evaluation.validation.push_back(build_data(evaluation, catalogue, dataset, evaluation.metrics));
-}
-
-void BoundDataset::add_skipped(NamedMetrics& metric_values, int64_t skipped) const {
-  if (feed.may_skip()) metric_values.emplace_back(name() + "/skipped_samples", skipped);
-}
-
-BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool training) {
-  BatchTensors batch_tensors;
-  batch_tensors.data = this;
-  batch_tensors.batch = &batch;
-  batch_tensors.fields.reserve(batch.fields.size());
-  for (size_t i = 0; i < batch.fields.size(); ++i)
-    batch_tensors.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
-                                                 components::to_scalar_type(feed.dataset().fields()[i].dtype)));
-  transforms.check(batch_tensors.fields);
-  batch_tensors.host_fields = batch_tensors.fields;
-  copies.copy(batch_tensors.fields, training ? is_read : std::vector<bool>());
-  transforms.apply(batch_tensors.fields, training, feed.batch_seed());
-  return batch_tensors;
-}
-
-Evaluation build_evaluation(const config::RunPlan& plan, const components::Catalogue& catalogue,
-                            const support::ComputeDevice& device, distributed::ProcessGroup& group) {
-  Evaluation evaluation = build_components(plan, catalogue, device, group, /*trains=*/false);
-  build_validation_data(evaluation, catalogue);
-  if (device.is_cuda() && !evaluation.validation.empty())
-    choose_cudnn_benchmark(plan, evaluation.validation.front()->feed.dataset().fields());
-  return evaluation;
-}
-
-Readback make_readback(const Evaluation& evaluation) {
-  Readback::WaitUntil wait_until;
-  if (!evaluation.group->is_single())
-    wait_until = [group = evaluation.group](const std::function<bool()>& is_done) { group->wait_until(is_done); };
-  return Readback(evaluation.device, evaluation.readback_lag, std::move(wait_until));
 }
 
 }  // namespace tenon::pipeline
