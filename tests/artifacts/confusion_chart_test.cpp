@@ -38,11 +38,9 @@ TEST_CASE("intersection over union equals scikit-learn's jaccard_score, and is N
 
 TEST_CASE("a confusion matrix is rendered with a cell for each count, and with numbers if there is room") {
   const std::string drawn = draw_confusion(kExample);
-  CHECK(contains(drawn, "<title>class 0 as 0: 3 of 4</title>"));
-  CHECK(contains(drawn, "<title>class 2 as 0: 2 of 2</title>"));
-  CHECK(contains(drawn, "class=\"dot c0\""));
-  CHECK(contains(drawn, "class=\"dot c1\""));
-  CHECK(contains(drawn, ">3</text>"));
+  for (const char* part : {"<title>class 0 as 0: 3 of 4</title>", "<title>class 2 as 0: 2 of 2</title>",
+                           "class=\"dot c0\"", "class=\"dot c1\"", ">3</text>"})
+    CHECK_MESSAGE(contains(drawn, part), part);
   const std::string crowded = draw_confusion({kMaxPlottedClasses, {{7, 9, 12345}}});
   CHECK_FALSE(contains(crowded, ">12345</text>"));
   CHECK(contains(crowded, "class 7 as 9: 12345 of 12345"));
@@ -52,9 +50,8 @@ TEST_CASE("a confusion matrix is labelled with the names of classes") {
   Confusion named = kExample;
   named.names = {"cat", "a < b", "a class with a long name"};
   const std::string drawn = draw_confusion(named);
-  CHECK(contains(drawn, ">cat</text>"));
-  CHECK(contains(drawn, ">a &lt; b</text>"));
-  CHECK(contains(drawn, ">a class with a…</text>"));
-  CHECK(contains(drawn, "<title>class a class with a long name as cat: 2 of 2</title>"));
+  for (const char* part : {">cat</text>", ">a &lt; b</text>", ">a class with a…</text>",
+                           "<title>class a class with a long name as cat: 2 of 2</title>"})
+    CHECK_MESSAGE(contains(drawn, part), part);
   CHECK_FALSE(contains(drawn, ">0</text>"));
 }

@@ -4,13 +4,14 @@
 #include <openssl/evp.h>
 #include <tenon/abi.h>
 
-#include <cstring>
 #include <span>
 
 #include "framework/artifacts/files/encode.h"
 #include "tests/artifacts/drawn_fields.h"
+#include "tests/messages.h"
 
 using namespace tenon::artifacts;
+using tenon::count_parts;
 
 namespace {
 
@@ -28,12 +29,6 @@ std::vector<std::byte> find_image(const std::string& page, size_t number) {
   REQUIRE(EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
                           reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size())) > 0);
   return bytes;
-}
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 }  // namespace
@@ -91,7 +86,7 @@ TEST_CASE("a mask is rendered over a copy of its image") {
   const std::vector<int64_t> mask = {0, 1, 2, 255};
   const std::string page = make_contact_sheet(
       "page", {{"0", {view("mask", TENON_INT64, {2, 2}, mask), view("image", TENON_UINT8, {2, 2, 1}, pixels)}}});
-  CHECK(count(page, "<img") == 2);
+  CHECK(count_parts(page, "<img") == 2);
   CHECK(decode_png(find_image(page, 0), 1) == pixels);
   const std::vector<uint8_t> drawn = decode_png(find_image(page, 1), 3);
   const auto pixel = [&](ptrdiff_t i) {
@@ -101,7 +96,7 @@ TEST_CASE("a mask is rendered over a copy of its image") {
   CHECK(pixel(1) != pixel(0));
   CHECK(pixel(2) != pixel(1));
   CHECK(pixel(3) == std::vector<uint8_t>{255, 255, 255});
-  CHECK(count(page, "Colours of masks:") == 1);
+  CHECK(count_parts(page, "Colours of masks:") == 1);
   CHECK(page.find("background:#ffffff\"></span> ignored</span>") != page.npos);
 }
 
@@ -112,8 +107,7 @@ TEST_CASE("fields that are not images are text, and long ones are truncated") {
       "page", {{"0",
                 {view("list", TENON_FLOAT32, {100}, values), view("halves", TENON_FLOAT16, {4}, halves),
                  view("mask", TENON_UINT8, {10, 10}, values)}}});
-  CHECK(count(page, "<img") == 0);
-  CHECK(page.find("list: 0.5 0.5") != page.npos);
-  CHECK(page.find("0.5 ... (100 values)") != page.npos);
-  CHECK(page.find("halves: 4 values") != page.npos);
+  CHECK(count_parts(page, "<img") == 0);
+  for (const char* part : {"list: 0.5 0.5", "0.5 ... (100 values)", "halves: 4 values"})
+    CHECK_MESSAGE(page.find(part) != std::string::npos, part);
 }

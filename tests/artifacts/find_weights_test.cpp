@@ -8,7 +8,7 @@
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
-#include "framework/support/diagnostics/error.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace tenon::artifacts {
@@ -36,13 +36,7 @@ fs::path make_run(const fs::path& output, const std::string& time, int64_t step)
 }
 
 std::string failure_of(const std::string& what, const fs::path& output) {
-  try {
-    find_weights(what, output, "digits");
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::checkpoint);
-    return error.what();
-  }
-  return "none";
+  return find_error(support::ErrorKind::checkpoint, [&] { find_weights(what, output, "digits"); });
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ TEST_CASE("a file truncated anywhere is refused") {
   for (size_t size = 0; size < whole.size(); ++size) {
     write_all(scratch / "cut", whole.substr(0, size));
     CAPTURE(size);
-    CHECK(find_error(ErrorKind::checkpoint, [&] { SafetensorsFile reader(scratch / "cut"); }) != "");
+    CHECK(find_error(ErrorKind::checkpoint, [&] { SafetensorsFile reader(scratch / "cut"); }) != "accepted");
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "framework/artifacts/files/encode.h"
 #include "scratch.h"
+#include "tests/messages.h"
 
 namespace tenon::artifacts {
 
@@ -17,12 +18,6 @@ namespace {
 
 Chart chart_of(std::vector<ChartPoint> points) {
   return {"loss", "step", {{.name = "train", .points = std::move(points)}}};
-}
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t times = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++times;
-  return times;
 }
 
 // Returns the number that follows `before` at or after `from`.
@@ -88,9 +83,9 @@ TEST_CASE("a curve passes through its points with steps to the right and values 
 TEST_CASE("short lines have a dot for each point, and longer ones have none") {
   std::vector<ChartPoint> points;
   for (int i = 0; i < 20; ++i) points.push_back({static_cast<double>(i), 1.0 * (i % 3)});
-  CHECK(count(draw_chart(chart_of(points)), "<circle") == 20);
+  CHECK(count_parts(draw_chart(chart_of(points)), "<circle") == 20);
   points.push_back({20, 0});
-  CHECK(count(draw_chart(chart_of(points)), "<circle") == 0);
+  CHECK(count_parts(draw_chart(chart_of(points)), "<circle") == 0);
 }
 
 // The guidelines expect a contrast of 3 for graphics. The faint line, of training, is thinner than the others.
@@ -115,8 +110,8 @@ TEST_CASE("a series without a line has only dots") {
   Chart chart = chart_of(points);
   chart.series.front().line = ChartSeries::Line::none;
   const std::string svg = draw_chart(chart);
-  CHECK(count(svg, "<circle") == 200);
-  CHECK(count(svg, "<polyline") == 0);
+  CHECK(count_parts(svg, "<circle") == 200);
+  CHECK(count_parts(svg, "<polyline") == 0);
 }
 
 TEST_CASE("a chart with a linear scale has no logarithmic axis") {
@@ -139,8 +134,8 @@ TEST_CASE("positive values with a large range have a logarithmic axis") {
 TEST_CASE("a value that is not finite is a gap, and a value between two gaps is a dot") {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   const std::string svg = draw_chart(chart_of({{1, 1}, {2, 2}, {3, nan}, {4, 3}, {5, infinity}, {6, 2}, {7, 1}}));
-  CHECK(count(svg, "<polyline") == 2);
-  CHECK(count(svg, "<circle") == 5);
+  CHECK(count_parts(svg, "<polyline") == 2);
+  CHECK(count_parts(svg, "<circle") == 5);
   CHECK(contains(svg, "train, step 4: 3"));
   for (const char* word : {"nan", "inf"}) CHECK_FALSE(contains(svg, word));
   CHECK_FALSE(contains(draw_chart(chart_of({{1, nan}})), "nan"));
@@ -204,7 +199,7 @@ TEST_CASE("a chart file contains its style, title and legend, and has no referen
   CHECK(svg.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
   for (const char* part : {"<style>", "prefers-color-scheme:dark", ">loss<", ">train<", ">validation<"})
     CHECK_MESSAGE(contains(svg, part), part);
-  CHECK(count(svg, "http") == 1);
+  CHECK(count_parts(svg, "http") == 1);
   CHECK_FALSE(contains(svg, "url("));
 }
 

@@ -11,9 +11,12 @@
 #include <stdexcept>
 #include <string>
 
-#include "framework/support/diagnostics/error.h"
+#include "tests/messages.h"
 
 namespace tenon::artifacts {
+
+using tenon::contains;
+using tenon::find_error;
 
 class Scratch {
  public:
@@ -50,19 +53,5 @@ inline std::set<std::string> list_names(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());
   return names;
 }
-
-// Returns the message of the Error that `act` throws, or "" without an Error. `kind` must be the kind of the error.
-template <class Act>
-std::string find_error(support::ErrorKind kind, Act act) {
-  try {
-    act();
-  } catch (const support::Error& error) {
-    if (error.kind() != kind) return std::string("wrong kind: ") + error.what();
-    return error.what();
-  }
-  return "";
-}
-
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace tenon::artifacts

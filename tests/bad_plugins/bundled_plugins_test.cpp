@@ -42,7 +42,6 @@ class ExampleData {
       table += "scenes/images/" + name + ",scenes/masks/" + name + (i % 2 == 0 ? ",bright\n" : ",dark\n");
     }
     write_text(folder_ / "table.csv", table);
-    write_text(folder_ / "levels.idx", std::string("\0\0\x08\x03\0\0\0\x04\0\0\0\x01\0\0\0\x02levelsof", 24));
     WrittenTar shard;
     for (int i = 0; i < 4; ++i) {
       const std::string name = std::to_string(i);
@@ -63,7 +62,6 @@ class ExampleData {
     const std::map<std::string, std::string> params = {
         {"arrays", "dataset.arrays={ " + path("values.safetensors")},
         {"exported", "model.exported={ path = \"" TENON_SOURCE_DIR "/tests/parity/reference/exported/cnn.pt2\""},
-        {"idx", "dataset.idx={ images = " + quoted("levels.idx")},
         {"image_csv", "dataset.image_csv={ " + path("table.csv")},
         {"image_folder", "dataset.image_folder={ " + path("images")},
         {"pairs", "dataset.pairs={ " + path("table.csv") + ", first = \"path\", second = \"other\""},

@@ -4,9 +4,13 @@
 
 #include "tests/bad_plugins/validated.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::bad_plugins;
+using tenon::contains;
+using tenon::end_to_end::check_errors;
+using tenon::end_to_end::joined;
 using tenon::end_to_end::Outcome;
 using tenon::end_to_end::run_host;
 
@@ -17,9 +21,7 @@ std::string bundled(const std::string& plugin) { return TENON_BINARY_DIR "/plugi
 
 // Runs `host validate` with these arguments after the file.
 Answer validate_by_host(const std::string& file, const std::vector<std::string>& arguments = {}) {
-  std::vector<std::string> words{"validate", file, "--json"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  const Outcome outcome = run_host(words);
+  const Outcome outcome = run_host(joined({"validate", file, "--json"}, arguments));
   Answer answer{outcome.exit_code, {}, {}, {}, outcome.output + outcome.errors};
   const auto all = nlohmann::json::parse(outcome.output, nullptr, /*allow_exceptions=*/false);
   if (!all.is_object()) return answer;
@@ -40,19 +42,18 @@ TEST_CASE("the table shows what failed, why, and how to repeat only that check")
   CAPTURE(outcome.output);
   CHECK(outcome.exit_code == 3);
   CHECK(outcome.output.find(file + ", seed 7") == 0);
-  CHECK(outcome.output.find("forward                FAIL\n      crashed with SIGSEGV") != std::string::npos);
-  CHECK(outcome.output.find("repeat: host validate " + file + " --check forward --component model.bad --seed 7") !=
-        std::string::npos);
-  CHECK(outcome.output.find("needs forward") != std::string::npos);
+  CHECK(contains(outcome.output, "forward                FAIL\n      crashed with SIGSEGV"));
+  CHECK(contains(outcome.output, "repeat: host validate " + file + " --check forward --component model.bad --seed 7"));
+  CHECK(contains(outcome.output, "needs forward"));
 }
 
 TEST_CASE("--brief prints only failures, warnings and the summary") {
   const Outcome bad_model = run_host({"validate", bad("model/forward_crashes"), "--brief"});
   CHECK(bad_model.exit_code == 3);
-  CHECK(bad_model.output.find("FAIL\n      crashed with SIGSEGV") != std::string::npos);
-  CHECK(bad_model.output.find(" pass\n") == std::string::npos);
-  CHECK(bad_model.output.find("  skipped\n") == std::string::npos);
-  CHECK(bad_model.output.find(" checks: ") != std::string::npos);
+  CHECK(contains(bad_model.output, "FAIL\n      crashed with SIGSEGV"));
+  CHECK_FALSE(contains(bad_model.output, " pass\n"));
+  CHECK_FALSE(contains(bad_model.output, "  skipped\n"));
+  CHECK(contains(bad_model.output, " checks: "));
 }
 
 TEST_CASE("one check of one component runs without the checks that it needs") {
@@ -65,7 +66,7 @@ TEST_CASE("one check of one component runs without the checks that it needs") {
 
 TEST_CASE("the output of a plugin before it fails is reported") {
   const Answer answer = validate_by_host(bad("model/forward_crashes"), {"--check", "forward"});
-  CHECK(answer.outputs.at("model.bad forward").find("the process crashed with SIGSEGV") != std::string::npos);
+  CHECK(contains(answer.outputs.at("model.bad forward"), "the process crashed with SIGSEGV"));
 }
 
 TEST_CASE("a component with missing parameters is skipped until --params sets them") {
@@ -73,7 +74,7 @@ TEST_CASE("a component with missing parameters is skipped until --params sets th
   CAPTURE(answer.text);
   CHECK(answer.exit_code == 2);
   CHECK(answer.with("skipped").size() == answer.statuses.size());
-  CHECK(answer.reasons.at("dataset.image_folder create").find("params.path is missing") != std::string::npos);
+  CHECK(contains(answer.reasons.at("dataset.image_folder create"), "params.path is missing"));
 }
 
 TEST_CASE("the component is created with the parameters from --params") {
@@ -93,10 +94,7 @@ TEST_CASE("a file that is not a plugin fails the first check") {
 
 TEST_CASE("errors on the command line of validate end with code 2 and a suggestion") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
-    const Outcome outcome = run_host(arguments);
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 2);
-    CHECK(outcome.errors.find(message) != std::string::npos);
+    check_errors(run_host(arguments), 2, {message});
   };
   const std::string file = bundled("mlp");
   refused({"validate"}, "validate has no file; expected host validate FILE");

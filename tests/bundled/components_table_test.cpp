@@ -1,7 +1,6 @@
 // Compares plugins/components.txt with the notes of the plugins. scripts/run uses it to find the plugins of a run file.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>

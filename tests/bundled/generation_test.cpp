@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -69,8 +68,7 @@ int64_t salt_of(const std::string& name) {
 }
 
 Evaluation make_evaluation(const Case& of, torch::Dtype dtype) {
-  Model model = open_model(of.component, of.params);
-  model.build();
+  Model model = build_model(of.component, of.params);
   const torch::NoGradGuard no_gradient;
   for (const NamedTensor& named : model.tensors()) {
     const at::Tensor values = scatter(named.tensor.sizes(), salt_of(named.name));

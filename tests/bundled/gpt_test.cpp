@@ -32,15 +32,12 @@ struct Case {
 const Case kCases[] = {{"biased", true}, {"unbiased", false}};
 
 Model make_model(const Values& changes = {}) {
-  Values params = {{"vocabulary_size", kVocabulary},
-                   {"context", int64_t{8}},
-                   {"layers", int64_t{2}},
-                   {"heads", int64_t{2}},
-                   {"width", int64_t{8}}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  Model model = open_model("gpt", params);
-  model.build();
-  return model;
+  return build_model("gpt", merged({{"vocabulary_size", kVocabulary},
+                                    {"context", int64_t{8}},
+                                    {"layers", int64_t{2}},
+                                    {"heads", int64_t{2}},
+                                    {"width", int64_t{8}}},
+                                   changes));
 }
 
 at::Tensor make_tokens(int64_t step) {

@@ -52,16 +52,14 @@ int64_t count_parameters(const Model& model) {
 }  // namespace
 
 TEST_CASE("unet has the outputs of the same network in PyTorch, also for odd sizes") {
-  Model model = open_model("unet", {{"classes", int64_t{3}}, {"depth", int64_t{2}}, {"width", int64_t{2}}});
-  model.build();
+  const Model model = build_model("unet", {{"classes", int64_t{3}}, {"depth", int64_t{2}}, {"width", int64_t{2}}});
   check_example(
       model, "unet",
       make_tensors({{"image", {2, 3, 13, 10}}, {"logits", {2, 3, 13, 10}}, {"training.logits", {2, 3, 13, 10}}}));
 }
 
 TEST_CASE("unet has logits of the image's size for any size") {
-  Model model = open_model("unet", {{"depth", int64_t{3}}, {"width", int64_t{2}}, {"classes", int64_t{5}}});
-  model.build();
+  const Model model = build_model("unet", {{"depth", int64_t{3}}, {"width", int64_t{2}}, {"classes", int64_t{5}}});
   const std::vector<std::pair<int64_t, int64_t>> sizes = {{16, 16}, {17, 15}, {1, 1}, {8, 1}, {33, 4}};
   for (const auto& size : sizes) {
     const int64_t height = size.first, width = size.second;
@@ -73,16 +71,14 @@ TEST_CASE("unet has logits of the image's size for any size") {
 }
 
 TEST_CASE("unet with the paper's depth and width has the parameters of the padded network with batch normalisation") {
-  Model model = open_model("unet", {{"width", int64_t{64}}});
-  model.build();
+  const Model model = build_model("unet", {{"width", int64_t{64}}});
   // The paper's network has 31.0 million parameters. This one has two more image channels, a scale per channel, and no
   // biases before batch normalisation.
   CHECK(count_parameters(model) == 31037698);
 }
 
 TEST_CASE("siamese_cnn has the outputs of the same network in PyTorch, also for images of two sizes") {
-  Model model = open_model("siamese_cnn", {{"width", int64_t{2}}, {"values", int64_t{2}}});
-  model.build();
+  const Model model = build_model("siamese_cnn", {{"width", int64_t{2}}, {"values", int64_t{2}}});
   check_example(model, "siamese_cnn",
                 make_tensors({{"first", {2, 3, 16, 16}},
                               {"second", {2, 3, 9, 20}},
@@ -102,16 +98,15 @@ TEST_CASE("siamese_cnn has an output `values` only if there are values to predic
 }
 
 TEST_CASE("siamese_cnn gives the same similarity if the two images are exchanged") {
-  Model model = open_model("siamese_cnn", {{"width", int64_t{2}}});
-  model.build();
+  const Model model = build_model("siamese_cnn", {{"width", int64_t{2}}});
   const at::Tensor first = torch::rand({3, 3, 12, 12});
   const at::Tensor second = torch::rand({3, 3, 12, 12});
   CHECK(torch::equal(model.forward({}, {first, second}).at(0), model.forward({}, {second, first}).at(0)));
 }
 
 TEST_CASE("small_cnn has an output for numbers, in addition to the classes, on request") {
-  Model model = open_model("small_cnn", {{"width", int64_t{2}}, {"classes", int64_t{4}}, {"values", int64_t{3}}});
-  model.build();
+  const Model model =
+      build_model("small_cnn", {{"width", int64_t{2}}, {"classes", int64_t{4}}, {"values", int64_t{3}}});
   const std::vector<at::Tensor> outputs = model.forward({}, {torch::rand({5, 1, 9, 12})});
   REQUIRE(outputs.size() == 2);
   CHECK(outputs[0].sizes().vec() == std::vector<int64_t>{5, 4});
@@ -124,8 +119,7 @@ TEST_CASE("small_cnn has an output for numbers, in addition to the classes, on r
 TEST_CASE("small_cnn has a convolution for each stage, with twice the channels") {
   for (const int64_t stages : {1, 3}) {
     CAPTURE(stages);
-    Model model = open_model("small_cnn", {{"width", int64_t{2}}, {"stages", stages}});
-    model.build();
+    const Model model = build_model("small_cnn", {{"width", int64_t{2}}, {"stages", stages}});
     // The convolutions have 1 to 2 channels, 2 to 2, 2 to 4, and for three stages also 4 to 8 and 8 to 16.
     const int64_t weights = stages == 1 ? 2 + 4 + 8 : 2 + 4 + 8 + 32 + 128;
     const int64_t channels = stages == 1 ? 2 + 2 + 4 : 2 + 2 + 4 + 8 + 16;

@@ -64,16 +64,17 @@ config::ComponentPlan make_plan(const components::Component& component, const co
   return plan;
 }
 
-at::Tensor places(const std::vector<int64_t>& shape, int64_t batch) {
-  const int64_t count = c10::multiply_integers(shape);
-  return torch::arange(count) + count * batch;
-}
-
 }  // namespace
 
 components::Model open_model(const std::string& id, const config::Values& params) {
   const components::Component& component = find(config::ComponentKind::model, id);
   return components::Model(component, make_plan(component, params));
+}
+
+components::Model build_model(const std::string& id, const config::Values& params) {
+  components::Model model = open_model(id, params);
+  model.build();
+  return model;
 }
 
 components::Loss open_loss(const std::string& id, const config::Values& params) {
@@ -86,16 +87,15 @@ components::Metric open_metric(const std::string& id, const config::Values& para
   return components::Metric(component, {make_plan(component, params), id});
 }
 
-at::Tensor numbers(const std::vector<int64_t>& shape, int64_t batch, double scale) {
-  const at::Tensor index = places(shape, batch);
-  const at::Tensor fifths = torch::floor_divide(index, 5);
-  return ((index * index * 7 + index * 29 + fifths).remainder(101) - 50).to(torch::kDouble).div(scale).reshape(shape);
+config::Values merged(config::Values params, const config::Values& changes) {
+  for (const auto& [name, value] : changes) params[name] = value;
+  return params;
 }
 
-at::Tensor classes(const std::vector<int64_t>& shape, int64_t batch, int64_t first, int64_t end) {
-  const at::Tensor index = places(shape, batch);
-  const at::Tensor quarters = torch::floor_divide(index, 4);
-  return (first + (index * index * 3 + quarters).remainder(end - first)).reshape(shape);
+at::Tensor numbers(const std::vector<int64_t>& shape, double scale) {
+  const at::Tensor index = torch::arange(c10::multiply_integers(shape));
+  const at::Tensor fifths = torch::floor_divide(index, 5);
+  return ((index * index * 7 + index * 29 + fifths).remainder(101) - 50).to(torch::kDouble).div(scale).reshape(shape);
 }
 
 }  // namespace tenon::bundled

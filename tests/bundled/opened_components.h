@@ -11,13 +11,16 @@ namespace tenon::bundled {
 
 // Parameters that are missing in `params` have the defaults of the schema.
 components::Model open_model(const std::string& id, const config::Values& params = {});
+// The same, with its tensors.
+components::Model build_model(const std::string& id, const config::Values& params = {});
 components::Loss open_loss(const std::string& id, const config::Values& params = {});
 components::Metric open_metric(const std::string& id, const config::Values& params = {});
 
+// Returns the parameters with these changes.
+config::Values merged(config::Values params, const config::Values& changes);
+
 // Computes pseudorandom numbers from their position, so that rows and classes share no pattern. Returns multiples of
 // 1 / scale, float64.
-at::Tensor numbers(const std::vector<int64_t>& shape, int64_t batch, double scale);
-// Returns integers in [first, end), int64.
-at::Tensor classes(const std::vector<int64_t>& shape, int64_t batch, int64_t first, int64_t end);
+at::Tensor numbers(const std::vector<int64_t>& shape, double scale);
 
 }  // namespace tenon::bundled

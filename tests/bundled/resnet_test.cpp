@@ -34,39 +34,28 @@ const Case kCases[] = {{{"imagenet18", {3, 20, 20}}, 18, 64, "imagenet"},
                        {{"cifar18", {1, 11, 11}}, 18, 8, "cifar"}};
 
 Model open_resnet(const Case& of) {
-  Model model = open_model("resnet", {{"depth", of.depth},
-                                      {"channels", of.sketched.image[0]},
-                                      {"classes", kSketchClasses},
-                                      {"stem", of.stem},
-                                      {"width", of.width}});
-  model.build();
-  return model;
+  return build_model("resnet", {{"depth", of.depth},
+                                {"channels", of.sketched.image[0]},
+                                {"classes", kSketchClasses},
+                                {"stem", of.stem},
+                                {"width", of.width}});
 }
 
 Model make_small(const tenon::config::Values& changes = {}) {
-  tenon::config::Values params = {{"width", int64_t{4}}, {"classes", kSketchClasses}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  Model model = open_model("resnet", params);
-  model.build();
-  return model;
+  return build_model("resnet", merged({{"width", int64_t{4}}, {"classes", kSketchClasses}}, changes));
 }
 
 }  // namespace
 
-TEST_CASE("resnet in double precision has torchvision's logits, gradients, and buffers after some training") {
+// In single precision, only the logits are compared.
+TEST_CASE("resnet has torchvision's logits, gradients, and buffers after some training") {
   for (const Case& of : kCases) {
     CAPTURE(of.sketched.name);
     const Sketch expected = read_sketch(kReference, of.sketched);
     const Model model = open_resnet(of);
     check_evaluation(model, of.sketched, expected);
     check_training(model, of.sketched, expected);
-  }
-}
-
-TEST_CASE("resnet in single precision has torchvision's logits") {
-  for (const Case& of : kCases) {
-    CAPTURE(of.sketched.name);
-    check_single_precision(open_resnet(of), of.sketched, read_sketch(kReference, of.sketched));
+    check_single_precision(open_resnet(of), of.sketched, expected);
   }
 }
 
@@ -80,8 +69,7 @@ TEST_CASE("resnet has torchvision's tensors at each depth, so that its weights l
   };
   for (const Inventory& inventory : inventories) {
     CAPTURE(inventory.depth);
-    Model model = open_model("resnet", {{"depth", inventory.depth}});
-    model.build();
+    const Model model = build_model("resnet", {{"depth", inventory.depth}});
     check_tensors(model, inventory.parameters, inventory.digest);
   }
 }
@@ -111,8 +99,7 @@ TEST_CASE("resnet loads a file in half precision, with a wrapper's prefix, and w
 
 TEST_CASE("resnet is initialised with torchvision's distributions") {
   torch::manual_seed(1);
-  Model model = open_model("resnet");
-  model.build();
+  const Model model = build_model("resnet");
   for (const auto& [name, tensor, trainable, is_frozen_parameter] : model.tensors()) {
     const std::string tensor_name = name;  // clang cannot capture structured bindings
     CAPTURE(tensor_name);
@@ -148,20 +135,11 @@ TEST_CASE("resnet's blocks start as the identity with zero_init_residual") {
 TEST_CASE("activation checkpointing of resnet recomputes its stem and blocks, with the same gradients") {
   for (const int64_t depth : {18, 50}) {
     CAPTURE(depth);
-    const at::Tensor images = torch::rand({3, 3, 40, 37});
-    std::vector<std::vector<at::Tensor>> gradients, buffers;
-    for (const bool checkpoints : {false, true}) {
-      torch::manual_seed(5);
-      const Model model = make_small({{"depth", depth}});
-      const at::Tensor logits =
-          model.forward({.training = true, .checkpoints_activations = checkpoints}, {images}).at(0);
-      CHECK(count_nodes(logits, "ConvolutionBackward0") == (checkpoints ? 0 : depth == 18 ? 20 : 53));
-      logits.square().sum().backward();
-      gradients.push_back(gradients_of(model));
-      buffers.push_back(tensors_of(model, Which::buffers));
-    }
-    for (size_t i = 0; i < gradients[0].size(); ++i) CHECK(torch::equal(gradients[0][i], gradients[1][i]));
-    for (size_t i = 0; i < buffers[0].size(); ++i) CHECK(torch::equal(buffers[0][i], buffers[1][i]));
+    check_checkpointing(
+        [&] {
+          return make_small({{"depth", depth}});
+        },
+        torch::rand({3, 3, 40, 37}), "ConvolutionBackward0", depth == 18 ? 20 : 53);
   }
 }
 

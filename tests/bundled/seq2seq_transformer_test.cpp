@@ -30,15 +30,13 @@ constexpr double kTolerance = worst_rounding(kSingleRoundoff, 4 * 15, kFeedForwa
 
 // Creates a model with weights, biases and norms that all affect the output.
 Model make_model(const Values& changes = {}) {
-  Values params = {{"vocabulary_size", kVocabulary},
-                   {"width", kWidth},
-                   {"heads", kHeads},
-                   {"feed_forward", kFeedForward},
-                   {"encoder_layers", int64_t{2}},
-                   {"decoder_layers", int64_t{2}}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  Model model = open_model("seq2seq_transformer", params);
-  model.build();
+  const Values params = {{"vocabulary_size", kVocabulary},
+                         {"width", kWidth},
+                         {"heads", kHeads},
+                         {"feed_forward", kFeedForward},
+                         {"encoder_layers", int64_t{2}},
+                         {"decoder_layers", int64_t{2}}};
+  Model model = build_model("seq2seq_transformer", merged(params, changes));
   const torch::NoGradGuard no_gradient;
   torch::manual_seed(3);
   for (const auto& named : model.tensors()) named.tensor.normal_(0, 0.4);
@@ -226,17 +224,10 @@ TEST_CASE("every weight of a pre-norm transformer gets a gradient") {
 }
 
 TEST_CASE("tokens are declared to be below the vocabulary size, and an indivisible width is rejected") {
-  const auto refusal = [](const std::function<void()>& body) -> std::string {
-    try {
-      body();
-    } catch (const tenon::support::Error& error) {
-      return error.what();
-    }
-    return "";
-  };
   const Model model = make_model();
   for (const tenon::components::Port& port : model.inputs()) CHECK(port.indices.value().limit == 11);
-  CHECK(refusal([] { make_model({{"heads", int64_t{3}}}); }).find("width = 8 with heads = 3") != std::string::npos);
+  CHECK_THROWS_WITH_AS(make_model({{"heads", int64_t{3}}}), doctest::Contains("width = 8 with heads = 3"),
+                       tenon::support::Error);
 }
 
 }  // namespace seq2seq_transformer_test

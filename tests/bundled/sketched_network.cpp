@@ -20,6 +20,36 @@ using components::NamedTensor;
 
 namespace {
 
+enum class Which { parameters, buffers };
+
+std::vector<at::Tensor> tensors_of(const Model& model, Which which) {
+  std::vector<at::Tensor> tensors;
+  for (const NamedTensor& named : model.tensors())
+    if (named.trainable == (which == Which::parameters)) tensors.push_back(named.tensor);
+  return tensors;
+}
+
+std::vector<at::Tensor> gradients_of(const Model& model) {
+  std::vector<at::Tensor> gradients;
+  for (const at::Tensor& parameter : tensors_of(model, Which::parameters)) gradients.push_back(parameter.grad());
+  return gradients;
+}
+
+// Returns the number of nodes with this name in the autograd graph of `output`.
+int64_t count_nodes(const at::Tensor& output, const std::string& name) {
+  std::set<torch::autograd::Node*> seen;
+  std::vector<torch::autograd::Node*> open = {output.grad_fn().get()};
+  int64_t count = 0;
+  while (!open.empty()) {
+    torch::autograd::Node* const node = open.back();
+    open.pop_back();
+    if (!node || !seen.insert(node).second) continue;
+    count += node->name() == name ? 1 : 0;
+    for (const torch::autograd::Edge& edge : node->next_edges()) open.push_back(edge.function.get());
+  }
+  return count;
+}
+
 constexpr int64_t kBatch = 4;
 constexpr int64_t kSteps = 5;
 constexpr double kRate = 1e-3;
@@ -182,19 +212,6 @@ void check_published(const Model& model, const at::Tensor& images, const at::Ten
   check_distance("logits", found, logits, single_tolerance(distance_of_rows(run(perturbed(images, -1)), exact)));
 }
 
-std::vector<at::Tensor> tensors_of(const Model& model, Which which) {
-  std::vector<at::Tensor> tensors;
-  for (const NamedTensor& named : model.tensors())
-    if (named.trainable == (which == Which::parameters)) tensors.push_back(named.tensor);
-  return tensors;
-}
-
-std::vector<at::Tensor> gradients_of(const Model& model) {
-  std::vector<at::Tensor> gradients;
-  for (const at::Tensor& parameter : tensors_of(model, Which::parameters)) gradients.push_back(parameter.grad());
-  return gradients;
-}
-
 double distance(const at::Tensor& found, const at::Tensor& expected) {
   REQUIRE(found.sizes() == expected.sizes());
   if (expected.numel() == 0) return 0;
@@ -203,18 +220,20 @@ double distance(const at::Tensor& found, const at::Tensor& expected) {
   return (difference.amax(1) / expected_rows.abs().amax(1).clamp_min(1e-6)).max().item<double>();
 }
 
-int64_t count_nodes(const at::Tensor& output, const std::string& name) {
-  std::set<torch::autograd::Node*> seen;
-  std::vector<torch::autograd::Node*> open = {output.grad_fn().get()};
-  int64_t count = 0;
-  while (!open.empty()) {
-    torch::autograd::Node* const node = open.back();
-    open.pop_back();
-    if (!node || !seen.insert(node).second) continue;
-    count += node->name() == name ? 1 : 0;
-    for (const torch::autograd::Edge& edge : node->next_edges()) open.push_back(edge.function.get());
+void check_checkpointing(const std::function<Model()>& open, const at::Tensor& images, const std::string& node,
+                         int64_t count) {
+  std::vector<at::Tensor> gradients[2], buffers[2];
+  for (const bool checkpoints : {false, true}) {
+    torch::manual_seed(5);
+    const Model model = open();
+    const at::Tensor logits = model.forward({.training = true, .checkpoints_activations = checkpoints}, {images}).at(0);
+    CHECK(count_nodes(logits, node) == (checkpoints ? 0 : count));
+    logits.square().sum().backward();
+    gradients[checkpoints] = gradients_of(model);
+    buffers[checkpoints] = tensors_of(model, Which::buffers);
   }
-  return count;
+  for (size_t i = 0; i < gradients[0].size(); ++i) CHECK(torch::equal(gradients[0][i], gradients[1][i]));
+  for (size_t i = 0; i < buffers[0].size(); ++i) CHECK(torch::equal(buffers[0][i], buffers[1][i]));
 }
 
 void check_tensors(const Model& model, int64_t parameters, const std::string& digest) {

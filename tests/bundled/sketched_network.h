@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,16 +43,14 @@ void check_single_precision(const components::Model& model, const SketchedCase& 
 // Checks logits of evaluation in single precision with the current weights of the model. Changes the weights.
 void check_published(const components::Model& model, const at::Tensor& images, const at::Tensor& logits);
 
-enum class Which { parameters, buffers };
-std::vector<at::Tensor> tensors_of(const components::Model& model, Which which);
-std::vector<at::Tensor> gradients_of(const components::Model& model);
-
 // Returns the largest difference of a row, relative to the largest expected number of the row, or to 1e-6 if the row is
 // smaller, that is zero except for rounding.
 double distance(const at::Tensor& found, const at::Tensor& expected);
 
-// Returns the number of nodes with this name in the autograd graph of `output`.
-int64_t count_nodes(const at::Tensor& output, const std::string& name);
+// Checks that a training pass with activation checkpointing recomputes all nodes of this name in the autograd graph, of
+// which there are `count` without it, and that it has the same gradients and buffers. `open` makes equal models.
+void check_checkpointing(const std::function<components::Model()>& open, const at::Tensor& images,
+                         const std::string& node, int64_t count);
 
 // Checks the number of trainable values, and the digest of the tensors' names, dtypes and shapes. describe_tensors()
 // computes the digest.

@@ -24,8 +24,7 @@ const Values kVit = {{"classes", kSketchClasses}, {"image_size", int64_t{16}}, {
                      {"mlp_width", int64_t{48}}};
 
 Model load(const std::string& id, const Values& params, const tenon::pipeline::WeightsRequest& request = {}) {
-  Model model = open_model(id, params);
-  model.build();
+  Model model = build_model(id, params);
   std::vector<NamedTensor> tensors = model.tensors();
   tensors.insert(tensors.end(), model.tied_tensors().begin(), model.tied_tensors().end());
   tenon::pipeline::load_weights(TENON_SOURCE_DIR "/tests/parity/reference/" + id + "_timm.safetensors", tensors,
@@ -57,8 +56,7 @@ TEST_CASE("vit loads weights with timm's names") { check("vit", kVit, 16); }
 TEST_CASE("all tensors have a name of timm, for each variant") {
   for (const char* const variant : {"b0", "b4", "b7"}) {
     CAPTURE(variant);
-    Model model = open_model("efficientnet", {{"variant", std::string(variant)}});
-    model.build();
+    const Model model = build_model("efficientnet", {{"variant", std::string(variant)}});
     CHECK(model.tied_tensors().size() == model.tensors().size());
   }
 }

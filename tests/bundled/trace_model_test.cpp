@@ -7,6 +7,7 @@
 #include "framework/support/diagnostics/error.h"
 #include "tests/bundled/opened_components.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 
 using namespace tenon::bundled;
 using tenon::components::Model;
@@ -25,8 +26,7 @@ TEST_CASE("the TorchScript of a native or portable model has the model's outputs
   const torch::NoGradGuard no_gradient;
   for (const char* id : {"small_cnn", "resnet"}) {
     CAPTURE(id);
-    Model model = open_model(id, {{"classes", int64_t{3}}, {"width", int64_t{4}}, {"channels", int64_t{1}}});
-    model.build();
+    const Model model = build_model(id, {{"classes", int64_t{3}}, {"width", int64_t{4}}, {"channels", int64_t{1}}});
     const torch::jit::Module module = read(trace_model(model, {{torch::rand({4, 1, 32, 32})}}));
     const at::Tensor images = torch::rand({7, 1, 32, 32});
     torch::jit::Module callable = module;
@@ -42,8 +42,8 @@ TEST_CASE("the TorchScript of a native or portable model has the model's outputs
 
 TEST_CASE("a traced model returns several outputs as a tuple") {
   const torch::NoGradGuard no_gradient;
-  Model model = open_model("small_cnn", {{"classes", int64_t{3}}, {"values", int64_t{2}}, {"channels", int64_t{1}}});
-  model.build();
+  const Model model =
+      build_model("small_cnn", {{"classes", int64_t{3}}, {"values", int64_t{2}}, {"channels", int64_t{1}}});
   const at::Tensor images = torch::rand({5, 1, 16, 16});
   const std::vector<at::Tensor> expected = model.forward({}, {images});
   REQUIRE(expected.size() == 2);
@@ -61,27 +61,20 @@ TEST_CASE("the TorchScript of the other models of images and numbers takes anoth
     const auto& id = one.first;
     const auto& params = one.second;
     CAPTURE(id);
-    Model model = open_model(id, params);
-    model.build();
+    const Model model = build_model(id, params);
     CHECK_NOTHROW(trace_model(model, {{torch::rand({4, 3, 32, 32})}, {torch::rand({3, 3, 32, 32})}}));
   }
 }
 
 TEST_CASE("a model that computes with the sizes of its inputs is rejected, because a trace records the first sizes") {
   const auto tokens = [](int64_t length) { return torch::ones({4, length}, torch::kLong); };
-  Model other = open_model("gpt", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
-  other.build();
+  const Model other = build_model("gpt", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
   CHECK_THROWS_WITH_AS(trace_model(other, {{tokens(5)}}), doctest::Contains("sizes that tracing records as constants"),
                        tenon::support::Error);
-  Model model = open_model("seq2seq_transformer", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
-  model.build();
-  std::string message = "none";
-  try {
+  const Model model = build_model("seq2seq_transformer", {{"vocabulary_size", int64_t{11}}, {"width", int64_t{8}}});
+  const std::string message = tenon::find_error(tenon::support::ErrorKind::plugin, [&] {
     trace_model(model, {{tokens(5), tokens(6)}, {tokens(7), tokens(6)}});
-  } catch (const tenon::support::Error& error) {
-    CHECK(error.kind() == tenon::support::ErrorKind::plugin);
-    message = error.what();
-  }
+  });
   CAPTURE(message);
   CHECK(message.find("traced on int64 [4, 5], int64 [4, 6], its TorchScript ") != std::string::npos);
   CHECK(message.find(" on int64 [4, 7], int64 [4, 6]: ") != std::string::npos);

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "framework/support/text/terminal.h"
+#include "tests/messages.h"
 
 using namespace tenon::callbacks;
 using namespace tenon::pipeline;
+using tenon::contains;
 
 namespace {
 
@@ -79,6 +81,33 @@ void send(Progress& progress, Event event, const RunState& state) {
   if (progress.subscribes(event)) progress.on_event(event, state, requests);
 }
 
+// The progress of a run in the middle of its training, on a terminal.
+struct Shown {
+  explicit Shown(unsigned short columns, const std::string& monitor = "", bool higher_is_better = false)
+      : terminal(columns), progress(terminal.stream()) {
+    if (!monitor.empty()) progress.set_monitor(monitor, higher_is_better);
+  }
+
+  // Returns what the event writes.
+  std::string show(Event event) {
+    send(progress, event, state);
+    return terminal.read_all();
+  }
+
+  Terminal terminal;
+  Progress progress;
+  RunState state = middle_of_training();
+};
+
+// Returns the file's text and closes it.
+std::string take_text(std::FILE* file) {
+  std::rewind(file);
+  std::string text(2000, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file));
+  std::fclose(file);
+  return text;
+}
+
 // The columns that a line takes. Escape sequences and continuation bytes of UTF-8 take none.
 size_t width_of(const std::string& drawn) {
   size_t width = 0;
@@ -98,7 +127,7 @@ bool has_half_bar(const std::string& drawn, const std::string& before, const std
   for (size_t length = 25; length <= 30; ++length) {
     std::string bar = before;
     for (size_t i = 0; i < length; ++i) bar += i < length / 2 ? full : empty;
-    if (drawn.find(bar + after) != std::string::npos) return true;
+    if (contains(drawn, bar + after)) return true;
   }
   return false;
 }
@@ -107,137 +136,97 @@ bool has_half_bar(const std::string& drawn, const std::string& before, const std
 
 TEST_CASE("a terminal shows a bar with step, loss, speed, memory and time left") {
   setenv("LC_ALL", "C.UTF-8", 1);
-  Terminal terminal(100);
-  Progress progress(terminal.stream());
-  RunState state = middle_of_training();
-  state.time_s = 28;
-  send(progress, Event::epoch_start, state);
-  state.time_s = 30;
-  send(progress, Event::step_end, state);
-  const std::string drawn = terminal.read_all();
+  Shown shown(100);
+  shown.state.time_s = 28;
+  shown.show(Event::epoch_start);
+  shown.state.time_s = 30;
+  const std::string drawn = shown.show(Event::step_end);
   CAPTURE(drawn);
   CHECK(has_half_bar(drawn, "epoch 2/3 ", "█", "░", " 5/10"));
-  CHECK(drawn.find("5/10  train/loss 0.25  160 samples/s  ") != std::string::npos);
+  CHECK(contains(drawn, "5/10  train/loss 0.25  160 samples/s  "));
   CHECK(drawn.ends_with("iB  0:30 left"));
-  CHECK(drawn.find('\n') == std::string::npos);
+  CHECK_FALSE(contains(drawn, "\n"));
 }
 
 TEST_CASE("a terminal without UTF-8 gets a bar of ASCII") {
   setenv("LC_ALL", "C", 1);
-  Terminal terminal(100);
-  Progress progress(terminal.stream());
-  send(progress, Event::step_end, middle_of_training());
-  CHECK(has_half_bar(terminal.read_all(), " ", "#", ".", " 5/10"));
+  CHECK(has_half_bar(Shown(100).show(Event::step_end), " ", "#", ".", " 5/10"));
 }
 
 TEST_CASE("a narrow terminal shows the loss and the time left next to a short bar") {
   setenv("LC_ALL", "C", 1);
-  Terminal terminal(60);
-  Progress progress(terminal.stream());
-  progress.set_monitor("validation/accuracy", true);
-  send(progress, Event::step_end, middle_of_training());
-  CHECK(terminal.read_all() == "\r\033[Kepoch 2/3 #######....... 5/10  train/loss 0.25  0:30 left");
+  CHECK(Shown(60, "validation/accuracy", true).show(Event::step_end) ==
+        "\r\033[Kepoch 2/3 #######....... 5/10  train/loss 0.25  0:30 left");
 }
 
 TEST_CASE("a wide terminal also shows the monitored metric and the wait for data") {
-  Terminal terminal(160);
-  Progress progress(terminal.stream());
-  progress.set_monitor("validation/accuracy", true);
-  RunState state = middle_of_training();
-  state.data_wait_s = 15;
-  send(progress, Event::step_end, state);
-  const std::string drawn = terminal.read_all();
+  Shown shown(160, "validation/accuracy", true);
+  shown.state.data_wait_s = 15;
+  const std::string drawn = shown.show(Event::step_end);
   CAPTURE(drawn);
-  CHECK(drawn.find("train/loss 0.25  validation/accuracy 0.975  train/learning_rate 0.001") != std::string::npos);
-  CHECK(drawn.find("samples/s  data 50 %") != std::string::npos);
+  CHECK(contains(drawn, "train/loss 0.25  validation/accuracy 0.975  train/learning_rate 0.001"));
+  CHECK(contains(drawn, "samples/s  data 50 %"));
 }
 
 TEST_CASE("the bar never takes more than the terminal's width") {
   setenv("LC_ALL", "C.UTF-8", 1);
   for (const unsigned short columns : {5, 20, 40, 60, 79, 80, 81, 100, 200}) {
     CAPTURE(columns);
-    Terminal terminal(columns);
-    Progress progress(terminal.stream());
-    send(progress, Event::step_end, middle_of_training());
-    const std::string drawn = terminal.read_all();
+    const std::string drawn = Shown(columns).show(Event::step_end);
     CHECK(width_of(drawn) > 0);
     CHECK(width_of(drawn) + std::string("^C").size() < columns);
   }
 }
 
 TEST_CASE("the line of an epoch replaces the bar") {
-  Terminal terminal(120);
-  Progress progress(terminal.stream());
-  send(progress, Event::step_end, middle_of_training());
-  terminal.read_all();
-  send(progress, Event::epoch_end, middle_of_training());
-  const std::string drawn = terminal.read_all();
+  Shown shown(120);
+  shown.show(Event::step_end);
+  const std::string drawn = shown.show(Event::epoch_end);
   CAPTURE(drawn);
   CHECK(
       drawn.starts_with("\r\033[Kepoch  train/loss  validation/accuracy  train/learning_rate  samples/s     time\r\n"));
-  CHECK(drawn.find("\n2/3           0.5                0.975                0.001") != std::string::npos);
+  CHECK(contains(drawn, "\n2/3           0.5                0.975                0.001"));
   CHECK(drawn.ends_with("\n"));
 }
 
 TEST_CASE("a narrow terminal shows the most important columns and names the metrics that it leaves out") {
   for (const unsigned short columns : {20, 30, 40, 60, 80, 140}) {
     CAPTURE(columns);
-    Terminal terminal(columns);
-    Progress progress(terminal.stream());
-    progress.set_monitor("validation/accuracy", true);
-    RunState state = middle_of_training();
-    state.metrics["validation/loss"] = 0.3;
-    state.metrics["validation/precision_recall_f1.f1"] = 0.9;
-    send(progress, Event::epoch_end, state);
-    std::istringstream lines(terminal.read_all());
+    Shown shown(columns, "validation/accuracy", true);
+    shown.state.metrics["validation/loss"] = 0.3;
+    shown.state.metrics["validation/precision_recall_f1.f1"] = 0.9;
+    std::istringstream lines(shown.show(Event::epoch_end));
     for (std::string line; std::getline(lines, line);) CHECK(width_of(line) < columns);
   }
-  Terminal terminal(60);
-  Progress progress(terminal.stream());
-  progress.set_monitor("validation/accuracy", true);
-  RunState state = middle_of_training();
-  send(progress, Event::epoch_end, state);
-  CHECK(terminal.read_all() ==
+  Shown shown(60, "validation/accuracy", true);
+  CHECK(shown.show(Event::epoch_end) ==
         "epoch  train/loss  validation/accuracy       time\r\n"
         "2/3           0.5                0.975 *   30.0 s\r\n");
-  state.metrics["validation/loss"] = 0.3;
-  send(progress, Event::epoch_end, state);
-  CHECK(terminal.read_all() ==
+  shown.state.metrics["validation/loss"] = 0.3;
+  CHECK(shown.show(Event::epoch_end) ==
         "(too narrow for validation/loss)\r\n"
         "epoch  train/loss  validation/accuracy       time\r\n"
         "2/3           0.5                0.975     30.0 s\r\n");
 }
 
 TEST_CASE("with the metrics of a classifier, a terminal of 80 columns begins with the names of the columns") {
-  Terminal terminal(80);
-  Progress progress(terminal.stream());
-  progress.set_monitor("validation/loss", false);
-  RunState state = middle_of_training();
-  state.metrics["validation/loss"] = 0.3;
-  send(progress, Event::epoch_end, state);
-  CHECK(terminal.read_all().starts_with(
-      "epoch  train/loss  validation/accuracy  validation/loss    samples/s     time\r\n"));
+  Shown shown(80, "validation/loss");
+  shown.state.metrics["validation/loss"] = 0.3;
+  CHECK(shown.show(Event::epoch_end)
+            .starts_with("epoch  train/loss  validation/accuracy  validation/loss    samples/s     time\r\n"));
 }
 
 TEST_CASE("the column names are repeated after twenty rows, and when the columns change") {
-  Terminal terminal(120);
-  Progress progress(terminal.stream());
-  RunState state = middle_of_training();
-  const auto count_names = [&] {
-    const std::string text = terminal.read_all();
-    size_t count = 0;
-    for (size_t at = text.find("epoch  "); at != std::string::npos; at = text.find("epoch  ", at + 1)) ++count;
-    return count;
+  Shown shown(120);
+  const auto count_names = [&](int epochs) {
+    for (int epoch = 0; epoch < epochs; ++epoch) send(shown.progress, Event::epoch_end, shown.state);
+    return tenon::count_parts(shown.terminal.read_all(), "epoch  ");
   };
-  for (int epoch = 0; epoch < 20; ++epoch) send(progress, Event::epoch_end, state);
-  CHECK(count_names() == 1);
-  send(progress, Event::epoch_end, state);
-  CHECK(count_names() == 1);
-  send(progress, Event::epoch_end, state);
-  CHECK(count_names() == 0);
-  state.metrics["validation/loss"] = 0.3;
-  send(progress, Event::epoch_end, state);
-  CHECK(count_names() == 1);
+  CHECK(count_names(20) == 1);
+  CHECK(count_names(1) == 1);
+  CHECK(count_names(1) == 0);
+  shown.state.metrics["validation/loss"] = 0.3;
+  CHECK(count_names(1) == 1);
 }
 
 TEST_CASE("the best values of the monitored metric are marked, and of no other") {
@@ -253,54 +242,41 @@ TEST_CASE("the best values of the monitored metric are marked, and of no other")
     state.metrics["validation/accuracy"] = accuracy;
     send(progress, Event::epoch_end, state);
   }
-  std::rewind(file);
-  std::string text(2000, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
+  const std::string text = take_text(file);
   CAPTURE(text);
-  CHECK(text.find("accuracy 0.9  validation/loss 0.4  train/learning_rate") != std::string::npos);
-  CHECK(text.find("accuracy 0.8  validation/loss 0.2 *  train/learning_rate") != std::string::npos);
-  CHECK(text.find("accuracy 0.8  validation/loss 0.2  train/learning_rate") != std::string::npos);
-  CHECK(text.find("accuracy 0.8  validation/loss 0.1 *  train/learning_rate") != std::string::npos);
-  CHECK(text.find("accuracy 0.95  validation/loss nan  train/learning_rate") != std::string::npos);
+  CHECK(contains(text, "accuracy 0.9  validation/loss 0.4  train/learning_rate"));
+  CHECK(contains(text, "accuracy 0.8  validation/loss 0.2 *  train/learning_rate"));
+  CHECK(contains(text, "accuracy 0.8  validation/loss 0.2  train/learning_rate"));
+  CHECK(contains(text, "accuracy 0.8  validation/loss 0.1 *  train/learning_rate"));
+  CHECK(contains(text, "accuracy 0.95  validation/loss nan  train/learning_rate"));
 }
 
 TEST_CASE("the line of an epoch has its duration") {
-  Terminal terminal(120);
-  Progress progress(terminal.stream());
-  RunState state = middle_of_training();
-  state.time_s = 20;
-  send(progress, Event::epoch_start, state);
-  state.time_s = 85;
-  send(progress, Event::epoch_end, state);
-  CHECK(terminal.read_all().ends_with("1:05\r\n"));
+  Shown shown(120);
+  shown.state.time_s = 20;
+  shown.show(Event::epoch_start);
+  shown.state.time_s = 85;
+  CHECK(shown.show(Event::epoch_end).ends_with("1:05\r\n"));
 }
 
 TEST_CASE("a terminal with colours has bold names and a green best value, of the same width") {
   tenon::support::set_colours(tenon::support::Colours::always);
-  Terminal terminal(60);
-  Progress progress(terminal.stream());
+  Shown shown(60, "validation/accuracy", true);
   tenon::support::set_colours(tenon::support::Colours::automatic);
-  progress.set_monitor("validation/accuracy", true);
-  send(progress, Event::epoch_end, middle_of_training());
-  CHECK(terminal.read_all() ==
+  CHECK(shown.show(Event::epoch_end) ==
         "\033[1mepoch  train/loss  validation/accuracy       time\033[m\r\n"
         "2/3           0.5  \033[32m              0.975 *\033[m   30.0 s\r\n");
-  send(progress, Event::step_end, middle_of_training());
-  const std::string drawn = terminal.read_all();
-  CHECK(drawn.find("\033[32m") != std::string::npos);
+  const std::string drawn = shown.show(Event::step_end);
+  CHECK(contains(drawn, "\033[32m"));
   CHECK(width_of(drawn) < 60);
 }
 
 TEST_CASE("control characters in the names of metrics are escaped") {
-  Terminal terminal(200);
-  Progress progress(terminal.stream());
-  RunState state = middle_of_training();
-  state.metrics["validation/\033[31m"] = 1;
-  send(progress, Event::epoch_end, state);
-  const std::string text = terminal.read_all();
-  CHECK(text.find("validation/\\u001b[31m") != std::string::npos);
-  CHECK(text.find('\033') == std::string::npos);
+  Shown shown(200);
+  shown.state.metrics["validation/\033[31m"] = 1;
+  const std::string text = shown.show(Event::epoch_end);
+  CHECK(contains(text, "validation/\\u001b[31m"));
+  CHECK_FALSE(contains(text, "\033"));
 }
 
 TEST_CASE("a stream that is not a terminal gets whole lines without escape sequences") {
@@ -311,45 +287,33 @@ TEST_CASE("a stream that is not a terminal gets whole lines without escape seque
   const RunState state = middle_of_training();
   for (const Event event : {Event::epoch_start, Event::step_end, Event::log, Event::epoch_end})
     send(progress, event, state);
-  std::rewind(file);
-  std::string text(1000, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
+  const std::string text = take_text(file);
   CAPTURE(text);
   CHECK(text.find("step 15/30  epoch 2/3  train/loss 0.5") == 0);
-  CHECK(text.find("\nepoch 2/3  train/loss 0.5  validation/accuracy 0.975") != std::string::npos);
-  CHECK(text.find('\033') == std::string::npos);
+  CHECK(contains(text, "\nepoch 2/3  train/loss 0.5  validation/accuracy 0.975"));
+  CHECK_FALSE(contains(text, "\033"));
   CHECK(std::count(text.begin(), text.end(), '\n') == 2);
 }
 
 TEST_CASE("one sample per second is in the singular") {
   setenv("LC_ALL", "C", 1);
-  RunState state = middle_of_training();
-  state.samples_in_epoch = 30;  // in 30 seconds
-  Terminal terminal(100);
-  Progress bar(terminal.stream());
-  send(bar, Event::step_end, state);
-  CHECK(terminal.read_all().find("  1 sample/s  ") != std::string::npos);
+  Shown shown(100);
+  shown.state.samples_in_epoch = 30;  // in 30 seconds
+  CHECK(shown.show(Event::step_end).find("  1 sample/s  ") != std::string::npos);
   std::FILE* const file = std::tmpfile();
   Progress lines(file);
-  send(lines, Event::log, state);
-  send(lines, Event::epoch_end, state);
-  std::rewind(file);
-  std::string text(1000, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  std::fclose(file);
+  send(lines, Event::log, shown.state);
+  send(lines, Event::epoch_end, shown.state);
+  const std::string text = take_text(file);
   CAPTURE(text);
-  CHECK(text.find("train/loss 0.5  1 sample/s\n") != std::string::npos);
-  CHECK(text.find("  1 sample/s  time ") != std::string::npos);
+  CHECK(contains(text, "train/loss 0.5  1 sample/s\n"));
+  CHECK(contains(text, "  1 sample/s  time "));
 }
 
 TEST_CASE("metrics of an older validation are not shown for this epoch") {
-  Terminal terminal(120);
-  Progress progress(terminal.stream());
-  RunState state = middle_of_training();
-  state.validated_step = 10;
-  send(progress, Event::epoch_end, state);
-  CHECK(terminal.read_all().find("validation/") == std::string::npos);
+  Shown shown(120);
+  shown.state.validated_step = 10;
+  CHECK(shown.show(Event::epoch_end).find("validation/") == std::string::npos);
 }
 
 TEST_CASE("durations and metric values are short") {

@@ -1,6 +1,5 @@
 #include "tests/checked_runs/drawn_run.h"
 
-#include <cstring>
 #include <fstream>
 #include <map>
 #include <random>

@@ -7,8 +7,8 @@
 
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 
 namespace decoding_test {
 
@@ -72,13 +72,7 @@ void set_info(const char* tokens, const char* scores, uint64_t cache_count, int6
 }
 
 std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const tenon::support::Error& error) {
-    CHECK(error.kind() == tenon::support::ErrorKind::plugin);
-    return error.what();
-  }
-  return "";
+  return tenon::find_error(tenon::support::ErrorKind::plugin, body);
 }
 
 std::string refusal() {
@@ -130,7 +124,7 @@ TEST_CASE("wrong results of decoding are errors of the plugin") {
   install_libtorch();
   set_info("tokens", "scores", 1, 0);
   const at::Tensor scores = torch::zeros({2, 5}), cache = torch::zeros({2, 4});
-  CHECK(refusal_of({scores, cache}).empty());
+  CHECK(refusal_of({scores, cache}) == "accepted");
   CHECK(refusal_of({{}, cache}).find("decoding.forward: returned no scores (null)") != std::string::npos);
   CHECK(refusal_of({scores, {}}).find("returned no tensor 0 of the cache (null)") != std::string::npos);
   CHECK(refusal_of({torch::zeros({2, 6}), cache}).find("returned scores as float32 [2, 6]; expected [2, 5]") !=

@@ -3,7 +3,6 @@
 #include <tenon/frozen_parameters.h>
 #include <torch/nn/init.h>
 
-#include <cmath>
 #include <functional>
 #include <stdexcept>
 

@@ -6,7 +6,7 @@
 #include <tenon/parameter_roles.h>
 
 #include "framework/components/kinds/parameter_roles.h"
-#include "framework/support/diagnostics/error.h"
+#include "tests/messages.h"
 
 namespace parameter_roles_test {
 
@@ -48,13 +48,7 @@ const components::Component& component() {
 }
 
 std::string refusal() {
-  try {
-    components::list_size_parameters(component());
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::plugin);
-    return error.what();
-  }
-  return "accepted";
+  return tenon::find_error(support::ErrorKind::plugin, [&] { components::list_size_parameters(component()); });
 }
 
 }  // namespace

@@ -3,14 +3,13 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <tenon/random.hpp>
 
 #include "framework/components/kinds/tokenizer.h"
-#include "framework/support/diagnostics/error.h"
 #include "framework/support/text/printable.h"
+#include "tests/messages.h"
 
 namespace tokenizer_test {
 
@@ -91,15 +90,7 @@ const std::vector<components::SampleField>& fields() {
 
 std::optional<Tokenizer> read(Plugin& plugin) { return Tokenizer::read(component(), &plugin, fields()); }
 
-std::string message_of(const std::function<void()>& body, ErrorKind kind) {
-  try {
-    body();
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == kind);
-    return error.what();
-  }
-  return "no error";
-}
+std::string message_of(const std::function<void()>& body, ErrorKind kind) { return tenon::find_error(kind, body); }
 
 void check_refused(Plugin plugin, const std::string& what) {
   const std::string message = message_of([&] { read(plugin); }, ErrorKind::plugin);

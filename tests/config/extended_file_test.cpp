@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "framework/config/file/format_run_plan.h"
-#include "framework/support/diagnostics/error.h"
 #include "tests/config/run_file.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace tenon::config {
@@ -23,16 +23,8 @@ fs::path write(const std::string& name, const std::string& text) {
 }
 
 std::string refusal_of_file(const fs::path& file) {
-  try {
-    read_plan(file);
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "accepted";
+  return find_error(support::ErrorKind::configuration, [&] { read_plan(file); });
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace
 
@@ -45,7 +37,7 @@ TEST_CASE("a run file extends another one key by key") {
   CHECK(plan.run.name == "run");
   CHECK(plan.train.epochs == 10);
   CHECK(plan.model.use == "small_cnn");
-  CHECK(has(plan.model.place, "base.toml:"));
+  CHECK(contains(plan.model.place, "base.toml:"));
   // An override applies last.
   CHECK(read_plan(file, {"run.seed=8"}).run.seed == 8);
 }
@@ -82,30 +74,31 @@ TEST_CASE("a key replaces the exclusive key of the extended file and of the run 
   CHECK(plan_of(kShortRunFile, {"train.steps=100"}).train.epochs == 0);
   CHECK(plan_of(kShortRunFile, {"train.steps=100", "train.accumulate=2"}).train.steps == 100);
   // Two overrides contradict each other.
-  CHECK(
-      has(error_of(kShortRunFile, {"train.steps=100", "train.epochs=2"}), "train.epochs and train.steps are both set"));
+  CHECK(contains(error_of(kShortRunFile, {"train.steps=100", "train.epochs=2"}),
+                 "train.epochs and train.steps are both set"));
 }
 
 TEST_CASE("files that extend each other, or too many of them, are refused with the chain") {
   write("a.toml", "extends = \"b.toml\"\n");
   write("b.toml", "extends = \"a.toml\"\n");
   const std::string circle = refusal_of_file(test_folder() / "a.toml");
-  CHECK(has(circle, "b.toml:1:11: extends leads back to the same file: a.toml -> b.toml -> a.toml; expected"));
-  CHECK(has(refusal_of_file(write("self.toml", "extends = \"self.toml\"\n")), "self.toml -> self.toml"));
+  CHECK(contains(circle, "b.toml:1:11: extends leads back to the same file: a.toml -> b.toml -> a.toml; expected"));
+  CHECK(contains(refusal_of_file(write("self.toml", "extends = \"self.toml\"\n")), "self.toml -> self.toml"));
   for (int i = 0; i < 20; ++i)
     write("many" + std::to_string(i) + ".toml", "extends = \"many" + std::to_string(i + 1) + ".toml\"\n");
-  CHECK(has(refusal_of_file(test_folder() / "many0.toml"), "extends leads through more than 16 files"));
+  CHECK(contains(refusal_of_file(test_folder() / "many0.toml"), "extends leads through more than 16 files"));
 }
 
 TEST_CASE("an extended file that is missing or wrong is refused with its location") {
-  CHECK(has(refusal_of_file(write("run.toml", "extends = \"bsae.toml\"\n")), "run.toml:1:11: extends: "));
-  CHECK(has(refusal_of_file(write("run.toml", "extends = 3\n")), "run.toml:1:11: extends is 3; expected the path"));
-  CHECK(has(refusal_of_file(write("run.toml", "extends = \"\"\n")), "extends is \"\"; expected the path"));
+  CHECK(contains(refusal_of_file(write("run.toml", "extends = \"bsae.toml\"\n")), "run.toml:1:11: extends: "));
+  CHECK(
+      contains(refusal_of_file(write("run.toml", "extends = 3\n")), "run.toml:1:11: extends is 3; expected the path"));
+  CHECK(contains(refusal_of_file(write("run.toml", "extends = \"\"\n")), "extends is \"\"; expected the path"));
   write("broken.toml", "[model\n");
-  CHECK(has(refusal_of_file(write("run.toml", "extends = \"broken.toml\"\n")), "broken.toml:1"));
+  CHECK(contains(refusal_of_file(write("run.toml", "extends = \"broken.toml\"\n")), "broken.toml:1"));
   write("base.toml", std::string(kShortRunFile) + "[nonsense]\n");
-  CHECK(has(refusal_of_file(write("run.toml", "extends = \"base.toml\"\n")), "base.toml:"));
-  CHECK(has(error_of(kShortRunFile, {"extends=base.toml"}), "extends is applied only in a run file"));
+  CHECK(contains(refusal_of_file(write("run.toml", "extends = \"base.toml\"\n")), "base.toml:"));
+  CHECK(contains(error_of(kShortRunFile, {"extends=base.toml"}), "extends is applied only in a run file"));
 }
 
 TEST_CASE("environment variables are replaced in strings") {
@@ -121,14 +114,15 @@ TEST_CASE("environment variables are replaced in strings") {
   const auto refusal = [](const std::string& name) {
     return error_of(std::string(kShortRunFile) + "[run]\nname = \"" + name + "\"\n");
   };
-  CHECK(has(refusal("${TENON_TEST_UNSET}"),
-            "run.name is \"${TENON_TEST_UNSET}\", but the environment variable "
-            "TENON_TEST_UNSET is not set; expected a value: set it, or write "
-            "${TENON_TEST_UNSET:-text}"));
-  CHECK(has(refusal("${2}"), "is not the name of an environment variable"));
-  CHECK(has(refusal("${TENON_TEST_NAME"), "where ${ has no }"));
+  CHECK(contains(refusal("${TENON_TEST_UNSET}"),
+                 "run.name is \"${TENON_TEST_UNSET}\", but the environment variable "
+                 "TENON_TEST_UNSET is not set; expected a value: set it, or write "
+                 "${TENON_TEST_UNSET:-text}"));
+  CHECK(contains(refusal("${2}"), "is not the name of an environment variable"));
+  CHECK(contains(refusal("${TENON_TEST_NAME"), "where ${ has no }"));
   ::setenv("TENON_TEST_NAME", "caf\xE9", 1);
-  CHECK(has(refusal("${TENON_TEST_NAME}"), "the environment variable TENON_TEST_NAME is not UTF-8; expected UTF-8"));
+  CHECK(
+      contains(refusal("${TENON_TEST_NAME}"), "the environment variable TENON_TEST_NAME is not UTF-8; expected UTF-8"));
 }
 
 TEST_CASE("a printed plan is read again without replacing variables") {
@@ -162,11 +156,11 @@ TEST_CASE("validation data like the training data have its parameters, except th
   // Overrides of the training data apply to both.
   const RunPlan overridden = plan_of(text + "[data.validation]\nlike = \"train\"\n", {"data.train.params.split=test"});
   CHECK(std::get<std::string>(overridden.data.validation.at(0).params.at("split")) == "test");
-  CHECK(has(error_of(text + "[data.validation]\nlike = \"train\"\nuse = \"table\"\n"),
-            "data.validation.like is \"train\", but data.validation.use is \"table\" and data.train.use is "
-            "\"digits\"; expected the same component"));
-  CHECK(has(error_of(text + "[data.validation]\nlike = \"test\"\n"),
-            "data.validation.like is \"test\"; expected \"train\""));
+  CHECK(contains(error_of(text + "[data.validation]\nlike = \"train\"\nuse = \"table\"\n"),
+                 "data.validation.like is \"train\", but data.validation.use is \"table\" and data.train.use is "
+                 "\"digits\"; expected the same component"));
+  CHECK(contains(error_of(text + "[data.validation]\nlike = \"test\"\n"),
+                 "data.validation.like is \"test\"; expected \"train\""));
 }
 
 }  // namespace tenon::config

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "framework/support/diagnostics/error.h"
 #include "tests/config/run_file.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace tenon::config {
@@ -24,7 +24,7 @@ std::string place_of(const SourceLocation& place) {
 
 TEST_CASE("unset keys stay unset and have the location of their table") {
   const RunConfig config = read("[train]\nepochs = 3\n");
-  CHECK(config.plan.train.epochs == 3);
+  CHECK(config.declared.train.epochs == 3);
   CHECK(place_of(config.place_of("train.epochs")) == "digits.toml:2:10");
   CHECK_FALSE(config.key("train.steps").is_set);
   CHECK(place_of(config.place_of("train.steps")) == "digits.toml:1:1");
@@ -38,13 +38,13 @@ TEST_CASE("columns count characters") {
 
 TEST_CASE("named validation datasets keep the order of the file") {
   const RunConfig config = read("[data.validation.z]\nuse = \"digits\"\n[data.validation.a]\nuse = \"digits\"\n");
-  REQUIRE(config.plan.data.validation.size() == 2);
-  CHECK(config.plan.data.validation[0].name == "validation/z");
-  CHECK(config.plan.data.validation[1].name == "validation/a");
+  REQUIRE(config.declared.data.validation.size() == 2);
+  CHECK(config.declared.data.validation[0].name == "validation/z");
+  CHECK(config.declared.data.validation[1].name == "validation/a");
 }
 
 TEST_CASE("Windows line endings and tabs are valid TOML") {
-  CHECK(read("[train]\r\n\tepochs = 3\r\n").plan.train.epochs == 3);
+  CHECK(read("[train]\r\n\tepochs = 3\r\n").declared.train.epochs == 3);
 }
 
 TEST_CASE("a file that cannot be read is reported with its name and the reason") {
@@ -60,13 +60,7 @@ TEST_CASE("a file that cannot be read is reported with its name and the reason")
 
 TEST_CASE("a run file that is no regular file is refused as what it is, without waiting for a writer") {
   const auto refusal = [](const std::filesystem::path& file) -> std::string {
-    try {
-      read_run_config(file, {});
-    } catch (const support::Error& error) {
-      CHECK(error.kind() == support::ErrorKind::configuration);
-      return error.what();
-    }
-    return "";
+    return find_error(support::ErrorKind::configuration, [&] { read_run_config(file, {}); });
   };
   const std::filesystem::path& folder = tenon::test_folder();
   REQUIRE(mkfifo((folder / "fifo.toml").c_str(), 0600) == 0);
@@ -80,13 +74,7 @@ TEST_CASE("paths of the plan must be UTF-8") {
   std::filesystem::create_directory(folder);
   std::ofstream(file) << "";
   const auto refusal = [](const std::filesystem::path& config, const std::vector<std::filesystem::path>& plugins) {
-    try {
-      read_run_config(config, {}, plugins);
-    } catch (const support::Error& error) {
-      CHECK(error.kind() == support::ErrorKind::configuration);
-      return std::string(error.what());
-    }
-    return std::string();
+    return find_error(support::ErrorKind::configuration, [&] { read_run_config(config, {}, plugins); });
   };
   const std::string expected =
       ": the path is not UTF-8; expected UTF-8, because the run's plan.toml has paths: rename the file or folder";

@@ -4,13 +4,12 @@
 #include "framework/config/file/format_run_plan.h"
 #include "framework/config/file/read_run_config.h"
 #include "tests/config/run_file.h"
+#include "tests/messages.h"
 
 namespace tenon::config {
 namespace {
 
 const std::string kTestData = "[data.test]\nuse = \"digits\"\nparams = { split = \"test\" }\nsubset = \"50%\"\n";
-
-bool mentions(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 std::string with_test(const std::string& test, const std::string& metric = "") {
   return short_run_file_with("[[metric]]\nuse = \"accuracy\"\n",
@@ -61,17 +60,17 @@ TEST_CASE("test data like the training or validation data have their parameters,
   CHECK(std::get<std::string>(chain.data.test.at(0).params.at("split")) == "test");
 
   CHECK(
-      mentions(error_of(with_test("[data.test]\nlike = \"test\"\n")),
+      contains(error_of(with_test("[data.test]\nlike = \"test\"\n")),
                "data.test.like is \"test\"; expected \"train\" or \"validation\", for the parameters of that dataset"));
-  CHECK(mentions(error_of(without_validation("[data.test]\nlike = \"validation\"\n")),
+  CHECK(contains(error_of(without_validation("[data.test]\nlike = \"validation\"\n")),
                  "data.test.like is \"validation\"; expected \"train\" or \"validation\""));
-  CHECK(mentions(
+  CHECK(contains(
       error_of(without_validation("[data.validation.a]\nuse = \"digits\"\n[data.test]\nlike = \"validation\"\n")),
       "data.test.like is \"validation\"; expected \"train\" or \"validation\""));
-  CHECK(mentions(error_of(with_test("[data.test]\nlike = \"validation\"\nuse = \"image_folder\"\n")),
+  CHECK(contains(error_of(with_test("[data.test]\nlike = \"validation\"\nuse = \"image_folder\"\n")),
                  "data.test.like is \"validation\", but data.test.use is \"image_folder\" and data.validation.use is "
                  "\"digits\"; expected the same component"));
-  CHECK(mentions(error_of(with_test("[data.validation2]\n")), "data.validation2 is not a key of data"));
+  CHECK(contains(error_of(with_test("[data.validation2]\n")), "data.validation2 is not a key of data"));
 }
 
 TEST_CASE("metrics of the validation are computed on the test data, and others where the file says") {
@@ -88,9 +87,9 @@ TEST_CASE("metrics of the validation are computed on the test data, and others w
   const RunPlan only_test = plan_of(without_validation(kTestData + "[[metric]]\nuse = \"accuracy\"\n"));
   CHECK(only_test.metrics.at(0).on_test);
 
-  CHECK(mentions(error_of(with_test("", "on = [\"test\"]")),
+  CHECK(contains(error_of(with_test("", "on = [\"test\"]")),
                  "metric.0.on has \"test\", but there is no [data.test]; add [data.test], or remove \"test\""));
-  CHECK(mentions(error_of(with_test(kTestData, "on = []")),
+  CHECK(contains(error_of(with_test(kTestData, "on = []")),
                  "metric.0.on is []; expected \"train\", \"validation\", \"test\" or several of them"));
 }
 
@@ -102,13 +101,13 @@ TEST_CASE("a plan with test data is printed and read back, and one without has n
         without_validation(kTestData + "[[metric]]\nuse = \"accuracy\"\n")}) {
     const std::string printed = format_run_plan(plan_of(text, {"data.test_limit_batches=2"}));
     CAPTURE(printed);
-    CHECK(mentions(printed, "\n[data.test"));
-    CHECK(mentions(printed, "test_limit_batches = 2\n"));
+    CHECK(contains(printed, "\n[data.test"));
+    CHECK(contains(printed, "test_limit_batches = 2\n"));
     CHECK(format_run_plan(plan_of(printed)) == printed);
   }
   const std::string without = format_run_plan(plan_of(kShortRunFile));
-  CHECK_FALSE(mentions(without, "[data.test"));
-  CHECK_FALSE(mentions(without, "test_limit"));
+  CHECK_FALSE(contains(without, "[data.test"));
+  CHECK_FALSE(contains(without, "test_limit"));
 }
 
 // Nothing that a run does before its end depends on them.
@@ -117,7 +116,7 @@ TEST_CASE("test data may change in a run that resumes, without a message") {
     CHECK(find_resume_policy(key) == ResumePolicy::ignored);
   // The plan of a metric is the same with and without them.
   const std::string with = format_run_plan(plan_of(with_test(kTestData)));
-  CHECK(mentions(with, "name = \"accuracy\"\non = [\"validation\"]\n"));
+  CHECK(contains(with, "name = \"accuracy\"\non = [\"validation\"]\n"));
 }
 
 }  // namespace tenon::config

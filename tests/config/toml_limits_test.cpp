@@ -8,6 +8,7 @@
 
 #include "framework/config/file/usable_resources.h"
 #include "tests/config/run_file.h"
+#include "tests/messages.h"
 
 namespace tenon::config {
 namespace {
@@ -27,8 +28,6 @@ std::string excess_of(const std::string& text) {
   const auto excess = find_toml_excess(text);
   return excess ? std::to_string(excess->line) + ":" + std::to_string(excess->column) + ": " + excess->what : "";
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 }  // namespace
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "framework/support/diagnostics/error.h"
 #include "tests/config/run_file.h"
+#include "tests/messages.h"
 
 namespace tenon::config {
 namespace {
@@ -34,13 +34,7 @@ std::vector<std::string> read_expectations(const std::filesystem::path& file) {
 }
 
 std::string refusal_of(const std::filesystem::path& file) {
-  try {
-    read_plan(file);
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "accepted";
+  return find_error(support::ErrorKind::configuration, [&] { read_plan(file); });
 }
 
 }  // namespace

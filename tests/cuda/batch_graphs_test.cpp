@@ -5,10 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "framework/support/diagnostics/error.h"
-#include "framework/support/diagnostics/log.h"
 #include "tests/cuda/find_device.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/pipeline/trained_run.h"
 
 namespace tenon::pipeline {
@@ -29,14 +28,18 @@ struct GraphRun {
   RunReport report;
 };
 
-void check_equal(const GraphRun& a, const GraphRun& b) {
-  const MemoryRecorder &left = a.run->recorder, &right = b.run->recorder;
+void check_weights(const MemoryRecorder& left, const MemoryRecorder& right) {
   REQUIRE(left.weights.size() == right.weights.size());
   for (const auto& [key, tensor] : left.weights) {
     const std::string& name = key;
     CAPTURE(name);
     CHECK(torch::equal(tensor, right.weights.at(name)));
   }
+}
+
+void check_equal(const GraphRun& a, const GraphRun& b) {
+  const MemoryRecorder &left = a.run->recorder, &right = b.run->recorder;
+  check_weights(left, right);
   REQUIRE(left.lines.size() == right.lines.size());
   for (size_t i = 0; i < left.lines.size(); ++i)
     for (const auto& [key, value] : left.lines[i].metrics) {
@@ -45,6 +48,10 @@ void check_equal(const GraphRun& a, const GraphRun& b) {
       CAPTURE(name);
       CHECK(right.lines[i].at(name) == value);
     }
+}
+
+std::string refusal(const std::vector<std::string>& overrides, const support::ComputeDevice& on) {
+  return find_error(support::ErrorKind::configuration, [&] { GraphRun(overrides, on, "on"); });
 }
 
 // The last batch of an epoch is smaller.
@@ -88,11 +95,7 @@ TEST_CASE("graphs are recorded again when other parameters are trained") {
     return run;
   };
   const auto replayed = train("on"), usual = train("off");
-  for (const auto& [key, tensor] : usual->recorder.weights) {
-    const std::string& name = key;
-    CAPTURE(name);
-    CHECK(torch::equal(tensor, replayed->recorder.weights.at(name)));
-  }
+  check_weights(usual->recorder, replayed->recorder);
 }
 
 TEST_CASE("\"auto\" replays components that declare that they can be captured") {
@@ -116,33 +119,16 @@ TEST_CASE("a wrong declaration is noticed, and the run continues as usual") {
     const GraphRun noticed(model(flaw), *device, "auto"), usual(model(flaw), *device, "off");
     CHECK(noticed.replays() == 0);
     check_equal(noticed, usual);
-    const std::string message = [&]() -> std::string {
-      try {
-        GraphRun(model(flaw), *device, "on");
-      } catch (const support::Error& error) {
-        CHECK(error.kind() == support::ErrorKind::configuration);
-        return error.what();
-      }
-      return "";
-    }();
-    CHECK_MESSAGE(message.find("train.cuda_graph: is \"on\", but a batch cannot be replayed: ") == 0, message);
+    CHECK(refusal(model(flaw), *device).starts_with("train.cuda_graph: is \"on\", but a batch cannot be replayed: "));
   }
 }
 
 TEST_CASE("\"on\" refuses a run that cannot use graphs, with the reason") {
   const auto device = tests::find_device();
   if (!device) return;
-  const auto refusal = [](const std::vector<std::string>& overrides, const support::ComputeDevice& on) -> std::string {
-    try {
-      GraphRun(overrides, on, "on");
-    } catch (const support::Error& error) {
-      return error.what();
-    }
-    return "accepted";
-  };
-  CHECK(refusal({kBatches}, {}).find("but the run is not on a CUDA device") != std::string::npos);
-  CHECK(refusal({"train={epochs=1,activation_checkpointing=true}"}, *device)
-            .find("but train.activation_checkpointing is true") != std::string::npos);
+  CHECK(contains(refusal({kBatches}, {}), "but the run is not on a CUDA device"));
+  CHECK(contains(refusal({"train={epochs=1,activation_checkpointing=true}"}, *device),
+                 "but train.activation_checkpointing is true"));
 }
 
 TEST_CASE("a run resumed with graphs ends with the bits of the uninterrupted one") {
@@ -156,11 +142,7 @@ TEST_CASE("a run resumed with graphs ends with the bits of the uninterrupted one
   BuiltRun resumed({overrides, "", *device});
   const RunReport report = resumed.train({}, 0, &whole.recorder.checkpoints[0]);
   CHECK(report.state.graph_replays > 0);
-  for (const auto& [key, tensor] : whole.recorder.weights) {
-    const std::string& name = key;
-    CAPTURE(name);
-    CHECK(torch::equal(tensor, resumed.recorder.weights.at(name)));
-  }
+  check_weights(whole.recorder, resumed.recorder);
 }
 
 }  // namespace tenon::pipeline

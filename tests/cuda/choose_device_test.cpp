@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "framework/support/diagnostics/error.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace tenon::cuda {
@@ -16,13 +16,8 @@ using Kind = DeviceChoice::Kind;
 const FoundDevices kNone{0, "no CUDA-capable device is detected"};
 
 std::string refusal_of(const DeviceChoice& choice, const FoundDevices& found, int local_rank) {
-  try {
-    choose_device(choice, found, local_rank, "run.toml:2:10");
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "chosen";
+  return find_error(support::ErrorKind::configuration,
+                    [&] { choose_device(choice, found, local_rank, "run.toml:2:10"); });
 }
 
 }  // namespace
@@ -50,19 +45,17 @@ TEST_CASE("a missing device is refused with the devices found") {
   CHECK(refusal_of({Kind::cuda, 1}, {1}, 0) ==
         "run.toml:2:10: run.device is \"cuda:1\"; found one CUDA device, cuda:0; expected one of these, or "
         "run.device = \"cpu\"");
-  CHECK(refusal_of({Kind::cuda, 7}, {2}, 0).find("found 2 CUDA devices, cuda:0 to cuda:1") != std::string::npos);
+  CHECK(contains(refusal_of({Kind::cuda, 7}, {2}, 0), "found 2 CUDA devices, cuda:0 to cuda:1"));
 }
 
 TEST_CASE("more processes than devices are refused, also with \"auto\": ranks must not mix device types") {
   for (const Kind kind : {Kind::cuda, Kind::automatic})
-    CHECK(
-        refusal_of({kind}, {2}, 2).find("but none for process 2 of this machine; expected a device for each process") !=
-        std::string::npos);
+    CHECK(contains(refusal_of({kind}, {2}, 2),
+                   "but none for process 2 of this machine; expected a device for each process"));
 }
 
 TEST_CASE("devices are detected by the driver's files and CUDA_VISIBLE_DEVICES") {
   const std::filesystem::path folder = tenon::test_folder() / "dev";
-  std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   CHECK_FALSE(may_have_devices(folder, nullptr));
   CHECK_FALSE(may_have_devices(folder / "missing", nullptr));

@@ -1,8 +1,6 @@
 // Copies from the device to the host: their results and the number of waits for the device.
 #include <torch/types.h>
 
-#include <cmath>
-#include <functional>
 #include <limits>
 #include <thread>
 
@@ -20,12 +18,6 @@ namespace tenon::pipeline {
 namespace {
 
 const c10::Device kCuda(c10::kCUDA, 0);
-
-int64_t waits_of(const std::function<void()>& body) {
-  const int64_t before = tests::device_waits();
-  body();
-  return tests::device_waits() - before;
-}
 
 std::vector<components::NamedTensor> named(const std::vector<at::Tensor>& tensors) {
   std::vector<components::NamedTensor> list;
@@ -54,8 +46,8 @@ TEST_CASE("copies of any number of tensors need one wait, and their memory is re
     for (size_t i = 0; i < tensors.size(); ++i) copied.push_back(copies.add(std::to_string(i), tensors[i]));
     copies.submit();
   };
-  CHECK(waits_of(copy_all) == 0);
-  CHECK(waits_of([&] { std::thread([&] { copies.wait(); }).join(); }) == 1);
+  CHECK(tests::waits_of(copy_all) == 0);
+  CHECK(tests::waits_of([&] { std::thread([&] { copies.wait(); }).join(); }) == 1);
   for (size_t i = 0; i < tensors.size(); ++i) {
     CAPTURE(i);
     CHECK(copied[i].is_contiguous());
@@ -82,7 +74,7 @@ TEST_CASE("all tensors are checked for NaN and infinity with one wait, and the f
     for (const auto& one : named(tensors_on(device))) tensors.push_back({one.name, one.tensor});
     tensors.push_back({"on the CPU", at::ones({})});  // as the step counters of an optimizer
     CHECK(find_non_finite(tensors) == nullptr);
-    if (device == kCuda) CHECK(waits_of([&] { find_non_finite(tensors); }) == 1);
+    if (device == kCuda) CHECK(tests::waits_of([&] { find_non_finite(tensors); }) == 1);
     tensors[5].tensor.select(0, 1).fill_(std::numeric_limits<double>::quiet_NaN());
     CHECK(find_non_finite(tensors) == &tensors[5]);
     tensors[3].tensor.select(0, 2).select(0, 1).fill_(-std::numeric_limits<double>::infinity());
@@ -94,7 +86,8 @@ TEST_CASE("all tensors are checked for NaN and infinity with one wait, and the f
 
 TEST_CASE("weights of a device are saved with one wait") {
   const auto tensors = named(tensors_on(kCuda));
-  CHECK(waits_of([&] { save_weights(test_folder() / "w.safetensors", tensors, at::ScalarType::Undefined); }) == 1);
+  CHECK(tests::waits_of([&] { save_weights(test_folder() / "w.safetensors", tensors, at::ScalarType::Undefined); }) ==
+        1);
 }
 
 TEST_CASE("fields are copied on another stream than the one that computes, without a wait") {
@@ -102,7 +95,7 @@ TEST_CASE("fields are copied on another stream than the one that computes, witho
   const at::Tensor image = at::arange(40000, at::kFloat), label = at::arange(7, at::kLong);
   std::vector<at::Tensor> fields{image.clone(), label.clone(), image};
   const int64_t before = simulated::overlapped_copies();
-  CHECK(waits_of([&] { copies.copy(fields, {true, true, false}); }) == 0);
+  CHECK(tests::waits_of([&] { copies.copy(fields, {true, true, false}); }) == 0);
   CHECK(simulated::overlapped_copies() == before + 2);
   CHECK(torch::equal(fields[0].cpu(), image));
   CHECK(torch::equal(fields[1].cpu(), label));
@@ -110,8 +103,7 @@ TEST_CASE("fields are copied on another stream than the one that computes, witho
 }
 
 TEST_CASE("a run copies the fields that its model and losses read") {
-  const Setup setup{{"model={use=\"mlp\"}", "train={steps=4}"}, "", tests::tested_device().value()};
-  BuiltRun run(setup);
+  BuiltRun run({{"model={use=\"mlp\"}", "train={steps=4}"}, "", tests::tested_device().value()});
   CHECK(run.training->train->is_read == std::vector<bool>{true, true});
   const int64_t before = simulated::overlapped_copies();
   run.train();
@@ -119,9 +111,7 @@ TEST_CASE("a run copies the fields that its model and losses read") {
 }
 
 TEST_CASE("a run of one step on a device reports the loss of its first batch") {
-  Setup setup{{"train={steps=1}"}};
-  setup.device = tests::tested_device().value();
-  BuiltRun run(setup);
+  BuiltRun run({{"train={steps=1}"}, "", tests::tested_device().value()});
   const RunReport report = run.train();
   REQUIRE(report.state.first_loss.has_value());
   CHECK(report.state.first_loss->found > 0);

@@ -9,6 +9,7 @@
 #include "tests/cuda/simulated_device.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/pipeline/trained_run.h"
 
 namespace tenon::pipeline {
@@ -101,13 +102,7 @@ TEST_CASE("wherever the device fails, the run ends with an error that names it")
 TEST_CASE("an error of the device is explained with its step") {
   BuiltRun run({{"train={steps=20}"}, "", tests::tested_device().value()});
   simulated::fail_after(300);
-  std::string message;
-  try {
-    run.train();
-  } catch (const support::Error& error) {
-    message = error.what();
-    CHECK(error.kind() == support::ErrorKind::device);
-  }
+  const std::string message = find_error(support::ErrorKind::device, [&] { run.train(); });
   simulated::fail_after(0);
   CHECK_MESSAGE(message.find("the device failed in step ") == 0, message);
   CHECK_MESSAGE(message.find("device-side assert triggered; a kernel read out of range") != std::string::npos, message);

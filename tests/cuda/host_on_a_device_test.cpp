@@ -39,9 +39,7 @@ std::vector<std::string> arguments(const std::string& command, const std::string
 
 TEST_CASE("a run on a device reports it, learns, and its weights are evaluated on the device or on the CPU") {
   const std::string host = install_with_simulated_library();
-  fs::remove_all(tenon::test_folder() / "runs");
-  const Outcome outcome = run_program(host, arguments("", "cuda"));
-  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
+  require_success(run_program(host, arguments("", "cuda")));
   const fs::path folder = find_run_folder(tenon::test_folder() / "runs", "cuda");
   const auto record = nlohmann::json::parse(read_file(folder / "run.json"));
   CHECK(record["device"] == "cuda:0");
@@ -52,10 +50,9 @@ TEST_CASE("a run on a device reports it, learns, and its weights are evaluated o
   CHECK(accuracy > 0.5);
 
   for (const char* device : {"cuda", "cpu"}) {
-    auto evaluation = arguments("evaluate", device);
-    evaluation.insert(evaluation.end(), {"--checkpoint", (folder / "checkpoints/latest").string(), "--json"});
-    const Outcome evaluated = run_program(host, evaluation);
-    REQUIRE_MESSAGE(evaluated.exit_code == 0, evaluated.errors);
+    const Outcome evaluated = require_success(run_program(
+        host,
+        joined(arguments("evaluate", device), {"--checkpoint", (folder / "checkpoints/latest").string(), "--json"})));
     const auto metrics = nlohmann::json::parse(evaluated.output)["sets"][0]["metrics"];
     CHECK(metrics["validation/accuracy"].get<double>() == doctest::Approx(accuracy).epsilon(0.01));
   }
@@ -63,23 +60,17 @@ TEST_CASE("a run on a device reports it, learns, and its weights are evaluated o
 
 TEST_CASE("predictions on a device are written") {
   const std::string host = install_with_simulated_library();
-  fs::remove_all(tenon::test_folder() / "runs");
-  auto training = arguments("", "cuda");
-  training.insert(training.end(), {"--limit-batches", "1"});
-  REQUIRE(run_program(host, training).exit_code == 0);
+  REQUIRE(run_program(host, joined(arguments("", "cuda"), {"--limit-batches", "1"})).exit_code == 0);
   const fs::path folder = find_run_folder(tenon::test_folder() / "runs", "cuda");
-  auto prediction = arguments("predict", "cuda");
-  prediction.insert(prediction.end(), {"--checkpoint", (folder / "checkpoints/latest").string(), "--data", "validation",
-                                       "--output", "predictions.csv"});
-  const Outcome outcome = run_program(host, prediction);
-  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
+  const Outcome outcome = require_success(
+      run_program(host, joined(arguments("predict", "cuda"), {"--checkpoint", (folder / "checkpoints/latest").string(),
+                                                              "--data", "validation", "--output", "predictions.csv"})));
   CHECK(outcome.output.find("359 samples") != std::string::npos);
 }
 
 TEST_CASE("a missing device ends a run with exit code 2") {
-  const Outcome outcome = run_program(install_with_simulated_library(), arguments("", "cuda:1"));
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors.find("run.device is \"cuda:1\"; found one CUDA device, cuda:0") != std::string::npos);
+  check_errors(run_program(install_with_simulated_library(), arguments("", "cuda:1")), 2,
+               {"run.device is \"cuda:1\"; found one CUDA device, cuda:0"});
 }
 
 }  // namespace tenon::end_to_end

@@ -2,7 +2,6 @@
 #include <torch/types.h>
 
 #include <functional>
-#include <variant>
 
 #include "framework/optimization/evaluation_weights.h"
 #include "framework/optimization/optimizer.h"

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "framework/support/diagnostics/error.h"
+#include "tests/messages.h"
 
 namespace tenon::cuda {
 namespace {
@@ -11,16 +11,8 @@ using config::DeviceChoice;
 using Kind = DeviceChoice::Kind;
 
 std::string refusal_of(const std::filesystem::path& library) {
-  try {
-    open_device({Kind::cuda}, 0, library, "run.toml:2:10");
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "opened";
+  return find_error(support::ErrorKind::configuration, [&] { open_device({Kind::cuda}, 0, library, "run.toml:2:10"); });
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -38,28 +30,28 @@ TEST_CASE("a host without the library reports that it was built without CUDA") {
   const std::string text = refusal_of("/nowhere/libtenon_cuda.so");
   CAPTURE(text);
   CHECK(text.starts_with("run.toml:2:10: run.device is \"cuda\": /nowhere/libtenon_cuda.so: is missing"));
-  CHECK(has(text, "run scripts/dependencies --cuda"));
-  CHECK(has(text, "-DTENON_CUDA=ON reports missing parts"));
+  CHECK(contains(text, "run scripts/dependencies --cuda"));
+  CHECK(contains(text, "-DTENON_CUDA=ON reports missing parts"));
 }
 
 TEST_CASE("a library with a missing dependency is refused with its name and the command that installs it") {
   const std::string text = refusal_of(WITHOUT_DEPENDENCY);
   CAPTURE(text);
-  CHECK(has(text, "libdevice_library_dependency.so"));
-  CHECK(has(text, "expected LibTorch's CUDA libraries with their dependencies: run scripts/dependencies --cuda"));
-  CHECK(has(text, "install the package torch"));
-  CHECK(has(text, "TENON_LIBTORCH=DIR"));
+  CHECK(contains(text, "libdevice_library_dependency.so"));
+  CHECK(contains(text, "expected LibTorch's CUDA libraries with their dependencies: run scripts/dependencies --cuda"));
+  CHECK(contains(text, "install the package torch"));
+  CHECK(contains(text, "TENON_LIBTORCH=DIR"));
 }
 
 TEST_CASE("a library of another build is refused before it is used") {
   const std::string text = refusal_of(ANOTHER_BUILD);
   CAPTURE(text);
-  CHECK(has(text, "belongs to Tenon 0.0.1 with LibTorch " TENON_TORCH_BUILD));
-  CHECK(has(text, "install both from the same build"));
+  CHECK(contains(text, "belongs to Tenon 0.0.1 with LibTorch " TENON_TORCH_BUILD));
+  CHECK(contains(text, "install both from the same build"));
 }
 
 TEST_CASE("a library without the entry symbol is refused") {
-  CHECK(has(refusal_of(WITHOUT_ENTRY), "has no symbol tenon_cuda_device_library"));
+  CHECK(contains(refusal_of(WITHOUT_ENTRY), "has no symbol tenon_cuda_device_library"));
 }
 
 }  // namespace tenon::cuda

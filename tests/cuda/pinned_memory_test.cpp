@@ -2,8 +2,6 @@
 #include <ATen/core/CachingHostAllocator.h>
 #include <torch/types.h>
 
-#include <string>
-
 #include "framework/pipeline/device/field_copies.h"
 #include "framework/pipeline/device/host_copies.h"
 #include "tests/cuda/find_device.h"

@@ -26,6 +26,7 @@
 #include <utility>
 
 #include "tests/cuda/float_sgd.h"
+#include "tests/cuda/for_each_tensor.h"
 #include "tests/cuda/tested_device.h"
 #include "tests/ranks/one_rank_backend.h"
 
@@ -330,30 +331,12 @@ class Call {
   explicit Call(const c10::OperatorHandle& op) : name_(op.schema().operator_name().name) {}
 
   void take(c10::IValue& argument) {
-    if (argument.isTensor()) {
-      argument = to_cpu(argument.toTensor());
-    } else if (argument.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : argument.toTensorVector()) list.push_back(to_cpu(tensor));
-      argument = std::move(list);
-    } else if (argument.isOptionalTensorList()) {
-      c10::List<std::optional<at::Tensor>> list;
-      for (const auto& tensor : argument.toOptionalTensorVector())
-        list.push_back(tensor ? std::optional(to_cpu(*tensor)) : std::nullopt);
-      argument = std::move(list);
-    } else if (argument.isDevice()) {
-      argument = c10::Device(c10::kCPU);
-    }
+    tests::for_each_tensor(argument, [&](const at::Tensor& tensor) { return to_cpu(tensor); });
+    if (argument.isDevice()) argument = c10::Device(c10::kCPU);
   }
 
   void give(c10::IValue& result) {
-    if (result.isTensor()) {
-      result = to_device(result.toTensor());
-    } else if (result.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& tensor : result.toTensorVector()) list.push_back(to_device(tensor));
-      result = std::move(list);
-    }
+    tests::for_each_tensor(result, [&](const at::Tensor& tensor) { return to_device(tensor); });
   }
 
  private:

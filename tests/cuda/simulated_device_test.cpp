@@ -12,12 +12,6 @@ namespace {
 
 const c10::Device kCuda(c10::kCUDA, 0);
 
-int64_t waits_of(const std::function<void()>& body) {
-  const int64_t before = tests::device_waits();
-  body();
-  return tests::device_waits() - before;
-}
-
 }  // namespace
 
 TEST_CASE("the device computes the same results as the CPU and keeps them") {
@@ -73,17 +67,17 @@ TEST_CASE("CPU tensors are refused together with device tensors, but scalars are
 
 TEST_CASE("reading a number synchronises, and so does copying from and to memory that is not pinned") {
   const at::Tensor value = torch::ones({}, kCuda);
-  CHECK(waits_of([&] { CHECK(value.item<float>() == 1); }) == 1);
-  CHECK(waits_of([&] { (void)value.cpu(); }) == 1);
-  CHECK(waits_of([&] { (void)torch::ones({2}).to(kCuda); }) == 1);
-  CHECK(waits_of([&] { (void)torch::ones({2}).to(kCuda, at::kFloat, /*non_blocking=*/true); }) == 0);
-  CHECK(waits_of([&] { (void)torch::ones({20000}).to(kCuda, at::kFloat, /*non_blocking=*/true); }) == 1);
+  CHECK(tests::waits_of([&] { CHECK(value.item<float>() == 1); }) == 1);
+  CHECK(tests::waits_of([&] { (void)value.cpu(); }) == 1);
+  CHECK(tests::waits_of([&] { (void)torch::ones({2}).to(kCuda); }) == 1);
+  CHECK(tests::waits_of([&] { (void)torch::ones({2}).to(kCuda, at::kFloat, /*non_blocking=*/true); }) == 0);
+  CHECK(tests::waits_of([&] { (void)torch::ones({20000}).to(kCuda, at::kFloat, /*non_blocking=*/true); }) == 1);
   const at::Tensor pinned = torch::ones({20000}, at::TensorOptions().pinned_memory(true));
-  CHECK(waits_of([&] { (void)pinned.to(kCuda, at::kFloat, /*non_blocking=*/true); }) == 0);
-  CHECK(waits_of([&] { (void)pinned.to(kCuda); }) == 1);
-  CHECK(waits_of([&] { (void)(value + 1).exp().sum(); }) == 0);
+  CHECK(tests::waits_of([&] { (void)pinned.to(kCuda, at::kFloat, /*non_blocking=*/true); }) == 0);
+  CHECK(tests::waits_of([&] { (void)pinned.to(kCuda); }) == 1);
+  CHECK(tests::waits_of([&] { (void)(value + 1).exp().sum(); }) == 0);
   (void)take_wait_names();
-  CHECK(waits_of([&] { (void)torch::ones({3}, kCuda).nonzero(); }) == 1);
+  CHECK(tests::waits_of([&] { (void)torch::ones({3}, kCuda).nonzero(); }) == 1);
   CHECK(take_wait_names() == std::vector<std::string>{"aten::nonzero"});
 }
 

@@ -21,4 +21,12 @@ distributed::ProcessGroup::MakeBackend tested_nccl();
 // Returns the number of synchronisations with the device so far.
 int64_t device_waits();
 
+// Returns the number of synchronisations during the call.
+template <class Body>
+int64_t waits_of(const Body& body) {
+  const int64_t before = device_waits();
+  body();
+  return device_waits() - before;
+}
+
 }  // namespace tenon::tests

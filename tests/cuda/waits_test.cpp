@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
 #include <string>
 
 #include "framework/components/calls/host_table.h"
@@ -171,9 +170,7 @@ void check_waits(ComponentKind kind, const WaitCases& cases, const BuildStep& bu
     for (const at::Tensor& input : given.inputs) inputs.push_back(input.to(at::kCUDA));
     const auto step = build_step(component, plan_of(component, given.params), inputs);
     step();
-    const int64_t before = tests::device_waits();
-    step();
-    const int64_t waits = tests::device_waits() - before;
+    const int64_t waits = tests::waits_of(step);
     if (given.exception.empty())
       CHECK_MESSAGE(waits == 0, "it synchronises");
     else

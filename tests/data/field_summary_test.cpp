@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <tenon/abi.h>
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 

@@ -85,14 +85,17 @@ TEST_CASE("batches keep their order when later samples are ready first") {
   CHECK(expected == 60);
 }
 
-TEST_CASE("a batch stays unchanged until next() is called") {
-  NumberedSamples source(100);
-  Loader loader(source, {.batch_size = 5, .workers = 4, .prefetch = 2, .seed = 0});
-  loader.start(sequential_order(100), 1);
-  while (const Batch* batch = loader.next()) {
-    const auto before = copy_batch(source, *batch);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    CHECK(copy_batch(source, *batch) == before);
+TEST_CASE("a batch stays unchanged until next() is called, also with varying sizes") {
+  for (const Sizes sizes : {Sizes::fixed, Sizes::varying}) {
+    CAPTURE(static_cast<int>(sizes));
+    NumberedSamples source(100, sizes);
+    Loader loader(source, {.batch_size = 5, .workers = 4, .prefetch = 2, .seed = 0});
+    loader.start(sequential_order(100), 1);
+    while (const Batch* batch = loader.next()) {
+      const auto before = copy_batch(source, *batch);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      CHECK(copy_batch(source, *batch) == before);
+    }
   }
 }
 

@@ -91,17 +91,6 @@ TEST_CASE("each sample is complete and padded to the largest of its batch") {
   }
 }
 
-TEST_CASE("a batch of varying size stays unchanged until next() is called") {
-  NumberedSamples source(100, Sizes::varying);
-  Loader loader(source, {.batch_size = 5, .workers = 4, .prefetch = 2, .seed = 0});
-  loader.start(sequential_order(100), 1);
-  while (const Batch* batch = loader.next()) {
-    const auto before = copy_batch(source, *batch);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    CHECK(copy_batch(source, *batch) == before);
-  }
-}
-
 TEST_CASE("a pass over samples of different sizes may be abandoned at any point") {
   const auto expected = [] {
     NumberedSamples source(60, Sizes::varying);

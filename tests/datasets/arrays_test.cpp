@@ -6,6 +6,7 @@
 
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
+#include "tests/datasets/written_tar.h"
 
 namespace arrays_test {
 
@@ -17,23 +18,6 @@ const std::string kPlugin = TENON_BINARY_DIR "/plugins/arrays.so";
 
 using Texts = std::vector<std::string>;
 using Bytes = std::vector<uint8_t>;
-
-template <class T>
-Bytes bytes_of(const std::vector<T>& values) {
-  const auto* begin = reinterpret_cast<const uint8_t*>(values.data());
-  return {begin, begin + values.size() * sizeof(T)};
-}
-
-// Writes a .npy file like numpy.save: version 1.0, padded with blanks to a multiple of 64.
-Bytes make_npy(std::string header, const Bytes& elements) {
-  header.resize((10 + header.size()) / 64 * 64 + 64 - 11, ' ');
-  header += '\n';
-  const std::string start = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() % 256) +
-                            static_cast<char>(header.size() / 256) + header;
-  Bytes file(start.begin(), start.end());
-  std::copy(elements.begin(), elements.end(), std::back_inserter(file));
-  return file;
-}
 
 std::string header(const std::string& descr, const std::string& shape, const std::string& fortran = "False") {
   return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
@@ -135,15 +119,12 @@ TEST_CASE("a header in another order and a later version of the format are read"
 
 TEST_CASE("each tensor of a safetensors file becomes a field") {
   const fs::path path = make_empty_folder("safetensors") / "a.safetensors";
+  Bytes data = kSix;
+  std::ranges::copy(bytes_of<int64_t>({5, 6}), std::back_inserter(data));
   write_file(path,
              make_safetensors(R"({"__metadata__":{"a":"b"},"y":{"dtype":"I64","shape":[2],"data_offsets":[24,40]},)"
                               R"("x":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})",
-                              [] {
-                                Bytes data = kSix;
-                                const Bytes labels = bytes_of<int64_t>({5, 6});
-                                data.insert(data.end(), labels.begin(), labels.end());
-                                return data;
-                              }()));
+                              data));
   const OpenedDataset arrays = open(path);
   CHECK(arrays.size() == 2);
   CHECK(arrays.describe_fields() == Texts{"x float32 3", "y int64"});

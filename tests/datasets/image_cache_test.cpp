@@ -28,18 +28,10 @@ using Texts = std::vector<std::string>;
 const std::string kFolder = TENON_BINARY_DIR "/plugins/image_folder.so";
 
 ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path.string()},
-                        {"split", "all"},
-                        {"validation_fraction", 0.3},
-                        {"transforms", Texts{"resize(24)", "random_crop(20)", "normalize()"}},
-                        {"scaled_decoding", true},
-                        {"max_pixels", int64_t{1000000}},
-                        {"unlabelled", std::vector<std::string>{}},
-                        {"cache", "none"},
-                        {"cache_bytes", int64_t{1} << 30},
-                        {"cache_dir", (path / ".cache").string()}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  return params;
+  return with_changes({{"path", path.string()},
+                       {"transforms", Texts{"resize(24)", "random_crop(20)", "normalize()"}},
+                       {"cache_dir", (path / ".cache").string()}},
+                      changes);
 }
 
 // One class with noise of several sizes. A shift by one pixel would change the result.
@@ -118,18 +110,13 @@ TEST_CASE("the pixels are the same with and without a cache, for all transforms"
       CAPTURE(scaled);
       const ParamValues params = make_params(root, {{"transforms", transforms}, {"scaled_decoding", scaled}});
       const auto plain = read_all(kFolder, params);
-      for (const std::string kind : {"memory", "disk", "disk"}) {
-        ParamValues cached = params;
-        cached["cache"] = kind;
-        CHECK(read_all(kFolder, cached) == plain);
-      }
+      for (const std::string kind : {"memory", "disk", "disk"})
+        CHECK(read_all(kFolder, with_changes(params, {{"cache", kind}})) == plain);
     }
   }
   const Texts drawn = {"random_resized_crop(16)", "normalize()"};
   const ParamValues whole = make_params(root, {{"transforms", drawn}, {"scaled_decoding", false}});
-  ParamValues cached = whole;
-  cached["cache"] = "memory";
-  CHECK(read_all(kFolder, cached) == read_all(kFolder, whole));
+  CHECK(read_all(kFolder, with_changes(whole, {{"cache", "memory"}})) == read_all(kFolder, whole));
 }
 
 TEST_CASE("a cache in memory avoids decoding, up to its size limit") {
@@ -160,9 +147,7 @@ TEST_CASE("a cache on disk is shared, and not used for an image that has changed
   CHECK(after == read_all(kFolder, make_params(root)));
   CHECK(list_files(root / ".cache").size() == 10);
   // Other transforms have separate entries.
-  ParamValues other = params;
-  other["transforms"] = Texts{"resize(25)", "random_crop(20)", "normalize()"};
-  read_all(kFolder, other);
+  read_all(kFolder, with_changes(params, {{"transforms", Texts{"resize(25)", "random_crop(20)", "normalize()"}}}));
   CHECK(list_files(root / ".cache").size() == 19);
 }
 
@@ -227,24 +212,13 @@ TEST_CASE("images of shards are cached by shard and offset, images of a table by
   for (const std::string plugin : {"tar_shards", "pairs"}) {
     CAPTURE(plugin);
     const std::string file = TENON_BINARY_DIR "/plugins/" + plugin + ".so";
-    ParamValues params = make_params(root, {{"path", (root / (plugin == "pairs" ? "t.csv" : "a.tar")).string()},
-                                            {"fields", Texts{}},
-                                            {"classes", Texts{}},
-                                            {"padding", 0.0},
-                                            {"separator", "comma"},
-                                            {"root", ""},
-                                            {"first", "first"},
-                                            {"second", "second"},
-                                            {"same_draws", false},
-                                            {"labels", Texts{"label"}},
-                                            {"label_separator", ""},
-                                            {"missing_files", "error"},
-                                            {"targets", Texts{}}});
+    const ParamValues params = make_params(root, {{"path", (root / (plugin == "pairs" ? "t.csv" : "a.tar")).string()},
+                                                  {"first", "first"},
+                                                  {"second", "second"},
+                                                  {"labels", Texts{"label"}}});
     const auto plain = read_all(file, params);
-    for (const std::string kind : {"memory", "disk", "disk"}) {
-      params["cache"] = kind;
-      CHECK(read_all(file, params) == plain);
-    }
+    for (const std::string kind : {"memory", "disk", "disk"})
+      CHECK(read_all(file, with_changes(params, {{"cache", kind}})) == plain);
   }
 }
 
@@ -257,16 +231,11 @@ TEST_CASE("masks are transformed like their images, cached or not") {
     mask(cv::Rect(10, 5, 20, 20)) = 7;
     write_file(root / "masks" / (std::to_string(i) + ".png"), encode(".png", mask));
   }
-  ParamValues params = make_params(root, {{"images", "images"},
-                                          {"masks", "masks"},
-                                          {"classes", int64_t{8}},
-                                          {"ignore_index", int64_t{255}},
-                                          {"missing_files", "error"},
-                                          {"values", std::vector<int64_t>{}}});
+  const ParamValues params = make_params(
+      root, {{"images", "images"}, {"masks", "masks"}, {"classes", int64_t{8}}, {"ignore_index", int64_t{255}}});
   const std::string plugin = TENON_BINARY_DIR "/plugins/segmentation.so";
   const auto plain = read_all(plugin, params);
-  params["cache"] = "memory";
-  CHECK(read_all(plugin, params) == plain);
+  CHECK(read_all(plugin, with_changes(params, {{"cache", "memory"}})) == plain);
 }
 
 TEST_CASE("a cache in memory keeps the first image of several threads, and respects its limit") {

@@ -24,29 +24,13 @@ using Texts = std::vector<std::string>;
 const std::string kUnchanged = "normalize(mean=0, std=1)";
 
 ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path.string()},
-                        {"separator", "comma"},
-                        {"root", ""},
-                        {"image", "path"},
-                        {"first", "first"},
-                        {"second", "second"},
-                        {"same_draws", false},
-                        {"labels", Texts{"label"}},
-                        {"classes", Texts{}},
-                        {"label_separator", ""},
-                        {"targets", Texts{}},
-                        {"missing_files", "error"},
-                        {"split", "all"},
-                        {"validation_fraction", 0.3},
-                        {"transforms", Texts{"center_crop(4)", kUnchanged}},
-                        {"scaled_decoding", true},
-                        {"cache", "none"},
-                        {"cache_bytes", int64_t{1} << 30},
-                        {"cache_dir", ""},
-                        {"max_pixels", int64_t{1000000}},
-                        {"unlabelled", std::vector<std::string>{}}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  return params;
+  return with_changes({{"path", path.string()},
+                       {"image", "path"},
+                       {"first", "first"},
+                       {"second", "second"},
+                       {"labels", Texts{"label"}},
+                       {"transforms", Texts{"center_crop(4)", kUnchanged}}},
+                      changes);
 }
 
 // Writes grey images img/1.png to img/9.png with ten times their number as the level, and a table next to that folder.
@@ -360,9 +344,7 @@ TEST_CASE("images that EXIF turns are reported once if coordinates or another im
                                     "img/2.png,img/2.png,img/3.png,cat,1,20\n");
   write_file(table.parent_path() / "img" / "a.jpg", with_jpeg_orientation(encode(".jpg", make_gradient(6, 6)), 6));
   const auto log_of = [&](const std::string& plugin, const ParamValues& changes) {
-    ParamValues params = make_params(table, changes);
-    params["transforms"] = Texts{kUnchanged};
-    const OpenedDataset images(plugin, params);
+    const OpenedDataset images(plugin, with_changes(make_params(table, changes), {{"transforms", Texts{kUnchanged}}}));
     const Texts before = OpenedDataset::log();
     for (int64_t i = 0; i < images.size(); ++i) images.get(i);
     CHECK(OpenedDataset::log() == before);

@@ -53,9 +53,36 @@ struct ToTenon {
   }
 };
 
+using Texts = std::vector<std::string>;
+
 // Of parameters that most tests do not set.
-const ParamValues kDefaults = {
-    {"background", std::vector<int64_t>{}}, {"max_value", int64_t{65535}}, {"missing_files", "error"}};
+const ParamValues kDefaults = {{"background", std::vector<int64_t>{}},
+                               {"cache", "none"},
+                               {"cache_bytes", int64_t{1} << 30},
+                               {"cache_dir", ""},
+                               {"classes", Texts{}},
+                               {"columns", Texts{}},
+                               {"features", Texts{}},
+                               {"fields", Texts{}},
+                               {"label_separator", ""},
+                               {"max_pixels", int64_t{1000000}},
+                               {"max_value", int64_t{65535}},
+                               {"missing_files", "error"},
+                               {"multi_hot", Texts{}},
+                               {"padding", 0.0},
+                               {"root", ""},
+                               {"same_draws", false},
+                               {"scaled_decoding", true},
+                               {"separator", "comma"},
+                               {"split", "all"},
+                               {"targets", Texts{}},
+                               {"text", Texts{}},
+                               {"tokenizer", ""},
+                               {"tokenizer_text", ""},
+                               {"transforms", Texts{}},
+                               {"unlabelled", Texts{}},
+                               {"validation_fraction", 0.3},
+                               {"values", std::vector<int64_t>{}}};
 
 tenon_status param(const tenon_params* params, tenon_string name, tenon_value* out) {
   for (const ParamValues* values : {&params->values, &kDefaults}) {
@@ -120,18 +147,36 @@ struct Slots {
   }
 };
 
-}  // namespace
-
-namespace {
+// Throws std::logic_error with the text `missing` if the component lacks the extension.
+template <class Extension>
+const Extension& extension_of(const tenon_component& component, tenon_string id, const char* missing) {
+  const void* const found = component.get_extension ? component.get_extension(id) : nullptr;
+  if (!found) throw std::logic_error(missing);
+  return *static_cast<const Extension*>(found);
+}
 
 const tenon_fitted_data& fitting_of(const tenon_component& component) {
-  const tenon_string id = TENON_STRING(TENON_FITTED_DATA);
-  const void* const extension = component.get_extension ? component.get_extension(id) : nullptr;
-  if (!extension) throw std::logic_error("the dataset derives nothing from its data");
-  return *static_cast<const tenon_fitted_data*>(extension);
+  return extension_of<tenon_fitted_data>(component, TENON_STRING(TENON_FITTED_DATA),
+                                         "the dataset derives nothing from its data");
+}
+
+const tenon_tokenizer& tokenizer_of(const tenon_component& component) {
+  return extension_of<tenon_tokenizer>(component, TENON_STRING(TENON_TOKENIZER), "the dataset has no tokenizer");
+}
+
+tenon_text_sink append_to(std::string& text) {
+  return {sizeof(tenon_text_sink), &text, [](const tenon_text_sink* to, tenon_string bytes) -> tenon_status {
+            static_cast<std::string*>(to->context)->append(bytes.data, bytes.size);
+            return TENON_OK;
+          }};
 }
 
 }  // namespace
+
+ParamValues with_changes(ParamValues params, const ParamValues& changes) {
+  for (const auto& [name, value] : changes) params[name] = value;
+  return params;
+}
 
 OpenedDataset::OpenedDataset(const std::filesystem::path& file, const ParamValues& params, const std::string& fitted) {
   void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
@@ -169,22 +214,17 @@ uint64_t OpenedDataset::fingerprint() const {
 
 std::string OpenedDataset::fitted_data() const {
   std::string bytes;
-  const tenon_text_sink sink = {sizeof sink, &bytes, [](const tenon_text_sink* into, tenon_string put) -> tenon_status {
-                                  static_cast<std::string*>(into->context)->append(put.data, put.size);
-                                  return TENON_OK;
-                                }};
+  const tenon_text_sink sink = append_to(bytes);
   check(fitting_of(*component_).save(self_, &sink));
   return bytes;
 }
 
 std::vector<std::string> OpenedDataset::describe_classes() const {
-  const tenon_string id = TENON_STRING(TENON_CLASS_NAMES);
-  const auto* extension =
-      static_cast<const tenon_class_lists*>(component_->get_extension ? component_->get_extension(id) : nullptr);
-  if (!extension) throw std::logic_error("the dataset has no classes");
+  const auto& extension =
+      extension_of<tenon_class_lists>(*component_, TENON_STRING(TENON_CLASS_NAMES), "the dataset has no classes");
   const tenon_class_names* const* lists = nullptr;
   uint64_t count = 0;
-  check(extension->classes(self_, &lists, &count));
+  check(extension.classes(self_, &lists, &count));
   std::vector<std::string> texts;
   for (uint64_t i = 0; i < count; ++i) {
     std::string text = text_of(lists[i]->field) + ": ";
@@ -234,8 +274,8 @@ std::vector<uint8_t> OpenedDataset::bytes(int64_t index, const std::string& fiel
   return to_vector<uint8_t>(get(index, seed).at(field));
 }
 
-std::vector<int64_t> OpenedDataset::integers(int64_t index, const std::string& field) const {
-  return to_vector<int64_t>(get(index).at(field));
+std::vector<int64_t> OpenedDataset::integers(int64_t index, const std::string& field, uint64_t seed) const {
+  return to_vector<int64_t>(get(index, seed).at(field));
 }
 
 int64_t OpenedDataset::integer(int64_t index, const std::string& field) const {
@@ -274,27 +314,12 @@ void OpenedDataset::run_workers(int64_t threads, const std::function<void(const 
 }
 
 std::vector<int64_t> OpenedDataset::lengths() const {
-  const auto* known =
-      component_->get_extension
-          ? static_cast<const tenon_sample_lengths*>(component_->get_extension(TENON_STRING(TENON_SAMPLE_LENGTHS)))
-          : nullptr;
-  if (!known) throw std::logic_error("the dataset does not provide the lengths of its samples");
+  const auto& known = extension_of<tenon_sample_lengths>(*component_, TENON_STRING(TENON_SAMPLE_LENGTHS),
+                                                         "the dataset does not provide the lengths of its samples");
   std::vector<int64_t> lengths(static_cast<size_t>(size()));
-  check(known->lengths(self_, lengths.data()));
+  check(known.lengths(self_, lengths.data()));
   return lengths;
 }
-
-namespace {
-
-const tenon_tokenizer& tokenizer_of(const tenon_component& component) {
-  const auto* known = component.get_extension
-                          ? static_cast<const tenon_tokenizer*>(component.get_extension(TENON_STRING(TENON_TOKENIZER)))
-                          : nullptr;
-  if (!known) throw std::logic_error("the dataset has no tokenizer");
-  return *known;
-}
-
-}  // namespace
 
 std::string OpenedDataset::describe_tokenizer() const {
   const tenon_tokenizer_info* info = nullptr;
@@ -322,26 +347,17 @@ std::vector<int64_t> OpenedDataset::encode(const std::string& text) const {
 
 std::string OpenedDataset::decode(const std::vector<int64_t>& tokens) const {
   std::string all;
-  const tenon_text_sink sink = {sizeof sink, &all, [](const tenon_text_sink* to, tenon_string bytes) {
-                                  static_cast<std::string*>(to->context)->append(bytes.data, bytes.size);
-                                  return tenon_status{TENON_OK};
-                                }};
+  const tenon_text_sink sink = append_to(all);
   check(tokenizer_of(*component_).decode(self_, tokens.data(), tokens.size(), &sink));
   return all;
 }
 
 std::string OpenedDataset::sample_name(int64_t index) const {
-  const auto* known =
-      component_->get_extension
-          ? static_cast<const tenon_sample_names*>(component_->get_extension(TENON_STRING(TENON_SAMPLE_NAMES)))
-          : nullptr;
-  if (!known) throw std::logic_error("the dataset does not name its samples");
+  const auto& known = extension_of<tenon_sample_names>(*component_, TENON_STRING(TENON_SAMPLE_NAMES),
+                                                       "the dataset does not name its samples");
   std::string name;
-  const tenon_text_sink sink = {sizeof sink, &name, [](const tenon_text_sink* to, tenon_string bytes) {
-                                  static_cast<std::string*>(to->context)->append(bytes.data, bytes.size);
-                                  return tenon_status{TENON_OK};
-                                }};
-  check(known->name(self_, index, &sink));
+  const tenon_text_sink sink = append_to(name);
+  check(known.name(self_, index, &sink));
   return name;
 }
 

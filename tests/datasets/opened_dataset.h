@@ -18,11 +18,25 @@ using ParamValue = std::variant<bool, int64_t, double, std::string, std::vector<
                                 std::vector<std::string>>;
 using ParamValues = std::map<std::string, ParamValue>;
 
+// The parameters with these changes and additions.
+ParamValues with_changes(ParamValues params, const ParamValues& changes);
+
 // A function of the plugin returned something other than TENON_OK.
 struct Refused : std::runtime_error {
   Refused(tenon_status status, const std::string& text) : std::runtime_error(text), status(status) {}
   tenon_status status;
 };
+
+// The message of the Refused that `act` throws, or "". It begins with the status if this is another one.
+template <class Act>
+std::string refusal_of(tenon_status status, const Act& act) {
+  try {
+    act();
+  } catch (const Refused& refused) {
+    return (refused.status == status ? "" : "status " + std::to_string(refused.status) + ": ") + refused.what();
+  }
+  return "";
+}
 
 // Fields of one sample, by name.
 using SampleBytes = std::map<std::string, std::vector<std::byte>>;
@@ -45,7 +59,7 @@ class OpenedDataset {
 
   std::vector<float> floats(int64_t index, const std::string& field, uint64_t seed = 0) const;
   std::vector<uint8_t> bytes(int64_t index, const std::string& field, uint64_t seed = 0) const;
-  std::vector<int64_t> integers(int64_t index, const std::string& field) const;
+  std::vector<int64_t> integers(int64_t index, const std::string& field, uint64_t seed = 0) const;
   int64_t integer(int64_t index, const std::string& field) const;
 
   // Opens and closes workers on several threads at the same time, as a loader does.

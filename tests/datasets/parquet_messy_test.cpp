@@ -200,8 +200,7 @@ TEST_CASE("a label that is the text of a missing value is refused, unless it is 
       complaint("missing_text.parquet", label)
           .find("missing_text.parquet: the column \"y\" has a missing value, NA; expected the name of a class: remove "
                 "the row, or list all names in the parameter \"classes\"") != std::string::npos);
-  ParamValues listed = label;
-  listed["classes"] = Texts{"NA", "cat", "dog"};
+  const ParamValues listed = with_changes(label, {{"classes", Texts{"NA", "cat", "dog"}}});
   CHECK(OpenedDataset(kPlugin, make_params("missing_text.parquet", listed)).integer(1, "y") == 0);
 }
 

@@ -46,11 +46,7 @@ lr = 1e-2
 
 fs::path train(const fs::path& config, const std::string& name, const std::vector<std::string>& more = {}) {
   const fs::path output = config.parent_path() / name;
-  std::vector<std::string> arguments{"--config", config.string(), "--set", "run.output_dir=" + output.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(joined({"--config", config.string(), "--set", "run.output_dir=" + output.string()}, more)));
   return output;
 }
 

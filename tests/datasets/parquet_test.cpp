@@ -78,12 +78,10 @@ TEST_CASE("a folder of images with class labels has the samples of the datasets 
 }
 
 TEST_CASE("a table has the samples of the datasets package") {
-  const ParamValues labels = {{"labels", Texts{"species"}}};
   // With less memory than a row group, each sample decodes one.
   for (const int64_t bytes : {int64_t{1} << 20, int64_t{0}}) {
-    ParamValues changes = labels;
-    changes["row_group_bytes"] = bytes;
-    const OpenedDataset data(kPlugin, make_parquet_params(kFiles / "table", changes));
+    const OpenedDataset data(
+        kPlugin, make_parquet_params(kFiles / "table", {{"labels", Texts{"species"}}, {"row_group_bytes", bytes}}));
     CHECK(data.describe_fields() == Texts{"small int64", "weight float32", "height float32", "ripe bool",
                                           "tags int64 -1", "box float32 2", "fine int64", "species int64"});
     CHECK(data.describe_classes() == Texts{"fine: smooth, rough", "species: apple, fig, pear"});
@@ -244,8 +242,7 @@ TEST_CASE("texts become the tokens of a tokenizer") {
     CHECK(data.integers(i, "species") == data.encode(text));
     CHECK(data.decode(data.integers(i, "species")) == text);
   }
-  ParamValues shorter = changes;
-  shorter["max_tokens"] = int64_t{2};
+  const ParamValues shorter = with_changes(changes, {{"max_tokens", int64_t{2}}});
   CHECK(OpenedDataset(kPlugin, make_parquet_params(kFiles / "table", shorter)).integers(1, "species").size() == 2);
 
   check_complaint("table", "\"text\" is given without \"tokenizer\"", {{"text", Texts{"species"}}});

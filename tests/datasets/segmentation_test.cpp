@@ -2,7 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstring>
 #include <set>
 
 #include "tests/datasets/opened_dataset.h"
@@ -22,24 +21,13 @@ using Texts = std::vector<std::string>;
 const std::string kUnchanged = "normalize(mean=0, std=1)";
 
 ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path.string()},
-                        {"images", "images"},
-                        {"masks", "masks"},
-                        {"classes", int64_t{3}},
-                        {"ignore_index", int64_t{255}},
-                        {"missing_files", "error"},
-                        {"values", std::vector<int64_t>{}},
-                        {"split", "all"},
-                        {"validation_fraction", 0.3},
-                        {"transforms", Texts{kUnchanged}},
-                        {"scaled_decoding", true},
-                        {"cache", "none"},
-                        {"cache_bytes", int64_t{1} << 30},
-                        {"cache_dir", ""},
-                        {"max_pixels", int64_t{1000000}},
-                        {"unlabelled", std::vector<std::string>{}}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  return params;
+  return with_changes({{"path", path.string()},
+                       {"images", "images"},
+                       {"masks", "masks"},
+                       {"classes", int64_t{3}},
+                       {"ignore_index", int64_t{255}},
+                       {"transforms", Texts{kUnchanged}}},
+                      changes);
 }
 
 // Vertical stripes of the classes 0, 1 and 2 over blocks of rows.
@@ -68,10 +56,7 @@ fs::path make_pair(const std::string& name, const cv::Mat& numbers, const std::v
 }
 
 std::vector<int64_t> mask_of(const OpenedDataset& dataset, int64_t index, uint64_t seed = 0) {
-  const std::vector<std::byte> bytes = dataset.get(index, seed).at("mask");
-  std::vector<int64_t> numbers(bytes.size() / sizeof(int64_t));
-  std::memcpy(numbers.data(), bytes.data(), bytes.size());
-  return numbers;
+  return dataset.integers(index, "mask", seed);
 }
 
 std::vector<int64_t> to_vector(const cv::Mat& numbers) { return {numbers.begin<uchar>(), numbers.end<uchar>()}; }
@@ -211,10 +196,9 @@ TEST_CASE("a manifest lists the pairs, with paths relative to its folder") {
             .find((root / "list.csv").string() + ":2: column \"classes\" is empty") == 0);
   write("classes,photo\nmasks/street/1.png,images\\2.jpg\nmasks\\street\\1.png,images/2.jpg\n");
   const std::string backslashes = refusal(make_params(root / "list.csv", columns));
-  CHECK(backslashes.find("2 of its 4 files do not exist: ") != std::string::npos);
-  CHECK(backslashes.find("images\\2.jpg (") != std::string::npos);
-  CHECK(backslashes.find("masks\\street\\1.png (") != std::string::npos);
-  CHECK(backslashes.find("the path has backslashes; expected / between folders") != std::string::npos);
+  for (const char* part : {"2 of its 4 files do not exist: ", "images\\2.jpg (", "masks\\street\\1.png (",
+                           "the path has backslashes; expected / between folders"})
+    CHECK_MESSAGE(backslashes.find(part) != std::string::npos, part);
 }
 
 TEST_CASE("segmentation splits a folder into two parts by the paths of the images") {
@@ -269,9 +253,8 @@ TEST_CASE(
     "masks that hold other numbers than the classes are refused before any sample, with the parameter that maps them") {
   const auto complaint = [](const Numbers& numbers, int64_t classes, const ParamValues& more = {}) {
     const fs::path root = make_stripes("other_numbers", numbers);
-    ParamValues changes = {{"classes", classes}};
-    changes.insert(more.begin(), more.end());
-    const std::string text = error_of<Refused>([&] { OpenedDataset(kPlugin, make_params(root, changes)); });
+    const ParamValues params = make_params(root, with_changes({{"classes", classes}}, more));
+    const std::string text = error_of<Refused>([&] { OpenedDataset(kPlugin, params); });
     CHECK((text.empty() || text.find(root.string() + ": the 3 masks hold only ") == 0));
     return text.substr(std::min(text.size(), root.string().size() + 2));
   };

@@ -26,28 +26,21 @@ fs::path make_table(const std::string& name, const std::string& text) {
 }
 
 ParamValues make_params(const fs::path& path, const ParamValues& changes) {
-  ParamValues params = {{"path", path.string()},
-                        {"separator", "comma"},
-                        {"target", "y"},
-                        {"task", "regression"},
-                        {"with_target", true},
-                        {"classes", Texts{}},
-                        {"label_separator", ""},
-                        {"more_targets", Texts{}},
-                        {"group", ""},
-                        {"features", Texts{}},
-                        {"ignore", Texts{}},
-                        {"categorical", Texts{}},
-                        {"max_categories", int64_t{100}},
-                        {"missing", "error"},
-                        {"standardize", true},
-                        {"standardize_target", false},
-                        {"split", "all"},
-                        {"validation_fraction", 0.3},
-                        {"statistics_from", ""},
-                        {"statistics_split", "as_split"}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  return params;
+  return with_changes({{"path", path.string()},
+                       {"target", "y"},
+                       {"task", "regression"},
+                       {"with_target", true},
+                       {"more_targets", Texts{}},
+                       {"group", ""},
+                       {"ignore", Texts{}},
+                       {"categorical", Texts{}},
+                       {"max_categories", int64_t{100}},
+                       {"missing", "error"},
+                       {"standardize", true},
+                       {"standardize_target", false},
+                       {"statistics_from", ""},
+                       {"statistics_split", "as_split"}},
+                      changes);
 }
 
 OpenedDataset open(const fs::path& path, const ParamValues& changes = {}) {
@@ -67,11 +60,6 @@ std::string complaint(const std::string& text, const ParamValues& changes = {}) 
 }
 
 const ParamValues kClassification = {{"task", "classification"}};
-
-ParamValues with(ParamValues params, const ParamValues& more) {
-  for (const auto& [name, value] : more) params[name] = value;
-  return params;
-}
 
 void check_close(const Floats& found, const Floats& expected) {
   REQUIRE(found.size() == expected.size());
@@ -161,7 +149,7 @@ TEST_CASE("classes are numbered by value if all are integers, else in byte order
   CHECK(open(names, kClassification).describe_classes() == Texts{"label: 10, 9, cat"});
   CHECK(open(names, kClassification).integer(0, "label") == 2);
   CHECK(open(names, kClassification).integer(1, "label") == 0);
-  const ParamValues listed = with(kClassification, {{"classes", Texts{"cat", "9", "dog", "10"}}});
+  const ParamValues listed = with_changes(kClassification, {{"classes", Texts{"cat", "9", "dog", "10"}}});
   CHECK(open(names, listed).integer(1, "label") == 3);
 }
 
@@ -200,7 +188,7 @@ TEST_CASE("identical rows are in the same part, and classes have the same number
   std::set<int64_t> seen[2];
   for (const int part : {0, 1}) {
     const ParamValues split = {{"split", part == 0 ? "train" : "validation"}, {"standardize", false}};
-    const OpenedDataset rows = open(table, with(kClassification, split));
+    const OpenedDataset rows = open(table, with_changes(kClassification, split));
     CHECK(rows.size() % 3 == 0);
     Texts names;
     for (int i = 0; i < 20; ++i) names.push_back('c' + std::to_string(i));
@@ -230,7 +218,7 @@ TEST_CASE("groups are numbered by name, are no feature, and are in one split") {
   std::set<int> seen[2];
   size_t samples = 0;
   for (const int part : {0, 1}) {
-    const OpenedDataset split = open(table, with(group, {{"split", part == 0 ? "train" : "validation"}}));
+    const OpenedDataset split = open(table, with_changes(group, {{"split", part == 0 ? "train" : "validation"}}));
     samples += static_cast<size_t>(split.size());
     for (int64_t i = 0; i < split.size(); ++i)
       seen[part].insert(static_cast<int>(split.floats(i, "features").front()) % 12);
@@ -240,13 +228,14 @@ TEST_CASE("groups are numbered by name, are no feature, and are in one split") {
   // Rows to predict need no group.
   const fs::path unknown = make_table("no_groups", "x\n5\n");
   const ParamValues prediction = {{"statistics_from", table.string()}, {"with_target", false}};
-  CHECK(open(unknown, with(group, prediction)).describe_fields() == Texts{"features float32 1"});
+  CHECK(open(unknown, with_changes(group, prediction)).describe_fields() == Texts{"features float32 1"});
 }
 
 TEST_CASE("another table uses columns, categories, classes and statistics of the training table") {
   const fs::path training = make_table("training", "a,b,y,n\nred,1,u,x\nblue,3,w,x\n");
   const fs::path other = make_table("other", "n,y,b,a\nx,w,5,blue\nx,u,1,green\n");
-  const ParamValues params = with(kClassification, {{"ignore", Texts{"n"}}, {"statistics_from", training.string()}});
+  const ParamValues params =
+      with_changes(kClassification, {{"ignore", Texts{"n"}}, {"statistics_from", training.string()}});
   const OpenedDataset rows = open(other, params);
   CHECK(rows.floats(0, "features") == Floats{1, 0, 3});
   CHECK(rows.floats(1, "features") == Floats{0, 0, -1});
@@ -266,7 +255,7 @@ TEST_CASE("another table uses columns, categories, classes and statistics of the
 TEST_CASE("another table uses what the training data derived, without their file") {
   const fs::path training = make_table("fitted", "a,b,y\nred,1,10\nblue,3,w\nred,8,u\n");
   const fs::path other = make_table("fitted_other", "n,y,b,a\nx,w,5,blue\nx,u,1,green\n");
-  const ParamValues with_source = with(kClassification, {{"statistics_from", training.string()}});
+  const ParamValues with_source = with_changes(kClassification, {{"statistics_from", training.string()}});
   const OpenedDataset trained = open(training, kClassification), expected = open(other, with_source);
   const std::string fitted = trained.fitted_data();
   CHECK(expected.fitted_data() == fitted);
@@ -281,10 +270,11 @@ TEST_CASE("another table uses what the training data derived, without their file
       CHECK(rows.integer(i, "label") == expected.integer(i, "label"));
     }
   }
-  CHECK(open(other, with(kClassification, {{"ignore", Texts{"n"}}})).fitted_data() != fitted);
+  CHECK(open(other, with_changes(kClassification, {{"ignore", Texts{"n"}}})).fitted_data() != fitted);
   // Rows to predict need no target.
   const fs::path unknown = make_table("fitted_unknown", "b,a\n5,blue\n");
-  const OpenedDataset rows(kPlugin, make_params(unknown, with(kClassification, {{"with_target", false}})), fitted);
+  const OpenedDataset rows(kPlugin, make_params(unknown, with_changes(kClassification, {{"with_target", false}})),
+                           fitted);
   CHECK(rows.floats(0, "features") == expected.floats(0, "features"));
 }
 
@@ -301,11 +291,11 @@ TEST_CASE("the target of another table is scaled as that of the training data") 
 TEST_CASE("parameters that contradict the training data are refused") {
   const fs::path training = make_table("contradicted", "a,b,c,y\nred,1,2,u\nblue,3,5,w\n");
   const fs::path other = make_table("contradicting", "c,b,a,y\n7,5,blue,w\n1,2,red,u\n");
-  const ParamValues given = with(kClassification, {{"ignore", Texts{"c"}}});
+  const ParamValues given = with_changes(kClassification, {{"ignore", Texts{"c"}}});
   const std::string fitted = open(training, given).fitted_data();
   const auto refused = [&](const ParamValues& changes) {
     return error_of<Refused>(
-        [&] { const OpenedDataset rows(kPlugin, make_params(other, with(given, changes)), fitted); });
+        [&] { const OpenedDataset rows(kPlugin, make_params(other, with_changes(given, changes)), fitted); });
   };
   CHECK(refused({}) == "");
   CHECK(refused({{"standardize", false}}) == "standardize is false, and true for the training data; expected the same");
@@ -357,7 +347,7 @@ TEST_CASE("errors in a table of features are refused with file, line and column"
         "3: column \"g\" is empty; expected the name of a group");
   CHECK(complaint("x,y\n1,2\n", {{"split", "validation"}, {"validation_fraction", 1e-9}})
             .find(" none of its samples falls into the split \"validation\"") == 0);
-  CHECK(complaint("x,y\n1,2\n3,u\n", with(kClassification, {{"classes", Texts{"u", "v"}}}))
+  CHECK(complaint("x,y\n1,2\n3,u\n", with_changes(kClassification, {{"classes", Texts{"u", "v"}}}))
             .find("2: column \"y\": \"2\" is none of the 2 classes that the parameter \"classes\" lists") == 0);
 }
 
@@ -368,9 +358,9 @@ TEST_CASE("missing targets and classes of equal value are refused") {
           "4: column \"y\" is a missing value, " + missing +
               "; expected the name of a class: remove the row, or list all names in "
               "the parameter \"classes\" if this is one");
-    CHECK(open(make_table("listed", text), with(kClassification, {{"classes", Texts{"a", "b", missing}}}))
+    CHECK(open(make_table("listed", text), with_changes(kClassification, {{"classes", Texts{"a", "b", missing}}}))
               .integer(2, "label") == 2);
-    CHECK(complaint("x,y\n1,a|b\n2," + missing + "\n", with(kClassification, {{"label_separator", "|"}}))
+    CHECK(complaint("x,y\n1,a|b\n2," + missing + "\n", with_changes(kClassification, {{"label_separator", "|"}}))
               .find("3: column \"y\" is a missing value") == 0);
   }
   CHECK(open(make_table("none", "x,y\n1,a\n2,None\n"), kClassification).describe_classes() == Texts{"label: None, a"});
@@ -381,7 +371,7 @@ TEST_CASE("missing targets and classes of equal value are refused") {
         "are two classes");
   CHECK(complaint("x,y\n1,True\n2,False\n3,true\n", kClassification).find("\"True\" (line 2) and \"true\" (line 4)") !=
         std::string::npos);
-  CHECK(open(make_table("both", "x,y\n1,1\n2,1.0\n"), with(kClassification, {{"classes", Texts{"1", "1.0"}}}))
+  CHECK(open(make_table("both", "x,y\n1,1\n2,1.0\n"), with_changes(kClassification, {{"classes", Texts{"1", "1.0"}}}))
             .integer(1, "label") == 1);
   CHECK(open(make_table("case", "x,y\n1,Cat\n2,cat\n"), kClassification).size() == 2);
   CHECK(OpenedDataset::log()[0].find("the classes \"Cat\" (line 2) and \"cat\" (line 3) differ only in case") !=
@@ -404,13 +394,13 @@ TEST_CASE("a column in which most rows have another class is reported") {
 }
 
 TEST_CASE("several classes of a row have the order of the training data") {
-  const ParamValues params = with(kClassification, {{"label_separator", "|"}});
+  const ParamValues params = with_changes(kClassification, {{"label_separator", "|"}});
   const OpenedDataset trained = open(make_table("marks", "x,y\n1,a|b\n2,c\n"), params);
   const fs::path other = make_table("other_marks", "x,y\n1,c|b\n");
   CHECK(OpenedDataset(kPlugin, make_params(other, params), trained.fitted_data()).floats(0, "label") ==
         Floats{0, 1, 1});
   const std::string refused = error_of<Refused>([&] {
-    OpenedDataset(kPlugin, make_params(other, with(params, {{"classes", Texts{"c", "a", "b"}}})),
+    OpenedDataset(kPlugin, make_params(other, with_changes(params, {{"classes", Texts{"c", "a", "b"}}})),
                   trained.fitted_data());
   });
   CHECK(refused.find("has c, a, b, and the training data have a, b, c; expected the same classes in the same order") !=
@@ -442,16 +432,17 @@ TEST_CASE("missing columns and contradictory parameters are refused") {
         "parameter \"categorical\" names the column \"a\", which is not a feature; expected one of the features");
   CHECK(refusal(table, {{"classes", Texts{"a"}}}).find("\"classes\" is set, and task is \"regression\"") !=
         std::string::npos);
-  CHECK(refusal(table, with(kClassification, {{"standardize_target", true}})).find("standardize_target is true") == 0);
+  CHECK(refusal(table, with_changes(kClassification, {{"standardize_target", true}}))
+            .find("standardize_target is true") == 0);
 }
 
 TEST_CASE("classes, categories and groups that are numbers are sorted by value, also with fractions") {
   const fs::path table = make_table("values", "x,g,y\n1,10,10.0\n2,9,2.0\n3,10,-1.0\n");
-  const OpenedDataset rows = open(table, with(kClassification, {{"group", "g"}, {"categorical", Texts{"x"}}}));
+  const OpenedDataset rows = open(table, with_changes(kClassification, {{"group", "g"}, {"categorical", Texts{"x"}}}));
   CHECK(rows.describe_classes() == Texts{"label: -1.0, 2.0, 10.0"});
   CHECK(rows.integer(0, "label") == 2);
   CHECK(rows.integer(1, "group") == 0);
-  CHECK(complaint("x,y\n1,0\n2,1\n", with(kClassification, {{"classes", Texts{"0.0", "1.0"}}}))
+  CHECK(complaint("x,y\n1,0\n2,1\n", with_changes(kClassification, {{"classes", Texts{"0.0", "1.0"}}}))
             .ends_with("\"0.0\" has the same value: write it the same way"));
 }
 
@@ -538,7 +529,7 @@ TEST_CASE("the index of pandas is no feature, and named with the fix") {
 TEST_CASE("several classes of a row are multi-hot targets, or refused") {
   const fs::path table = make_table("tags", "x,y\n1,cat|odd\n2,cat\n3,\n");
   CHECK(refusal(table, kClassification).find("\"cat|odd\" lists several classes") != std::string::npos);
-  const OpenedDataset rows = open(table, with(kClassification, {{"label_separator", "|"}}));
+  const OpenedDataset rows = open(table, with_changes(kClassification, {{"label_separator", "|"}}));
   CHECK(rows.describe_fields() == Texts{"features float32 1", "label float32 2"});
   CHECK(rows.floats(0, "label") == Floats{1, 1});
   CHECK(rows.floats(1, "label") == Floats{1, 0});
@@ -546,14 +537,14 @@ TEST_CASE("several classes of a row are multi-hot targets, or refused") {
   // The classes are those of the training table.
   const fs::path other = make_table("other_tags", "x,y\n1,odd\n");
   const OpenedDataset validation =
-      open(other, with(kClassification, {{"label_separator", "|"}, {"statistics_from", table.string()}}));
+      open(other, with_changes(kClassification, {{"label_separator", "|"}, {"statistics_from", table.string()}}));
   CHECK(validation.floats(0, "label") == Floats{0, 1});
   const fs::path columns = make_table("columns", "x,y,z\n1,0,1\n2,1,1\n");
   const OpenedDataset two = open(columns, {{"more_targets", Texts{"z"}}});
   CHECK(two.describe_fields() == Texts{"features float32 1", "target float32 2"});
   CHECK(two.floats(0, "target") == Floats{0, 1});
   CHECK(two.floats(1, "target") == Floats{1, 1});
-  CHECK(refusal(columns, with(kClassification, {{"more_targets", Texts{"z"}}}))
+  CHECK(refusal(columns, with_changes(kClassification, {{"more_targets", Texts{"z"}}}))
             .find("\"more_targets\" is set, and task is") != std::string::npos);
   CHECK(refusal(columns, {{"label_separator", "|"}}).find("\"label_separator\" is set, and task is") !=
         std::string::npos);

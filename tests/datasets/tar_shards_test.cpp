@@ -1,11 +1,6 @@
 // Tests the built plugin through the C table that the host uses.
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cstring>
-#include <iterator>
-#include <set>
-
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 #include "tests/datasets/written_tar.h"
@@ -22,22 +17,11 @@ const std::string kPlugin = TENON_BINARY_DIR "/plugins/tar_shards.so";
 using Texts = std::vector<std::string>;
 
 ParamValues make_params(const fs::path& path, const ParamValues& changes = {}) {
-  ParamValues params = {
-      {"path", path.string()}, {"fields", Texts{}},          {"classes", Texts{}}, {"padding", 0.0},
-      {"transforms", Texts{}}, {"scaled_decoding", true},    {"cache", "none"},    {"cache_bytes", int64_t{1} << 30},
-      {"cache_dir", ""},       {"max_pixels", int64_t{1000}}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  return params;
+  return with_changes({{"path", path.string()}, {"max_pixels", int64_t{1000}}}, changes);
 }
 
 TarBytes make_png(int level, int width = 2, int height = 2) {
   return encode(".png", cv::Mat(height, width, CV_8UC3, cv::Scalar::all(level)));
-}
-
-template <class T>
-TarBytes bytes_of(const std::vector<T>& values) {
-  const auto* begin = reinterpret_cast<const uint8_t*>(values.data());
-  return {begin, begin + values.size() * sizeof(T)};
 }
 
 fs::path write_shard(const std::string& folder, const WrittenTar& tar, const std::string& name = "a.tar") {

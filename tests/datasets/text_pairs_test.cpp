@@ -47,41 +47,30 @@ std::string write_file(const std::string& name, const std::string& bytes) {
 }
 
 ParamValues make_params(const std::string& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path},
-                        {"format", "tsv"},
-                        {"columns", std::vector<std::string>()},
-                        {"source", "source"},
-                        {"target", "target"},
-                        {"split", "all"},
-                        {"validation_fraction", 0.1},
-                        {"tokenizer", ""},
-                        {"tokenizer_text", ""},
-                        {"vocabulary_size", int64_t{100}},
-                        {"model_type", "char"},
-                        {"character_coverage", 1.0},
-                        {"max_source_tokens", int64_t{256}},
-                        {"max_target_tokens", int64_t{256}},
-                        {"too_long", "truncate"},
-                        {"pad_id", int64_t{-1}},
-                        {"bos_id", int64_t{-1}},
-                        {"eos_id", int64_t{-1}}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  return params;
+  return with_changes({{"path", path},
+                       {"format", "tsv"},
+                       {"source", "source"},
+                       {"target", "target"},
+                       {"validation_fraction", 0.1},
+                       {"vocabulary_size", int64_t{100}},
+                       {"model_type", "char"},
+                       {"character_coverage", 1.0},
+                       {"max_source_tokens", int64_t{256}},
+                       {"max_target_tokens", int64_t{256}},
+                       {"too_long", "truncate"},
+                       {"pad_id", int64_t{-1}},
+                       {"bos_id", int64_t{-1}},
+                       {"eos_id", int64_t{-1}}},
+                      changes);
 }
 
 // Returns the error message for unreadable data, without the folder.
 std::string refusal(const std::string& name, const std::string& bytes, const ParamValues& changes = {},
                     tenon_status status = TENON_BAD_DATA) {
   const std::string file = write_file(name, bytes);
-  try {
-    const OpenedDataset dataset(kTextPairs, make_params(file, changes));
-  } catch (const Refused& refused) {
-    CHECK(refused.status == status);
-    std::string text = refused.what();
-    for (size_t at = 0; (at = text.find(file)) != std::string::npos;) text.replace(at, file.size(), name);
-    return text;
-  }
-  return "";
+  std::string text = refusal_of(status, [&] { OpenedDataset(kTextPairs, make_params(file, changes)); });
+  for (size_t at = 0; (at = text.find(file)) != std::string::npos;) text.replace(at, file.size(), name);
+  return text;
 }
 
 Ids joined(std::initializer_list<Ids> parts) {
@@ -101,7 +90,7 @@ const std::string kTokens = (kReference / "tokens.tsv").string();
 
 }  // namespace
 
-TEST_CASE("tokens are those of SentencePiece's Python package") {
+TEST_CASE("tokens are those of SentencePiece's Python package, and their text has the same tokens again") {
   for (const Expectation& expected : kExpected) {
     CAPTURE(expected.model_type);
     CAPTURE(expected.vocabulary_size);
@@ -114,16 +103,6 @@ TEST_CASE("tokens are those of SentencePiece's Python package") {
     for (size_t row = 0; row < expected.sources.size(); ++row) {
       CHECK(dataset.integers(static_cast<int64_t>(row), "source") == joined({expected.sources[row], {kEnd}}));
     }
-  }
-}
-
-TEST_CASE("the text of tokens is that of SentencePiece's Python package, and its tokens are the same again") {
-  for (const Expectation& expected : kExpected) {
-    CAPTURE(expected.model_type);
-    CAPTURE(expected.vocabulary_size);
-    const OpenedDataset dataset(kTextPairs, make_params(kTokens, {{"model_type", expected.model_type},
-                                                                  {"vocabulary_size", expected.vocabulary_size},
-                                                                  {"character_coverage", 0.9995}}));
     CHECK(dataset.describe_tokenizer() == "source, target_in, target: " + std::to_string(expected.pieces) + " 2 3 0");
     REQUIRE(expected.decoded.size() == expected.sources.size());
     for (size_t row = 0; row < expected.sources.size(); ++row) {
@@ -277,11 +256,7 @@ TEST_CASE("a pair that is too long is cut off before an EOS, left out, or refuse
   const std::string table = "source\ttarget\nabcdef\tab\nab\tabcdef\na\tb\n";
   const std::string file = write_file("long.tsv", table);
   const ParamValues limits = {{"max_source_tokens", int64_t{5}}, {"max_target_tokens", int64_t{4}}};
-  const auto with = [&](const std::string& too_long) {
-    ParamValues changes = limits;
-    changes["too_long"] = too_long;
-    return changes;
-  };
+  const auto with = [&](const std::string& too_long) { return with_changes(limits, {{"too_long", too_long}}); };
   const OpenedDataset whole(kTextPairs, make_params(file));
   const OpenedDataset cut(kTextPairs, make_params(file, with("truncate")));
   CHECK(OpenedDataset::log().front().ends_with(", 2 too long and cut off"));

@@ -9,6 +9,7 @@
 
 #include "plugins/text/tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
+#include "tests/datasets/written_images.h"
 #include "tests/test_folder.h"
 
 namespace text_windows_test {
@@ -29,12 +30,15 @@ std::string write_file(const std::string& name, const std::string& bytes) {
 }
 
 ParamValues make_params(const std::string& path, const ParamValues& changes = {}) {
-  ParamValues params = {{"path", path},         {"context", int64_t{4}},      {"stride", int64_t{0}},
-                        {"split", "all"},       {"validation_fraction", 0.1}, {"tokens", "bytes"},
-                        {"tokenizer", ""},      {"tokenizer_text", ""},       {"vocabulary_size", int64_t{100}},
-                        {"model_type", "char"}, {"character_coverage", 1.0}};
-  for (const auto& [name, value] : changes) params[name] = value;
-  return params;
+  return with_changes({{"path", path},
+                       {"context", int64_t{4}},
+                       {"stride", int64_t{0}},
+                       {"validation_fraction", 0.1},
+                       {"tokens", "bytes"},
+                       {"vocabulary_size", int64_t{100}},
+                       {"model_type", "char"},
+                       {"character_coverage", 1.0}},
+                      changes);
 }
 
 // Returns all tokens in the order of the text, from windows that do not overlap.
@@ -52,15 +56,9 @@ Ids ids_of(const std::string& bytes) { return Ids(bytes.begin(), bytes.end()); }
 std::string refusal(const std::string& name, const std::string& bytes, const ParamValues& changes = {},
                     tenon_status status = TENON_BAD_DATA) {
   const std::string file = write_file(name, bytes);
-  try {
-    const OpenedDataset dataset(kTextWindows, make_params(file, changes));
-  } catch (const Refused& refused) {
-    CHECK(refused.status == status);
-    std::string text = refused.what();
-    for (size_t at = 0; (at = text.find(file)) != std::string::npos;) text.replace(at, file.size(), name);
-    return text;
-  }
-  return "";
+  std::string text = refusal_of(status, [&] { OpenedDataset(kTextWindows, make_params(file, changes)); });
+  for (size_t at = 0; (at = text.find(file)) != std::string::npos;) text.replace(at, file.size(), name);
+  return text;
 }
 
 }  // namespace
@@ -158,15 +156,9 @@ TEST_CASE("the text of characters and pieces is the text that was read") {
   CHECK(characters.describe_tokenizer() == "tokens, target: 6 -1 -1 -1");
   CHECK(characters.decode(read_tokens(characters)) == text);
   CHECK(characters.encode(text) == read_tokens(characters));
-  try {
-    characters.encode("bq");
-    CHECK(false);
-  } catch (const Refused& refused) {
-    CHECK(refused.status == TENON_BAD_DATA);
-    CHECK(std::string(refused.what()) ==
-          "the character \"q\" is not one of the 6 characters of the training text; leave it out, or set "
-          "tokenizer_text of the training data to a text with all characters");
-  }
+  CHECK(refusal_of(TENON_BAD_DATA, [&] { characters.encode("bq"); }) ==
+        "the character \"q\" is not one of the 6 characters of the training text; leave it out, or set "
+        "tokenizer_text of the training data to a text with all characters");
 
   const OpenedDataset pieces(kTextWindows, make_params(file, {{"tokens", "pieces"}}));
   CHECK(pieces.describe_tokenizer().ends_with(" 2 3 0"));
@@ -202,16 +194,11 @@ TEST_CASE("a text in another file has the tokens of the training data") {
     CHECK(OpenedDataset(kTextWindows, with(train)).fitted_data() == trained.fitted_data());
     CHECK(OpenedDataset(kTextWindows, with(train), trained.fitted_data()).encode("dog") == trained.encode("dog"));
     CHECK(OpenedDataset(kTextWindows, with("/gone.txt"), trained.fitted_data()).encode("dog") == trained.encode("dog"));
-    try {
-      const OpenedDataset contradicting(kTextWindows, with(other), trained.fitted_data());
-      CHECK(false);
-    } catch (const Refused& refused) {
-      CHECK(refused.status == TENON_INVALID_ARGUMENT);
-      CHECK(std::string(refused.what()) ==
-            "tokenizer_text = " + other +
-                ": is another vocabulary than that of the training data; expected the same tokens: remove the "
-                "parameter, or train with it");
-    }
+    CHECK(
+        refusal_of(TENON_INVALID_ARGUMENT, [&] { OpenedDataset(kTextWindows, with(other), trained.fitted_data()); }) ==
+        "tokenizer_text = " + other +
+            ": is another vocabulary than that of the training data; expected the same tokens: remove the "
+            "parameter, or train with it");
   }
 }
 
@@ -219,12 +206,7 @@ TEST_CASE("a text that the vocabulary of the training data cannot express is ref
   const OpenedDataset trained(kTextWindows, make_params(write_file("abc.txt", "abcabc"), {{"tokens", "characters"}}));
   const auto message = [&](const std::string& text, const ParamValues& changes, const std::string& fitted) {
     const std::string file = write_file("unknown.txt", text);
-    try {
-      const OpenedDataset dataset(kTextWindows, make_params(file, changes), fitted);
-    } catch (const Refused& refused) {
-      return std::string(refused.what());
-    }
-    return std::string();
+    return error_of<Refused>([&] { OpenedDataset(kTextWindows, make_params(file, changes), fitted); });
   };
   const std::string place = (tenon::test_folder() / "unknown.txt").string();
   CHECK(message("abxyzxw", {{"tokens", "characters"}}, trained.fitted_data()) ==
@@ -338,14 +320,9 @@ TEST_CASE("errors in a text or its parameters are reported") {
         "stride = 5 with context = 4; expected at most context; a larger stride would skip tokens");
   CHECK(refusal("pieces.txt", "abc def", {{"tokens", "pieces"}, {"tokenizer", "/nowhere"}}) ==
         "/nowhere: cannot be read: No such file or directory; expected a SentencePiece model");
-  try {
-    const OpenedDataset dataset(kTextWindows, make_params("/nowhere/*.txt"));
-    CHECK(false);
-  } catch (const Refused& refused) {
-    CHECK(std::string(refused.what()) ==
-          "/nowhere/*.txt: no such file, and no file matches it as a pattern; expected a text file, or a pattern such "
-          "as texts/*.txt");
-  }
+  CHECK(error_of<Refused>([] { OpenedDataset(kTextWindows, make_params("/nowhere/*.txt")); }) ==
+        "/nowhere/*.txt: no such file, and no file matches it as a pattern; expected a text file, or a pattern such "
+        "as texts/*.txt");
 }
 
 }  // namespace text_windows_test

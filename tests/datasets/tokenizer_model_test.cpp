@@ -9,6 +9,7 @@
 #include <tenon/error.hpp>
 
 #include "plugins/text/tokenizer.h"
+#include "tests/datasets/written_images.h"
 
 namespace tokenizer_model_test {
 
@@ -26,12 +27,7 @@ const std::string& trained() {
 }
 
 std::string refusal(const std::string& model) {
-  try {
-    const text::Tokenizer tokenizer(model, "a.model");
-    return "";
-  } catch (const tenon::DataError& error) {
-    return error.what();
-  }
+  return error_of<tenon::DataError>([&] { text::Tokenizer(model, "a.model"); });
 }
 
 std::string encode_varint(uint64_t value) {

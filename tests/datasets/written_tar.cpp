@@ -43,7 +43,10 @@ TarBytes WrittenTar::bytes() const {
 }
 
 TarBytes make_npy(const std::string& descr, const std::string& shape, const TarBytes& elements) {
-  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  return make_npy("{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }", elements);
+}
+
+TarBytes make_npy(std::string header, const TarBytes& elements) {
   header.resize((10 + header.size()) / 64 * 64 + 64 - 11, ' ');
   header += '\n';
   const std::string start = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size() % 256) +

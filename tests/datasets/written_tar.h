@@ -24,5 +24,12 @@ class WrittenTar {
   TarBytes bytes_;
 };
 
-// Returns a .npy file of version 1.0 like numpy.save: make_npy("<f4", "(2, 3)", elements).
+template <class T>
+TarBytes bytes_of(const std::vector<T>& values) {
+  const auto* begin = reinterpret_cast<const uint8_t*>(values.data());
+  return {begin, begin + values.size() * sizeof(T)};
+}
+
+// Returns a .npy file of version 1.0 like numpy.save, with this header or: make_npy("<f4", "(2, 3)", elements).
+TarBytes make_npy(std::string header, const TarBytes& elements);
 TarBytes make_npy(const std::string& descr, const std::string& shape, const TarBytes& elements);

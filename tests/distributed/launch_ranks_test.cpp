@@ -27,13 +27,24 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 using Lines = std::vector<std::string>;
 
+void check(const LaunchedOutcome& outcome, int exit_code, const std::string& errors = "") {
+  CHECK(outcome.exit_code == exit_code);
+  CHECK(outcome.errors == errors);
+}
+
+// Sends the signal to the launcher once all ranks handle signals.
+LaunchedOutcome finish_after(int signal, LaunchedRun& run) {
+  run.await_ready();
+  kill(run.pid(), signal);
+  return run.finish();
+}
+
 }  // namespace
 
 TEST_CASE("a run of successful processes succeeds without output") {
   const LaunchedOutcome outcome = launch(3, {});
-  CHECK(outcome.exit_code == 0);
+  check(outcome, 0);
   CHECK(outcome.output.empty());
-  CHECK(outcome.errors.empty());
 }
 
 TEST_CASE("each process has its rank and the requested number of threads") {
@@ -77,9 +88,7 @@ TEST_CASE("the exit code is that of the failed process, also if other ranks exit
 }
 
 TEST_CASE("if all processes ended with the same exit code, no message follows theirs") {
-  const LaunchedOutcome outcome = launch(2, {"0=exit:2", "1=await_end:0,print_error:no such key,exit:2"});
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors == "[rank 1] no such key\n");
+  check(launch(2, {"0=exit:2", "1=await_end:0,print_error:no such key,exit:2"}), 2, "[rank 1] no such key\n");
   CHECK(launch(2, {"0=exit:2", "1=await_end:0,exit:3"}).errors ==
         "error: rank 0 ended with exit code 2; the other ended by itself\n");
 }
@@ -90,9 +99,7 @@ TEST_CASE("the first of two failed processes determines the exit code") {
 }
 
 TEST_CASE("a process ended by a signal is named with the signal, and the exit code is that of a lost process") {
-  const LaunchedOutcome outcome = launch(3, {"0=await_end:1,exit:6", "1=kill:9", "2=await_end:1,exit:6"});
-  CHECK(outcome.exit_code == 6);
-  CHECK(outcome.errors ==
+  check(launch(3, {"0=await_end:1,exit:6", "1=kill:9", "2=await_end:1,exit:6"}), 6,
         "error: rank 1 was ended by SIGKILL (signal 9), which the kernel also sends when it runs out of memory; the "
         "others ended by themselves\n");
   CHECK(launch(2, {"0=kill:11", "1=await_end:0,exit:6"}).errors ==
@@ -100,17 +107,13 @@ TEST_CASE("a process ended by a signal is named with the signal, and the exit co
 }
 
 TEST_CASE("if all processes lost another one, the message states this") {
-  const LaunchedOutcome outcome = launch(2, {"0=exit:6", "1=await_end:0,exit:6"});
-  CHECK(outcome.exit_code == 6);
-  CHECK(outcome.errors ==
+  check(launch(2, {"0=exit:6", "1=await_end:0,exit:6"}), 6,
         "error: rank 0 ended because a rank did not answer or was lost (exit code 6), see its message; the other ended "
         "by itself\n");
 }
 
 TEST_CASE("processes that do not notice a failure are killed") {
-  const LaunchedOutcome outcome = launch(4, {"0=hang", "1=hang", "2=exit:7", "3=await_end:2,exit:6"}, 0.3);
-  CHECK(outcome.exit_code == 7);
-  CHECK(outcome.errors ==
+  check(launch(4, {"0=hang", "1=hang", "2=exit:7", "3=await_end:2,exit:6"}, 0.3), 7,
         "error: rank 2 ended with exit code 7; ranks 0 and 1, which did not end by themselves, were ended\n");
   CHECK(launch(2, {"0=exit:6", "1=hang"}, 0.1).errors ==
         "error: rank 0 ended because a rank did not answer or was lost (exit code 6), see its message; the other was "
@@ -122,19 +125,17 @@ TEST_CASE("a stopped process is named and killed as soon as another one has lost
   for (const int stopped : {0, 1}) {
     const std::string rank = std::to_string(stopped), other = std::to_string(1 - stopped);
     LaunchedRun run(2, {rank + "=stop", other + "=await_stop:" + rank + ",exit:6"}, /*patience_s=*/3600);
-    const LaunchedOutcome outcome = run.finish();
-    CHECK(outcome.exit_code == 6);
-    CHECK(outcome.errors == "error: rank " + rank +
-                                " does not answer; it is stopped (state T), as by SIGSTOP, and was ended; the other "
-                                "ended by itself\n");
+    check(run.finish(), 6,
+          "error: rank " + rank +
+              " does not answer; it is stopped (state T), as by SIGSTOP, and was ended; the other "
+              "ended by itself\n");
     CHECK(run.are_all_ranks_gone());
   }
 }
 
 TEST_CASE("a stopped process is not the cause if another one failed") {
-  const LaunchedOutcome outcome = launch(3, {"0=stop", "1=await_stop:0,exit:3", "2=await_end:1,exit:6"}, 3600);
-  CHECK(outcome.exit_code == 3);
-  CHECK(outcome.errors == "error: rank 1 ended with exit code 3; rank 0, which did not end by itself, was ended\n");
+  check(launch(3, {"0=stop", "1=await_stop:0,exit:3", "2=await_end:1,exit:6"}, 3600), 3,
+        "error: rank 1 ended with exit code 3; rank 0, which did not end by itself, was ended\n");
 }
 
 TEST_CASE("a stopped process continues after a stop request, so that the run ends in order") {
@@ -145,21 +146,17 @@ TEST_CASE("a stopped process continues after a stop request, so that the run end
   while (!is_stopped(read_process_state(process))) usleep(2000);
   kill(run.pid(), SIGTERM);
   const LaunchedOutcome outcome = run.finish();
-  CHECK(outcome.exit_code == 128 + SIGTERM);
+  check(outcome, 128 + SIGTERM);
   CHECK(lines_of(outcome.output) == Lines{"[rank 1] signal 15, 1 times", "signal 15, 1 times"});
-  CHECK(outcome.errors.empty());
 }
 
 TEST_CASE("a stop request is forwarded to every process and is not a failure") {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     LaunchedRun run(3, {"0=stop_when_requested", "1=stop_when_requested", "2=stop_when_requested"}, 0);
-    run.await_ready();
-    kill(run.pid(), signal);
-    const LaunchedOutcome outcome = run.finish();
-    CHECK(outcome.exit_code == 128 + signal);
+    const LaunchedOutcome outcome = finish_after(signal, run);
+    check(outcome, 128 + signal);
     const std::string line = "signal " + std::to_string(signal) + ", 1 times";
     CHECK(lines_of(outcome.output) == Lines{"[rank 1] " + line, "[rank 2] " + line, line});
-    CHECK(outcome.errors.empty());
     CHECK(run.are_all_ranks_gone());
   }
 }
@@ -168,27 +165,19 @@ TEST_CASE("a stop request to the whole group counts once") {
   LaunchedRun run(2, {"0=stop_when_requested", "1=stop_when_requested"});
   run.await_ready();
   kill(-run.pid(), SIGTERM);
-  const LaunchedOutcome outcome = run.finish();
-  CHECK(outcome.exit_code == 128 + SIGTERM);
-  CHECK(outcome.errors.empty());
+  check(run.finish(), 128 + SIGTERM);
 }
 
 TEST_CASE("a stop request to only one process also ends the run in order") {
   LaunchedRun run(2, {"0=stop_when_requested", "1=await_end:0,exit:143"});
   run.await_file("ready.0");
   kill(std::stoi(read_text(run.folder() / "pid.0")), SIGTERM);
-  const LaunchedOutcome outcome = run.finish();
-  CHECK(outcome.exit_code == 128 + SIGTERM);
-  CHECK(outcome.errors.empty());
+  check(run.finish(), 128 + SIGTERM);
 }
 
 TEST_CASE("processes that do not handle signals yet end immediately on a stop request") {
   LaunchedRun run(2, {"0=touch:ready.0,wait:60000", "1=touch:ready.1,wait:60000"});
-  run.await_ready();
-  kill(run.pid(), SIGINT);
-  const LaunchedOutcome outcome = run.finish();
-  CHECK(outcome.exit_code == 128 + SIGINT);
-  CHECK(outcome.errors.empty());
+  check(finish_after(SIGINT, run), 128 + SIGINT);
 }
 
 TEST_CASE("a second stop request one second later kills all processes") {
@@ -199,26 +188,18 @@ TEST_CASE("a second stop request one second later kills all processes") {
     kill(run.pid(), SIGTERM);
     usleep(200'000);
   }
-  const LaunchedOutcome outcome = run.finish();
-  CHECK(outcome.exit_code == 128 + SIGTERM);
-  CHECK(outcome.errors.empty());
+  check(run.finish(), 128 + SIGTERM);
   CHECK(run.are_all_ranks_gone());
 }
 
 TEST_CASE("a failure after a stop request is a failure") {
   LaunchedRun run(2, {"0=stop_when_requested", "1=ignore_signals,touch:ready.1,await_end:0,exit:5"});
-  run.await_ready();
-  kill(run.pid(), SIGTERM);
-  const LaunchedOutcome outcome = run.finish();
-  CHECK(outcome.exit_code == 5);
-  CHECK(outcome.errors == "error: rank 1 ended with exit code 5; the other ended by itself\n");
+  check(finish_after(SIGTERM, run), 5, "error: rank 1 ended with exit code 5; the other ended by itself\n");
 }
 
 TEST_CASE("no process remains if the launcher is killed") {
   LaunchedRun run(3, {"0=hang", "1=hang", "2=hang"});
-  run.await_ready();
-  kill(run.pid(), SIGKILL);
-  CHECK(run.finish().exit_code == 128 + SIGKILL);
+  CHECK(finish_after(SIGKILL, run).exit_code == 128 + SIGKILL);
   CHECK(run.are_all_ranks_gone());
 }
 
@@ -228,8 +209,7 @@ TEST_CASE("ranks are stopped after a checkpoint that they report, so that they c
       "0=handle_signals,await_file:ready.1,report_checkpoint,await_file:checkpoint.1,report_checkpoint,"
       "stop_when_requested";
   const LaunchedOutcome stopped = launch(2, {report, "1=stop_when_requested"}, 60, second);
-  CHECK(stopped.exit_code == 128 + SIGTERM);
-  CHECK(stopped.errors == "stopped to restart\n");
+  check(stopped, 128 + SIGTERM, "stopped to restart\n");
   CHECK(lines_of(stopped.output) == Lines{"[rank 1] signal 15, 1 times", "signal 15, 1 times"});
   // A rank that fails while it stops.
   const LaunchedOutcome failed = launch(2, {report, "1=touch:ready.1,await_file:checkpoint.2,kill:9"}, 60, second);
@@ -238,8 +218,7 @@ TEST_CASE("ranks are stopped after a checkpoint that they report, so that they c
   // Ranks that end before they get the signal.
   const LaunchedOutcome ended =
       launch(1, {"0=ignore_signals,report_checkpoint,await_file:checkpoint.1"}, 60, {{"TEST_RESTARTS_AFTER", "1"}});
-  CHECK(ended.exit_code == 0);
-  CHECK(ended.errors.empty());
+  check(ended, 0);
 }
 
 TEST_CASE("a stop that is requested during such a restart ends the run") {
@@ -250,9 +229,7 @@ TEST_CASE("a stop that is requested during such a restart ends the run") {
   run.await_file("checkpoint.1");
   kill(run.pid(), SIGINT);
   std::ofstream(run.folder() / "interrupted") << "";
-  const LaunchedOutcome outcome = run.finish();
-  CHECK(outcome.exit_code == 128 + SIGINT);
-  CHECK(outcome.errors.empty());
+  check(run.finish(), 128 + SIGINT);
 }
 
 TEST_CASE("ranks know whether the launcher acts on their checkpoints, and a report without need changes nothing") {

@@ -1,6 +1,5 @@
 // Tests the output of a run with several processes. No process may wait for the reader of the output.
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -20,7 +19,6 @@ namespace {
 // Starts launched_program in a shell, so that its output can be redirected: "| head -c 1".
 LaunchedOutcome launch_in_shell(const std::string& arguments, const std::string& rest) {
   const auto folder = tenon::test_folder() / "in_shell";
-  std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   const std::string command = "cd '" + folder.string() + "' && { '" TENON_LAUNCHED_PROGRAM "' " + arguments +
                               "; echo $? >code; } 2>errors " + rest;
@@ -115,7 +113,6 @@ TEST_CASE("a program that outlives its rank does not prevent the end of the run"
 
 TEST_CASE("Ctrl-C reaches each process once") {
   const auto folder = tenon::test_folder() / "terminal";
-  std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   int terminal = -1;
   const pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);

@@ -1,12 +1,13 @@
 #include "framework/distributed/launch/world.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <map>
 #include <string>
 
-#include "framework/support/diagnostics/error.h"
+#include "tests/messages.h"
 
 namespace tenon::distributed {
 namespace {
@@ -27,29 +28,19 @@ Environment with(Environment environment, const Environment& changes) {
   return environment;
 }
 
-// Returns the error message, or "accepted".
-std::string refusal_of(const Environment& environment) {
-  try {
-    world_of(environment);
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "accepted";
-}
-
 void check_refused(const Environment& environment, const std::string& message) {
-  const std::string refusal = refusal_of(environment);
+  const std::string refusal = find_error(support::ErrorKind::configuration, [&] { world_of(environment); });
   CAPTURE(refusal);
   CHECK(refusal.starts_with("environment: " + message));
 }
 
+std::string place_of(const World& world) {
+  return fmt::format("{} of {}, {} of {} on its machine", world.rank, world.size, world.local_rank, world.local_size);
+}
+
 void check_one_process(const World& world) {
   CHECK(world.launcher == Launcher::none);
-  CHECK(world.rank == 0);
-  CHECK(world.size == 1);
-  CHECK(world.local_rank == 0);
-  CHECK(world.local_size == 1);
+  CHECK(place_of(world) == "0 of 1, 0 of 1 on its machine");
   CHECK(world.master_address.empty());
   CHECK(world.listen_fd == -1);
   CHECK(world.is_one_machine());
@@ -103,10 +94,7 @@ TEST_CASE("a process without a launcher is a run of one process") {
 TEST_CASE("a process of Tenon's launcher has its rank, and rank 0 has the listening socket") {
   const World first = world_of(kTenon);
   CHECK(first.launcher == Launcher::tenon);
-  CHECK(first.rank == 0);
-  CHECK(first.local_rank == 0);
-  CHECK(first.size == 3);
-  CHECK(first.local_size == 3);
+  CHECK(place_of(first) == "0 of 3, 0 of 3 on its machine");
   CHECK(first.master_address == "127.0.0.1");
   CHECK(first.master_port == 41234);
   CHECK(first.listen_fd == 7);
@@ -139,10 +127,7 @@ TEST_CASE("Tenon's launcher takes precedence over torchrun, and torchrun over SL
 TEST_CASE("the variables of Open MPI are read") {
   const World world = world_of(kOpenMpi);
   CHECK(world.launcher == Launcher::open_mpi);
-  CHECK(world.rank == 3);
-  CHECK(world.size == 6);
-  CHECK(world.local_rank == 0);
-  CHECK(world.local_size == 3);
+  CHECK(place_of(world) == "3 of 6, 0 of 3 on its machine");
   CHECK(world.master_address == "node1");
   CHECK(world.master_port >= 15000);
   CHECK(world.master_port < 25000);
@@ -161,10 +146,7 @@ TEST_CASE("the variables of Open MPI are read") {
 TEST_CASE("the variables of MPICH are read") {
   const World world = world_of(kMpich);
   CHECK(world.launcher == Launcher::mpich);
-  CHECK(world.rank == 1);
-  CHECK(world.size == 2);
-  CHECK(world.local_rank == 1);
-  CHECK(world.local_size == 2);
+  CHECK(place_of(world) == "1 of 2, 1 of 2 on its machine");
   CHECK(world.master_address == "127.0.0.1");
   CHECK(world_of(with(kMpich, {{"PMI_RANK", "0"}, {"MPI_LOCALRANKID", "0"}})).master_port == world.master_port);
   const Environment larger = with(kMpich, {{"PMI_SIZE", "4"}, {"MASTER_ADDR", "node1"}});
@@ -187,10 +169,7 @@ TEST_CASE("the launchers of MPI take precedence over SLURM, and torchrun over th
 TEST_CASE("torchrun's variables are read") {
   const World world = world_of(kTorchrun);
   CHECK(world.launcher == Launcher::torchrun);
-  CHECK(world.rank == 2);
-  CHECK(world.size == 4);
-  CHECK(world.local_rank == 0);
-  CHECK(world.local_size == 2);
+  CHECK(place_of(world) == "2 of 4, 0 of 2 on its machine");
   CHECK(world.master_address == "node1");
   CHECK(world.master_port == 29500);
   CHECK(world.store_is_launchers);
@@ -213,10 +192,7 @@ TEST_CASE("one process of torchrun has a launcher and no address") {
 TEST_CASE("the variables of a SLURM step are read") {
   const World world = world_of(kSlurm);
   CHECK(world.launcher == Launcher::slurm);
-  CHECK(world.rank == 6);
-  CHECK(world.size == 7);
-  CHECK(world.local_rank == 0);
-  CHECK(world.local_size == 1);
+  CHECK(place_of(world) == "6 of 7, 0 of 1 on its machine");
   CHECK(world.master_address == "node07");
   CHECK(world.master_port == 15000 + 4567);
   CHECK(world.listen_fd == -1);

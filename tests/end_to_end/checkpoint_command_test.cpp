@@ -3,15 +3,16 @@
 
 #include <tenon/abi.h>
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "framework/artifacts/checkpoint/checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 using tenon::artifacts::TensorView;
 namespace fs = std::filesystem;
 
@@ -71,15 +72,12 @@ nlohmann::json checkpoint_json(std::vector<std::string> arguments, int exit_code
   return nlohmann::json::parse(outcome.output);
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("host checkpoint show prints the manifest and every tensor") {
   const fs::path run = make_run("shown", {3, 5});
   const fs::path newest = fs::canonical(checkpoint_of(run, 5));
-  const Outcome text = checkpoint({"show", run.string()});
-  CHECK(text.exit_code == 0);
+  const Outcome text = require_success(checkpoint({"show", run.string()}));
   CHECK(text.output.find("checkpoint " + newest.string() + " (epoch 1, step 5)\n") == 0);
   for (const char* line : {"\n  step               5\n", "\n  train/loss         0.25\n", "\n  model.safetensors  0.",
                            "\nmodel.safetensors: 2 tensors, 7 values, 0.0 KiB\n  format = pt\n",
@@ -104,9 +102,8 @@ TEST_CASE("host checkpoint show accepts a single file and shows the readable par
   const nlohmann::json alone = checkpoint_json({"show", (checkpoint_of(run, 3) / "model.safetensors").string()}, 0);
   CHECK(alone["manifest"].is_null());
   CHECK(alone["files"] == damaged["files"]);
-  const Outcome nothing = checkpoint({"show", "nowhere"});
-  CHECK(nothing.exit_code == 5);
-  CHECK(contains(nothing.errors, "nowhere: does not exist; expected the folder of a checkpoint or of a run"));
+  check_errors(checkpoint({"show", "nowhere"}), 5,
+               {"nowhere: does not exist; expected the folder of a checkpoint or of a run"});
 }
 
 TEST_CASE("host checkpoint verify accepts an intact checkpoint") {
@@ -120,8 +117,7 @@ TEST_CASE("host checkpoint verify accepts an intact checkpoint") {
   CHECK(all["verified"][0]["step"] == 5);
   CHECK(all["verified"][1]["step"] == 3);
   const fs::path alone = write_tensors("alone.safetensors", Example().views());
-  const Outcome file = checkpoint({"verify", alone.string()});
-  CHECK(file.exit_code == 0);
+  const Outcome file = require_success(checkpoint({"verify", alone.string()}));
   CHECK(contains(file.output, "readable; a single file has no digest to compare with"));
 }
 
@@ -132,18 +128,16 @@ TEST_CASE("host checkpoint verify names the damaged file and the newest other in
   flip_last_bit(checkpoint_of(run, 7) / "manifest.json");
   for (const fs::path& path : {checkpoint_of(run, 9), weights}) {
     const Outcome outcome = checkpoint({"verify", path.string()});
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 5);
-    CHECK(contains(outcome.errors, weights.string() + ": its XXH128 is "));
-    CHECK(contains(outcome.errors, "newest other intact checkpoint of the run: "));
-    CHECK(contains(outcome.errors, "step-00000005"));
+    check_errors(
+        outcome, 5,
+        {weights.string() + ": its XXH128 is ", "newest other intact checkpoint of the run: ", "step-00000005"});
     CHECK(contains(outcome.output, "model.safetensors  0.2 KiB  DAMAGED: its XXH128 is "));
   }
   const nlohmann::json all = checkpoint_json({"verify", run.string()}, 5)["verified"];
   REQUIRE(all.size() == 4);
   const bool whole[] = {false, false, true, true};
   for (size_t i = 0; i < 4; ++i) CHECK(all[i]["whole"] == whole[i]);
-  CHECK(contains(all[1]["damage"], "manifest.json: its XXH128 is "));
+  CHECK(contains(all[1]["damage"].get<std::string>(), "manifest.json: its XXH128 is "));
   CHECK(all[0]["fallback"] == all[2]["path"]);
   CHECK(all[0]["files"][0]["whole"] == false);
 }
@@ -155,15 +149,12 @@ TEST_CASE(
   fs::remove(run / "checkpoints/latest");
   CHECK(contains(checkpoint({"verify", run.string()}).errors, "latest: is a broken link"));
   fs::remove(checkpoint_of(run, 3) / "model.safetensors");
-  const Outcome last = checkpoint({"verify", checkpoint_of(run, 3).string()});
-  CHECK(last.exit_code == 5);
-  CHECK(contains(last.errors, "model.safetensors: is missing"));
-  CHECK(contains(last.errors, "no other checkpoint of the run is intact"));
+  check_errors(checkpoint({"verify", checkpoint_of(run, 3).string()}), 5,
+               {"model.safetensors: is missing", "no other checkpoint of the run is intact"});
   const fs::path alone = write_tensors("cut.safetensors", Example().views());
   fs::resize_file(alone, fs::file_size(alone) - 1);
   const Outcome cut = checkpoint({"verify", alone.string()});
-  CHECK(cut.exit_code == 5);
-  CHECK(contains(cut.errors, "cut.safetensors: "));
+  check_errors(cut, 5, {"cut.safetensors: "});
   CHECK_FALSE(contains(cut.errors, "checkpoint"));
 }
 
@@ -219,10 +210,7 @@ TEST_CASE("host checkpoint diff lists tensors of only one side and different sha
 
 TEST_CASE("wrong arguments of host checkpoint are refused with the expected ones") {
   const auto refused = [](std::vector<std::string> arguments, const std::string& message) {
-    const Outcome outcome = checkpoint(std::move(arguments));
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 2);
-    CHECK(contains(outcome.errors, message));
+    check_errors(checkpoint(std::move(arguments)), 2, {message});
   };
   refused({}, "checkpoint has no command; expected host checkpoint show PATH");
   refused({"shwo", "a"}, "checkpoint shwo is not a command; did you mean \"show\"?");

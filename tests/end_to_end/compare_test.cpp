@@ -6,10 +6,12 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 
 namespace compare_test {
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -19,23 +21,19 @@ const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 
 // Compares short runs on a tenth of the digits.
 Outcome compare(const fs::path& output, std::vector<std::string> more) {
-  std::vector<std::string> arguments{"compare", kDigits};
-  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::vector<std::string> arguments = joined({"compare", kDigits}, more);
   for (const char* setting : {"train={epochs=2}", "data.train.subset=10%", "data.batch_size=16"})
     arguments.insert(arguments.end(), {"--set", setting});
   arguments.insert(arguments.end(), {"--output", output.string()});
   return run_host(arguments);
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 }  // namespace
 
 TEST_CASE("each varied value is run with each seed and compared") {
   const fs::path output = make_empty_folder("compare") / "rates";
-  const Outcome outcome = compare(output, {"--vary", "optimizer.lr=0.01,1e-9", "--seeds", "2", "--json"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(compare(output, {"--vary", "optimizer.lr=0.01,1e-9", "--seeds", "2", "--json"}));
   const Json variants = Json::parse(outcome.output);
   CHECK(variants == Json::parse(read_file(output / "comparison.json")));
   REQUIRE(variants.size() == 2);
@@ -66,9 +64,8 @@ TEST_CASE("each varied value is run with each seed and compared") {
 
 TEST_CASE("the table has mean and standard deviation over seeds, time and memory") {
   const fs::path output = make_empty_folder("compare_table");
-  const Outcome outcome = compare(output, {"--vary", "model.params.hidden=[8],[8, 4]", "--seeds", "2"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(compare(output, {"--vary", "model.params.hidden=[8],[8, 4]", "--seeds", "2"}));
   CHECK(contains(outcome.output, "[1/4] hidden=[8], seed 0: "));
   CHECK(contains(outcome.output, "[4/4] hidden=[8, 4], seed 1: "));
   for (const char* expected : {"validation/loss", "validation/accuracy", "train/loss", "time/epoch", "samples/s",
@@ -90,11 +87,9 @@ TEST_CASE("the table has mean and standard deviation over seeds, time and memory
 TEST_CASE("several files and values are combined in all ways") {
   const fs::path output = make_empty_folder("compare_files");
   const fs::path other = write_file(output / "other.toml", read_file(kDigits));
-  const Outcome outcome =
+  const Outcome outcome = require_success(
       run_host({"compare", kDigits, other.string(), "--vary", "train.precision=fp32,bf16", "--set", "train={steps=2}",
-                "--set", "data.train.subset=5%", "--output", (output / "runs").string(), "--json"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+                "--set", "data.train.subset=5%", "--output", (output / "runs").string(), "--json"}));
   std::vector<std::string> names;
   for (const Json& variant : Json::parse(outcome.output)) names.push_back(variant["name"]);
   CHECK(names == std::vector<std::string>{"digits_mlp, precision=fp32", "digits_mlp, precision=bf16",
@@ -103,10 +98,9 @@ TEST_CASE("several files and values are combined in all ways") {
 
 TEST_CASE("--with changes a key together with that of --vary") {
   const fs::path output = make_empty_folder("compare_pairs");
-  const Outcome outcome = compare(output, {"--vary", "data.batch_size=64,32", "--with", "train.accumulate=1,2", "--set",
-                                           "train.steps=2", "--json"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(compare(output, {"--vary", "data.batch_size=64,32", "--with", "train.accumulate=1,2", "--set",
+                                       "train.steps=2", "--json"}));
   std::vector<std::string> names;
   for (const Json& variant : Json::parse(outcome.output)) names.push_back(variant["name"]);
   CHECK(names == std::vector<std::string>{"batch_size=64, accumulate=1", "batch_size=32, accumulate=2"});
@@ -145,9 +139,7 @@ TEST_CASE("a reason that several runs have is listed once, and --config names a 
 
 TEST_CASE("an error in any variant is reported before the first run") {
   const fs::path output = make_empty_folder("compare_wrong") / "none";
-  const Outcome wrong = compare(output, {"--vary", "train.precision=fp32,bf17"});
-  CHECK(wrong.exit_code == 2);
-  CHECK(contains(wrong.errors, "train.precision is \"bf17\""));
+  check_errors(compare(output, {"--vary", "train.precision=fp32,bf17"}), 2, {"train.precision is \"bf17\""});
   const Outcome undivided = compare(output, {"--folds", "2"});
   CHECK(undivided.exit_code == 2);
   CHECK(contains(undivided.errors,
@@ -169,10 +161,9 @@ TEST_CASE("an error in any variant is reported before the first run") {
 
 TEST_CASE("each fold is trained once, and an evaluation of its weights has the samples that they were not trained on") {
   const fs::path output = make_empty_folder("compare") / "folds";
-  const Outcome outcome = compare(output, {"--folds", "3", "--set", "data.validation={use=\"digits\", subset=\"10%\"}",
-                                           "--set", "data.folds.stratify=label", "--json"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(compare(output, {"--folds", "3", "--set", "data.validation={use=\"digits\", subset=\"10%\"}",
+                                       "--set", "data.folds.stratify=label", "--json"}));
   const Json runs = Json::parse(outcome.output)[0]["runs"];
   REQUIRE(runs.size() == 3);
   double correct = 0;
@@ -194,10 +185,8 @@ TEST_CASE("each fold is trained once, and an evaluation of its weights has the s
     for (const std::string& file :
          {kDigits, (fs::path(runs[(fold + 1) % 3]["folder"].get<std::string>()) / "plan.toml").string()}) {
       const Outcome evaluated =
-          run_host({"evaluate", "--config", file, "--checkpoint", folder.string() + "/checkpoints/best", "--set",
-                    "data.validation={use=\"digits\", subset=\"10%\"}", "--json"});
-      CAPTURE(evaluated.errors);
-      REQUIRE(evaluated.exit_code == 0);
+          require_success(run_host({"evaluate", "--config", file, "--checkpoint", folder.string() + "/checkpoints/best",
+                                    "--set", "data.validation={use=\"digits\", subset=\"10%\"}", "--json"}));
       CHECK(Json::parse(evaluated.output)["sets"][0]["samples"] == samples);
       CHECK(contains(evaluated.errors, "the weights were trained without fold " + std::to_string(fold) + " of 3"));
       CHECK(Json::parse(evaluated.output)["sets"][0]["metrics"]["validation/accuracy"] ==
@@ -206,10 +195,9 @@ TEST_CASE("each fold is trained once, and an evaluation of its weights has the s
   }
   CHECK(correct > 0);
   // Other samples are not divided.
-  const Outcome other = run_host({"evaluate", "--config", kDigits, "--checkpoint",
-                                  runs[0]["folder"].get<std::string>() + "/checkpoints/best", "--json"});
-  CAPTURE(other.errors);
-  REQUIRE(other.exit_code == 0);
+  const Outcome other =
+      require_success(run_host({"evaluate", "--config", kDigits, "--checkpoint",
+                                runs[0]["folder"].get<std::string>() + "/checkpoints/best", "--json"}));
   CHECK(Json::parse(other.output)["sets"][0]["samples"] == 359);
 }
 
@@ -234,10 +222,8 @@ train = { use = "table", params = { path = "visits.csv", target = "y", task = "c
 validation = { like = "train" }
 folds = { count = 2, group = "group" }
 )";
-  const Outcome outcome =
-      run_host({"compare", file.string(), "--folds", "2", "--output", (folder / "runs").string(), "--json"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(
+      run_host({"compare", file.string(), "--folds", "2", "--output", (folder / "runs").string(), "--json"}));
   const Json runs = Json::parse(outcome.output)[0]["runs"];
   // The ten rows of one patient against the other three. Without groups, the folds would have 7 and 6.
   REQUIRE(runs.size() == 2);
@@ -249,9 +235,7 @@ folds = { count = 2, group = "group" }
 TEST_CASE("the table of folds has means and standard deviations") {
   const fs::path output = make_empty_folder("compare") / "fold_table";
   const Outcome outcome =
-      compare(output, {"--folds", "2", "--set", "data.validation={use=\"digits\", subset=\"10%\"}"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+      require_success(compare(output, {"--folds", "2", "--set", "data.validation={use=\"digits\", subset=\"10%\"}"}));
   CHECK(contains(outcome.output, "[1/2] digits_mlp, seed 0, fold 0 of 2: "));
   CHECK(contains(outcome.output, "[2/2] digits_mlp, seed 0, fold 1 of 2: "));
   CHECK(contains(read_file(output / "comparison.md"), " ± "));

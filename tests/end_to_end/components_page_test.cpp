@@ -68,14 +68,6 @@ void write_data(const fs::path& folder) {
   for (int day = 1; day <= 28; ++day)
     pairs += std::to_string(day) + " March 1999\t1999-03-" + std::to_string(day) + "\n";
   write_file(folder / "dates.tsv", pairs);
-  const auto big_endian = [](uint32_t number) {
-    std::string bytes;
-    for (const int shift : {24, 16, 8, 0}) bytes += static_cast<char>(number >> shift & 0xffU);
-    return bytes;
-  };
-  write_file(folder / "train-images-idx3-ubyte",
-             big_endian(0x803) + big_endian(1) + big_endian(28) + big_endian(28) + std::string(28 * 28, 'a'));
-  write_file(folder / "train-labels-idx1-ubyte", big_endian(0x801) + big_endian(1) + std::string(1, '\3'));
   fs::create_directory(folder / "arrays");
   for (const auto& [name, array] : {std::pair{"point.npy", make_npy("<f4", "(4, 2)", TarBytes(32))},
                                     std::pair{"label.npy", make_npy("<i8", "(4,)", TarBytes(32))}})
@@ -113,7 +105,6 @@ TEST_CASE("docs/reference/components.md equals the output of host describe for t
                               {"segmentation", {"path=shapes", "classes=4"}},
                               {"tar_shards", {"path=shards"}},
                               {"parquet", {"path=animals", "split=train"}},
-                              {"idx", {"images=train-images-idx3-ubyte", "labels=train-labels-idx1-ubyte"}},
                               {"arrays", {"path=arrays"}},
                               {"table", {"path=cars.csv", "target=consumption", "task=regression"}},
                               {"synthetic", {"samples=1024", "height=32", "width=32"}},

@@ -7,10 +7,12 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 
 namespace data_command_test {
 
 using namespace tenon::end_to_end;
+using tenon::count_parts;
 namespace fs = std::filesystem;
 
 namespace {
@@ -22,17 +24,10 @@ Outcome run_data(std::vector<std::string> arguments) {
   return run_host(arguments);
 }
 
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("host data prints the fields and times the loader") {
-  const Outcome outcome = run_data({"--seconds", "0.2"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_data({"--seconds", "0.2"}));
   CHECK(outcome.output.find("train: digits (digits ") == 0);
   CHECK(outcome.output.find("1438 samples, 23 batches of 64\n") != std::string::npos);
   CHECK(outcome.output.find("image            float32  [1, 8, 8]          256 bytes\n") != std::string::npos);
@@ -42,9 +37,8 @@ TEST_CASE("host data prints the fields and times the loader") {
 }
 
 TEST_CASE("the numbers of host data are consistent") {
-  const Outcome outcome =
-      run_data({"--json", "--seconds", "0.3", "--step-ms", "5", "--data", "validation", "--set", "data.workers=1"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(
+      run_data({"--json", "--seconds", "0.3", "--step-ms", "5", "--data", "validation", "--set", "data.workers=1"}));
   const auto all = nlohmann::json::parse(outcome.output);
   CHECK(all["dataset"] == "validation");
   CHECK(all["samples"] == 359);
@@ -66,30 +60,27 @@ TEST_CASE("the numbers of host data are consistent") {
 TEST_CASE("a page shows the samples of an epoch and is reproducible") {
   const fs::path folder = make_empty_folder("sheet");
   const auto draw = [&](const std::string& name) {
-    const Outcome outcome =
-        run_data({"--seconds", "0", "--samples", "70", "--sheet", (folder / name).string(), "--set", "data.workers=3"});
-    CHECK(outcome.exit_code == 0);
+    const Outcome outcome = require_success(run_data(
+        {"--seconds", "0", "--samples", "70", "--sheet", (folder / name).string(), "--set", "data.workers=3"}));
     CHECK(outcome.output.find("samples rendered to ") != std::string::npos);
     return read_file(folder / name);
   };
   const std::string page = draw("a.html");
-  CHECK(count(page, "<figure>") == 70);
-  CHECK(count(page, "data:image/png;base64,") == 70);
-  CHECK(count(page, "label: ") == 70);
+  CHECK(count_parts(page, "<figure>") == 70);
+  CHECK(count_parts(page, "data:image/png;base64,") == 70);
+  CHECK(count_parts(page, "label: ") == 70);
   CHECK(page.find("train: 70 samples of digits") != std::string::npos);
   CHECK(draw("b.html") == page);
 }
 
 TEST_CASE("host data --all reads every sample of every dataset once") {
-  const Outcome outcome = run_data({"--all"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_data({"--all"}));
   CHECK(outcome.output.find("train: digits, 1438 samples read\n  image  float32  [1, 8, 8]  0 to ") == 0);
   CHECK(outcome.output.find("\nvalidation: digits, 359 samples read\n") != std::string::npos);
   CHECK(outcome.output.find("\n0 errors, 0 warnings\n") != std::string::npos);
   CHECK(outcome.errors.empty());
 
-  const Outcome one = run_data({"--all", "--json", "--data", "validation", "--set", "data.workers=2"});
-  CHECK(one.exit_code == 0);
+  const Outcome one = require_success(run_data({"--all", "--json", "--data", "validation", "--set", "data.workers=2"}));
   const auto report = nlohmann::json::parse(one.output);
   REQUIRE(report["datasets"].size() == 1);
   CHECK(report["datasets"][0]["samples"] == 359);
@@ -185,9 +176,7 @@ TEST_CASE("wrong arguments of host data are refused with the expected ones") {
        }) {
     const std::string& message = expected;
     CAPTURE(message);
-    const Outcome outcome = run_data(arguments);
-    CHECK(outcome.exit_code == 2);
-    CHECK(outcome.errors.find(message) != std::string::npos);
+    check_errors(run_data(arguments), 2, {message});
   }
   CHECK(run_host({"data"}).exit_code == 2);
 }

@@ -27,9 +27,7 @@ fs::path train(const std::string& folder_name, std::vector<std::string> more, co
   std::vector<std::string> arguments{"--config", TENON_SOURCE_DIR "/configs/" + config + ".toml", "--set",
                                      "run.output_dir=\"" + output.string() + "\""};
   for (std::string& word : more) arguments.insert(arguments.end(), {"--set", std::move(word)});
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(arguments));
   return find_run_folder(output, config);
 }
 
@@ -74,10 +72,8 @@ TEST_CASE("two identical runs give the same bytes, except for times") {
 TEST_CASE("plan.toml is a run file that repeats the run") {
   const fs::path first = train("original", {"train={steps=3}", "run.seed=5"});
   const fs::path output = make_empty_folder("again");
-  const Outcome again =
-      run_host({"--config", (first / "plan.toml").string(), "--set", "run.output_dir=\"" + output.string() + "\""});
-  CAPTURE(again.errors);
-  REQUIRE(again.exit_code == 0);
+  require_success(
+      run_host({"--config", (first / "plan.toml").string(), "--set", "run.output_dir=\"" + output.string() + "\""}));
   CHECK(read_file(first / "checkpoints/latest/model.safetensors") ==
         read_file(find_run_folder(output, "digits") / "checkpoints/latest/model.safetensors"));
 }
@@ -99,11 +95,9 @@ TEST_CASE("folders of runs with brackets in their names are written and resumed"
   int steps = 3;
   for (const std::string& resumed : {run.string(), std::string("latest")}) {
     steps += 2;
-    const Outcome outcome =
+    const Outcome outcome = require_success(
         run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--resume", resumed, "--set",
-                  "run.output_dir=\"" + output + "\"", "--set", "train={steps=" + std::to_string(steps) + "}"});
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+                  "run.output_dir=\"" + output + "\"", "--set", "train={steps=" + std::to_string(steps) + "}"}));
     CHECK(outcome.output.find("resumed from ") != std::string::npos);
     CHECK(find_run_folder(output, "digits_mlp") == run);
   }
@@ -112,9 +106,8 @@ TEST_CASE("folders of runs with brackets in their names are written and resumed"
 
 TEST_CASE("--check prints the complete plan and trains nothing") {
   const fs::path output = make_empty_folder("checked");
-  const Outcome outcome =
-      run_host({"--config", kDigits, "--check", "--set", "run.output_dir=\"" + output.string() + "\""});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(
+      run_host({"--config", kDigits, "--check", "--set", "run.output_dir=\"" + output.string() + "\""}));
   CHECK(outcome.output.find("label_smoothing = 0.0") != std::string::npos);
   for (const char* const inputs :
        {"\ninputs = { image = \"data.image\" }\n\n[data]",
@@ -136,8 +129,8 @@ TEST_CASE("early stopping ends the run and reports the reason") {
                                    read_file(kDigits) +
                                        "\n[[callback]]\nuse = \"early_stopping\"\nparams = { monitor = "
                                        "\"validation/accuracy\", mode = \"max\", patience = 1, min_delta = 1.0 }\n");
-  const Outcome outcome = run_host({"--config", file.string(), "--set", "run.output_dir=\"" + output.string() + "\""});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(run_host({"--config", file.string(), "--set", "run.output_dir=\"" + output.string() + "\""}));
   CHECK(outcome.output.find("stopped after 46 steps") != std::string::npos);
   CHECK(outcome.output.find("early_stopping: validation/accuracy has not improved") != std::string::npos);
   CHECK(nlohmann::json::parse(read_file(find_run_folder(output, "early") / "run.json"))["status"] == "stopped");
@@ -153,11 +146,7 @@ void check_continuation(const std::string& output) {
   REQUIRE(found != std::string::npos);
   const size_t begin = found + before.size();
   std::istringstream line(output.substr(begin, output.find('\n', begin) - begin));
-  std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
-  words.emplace_back("--check");
-  const Outcome checked = run_host(words);
-  CAPTURE(checked.errors);
-  CHECK(checked.exit_code == 0);
+  require_success(run_host(joined({std::istream_iterator<std::string>(line), {}}, {"--check"})));
 }
 
 }  // namespace
@@ -204,10 +193,9 @@ TEST_CASE("the command that continues an interrupted run is printed last") {
 
 TEST_CASE("a run continues when the reader of its output ends") {
   const fs::path output = make_empty_folder("unread");
-  const Outcome outcome = run_host({"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set",
-                                    "train.epochs=2", "--set", "log.every=\"1 step\""},
-                                   "sh -c '\"$0\" \"$@\" | head -n 1; exit 0'");
-  CHECK(outcome.exit_code == 0);
+  require_success(run_host({"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set",
+                            "train.epochs=2", "--set", "log.every=\"1 step\""},
+                           "sh -c '\"$0\" \"$@\" | head -n 1; exit 0'"));
   // head(1) ended long before. run.json has the status after the run has written its last output.
   const fs::path run = find_run_folder(output, "digits");
   CHECK(nlohmann::json::parse(read_file(run / "run.json"))["status"] == "finished");

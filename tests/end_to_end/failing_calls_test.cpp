@@ -13,13 +13,9 @@ namespace fs = std::filesystem;
 namespace {
 
 std::vector<std::string> train(const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{
-      "--config",        TENON_SOURCE_DIR "/configs/digits_mlp.toml",
-      "--limit-batches", "2",
-      "--set",           "train={steps=2}",
-      "--set",           "run.output_dir=\"" + (tenon::test_folder() / "runs").string() + "\""};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return joined({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--limit-batches", "2", "--set",
+                 "train={steps=2}", "--set", "run.output_dir=\"" + (tenon::test_folder() / "runs").string() + "\""},
+                more);
 }
 
 // `how`: a value of strace's option inject.
@@ -56,24 +52,19 @@ TEST_CASE("a plugin file that cannot be read ends with exit code 3") {
 
 TEST_CASE("a call that a signal interrupts is repeated") {
   const fs::path plugin = fs::canonical(TENON_BINARY_DIR "/plugins/mlp.so");
-  Outcome outcome = run_host(train(), inject(plugin, "openat:error=EINTR:when=1"));
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
+  require_success(run_host(train(), inject(plugin, "openat:error=EINTR:when=1")));
   const fs::path checkpoint = newest_checkpoint();
   const fs::path weights = fs::canonical(checkpoint) / "model.safetensors";
-  outcome = run_host({"checkpoint", "show", checkpoint.string()}, inject(weights, "openat:error=EINTR:when=1"));
-  CHECK(outcome.exit_code == 0);
+  require_success(run_host({"checkpoint", "show", checkpoint.string()}, inject(weights, "openat:error=EINTR:when=1")));
   // The first call that opens the file maps its tensors, the second one computes its digest.
   for (const char* const when : {"1", "2"}) {
-    outcome = run_host({"checkpoint", "verify", checkpoint.string()},
-                       inject(weights, std::string("openat:error=EINTR:when=") + when));
-    CHECK(outcome.exit_code == 0);
+    const Outcome outcome = require_success(run_host({"checkpoint", "verify", checkpoint.string()},
+                                                     inject(weights, std::string("openat:error=EINTR:when=") + when)));
     CHECK(outcome.errors.empty());
   }
   const fs::path run = checkpoint.parent_path().parent_path();
-  outcome =
-      run_host({"runs", (tenon::test_folder() / "runs").string()}, inject(run, "openat,flock:error=EINTR:when=1"));
-  CHECK(outcome.exit_code == 0);
+  require_success(
+      run_host({"runs", (tenon::test_folder() / "runs").string()}, inject(run, "openat,flock:error=EINTR:when=1")));
 }
 
 TEST_CASE("a run resumes without its CSV file, its TensorBoard events and its log if they cannot be written") {
@@ -84,10 +75,8 @@ TEST_CASE("a run resumes without its CSV file, its TensorBoard events and its lo
     fs::create_directories(run / name / "in_the_way");
   }
   fs::create_directories(run / "events.begun/in_the_way");
-  const Outcome outcome =
-      run_host(train({"--set", "log.tensorboard=true", "--set", "train={steps=4}", "--resume", run.string()}));
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(
+      run_host(train({"--set", "log.tensorboard=true", "--set", "train={steps=4}", "--resume", run.string()})));
   for (const char* const message :
        {"history.csv: cannot be replaced: ", ". The run continues without this file; history.jsonl has all lines",
         ". The run continues without TensorBoard events", ". The run continues without this file",

@@ -113,8 +113,7 @@ TEST_CASE("every command fails with exit code 11 if its output cannot be written
     REQUIRE_MESSAGE(found != cases.end(), "add the command to make_cases()");
     const Words words = words_of(name, found->second);
     if (found->second.prints_nothing) {
-      const Outcome outcome = run_host(words);
-      CHECK(outcome.exit_code == 0);
+      const Outcome outcome = end_to_end::require_success(run_host(words));
       CHECK(outcome.output == "");
       continue;
     }

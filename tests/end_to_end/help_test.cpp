@@ -8,6 +8,7 @@
 #include "host/command_line/format_help.h"
 #include "host/command_line/registry.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 
 using namespace tenon;
 using end_to_end::Outcome;
@@ -26,8 +27,6 @@ std::vector<std::string> split(const std::string& text, char at) {
   }
   return parts;
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
 
 // The path of the host becomes $0 of the shell.
 Outcome run_shell(const std::string& command) { return run_host({}, "sh -c \"" + command + "\""); }
@@ -60,8 +59,7 @@ bool has_program(const std::string& name) { return run_shell("command -v " + nam
 }  // namespace
 
 TEST_CASE("host --help names every command, and the help of each command names its options") {
-  const Outcome help = run_host({"--help"});
-  REQUIRE(help.exit_code == 0);
+  const Outcome help = end_to_end::require_success(run_host({"--help"}));
   for (const host::Command* command : host::commands()) {
     CAPTURE(std::string(command->name));
     CHECK(contains(help.output, command->name + std::string(" ")));
@@ -80,9 +78,7 @@ TEST_CASE("help is shown for incomplete commands and by the command help") {
   CHECK(contains(run_host({"help", "checkpoint", "diff"}).output, "Usage: host checkpoint diff A B"));
   CHECK(contains(run_host({"checkpoint", "-h"}).output, "Usage: host checkpoint show PATH"));
   CHECK(contains(run_host({"help"}).output, "Usage: host --config FILE"));
-  const Outcome unknown = run_host({"nonsense", "--help"});
-  CHECK(unknown.exit_code == 2);
-  CHECK(contains(unknown.errors, "\"nonsense\" is not a command"));
+  end_to_end::check_errors(run_host({"nonsense", "--help"}), 2, {"\"nonsense\" is not a command"});
 }
 
 TEST_CASE("a command is defined in one file of host/commands and named in registry.cpp only") {
@@ -155,17 +151,14 @@ TEST_CASE("the output for zsh, fish and man has valid syntax") {
   const auto check = [](const std::vector<std::string>& arguments, const std::string& program,
                         const std::string& checker) {
     CAPTURE(program);
-    const Outcome printed = run_host(arguments);
-    REQUIRE(printed.exit_code == 0);
+    const Outcome printed = end_to_end::require_success(run_host(arguments));
     const fs::path file =
         end_to_end::write_file(end_to_end::make_empty_folder("printed") / arguments.back(), printed.output);
     if (!has_program(program)) {
       MESSAGE(program << " is not installed: not checked");
       return;
     }
-    const Outcome requests = run_shell(checker + " '" + file.string() + "'");
-    CAPTURE(requests.output);
-    CHECK(requests.exit_code == 0);
+    const Outcome requests = end_to_end::require_success(run_shell(checker + " '" + file.string() + "'"));
     CHECK(requests.errors == "");
   };
   check({"completion", "zsh"}, "zsh", "zsh -n");
@@ -174,8 +167,7 @@ TEST_CASE("the output for zsh, fish and man has valid syntax") {
 }
 
 TEST_CASE("an unknown shell is reported") {
-  const Outcome outcome = run_host({"completion", "fisch"});
-  CHECK(outcome.exit_code == 2);
-  CHECK(contains(outcome.errors, "completion has no shell \"fisch\"; did you mean \"fish\"?"));
+  end_to_end::check_errors(run_host({"completion", "fisch"}), 2,
+                           {"completion has no shell \"fisch\"; did you mean \"fish\"?"});
   CHECK(contains(run_host({"completion"}).errors, "completion has no shell; expected host completion bash|zsh|fish"));
 }

@@ -78,6 +78,35 @@ Outcome run_program(const std::string& name, const std::vector<std::string>& arg
   return outcome(std::system((command + " >output.txt 2>errors.txt </dev/null").c_str()));
 }
 
+Outcome require_success(Outcome outcome) {
+  CAPTURE(outcome.output);
+  CAPTURE(outcome.errors);
+  REQUIRE(outcome.exit_code == 0);
+  return outcome;
+}
+
+void check_errors(const Outcome& outcome, int exit_code, const std::vector<std::string>& texts) {
+  CAPTURE(outcome.output);
+  CAPTURE(outcome.errors);
+  CHECK(outcome.exit_code == exit_code);
+  for (const std::string& text : texts) {
+    CAPTURE(text);
+    CHECK(outcome.errors.find(text) != std::string::npos);
+  }
+}
+
+std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string>& more) {
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+std::vector<std::string> parts_of(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
+  return parts;
+}
+
 fs::path make_empty_folder(const std::string& name) {
   const fs::path folder = tenon::test_folder() / name;
   fs::remove_all(folder);

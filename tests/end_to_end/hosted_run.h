@@ -20,6 +20,18 @@ Outcome run_host(const std::vector<std::string>& arguments, const std::string& p
 // Runs another program of the build's bin in the same way.
 Outcome run_program(const std::string& name, const std::vector<std::string>& arguments, const std::string& prefix = "");
 
+// Fails the test with the output unless the exit code is 0. Returns the outcome.
+Outcome require_success(Outcome outcome);
+
+// Checks the exit code, and that the errors contain each of the texts.
+void check_errors(const Outcome& outcome, int exit_code, const std::vector<std::string>& texts);
+
+// The arguments of `first`, then those of `more`.
+std::vector<std::string> joined(std::vector<std::string> first, const std::vector<std::string>& more);
+
+// The parts of the text between separators. A separator at the end ends the last part.
+std::vector<std::string> parts_of(const std::string& text, char separator);
+
 // Creates an empty folder of this name in the folder of the test case.
 std::filesystem::path make_empty_folder(const std::string& name);
 

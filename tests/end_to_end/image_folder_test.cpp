@@ -49,18 +49,14 @@ Outcome train(const fs::path& images, const std::vector<std::string>& more = {})
 
 TEST_CASE("image_folder trains on PNG and JPEG files given by path") {
   const fs::path images = make_images("colours", 20);
-  const Outcome outcome = train(images);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(train(images));
   CHECK(read_last_metric(find_run_folder(images.parent_path() / "runs", "image_folder"), "validation/accuracy") > 0.9);
 }
 
 TEST_CASE("a run has the classes and channels of its images, and its weights keep them") {
   const fs::path images = make_images("sizes", 12);
   const fs::path runs = images.parent_path() / "runs";
-  const Outcome outcome = train(images);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(train(images));
   const fs::path run = find_run_folder(runs, "image_folder");
   CHECK(read_file(run / "plan.toml").find("params = { channels = 3, classes = 3, ") != std::string::npos);
   CHECK(read_file(run / "log.txt").find("from the data: model.params.channels = 3, model.params.classes = 3") !=
@@ -75,36 +71,23 @@ TEST_CASE("a run has the classes and channels of its images, and its weights kee
                                           "--set",    "data.validation.params.split=\"all\"",
                                           "--set",    "run.output_dir=\"" + runs.string() + "\""};
   const auto command = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{name};
-    arguments.insert(arguments.end(), settings.begin(), settings.end());
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return run_host(arguments);
+    return run_host(joined(joined({name}, settings), more));
   };
-  const Outcome evaluated = command("evaluate", {});
-  CAPTURE(evaluated.errors);
-  REQUIRE(evaluated.exit_code == 0);
+  const Outcome evaluated = require_success(command("evaluate", {}));
   CHECK(evaluated.output.find("accuracy") != std::string::npos);
   const fs::path exported = images.parent_path() / "exported.safetensors";
-  const Outcome written = command("export", {"--output", exported.string()});
-  CAPTURE(written.errors);
-  REQUIRE(written.exit_code == 0);
+  require_success(command("export", {"--output", exported.string()}));
   CHECK(read_file(exported).find(R"(\"classes\":3)") != std::string::npos);
-  const Outcome of_exported = command("evaluate", {"--checkpoint", exported.string()});
-  CAPTURE(of_exported.errors);
-  CHECK(of_exported.exit_code == 0);
+  require_success(command("evaluate", {"--checkpoint", exported.string()}));
 }
 
 TEST_CASE("a resumed run has the sizes of its checkpoint") {
   const fs::path images = make_images("resumed_sizes", 12);
-  const Outcome outcome = train(images, {"--set", "train.epochs=2"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(train(images, {"--set", "train.epochs=2"}));
   const fs::path run = find_run_folder(images.parent_path() / "runs", "image_folder");
   // One class less: the data would have other sizes.
   fs::remove_all(images / "red");
-  const Outcome resumed = train(images, {"--resume", run.string()});
-  CAPTURE(resumed.errors);
-  REQUIRE(resumed.exit_code == 0);
+  const Outcome resumed = require_success(train(images, {"--resume", run.string()}));
   CHECK(resumed.errors.find("model.params") == std::string::npos);  // no difference is reported
   for (const auto& each : fs::directory_iterator(run.parent_path()))
     if (fs::exists(each.path() / "plan.toml"))
@@ -116,17 +99,13 @@ TEST_CASE("a corrupt image is reported by path, with the data exit code") {
   const fs::path broken = images / "green" / "4.jpg";
   const std::string whole = read_file(broken);
   std::ofstream(broken, std::ios::binary) << whole.substr(0, whole.size() / 2);
-  const Outcome outcome = train(images);
-  CHECK(outcome.exit_code == 4);
-  CHECK(outcome.errors.find(broken.string()) != std::string::npos);
-  CHECK(outcome.errors.find("sample ") != std::string::npos);
+  check_errors(train(images), 4, {broken.string(), "sample "});
 }
 
 TEST_CASE("the plan shows the transforms of a preset") {
   const fs::path images = make_images("preset", 12);
-  const Outcome outcome = train(images, {"--check", "--set", "data.train.params.transforms=\"imagenet_train\""});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(train(images, {"--check", "--set", "data.train.params.transforms=\"imagenet_train\""}));
   CHECK(outcome.output.find("transforms = [\"random_resized_crop(224)\", \"horizontal_flip()\", \"normalize()\"]") !=
         std::string::npos);
 }

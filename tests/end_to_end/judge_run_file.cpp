@@ -17,9 +17,7 @@ using nlohmann::json;
 using valijson::adapters::NlohmannJsonAdapter;
 
 json read_schema_of_host() {
-  const Outcome outcome = run_host({"schema"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host({"schema"}));
   return json::parse(outcome.output);
 }
 

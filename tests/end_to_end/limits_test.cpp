@@ -2,7 +2,6 @@
 // needs.
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 
 #include "framework/support/diagnostics/sanitizers.h"

@@ -13,40 +13,23 @@ namespace {
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits.toml";
 
 Outcome pack(const std::string& data, const fs::path& out, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"pack", "--config", kDigits, "--data", data, "--output", out.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_host(arguments);
+  return run_host(joined({"pack", "--config", kDigits, "--data", data, "--output", out.string()}, more));
 }
 
 void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors.find(message) != std::string::npos);
+  check_errors(run_host(arguments), 2, {message});
 }
 
 }  // namespace
 
 TEST_CASE("packed digits are read back bit for bit") {
   const fs::path folder = make_empty_folder("packed_digits");
-  const Outcome outcome = pack("validation", folder / "shards", {"--shard-samples", "100"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(pack("validation", folder / "shards", {"--shard-samples", "100"}));
   CHECK(outcome.output.find("  validation-000003.tar  59 samples  0.1 MiB\nvalidation: 359 samples in 4 shards, in ") !=
         std::string::npos);
 
-  using Texts = std::vector<std::string>;
   const OpenedDataset digits(TENON_BINARY_DIR "/plugins/digits.so", {{"split", "test"}});
-  const OpenedDataset packed(TENON_BINARY_DIR "/plugins/tar_shards.so", {{"path", (folder / "shards").string()},
-                                                                         {"fields", Texts{}},
-                                                                         {"classes", Texts{}},
-                                                                         {"padding", 0.0},
-                                                                         {"transforms", Texts{}},
-                                                                         {"scaled_decoding", true},
-                                                                         {"cache", "none"},
-                                                                         {"cache_bytes", int64_t{1} << 30},
-                                                                         {"cache_dir", ""},
-                                                                         {"max_pixels", int64_t{1000}}});
+  const OpenedDataset packed(TENON_BINARY_DIR "/plugins/tar_shards.so", {{"path", (folder / "shards").string()}});
   CHECK(packed.describe_fields() == digits.describe_fields());
   REQUIRE(packed.size() == 359);
   for (int64_t i = 0; i < packed.size(); ++i) CHECK(packed.get(i) == digits.get(i));
@@ -55,11 +38,8 @@ TEST_CASE("packed digits are read back bit for bit") {
 TEST_CASE("packing uses the subset and the seed of the run file") {
   const fs::path folder = make_empty_folder("packed_parts");
   const auto first_shard = [&](const std::string& name, const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{"--set", "data.train.subset=10%"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome outcome = pack("train", folder / name, arguments);
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+    const Outcome outcome =
+        require_success(pack("train", folder / name, joined({"--set", "data.train.subset=10%"}, more)));
     CHECK(outcome.output.find("train: 143 samples in 1 shard, in ") != std::string::npos);
     return read_file(folder / name / "train-000000.tar");
   };

@@ -23,16 +23,11 @@ TEST_CASE("plan.toml repeats the run from another folder") {
   const fs::path output = make_empty_folder("planned");
   const fs::path plugin = TENON_BINARY_DIR "/tests/fixtures/plugins/portable_cnn";
   // Both paths are relative to the working directory, which is different the second time.
-  const Outcome first =
-      run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
-                fs::relative(plugin, tenon::test_folder()).string(), "--set", "run.output_dir=planned", "--set",
-                "model={use=\"portable_cnn\"}", "--set", "train={steps=2}"});
-  CAPTURE(first.errors);
-  REQUIRE(first.exit_code == 0);
+  require_success(run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
+                            fs::relative(plugin, tenon::test_folder()).string(), "--set", "run.output_dir=planned",
+                            "--set", "model={use=\"portable_cnn\"}", "--set", "train={steps=2}"}));
   const fs::path plan = find_run_folder(output, "digits") / "plan.toml";
-  const Outcome again = run_host({"--config", plan.string()}, "env -C /");
-  CAPTURE(again.errors);
-  REQUIRE(again.exit_code == 0);
+  require_success(run_host({"--config", plan.string()}, "env -C /"));
 
   const std::vector<fs::path> runs = list_run_folders(output / "digits");
   REQUIRE(runs.size() == 2);

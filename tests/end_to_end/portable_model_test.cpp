@@ -14,12 +14,9 @@ namespace {
 
 fs::path train(const std::string& name, const std::string& model) {
   const fs::path output = make_empty_folder(name);
-  const Outcome outcome =
-      run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
-                TENON_BINARY_DIR "/tests/fixtures/plugins/portable_cnn", "--set", "model=" + model, "--set",
-                "train={steps=40}", "--set", "run.output_dir=\"" + output.string() + "\""});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir",
+                            TENON_BINARY_DIR "/tests/fixtures/plugins/portable_cnn", "--set", "model=" + model, "--set",
+                            "train={steps=40}", "--set", "run.output_dir=\"" + output.string() + "\""}));
   return find_run_folder(output, "digits");
 }
 

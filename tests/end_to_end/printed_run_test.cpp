@@ -55,8 +55,7 @@ std::string find_line(const std::string& text, const std::string& start) {
 
 TEST_CASE("a quiet run prints only warnings and errors") {
   const fs::path output = make_empty_folder("quiet");
-  const Outcome outcome = run_digits(output, {"--quiet"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_digits(output, {"--quiet"}));
   CHECK(outcome.output == "");
   CHECK(outcome.errors == "");
   const Outcome wrong =
@@ -68,8 +67,7 @@ TEST_CASE("a quiet run prints only warnings and errors") {
 
 TEST_CASE("a run prints JSON: its start, the lines of its history, its end") {
   const fs::path output = make_empty_folder("json");
-  const Outcome outcome = run_digits(output, {"--log-format", "json", "--set", "train.epochs=2"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_digits(output, {"--log-format", "json", "--set", "train.epochs=2"}));
   CHECK(outcome.errors == "");
   const std::vector<ordered_json> lines = lines_of(outcome.output);
   REQUIRE(lines.size() > 4);
@@ -102,8 +100,7 @@ TEST_CASE("errors are JSON too") {
 
 TEST_CASE("a verbose run prints the lines of its log") {
   const fs::path output = make_empty_folder("verbose");
-  const Outcome outcome = run_digits(output, {"--verbose"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_digits(output, {"--verbose"}));
   const std::string log = read_file(find_run_folder(output, "digits_mlp") / "log.txt");
   std::istringstream stream(log);
   size_t looked_at = 0;
@@ -122,9 +119,8 @@ TEST_CASE("--color selects the colours of a file, and of a terminal in spite of 
   CHECK_FALSE(has_escape_sequences(run_host({"runs", output.string(), "--color", "auto"}).output));
   CHECK_FALSE(has_escape_sequences(run_host({"runs", output.string()}).output));
   const auto runs_in_terminal = [&](const std::string& settings, const std::string& option) {
-    const Outcome outcome = run_host({"runs", output.string(), "--color", option}, in_terminal(settings));
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 0);
+    const Outcome outcome =
+        require_success(run_host({"runs", output.string(), "--color", option}, in_terminal(settings)));
     CHECK(outcome.output.find("digits_mlp") != std::string::npos);
     return outcome.output;
   };
@@ -133,10 +129,8 @@ TEST_CASE("--color selects the colours of a file, and of a terminal in spite of 
   CHECK_FALSE(has_escape_sequences(runs_in_terminal("NO_COLOR=1", "auto")));
   CHECK(has_escape_sequences(runs_in_terminal("NO_COLOR=1", "always")));
   CHECK_FALSE(has_escape_sequences(runs_in_terminal("TERM=dumb", "auto")));
-  const Outcome wrong = run_host({"runs", output.string(), "--color", "alway"});
-  CHECK(wrong.exit_code == 2);
-  CHECK(wrong.errors.find("--color is \"alway\"; did you mean \"always\"?; expected auto, always or never") !=
-        std::string::npos);
+  check_errors(run_host({"runs", output.string(), "--color", "alway"}), 2,
+               {"--color is \"alway\"; did you mean \"always\"?; expected auto, always or never"});
 }
 
 TEST_CASE("metrics have the same names in a terminal, in a pipe and in the files of a run") {
@@ -164,12 +158,9 @@ TEST_CASE("metrics have the same names in a terminal, in a pipe and in the files
 
 TEST_CASE("a run of one sample, one step and one epoch prints them in the singular") {
   const fs::path output = make_empty_folder("singular");
-  const Outcome outcome = run_digits(
+  const Outcome outcome = require_success(run_digits(
       output, {"--set", "train.epochs=1", "--set", "data.train.subset=0.07%", "--set", "data.validation.subset=0.3%",
-               "--set", "data.batch_size=1", "--set", "run.threads=1", "--verbose"});
-  CAPTURE(outcome.output);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+               "--set", "data.batch_size=1", "--set", "run.threads=1", "--verbose"}));
   CHECK(outcome.output.find("1 sample, 1 batch of 1\n") != std::string::npos);
   CHECK(outcome.output.find("finished after 1 step in ") != std::string::npos);
   CHECK(outcome.errors.find("LibTorch operators use 1 thread\n") != std::string::npos);
@@ -182,7 +173,5 @@ TEST_CASE("a run of one sample, one step and one epoch prints them in the singul
 TEST_CASE("contradicting options are refused") {
   const fs::path output = make_empty_folder("refused");
   CHECK(run_digits(output, {"--quiet", "--verbose"}).exit_code == 2);
-  const Outcome wrong = run_digits(output, {"--log-format", "jason"});
-  CHECK(wrong.exit_code == 2);
-  CHECK(wrong.errors.find("--log-format is \"jason\"; did you mean \"json\"?") != std::string::npos);
+  check_errors(run_digits(output, {"--log-format", "jason"}), 2, {"--log-format is \"jason\"; did you mean \"json\"?"});
 }

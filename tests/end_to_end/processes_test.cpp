@@ -14,10 +14,7 @@ const std::string kRunFile = TENON_SOURCE_DIR "/configs/digits.toml";
 
 void check_refused(const std::vector<std::string>& arguments, const std::string& variables,
                    const std::string& message) {
-  const Outcome outcome = run_host(arguments, "env " + variables);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors.find(message) != std::string::npos);
+  check_errors(run_host(arguments, "env " + variables), 2, {message});
 }
 
 // A core that this process may use.
@@ -66,29 +63,25 @@ TEST_CASE("commands other than training, evaluation and prediction run as one pr
 TEST_CASE("one process of a machine prepares the data before any process creates the dataset") {
   const std::filesystem::path folder = make_empty_folder("prepared");
   const std::string dataset = "{use=\"prepared\", params={path=\"" + (folder / "data").string() + "\", seconds=3.0}}";
-  const Outcome outcome = run_host(
-      {"--config", kRunFile, "--processes", "3", "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/prepared",
-       "--set", "data.train=" + dataset, "--set", "distributed.timeout_s=2", "--set", "train={steps=2}", "--set",
-       "run.output_dir=\"" + (folder / "runs").string() + "\""});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
+  require_success(run_host({"--config", kRunFile, "--processes", "3", "--plugin-dir",
+                            TENON_BINARY_DIR "/tests/fixtures/plugins/prepared", "--set", "data.train=" + dataset,
+                            "--set", "distributed.timeout_s=2", "--set", "train={steps=2}", "--set",
+                            "run.output_dir=\"" + (folder / "runs").string() + "\""}));
   CHECK(read_file(folder / "data/calls") == "call\n");
 
-  const Outcome shown =
+  require_success(
       run_host({"data", "--config", kRunFile, "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/prepared",
-                "--set", "data.train={use=\"prepared\", params={path=\"" + (folder / "new").string() + "\"}}"});
-  CHECK(shown.exit_code == 0);
+                "--set", "data.train={use=\"prepared\", params={path=\"" + (folder / "new").string() + "\"}}"}));
   CHECK(read_file(folder / "new/calls") == "call\n");
 }
 
 TEST_CASE("more processes than cores cause a warning") {
   const std::filesystem::path folder = make_empty_folder("few_cores");
   const auto train = [&](const std::string& processes) {
-    const Outcome outcome = run_host({"--config", kRunFile, "--processes", processes, "--set", "train={steps=1}",
-                                      "--set", "run.output_dir=\"" + (folder / "runs").string() + "\""},
-                                     "taskset --cpu-list " + std::to_string(find_allowed_core()));
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 0);
+    const Outcome outcome =
+        require_success(run_host({"--config", kRunFile, "--processes", processes, "--set", "train={steps=1}", "--set",
+                                  "run.output_dir=\"" + (folder / "runs").string() + "\""},
+                                 "taskset --cpu-list " + std::to_string(find_allowed_core())));
     return outcome.errors;
   };
   CHECK(train("2") ==
@@ -98,8 +91,7 @@ TEST_CASE("more processes than cores cause a warning") {
 }
 
 TEST_CASE("--check uses one process for any number of processes of the run") {
-  const Outcome outcome = run_host({"--config", kRunFile, "--processes", "3", "--check"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host({"--config", kRunFile, "--processes", "3", "--check"}));
   CHECK(outcome.output.find("[distributed]\nprocesses = 3\n") != std::string::npos);
   CHECK(outcome.output.find("[run]") == outcome.output.rfind("[run]"));
 }

@@ -42,9 +42,7 @@ void check_counts(int64_t max_parameters) {
     const Json& expected = entry.value();
     CAPTURE(name);
     if (expected["parameters"] > max_parameters) continue;
-    const Outcome outcome = run_host(arguments_for(expected));
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+    const Outcome outcome = require_success(run_host(arguments_for(expected)));
     const Json found = Json::parse(outcome.output);
     CHECK(found["parameters"] == expected["parameters"]);
     CHECK(found["bytes"] == expected["bytes"]);
@@ -56,18 +54,10 @@ void check_counts(int64_t max_parameters) {
 
 // The largest batch size within `memory` GiB, far below the memory of any machine.
 std::vector<std::string> batch_size_arguments(const std::string& memory, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"batch-size",
-                                     "--config",
-                                     kDigits,
-                                     "--repeats",
-                                     "1",
-                                     "--memory",
-                                     memory,
-                                     "--set",
-                                     "data.train={use=\"synthetic\", params={samples=3000, channels=1, height=32, "
-                                     "width=32}}"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return joined({"batch-size", "--config", kDigits, "--repeats", "1", "--memory", memory, "--set",
+                 "data.train={use=\"synthetic\", params={samples=3000, channels=1, height=32, "
+                 "width=32}}"},
+                more);
 }
 
 }  // namespace
@@ -80,9 +70,7 @@ TEST_CASE("parameters, size and FLOPs of large networks equal PyTorch's counts" 
 }
 
 TEST_CASE("the table has a row for each module and the costs of a batch") {
-  const Outcome outcome = run_host({"profile", "--config", kDigits, "--repeats", "2"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host({"profile", "--config", kDigits, "--repeats", "2"}));
   for (const char* expected :
        {"mlp on the CPU", "image [64, 1, 8, 8] in fp32", "module", "parameters", "total", "MACs forward",
         "FLOPs of a training step", "saved for backward", "training step", "samples/s"}) {
@@ -101,19 +89,13 @@ TEST_CASE("commands without validation accept a run with a callback that monitor
                                              {"lr-find", "--steps", "5"},
                                              {"overfit", "--steps", "1", "--threshold", "100"}}) {
     CAPTURE(command.front());
-    std::vector<std::string> arguments = command;
-    arguments.insert(arguments.end(), {"--config", kDigits, "--set", "callback=[{use=\"early_stopping\"}]"});
-    const Outcome outcome = run_host(arguments);
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 0);
+    require_success(run_host(joined(command, {"--config", kDigits, "--set", "callback=[{use=\"early_stopping\"}]"})));
   }
 }
 
 TEST_CASE("both memory formats are timed on request") {
-  const Outcome outcome = run_host(
-      {"profile", "--config", TENON_SOURCE_DIR "/configs/digits.toml", "--repeats", "1", "--memory-formats", "--json"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host({"profile", "--config", TENON_SOURCE_DIR "/configs/digits.toml",
+                                                    "--repeats", "1", "--memory-formats", "--json"}));
   const Json found = Json::parse(outcome.output);
   CHECK(found["step_seconds_by_memory_format"]["contiguous"]["median"] > 0);
   CHECK(found["step_seconds_by_memory_format"]["channels_last"]["median"] > 0);
@@ -121,17 +103,14 @@ TEST_CASE("both memory formats are timed on request") {
 
 TEST_CASE("invalid arguments of profile are refused") {
   for (const char* option : {"--batch-size", "--repeats", "--depth"}) {
-    const Outcome outcome = run_host({"profile", "--config", kDigits, option, "0"});
-    CHECK(outcome.exit_code == 2);
-    CHECK(outcome.errors.find(std::string(option) + " is 0; expected at least 1") != std::string::npos);
+    check_errors(run_host({"profile", "--config", kDigits, option, "0"}), 2,
+                 {std::string(option) + " is 0; expected at least 1"});
   }
 }
 
 TEST_CASE("the search stops at a batch size within the limit, and the next multiple of 8 exceeds it") {
   const int64_t limit = 8 << 20;
-  const Outcome outcome = run_host(batch_size_arguments("0.0078125", {"--json"}));
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host(batch_size_arguments("0.0078125", {"--json"})));
   const Json found = Json::parse(outcome.output);
   CHECK(found["memory_limit"] == limit);
   const int64_t largest = found["batch_size"];
@@ -160,9 +139,8 @@ TEST_CASE("the search stops at a batch size within the limit, and the next multi
 }
 
 TEST_CASE("the table ends with the line for the run file") {
-  const Outcome outcome = run_host(batch_size_arguments("1", {"--set", "data.train.params.samples=20"}));
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(run_host(batch_size_arguments("1", {"--set", "data.train.params.samples=20"})));
   for (const char* expected :
        {"mlp on the CPU", "with 1.0 GiB of memory", "peak memory", "samples/s",
         "a batch of 20 has all samples of an epoch, and fits", "batch_size = 20", "--set data.batch_size=20"}) {
@@ -172,16 +150,12 @@ TEST_CASE("the table ends with the line for the run file") {
 }
 
 TEST_CASE("a model that is larger than the memory is refused with the memory that it takes") {
-  const Outcome outcome = run_host(batch_size_arguments("0.0001"));
-  CHECK(outcome.exit_code == 10);
-  CHECK(outcome.errors.find("no batch size fits into 104.9 KiB") != std::string::npos);
-  CHECK(outcome.errors.find("a training step of one sample takes ") != std::string::npos);
+  check_errors(run_host(batch_size_arguments("0.0001")), 10,
+               {"no batch size fits into 104.9 KiB", "a training step of one sample takes "});
 }
 
 TEST_CASE("invalid arguments of batch-size are refused") {
-  const Outcome outcome = run_host(batch_size_arguments("0"));
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors.find("--memory is 0.0; expected a number of GiB above 0") != std::string::npos);
+  check_errors(run_host(batch_size_arguments("0")), 2, {"--memory is 0.0; expected a number of GiB above 0"});
   CHECK(run_host({"batch-size", "--config", kDigits, "--repeats", "0"}).exit_code == 2);
 }
 

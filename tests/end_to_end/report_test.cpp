@@ -9,9 +9,11 @@
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 namespace fs = std::filesystem;
 namespace artifacts = tenon::artifacts;
 
@@ -53,9 +55,7 @@ fs::path train(const std::string& name, const std::vector<std::string>& override
                                      "--set",    "run.name=\"" + name + "\"",
                                      "--set",    "run.output_dir=\"" + runs_folder().string() + "\""};
   for (const std::string& one : overrides) arguments.insert(arguments.end(), {"--set", one});
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == exit_code);
+  check_errors(run_host(arguments), exit_code, {});
   return find_run_folder(runs_folder(), name);
 }
 
@@ -66,20 +66,13 @@ const fs::path& example_run() {
 }
 
 std::string render(const std::vector<std::string>& arguments) {
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host(arguments));
   return outcome.output;
 }
 
 void check_refused(const std::vector<std::string>& arguments, int exit_code, const std::string& message) {
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == exit_code);
-  CHECK(outcome.errors.find(message) != std::string::npos);
+  check_errors(run_host(arguments), exit_code, {message});
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // Checks that the tags of a page or an image are nested correctly.
 void check_nested(const std::string& text) {
@@ -143,10 +136,8 @@ TEST_CASE("the events file has one record for each line of the history with metr
 TEST_CASE("without log.tensorboard there is no events file, and a run that resumes with it has all curves") {
   const fs::path run = train("silent", {"log.tensorboard=false", "train.epochs=1"});
   CHECK_FALSE(artifacts::find_events_file(run));
-  const Outcome resumed = run_host({"--config", (run / "plan.toml").string(), "--resume", run.string(), "--set",
-                                    "log.tensorboard=true", "--set", "train.epochs=2"});
-  CAPTURE(resumed.errors);
-  REQUIRE(resumed.exit_code == 0);
+  require_success(run_host({"--config", (run / "plan.toml").string(), "--resume", run.string(), "--set",
+                            "log.tensorboard=true", "--set", "train.epochs=2"}));
   std::ifstream stream(artifacts::find_events_file(run).value(), std::ios::binary);
   size_t scalars = 0;
   while (const auto framed = artifacts::read_framed_record(stream)) scalars += contains(*framed, "train/loss") ? 1 : 0;
@@ -361,10 +352,8 @@ TEST_CASE("uncommitted changes of the run file's repository are kept with the ru
   write_file(file, std::string(kRunFile) + "weight_decay = 0.125\n");
   write_file(tree / "notes.txt", "1");
   // The working directory is in no repository, or in another one.
-  const Outcome outcome =
-      run_host({"--config", file.string(), "--set", "run.output_dir=\"" + (tree / "runs").string() + "\""});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(
+      run_host({"--config", file.string(), "--set", "run.output_dir=\"" + (tree / "runs").string() + "\""}));
   const fs::path run = find_run_folder(tree / "runs", "small");
   const auto recorded = nlohmann::json::parse(read_file(run / "run.json"))["git"];
   CHECK(recorded["dirty"] == true);
@@ -399,10 +388,8 @@ epochs = 2
 use = "adamw"
 lr = 0.01
 )");
-  const Outcome outcome = run_host(
-      {"--config", file.string(), "--set", "run.output_dir=\"" + (tenon::test_folder() / "lines").string() + "\""});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(
+      {"--config", file.string(), "--set", "run.output_dir=\"" + (tenon::test_folder() / "lines").string() + "\""}));
   const fs::path run = find_run_folder(tenon::test_folder() / "lines", "line");
   const std::string page = read_file(run / "report.html");
   check_self_contained(page);
@@ -444,10 +431,8 @@ steps = 2
 use = "adamw"
 lr = 0.01
 )");
-  const Outcome outcome = run_host(
-      {"--config", file.string(), "--set", "run.output_dir=\"" + (tenon::test_folder() / "texts").string() + "\""});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(
+      {"--config", file.string(), "--set", "run.output_dir=\"" + (tenon::test_folder() / "texts").string() + "\""}));
   const fs::path run = find_run_folder(tenon::test_folder() / "texts", "foxes");
   const auto sample = nlohmann::json::parse(read_file(run / "samples" / "samples.json"))["worst"][0]["values"];
   CAPTURE(sample.dump());

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
 
@@ -16,11 +15,9 @@ const std::string kFixtures = TENON_BINARY_DIR "/tests/fixtures/plugins/";
 }  // namespace
 
 TEST_CASE("host plugins lists the plugins found with their components") {
-  const Outcome text = run_host({"plugins"});
-  CHECK(text.exit_code == 0);
-  CHECK(text.output.find("small_cnn 0.1.0  native  ") != std::string::npos);
-  CHECK(text.output.find("\n  dataset  digits ") != std::string::npos);
-  CHECK(text.output.find(" plugins, 0 refused (searched ") != std::string::npos);
+  const Outcome text = require_success(run_host({"plugins"}));
+  for (const char* part : {"small_cnn 0.1.0  native  ", "\n  dataset  digits ", " plugins, 0 refused (searched "})
+    CHECK_MESSAGE(text.output.find(part) != std::string::npos, part);
 
   const auto all = nlohmann::json::parse(run_host({"plugins", "--json"}).output);
   CHECK(all["refused"].empty());
@@ -40,9 +37,7 @@ TEST_CASE("host plugins reports why a file is refused and still lists the others
   for (const auto& [name, more] : refused) {
     const char* const fixture = name;
     CAPTURE(fixture);
-    std::vector<std::string> arguments{"plugins", "--plugin-dir", kFixtures + fixture, "--json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome outcome = run_host(arguments);
+    const Outcome outcome = run_host(joined({"plugins", "--plugin-dir", kFixtures + fixture, "--json"}, more));
     CHECK(outcome.exit_code == 3);
     const auto all = nlohmann::json::parse(outcome.output);
     REQUIRE(all["refused"].size() == 1);
@@ -57,9 +52,7 @@ TEST_CASE("host plugins and host describe read notes and run plugin code only on
   const auto run_monitored = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--plugin-dir", kFixtures + "leaves_traces"});
     std::filesystem::remove(traces);
-    const Outcome outcome = run_host(arguments, "TENON_TEST_TRACES='" + traces.string() + "'");
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 0);
+    const Outcome outcome = require_success(run_host(arguments, "TENON_TEST_TRACES='" + traces.string() + "'"));
     return outcome;
   };
   const Outcome listed = run_monitored({"plugins"});
@@ -87,14 +80,12 @@ TEST_CASE("a file without a note is listed with a suggestion, and host note writ
   const std::string remove = "objcopy --remove-section .note.tenon '" + file.string() + "'";
   REQUIRE(std::system(remove.c_str()) == 0);
 
-  const Outcome without = run_host({"plugins", "--plugin-dir", folder.string()});
-  CHECK(without.exit_code == 0);
+  const Outcome without = require_success(run_host({"plugins", "--plugin-dir", folder.string()}));
   CHECK(without.output.find("no note: " + file.string() + ": run `host note " + file.string() +
                             "` or `host plugins --load`") != std::string::npos);
   CHECK(without.output.find(" plugins, 1 without a note, 0 refused (") != std::string::npos);
-  const Outcome unknown = run_host({"describe", "leaves_traces", "--plugin-dir", folder.string()});
-  CHECK(unknown.exit_code == 2);
-  CHECK(unknown.errors.find(".so has no note: run `host note ") != std::string::npos);
+  check_errors(run_host({"describe", "leaves_traces", "--plugin-dir", folder.string()}), 2,
+               {".so has no note: run `host note "});
   CHECK(run_host({"describe", "leaves_traces", "--load", "--plugin-dir", folder.string()}).exit_code == 0);
 
   CHECK(run_host({"note", file.string()}).exit_code == 0);
@@ -113,12 +104,7 @@ TEST_CASE("host note does not change a file if it cannot write the note") {
     std::filesystem::copy_file(kFixtures + fixture + "/" + fixture + ".so", file,
                                std::filesystem::copy_options::overwrite_existing);
     const std::string before = read_file(file);
-    std::vector<std::string> arguments{"note", file.string()};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const Outcome outcome = run_host(arguments);
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 3);
-    CHECK(outcome.errors.find(file.string() + ": " + message) != std::string::npos);
+    check_errors(run_host(joined({"note", file.string()}, more)), 3, {file.string() + ": " + message});
     CHECK(read_file(file) == before);
     CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
   };
@@ -136,22 +122,17 @@ TEST_CASE("a run refuses a plugin that contradicts its note") {
                                      kFixtures + "two_faced"};
   CHECK(run_host(arguments, "TENON_TEST_TWO_FACED=1").exit_code == 0);  // does not use that plugin
   arguments.insert(arguments.end(), {"--set", "data.train={use=\"two_faced\"}"});
-  const Outcome other = run_host(arguments, "TENON_TEST_TWO_FACED=1");
-  CAPTURE(other.errors);
-  CHECK(other.exit_code == 3);
-  CHECK(other.errors.find("two_faced.so: its note does not match it: components.two_faced.parameters.samples."
-                          "default: the note says \"10\", the plugin says \"20\"; expected the same") !=
-        std::string::npos);
+  check_errors(run_host(arguments, "TENON_TEST_TWO_FACED=1"), 3,
+               {"two_faced.so: its note does not match it: components.two_faced.parameters.samples."
+                "default: the note says \"10\", the plugin says \"20\"; expected the same"});
 }
 
 TEST_CASE("host describe shows parameters, and with --ports inputs and outputs") {
-  const Outcome model = run_host({"describe", "small_cnn", "--ports"});
-  CHECK(model.exit_code == 0);
+  const Outcome model = require_success(run_host({"describe", "small_cnn", "--ports"}));
   CHECK(model.output.find("  width = 32  an integer, in [1, 1e9]\n      channels of the first two convolutions") !=
         std::string::npos);
   CHECK(model.output.find("\ninputs\n  image: float16/bfloat16/float32/float64 [N, 1, H, W]") != std::string::npos);
-  const Outcome dataset = run_host({"describe", "image_folder", "--ports"});
-  CHECK(dataset.exit_code == 0);
+  const Outcome dataset = require_success(run_host({"describe", "image_folder", "--ports"}));
   CHECK(dataset.output.find("  path (required)  a path") != std::string::npos);
   CHECK(dataset.output.find("the rest is known only with values for: path") != std::string::npos);
   const auto metric = nlohmann::json::parse(run_host({"describe", "accuracy", "--ports", "--json"}).output);
@@ -161,32 +142,26 @@ TEST_CASE("host describe shows parameters, and with --ports inputs and outputs")
 }
 
 TEST_CASE("host describe creates a component with the parameters of --set") {
-  const Outcome table = run_host({"describe", "synthetic", "--ports", "--set", "height=5"});
-  CHECK(table.exit_code == 0);
+  const Outcome table = require_success(run_host({"describe", "synthetic", "--ports", "--set", "height=5"}));
   CHECK(table.output.find("image: float32 [3, 5, 224]") != std::string::npos);
   const Outcome example = run_host({"describe", "mlp", "--markdown", "--set", "hidden=[8, 4]"});
   CHECK(example.output.find("[model]\nuse = \"mlp\"\nparams = { hidden = [8, 4] }\n") != std::string::npos);
   const auto required = nlohmann::json::parse(run_host({"describe", "image_folder", "--json"}).output);
   CHECK(required[0]["example"] == "[data.train]\nuse = \"image_folder\"\nparams = { path = \"...\" }\n");
-  const Outcome unknown = run_host({"describe", "synthetic", "--set", "hight=5"});
-  CHECK(unknown.exit_code == 2);
-  CHECK(unknown.errors.find("params.hight is not a parameter of synthetic; did you mean \"height\"?") !=
-        std::string::npos);
+  check_errors(run_host({"describe", "synthetic", "--set", "hight=5"}), 2,
+               {"params.hight is not a parameter of synthetic; did you mean \"height\"?"});
   CHECK(run_host({"describe", "synthetic", "--set", "height=0"}).exit_code == 2);
 }
 
 TEST_CASE("host describe survives a component that cannot be created") {
-  const Outcome outcome = run_host({"describe", "fixture", "--ports", "--plugin-dir", kFixtures + "throwing_create"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(run_host({"describe", "fixture", "--ports", "--plugin-dir", kFixtures + "throwing_create"}));
   CHECK(outcome.output.find("threw an exception: escaped from create") != std::string::npos);
 }
 
 TEST_CASE("wrong arguments of plugins and describe end with code 2 and a suggestion") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& message) {
-    const Outcome outcome = run_host(arguments);
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 2);
-    CHECK(outcome.errors.find(message) != std::string::npos);
+    check_errors(run_host(arguments), 2, {message});
   };
   refused({"describe"}, "describe has no id; expected host describe ID");
   refused({"describe", "--json"}, "describe has no id");

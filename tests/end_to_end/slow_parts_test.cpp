@@ -21,9 +21,7 @@ std::string time_of_run(const std::string& name, const std::vector<std::string>&
         std::string("data.workers=0"), std::string("validation.every=\"never\"")})
     arguments.insert(arguments.end(), {"--set", setting});
   for (const std::string& setting : settings) arguments.insert(arguments.end(), {"--set", setting});
-  const Outcome outcome = run_host(arguments, prefix);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host(arguments, prefix));
   const size_t at = outcome.output.find("\ntime: ");
   REQUIRE(at != std::string::npos);
   return outcome.output.substr(at + 1);

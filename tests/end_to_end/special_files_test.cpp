@@ -70,7 +70,6 @@ TEST_CASE("a dataset's file that is a FIFO or a device ends with code 4") {
   for (const std::string& path : {fifo, std::string("/dev/zero")}) {
     const std::string param = "path = \"" + path + '"';
     check("arrays", param, path);
-    check("idx", "images = \"" + path + '"', path);
     check("image_csv", param + labels, path);
     check("table", param + ", target = \"y\", task = \"regression\"", path);
     check("tar_shards", param, path);

@@ -7,10 +7,12 @@
 #include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 using nlohmann::ordered_json;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -89,15 +91,10 @@ std::vector<ordered_json> test_lines(const fs::path& run) {
   return lines;
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
 // Evaluates the run's test data with the command.
 ordered_json evaluate(const std::string& checkpoint, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"evaluate", "--data", "test", "--checkpoint", checkpoint, "--json"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Outcome outcome = run_in(tested().output, arguments);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(
+      run_in(tested().output, joined({"evaluate", "--data", "test", "--checkpoint", checkpoint, "--json"}, more)));
   return ordered_json::parse(outcome.output);
 }
 
@@ -141,8 +138,7 @@ TEST_CASE("host evaluate reproduces the metrics of the test data bit for bit fro
   CHECK(best["sets"][0]["metrics"] == tested().record["test"]["metrics"]);
   CHECK(evaluate("latest")["sets"][0]["metrics"] != tested().record["test"]["metrics"]);
   // Validation data have no metrics that are only for the test.
-  const Outcome validation = run_in(tested().output, {"evaluate", "--json"});
-  REQUIRE(validation.exit_code == 0);
+  const Outcome validation = require_success(run_in(tested().output, {"evaluate", "--json"}));
   CHECK(ordered_json::parse(validation.output)["sets"][0]["metrics"].size() == 2);
 }
 
@@ -156,9 +152,7 @@ TEST_CASE("host predict and host data accept the test data") {
   CHECK_MESSAGE(data.exit_code == 0, data.errors);
   CHECK(contains(data.output, "test: digits"));
   CHECK(contains(data.output, "180 samples"));
-  const Outcome unknown = run_in(tested().output, {"data", "--data", "tset"});
-  CHECK(unknown.exit_code == 2);
-  CHECK(contains(unknown.errors, "--data is \"tset\"; did you mean \"test\"?"));
+  check_errors(run_in(tested().output, {"data", "--data", "tset"}), 2, {"--data is \"tset\"; did you mean \"test\"?"});
 }
 
 TEST_CASE("the report, the events file and host runs have the metrics of the test data") {
@@ -173,8 +167,7 @@ TEST_CASE("the report, the events file and host runs have the metrics of the tes
   for (const auto& entry : fs::directory_iterator(run.folder))
     if (entry.path().filename().string().starts_with("events.out.tfevents.")) events = read_file(entry.path());
   CHECK(contains(events, "test/accuracy"));
-  const Outcome runs = run_host({"runs", run.output.string(), "--json"});
-  REQUIRE(runs.exit_code == 0);
+  const Outcome runs = require_success(run_host({"runs", run.output.string(), "--json"}));
   const auto all = ordered_json::parse(runs.output);
   CHECK(all["runs"][0]["metrics"]["test/accuracy"]["last"]["value"] == run.record["test"]["metrics"]["test/accuracy"]);
 }
@@ -182,8 +175,7 @@ TEST_CASE("the report, the events file and host runs have the metrics of the tes
 // run.json has the status `running` until the run ends.
 TEST_CASE("a run that was killed after its last checkpoint evaluates the test data when it resumes") {
   const fs::path output = make_empty_folder("killed");
-  const Outcome first = run_in(output, {});
-  REQUIRE(first.exit_code == 0);
+  require_success(run_in(output, {}));
   const fs::path folder = find_run_folder(output, "held_out");
   const auto expected = test_lines(folder);
   REQUIRE(expected.size() == 1);
@@ -193,9 +185,7 @@ TEST_CASE("a run that was killed after its last checkpoint evaluates the test da
     record["status"] = "running";
     record.erase("test");
     std::ofstream(folder / "run.json") << record.dump();
-    const Outcome resumed = run_in(output, {"--resume", "auto"});
-    CAPTURE(resumed.errors);
-    REQUIRE(resumed.exit_code == 0);
+    require_success(run_in(output, {"--resume", "auto"}));
     const auto lines = test_lines(folder);
     REQUIRE(lines.size() == 1);
     CHECK(lines[0]["test/loss"] == expected[0]["test/loss"]);
@@ -203,16 +193,13 @@ TEST_CASE("a run that was killed after its last checkpoint evaluates the test da
     CHECK(ordered_json::parse(read_file(folder / "run.json"))["test"]["metrics"]["test/loss"] ==
           expected[0]["test/loss"]);
   }
-  const Outcome finished = run_in(output, {"--resume", "latest"});
-  CHECK(finished.exit_code == 0);
+  const Outcome finished = require_success(run_in(output, {"--resume", "latest"}));
   CHECK(contains(finished.output, "has finished: step 36 was its last step"));
 }
 
 TEST_CASE("JSON lines have the test, the last weights are named, and a run without test data has none") {
-  const Outcome last = run_in(make_empty_folder("json"),
-                              {"--log-format", "json", "--set", "checkpoint.monitor=\"\"", "--limit-batches", "2"});
-  CAPTURE(last.errors);
-  REQUIRE(last.exit_code == 0);
+  const Outcome last = require_success(run_in(
+      make_empty_folder("json"), {"--log-format", "json", "--set", "checkpoint.monitor=\"\"", "--limit-batches", "2"}));
   const auto lines = lines_of(last.output);
   const ordered_json& end = lines.back();
   CHECK(end["test"]["weights"] == "last");
@@ -224,10 +211,9 @@ TEST_CASE("JSON lines have the test, the last weights are named, and a run witho
   const Outcome text = run_in(make_empty_folder("text"), {"--set", "checkpoint.monitor=\"\"", "--limit-batches", "2"});
   CHECK(contains(text.output, "\n  test         digits: 64 samples, 2 batches of 32\n"));
   CHECK(contains(text.output, "\ntest with the last weights, of step 8\n  test/loss "));
-  const Outcome without = run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--limit-batches", "2",
-                                    "--set", "train.epochs=1", "--log-format", "json", "--set",
-                                    "run.output_dir=\"" + make_empty_folder("without").string() + "\""});
-  REQUIRE(without.exit_code == 0);
+  const Outcome without = require_success(run_host(
+      {"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--limit-batches", "2", "--set", "train.epochs=1",
+       "--log-format", "json", "--set", "run.output_dir=\"" + make_empty_folder("without").string() + "\""}));
   CHECK(lines_of(without.output).back()["test"].is_null());
 }
 

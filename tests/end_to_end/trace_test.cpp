@@ -19,9 +19,9 @@ namespace {
 const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 
 Outcome trace(const fs::path& output, const std::string& steps, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{
-      "--config", kDigits, "--trace", steps, "--set", "run={name=\"traced\", output_dir=\"" + output.string() + "\"}"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
+  std::vector<std::string> arguments = joined(
+      {"--config", kDigits, "--trace", steps, "--set", "run={name=\"traced\", output_dir=\"" + output.string() + "\"}"},
+      more);
   // With prefetch=1 the batch of step 6 is read when that of step 5 is in use, and not earlier.
   for (const char* setting :
        {"train={steps=12}", "data.batch_size=8", "data.workers=1", "data.prefetch=1", "data.train.subset=20%"})
@@ -63,9 +63,7 @@ bool is_within(const Json& inner, const Json& outer) {
 
 TEST_CASE("the requested steps are traced: stages, operators, data workers") {
   const fs::path output = make_empty_folder("trace");
-  const Outcome outcome = trace(output, "steps=4..6");
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(trace(output, "steps=4..6"));
   const std::vector<Json> events = read_whole_events(find_run_folder(output, "traced") / "trace.json");
   CHECK(count(events, "forward") == 3);
   CHECK(count(events, "backward") == 3);
@@ -90,17 +88,14 @@ TEST_CASE("a run that ends within the steps has a partial trace, and one that en
   CHECK(trace(output, "steps=11..20").exit_code == 0);
   CHECK(count(read_whole_events(find_run_folder(output, "traced") / "trace.json"), "forward") == 2);
   const fs::path other = make_empty_folder("trace_never");
-  const Outcome never = trace(other, "steps=13..20");
-  CHECK(never.exit_code == 0);
+  const Outcome never = require_success(trace(other, "steps=13..20"));
   CHECK(never.errors.find("the run ended after step 12, before step 13; nothing was traced") != std::string::npos);
   CHECK_FALSE(fs::exists(find_run_folder(other, "traced") / "trace.json"));
 }
 
 TEST_CASE("each process writes a file") {
   const fs::path output = make_empty_folder("trace_ranks");
-  const Outcome outcome = trace(output, "steps=2..3", {"--processes", "2"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(trace(output, "steps=2..3", {"--processes", "2"}));
   const fs::path run = find_run_folder(output, "traced");
   CHECK(count(read_whole_events(run / "trace.json"), "forward") == 2);
   CHECK(count(read_whole_events(run / "trace.rank1.json"), "forward") == 2);
@@ -118,9 +113,8 @@ TEST_CASE("an invalid range is refused") {
   for (const char* steps :
        {"10..20", "steps=10", "steps=0..3", "steps=5..4", "steps=1..2x", "steps=..", "steps=1...2"}) {
     CAPTURE(steps);
-    const Outcome outcome = run_host({"--config", kDigits, "--trace", steps});
-    CHECK(outcome.exit_code == 2);
-    CHECK(outcome.errors.find("expected steps=FROM..TO such as steps=10..20") != std::string::npos);
+    check_errors(run_host({"--config", kDigits, "--trace", steps}), 2,
+                 {"expected steps=FROM..TO such as steps=10..20"});
   }
 }
 

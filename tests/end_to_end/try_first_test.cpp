@@ -23,9 +23,7 @@ std::vector<std::string> with(const fs::path& output, std::vector<std::string> m
 
 TEST_CASE("a dry run runs one step, one validation and one checkpoint, and keeps no files") {
   const fs::path output = make_empty_folder("dry_run");
-  const Outcome outcome = run_host(with(output, {"--dry-run", "--set", "train.accumulate=2"}));
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host(with(output, {"--dry-run", "--set", "train.accumulate=2"})));
   CHECK(outcome.output.find("finished after 1 step in") != std::string::npos);
   CHECK(outcome.output.find("dry run: one step, its validation and a checkpoint succeeded") != std::string::npos);
   CHECK(fs::is_empty(output));
@@ -35,9 +33,7 @@ TEST_CASE("a run file needs no --config, and train may be named") {
   const std::string setting = "run.output_dir=\"" + make_empty_folder("short").string() + "\"";
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{kDigits}, {"train", kDigits}, {"train", "--config", kDigits}}) {
-    std::vector<std::string> arguments = words;
-    arguments.insert(arguments.end(), {"--dry-run", "--set", setting});
-    CHECK(run_host(arguments).exit_code == 0);
+    CHECK(run_host(joined(words, {"--dry-run", "--set", setting})).exit_code == 0);
   }
   CHECK(run_host({"overfit", kDigits, "--set", setting, "--set", "train.steps=0"}).errors.find("train.steps") !=
         std::string::npos);
@@ -54,18 +50,14 @@ TEST_CASE("a dry run fails as the run would") {
 
 TEST_CASE("--limit-batches shortens every epoch and validation") {
   const fs::path output = make_empty_folder("limited_batches");
-  const Outcome outcome =
-      run_host(with(output, {"--limit-batches", "2", "--set", "train={epochs=3}", "--set", "data.batch_size=10"}));
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(
+      run_host(with(output, {"--limit-batches", "2", "--set", "train={epochs=3}", "--set", "data.batch_size=10"})));
   CHECK(outcome.output.find("finished after 6 steps") != std::string::npos);
 }
 
 TEST_CASE("overfit reports whether a few samples are learnt and keeps no files") {
   const fs::path output = make_empty_folder("overfit");
-  const Outcome memorized = run_host(with(output, {"overfit", "--samples", "8", "--steps", "400"}));
-  CAPTURE(memorized.output);
-  CHECK(memorized.exit_code == 0);
+  const Outcome memorized = require_success(run_host(with(output, {"overfit", "--samples", "8", "--steps", "400"})));
   CHECK(memorized.output.starts_with("8 samples: loss 2."));
   CHECK(memorized.output.find("below the threshold of 0.01") != std::string::npos);
 
@@ -77,9 +69,7 @@ TEST_CASE("overfit reports whether a few samples are learnt and keeps no files")
 }
 
 TEST_CASE("lr-find prints the losses and suggests a learning rate") {
-  const Outcome outcome = run_host({"lr-find", "--config", kDigits, "--json", "--steps", "60"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host({"lr-find", "--config", kDigits, "--json", "--steps", "60"}));
   const nlohmann::json search = nlohmann::json::parse(outcome.output);
   CHECK(search["trials"].size() > 30);
   CHECK(search["trials"][0]["lr"] == 1e-7);
@@ -93,14 +83,13 @@ TEST_CASE("lr-find prints the losses and suggests a learning rate") {
   CHECK(text.output.find("the loss falls fastest at optimizer.lr = ") != std::string::npos);
   CHECK(text.output.find("  <- suggestion\n") != std::string::npos);
   const std::string plot = read_file(folder / "lr.svg");
-  CHECK(plot.find("<svg") != std::string::npos);
-  CHECK(plot.find("log10(learning rate)") != std::string::npos);
-  CHECK(plot.find("smoothed loss") != std::string::npos);
+  for (const char* part : {"<svg", "log10(learning rate)", "smoothed loss"})
+    CHECK_MESSAGE(plot.find(part) != std::string::npos, part);
 }
 
 TEST_CASE("a short search with a falling loss has a suggestion") {
-  const Outcome outcome = run_host({"lr-find", "--config", kDigits, "--from", "1e-4", "--to", "0.1", "--steps", "8"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(run_host({"lr-find", "--config", kDigits, "--from", "1e-4", "--to", "0.1", "--steps", "8"}));
   CHECK(outcome.output.find("  <- suggestion\n") != std::string::npos);
 }
 

@@ -9,10 +9,7 @@ using namespace tenon::end_to_end;
 namespace {
 
 void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors.find(message) != std::string::npos);
+  check_errors(run_host(arguments), 2, {message});
 }
 
 }  // namespace
@@ -48,20 +45,17 @@ TEST_CASE("help of a command describes this command, and that of a first word al
   const Outcome evaluate = run_host({"help", "evaluate"});
   CHECK(evaluate.output.find("Usage: host evaluate") == 0);
   CHECK(evaluate.output.find("--tta") != std::string::npos);
-  const Outcome checkpoint = run_host({"checkpoint", "--help"});
-  CHECK(checkpoint.exit_code == 0);
+  const Outcome checkpoint = require_success(run_host({"checkpoint", "--help"}));
   for (const char* usage :
        {"Usage: host checkpoint show", "Usage: host checkpoint verify", "Usage: host checkpoint diff"})
     CHECK(checkpoint.output.find(usage) != std::string::npos);
 }
 
 TEST_CASE("--help and --version need no other options") {
-  const Outcome help = run_host({"--help"});
-  CHECK(help.exit_code == 0);
+  const Outcome help = require_success(run_host({"--help"}));
   for (const char* option : {"--config", "--set", "--check", "--plugin-dir", "--help", "--version"})
     CHECK(help.output.find(option) != std::string::npos);
-  const Outcome version = run_host({"--version"});
-  CHECK(version.exit_code == 0);
+  const Outcome version = require_success(run_host({"--version"}));
   CHECK(version.output.find("tenon ") == 0);
   CHECK(version.output.find("libtorch 2.") != std::string::npos);
 }

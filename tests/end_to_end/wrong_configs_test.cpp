@@ -1,7 +1,6 @@
 // Reads and resolves every file of tests/fixtures/wrong_configs with the bundled plugins, as the host does.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>

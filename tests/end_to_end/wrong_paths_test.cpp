@@ -66,11 +66,7 @@ void check_commands(const std::vector<Command>& commands) {
     }
 }
 
-Words train(const Words& more) {
-  Words words{"--config", kConfig, "--check"};
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
+Words train(const Words& more) { return joined({"--config", kConfig, "--check"}, more); }
 
 std::string set(const std::string& key, const std::string& path) { return key + "=\"" + path + "\""; }
 

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "framework/support/diagnostics/sanitizers.h"
@@ -19,11 +18,10 @@ namespace {
 std::string fixture_directory(const std::string& name) { return TENON_BINARY_DIR "/tests/fixtures/plugins/" + name; }
 
 Outcome train_with(const std::string& fixture, std::vector<std::string> more = {}) {
-  std::vector<std::string> arguments{"--config",     TENON_SOURCE_DIR "/configs/digits.toml",
-                                     "--plugin-dir", fixture_directory(fixture),
-                                     "--set",        "run.output_dir=\"" + make_empty_folder("runs").string() + "\""};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_host(arguments);
+  return run_host(
+      joined({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", fixture_directory(fixture), "--set",
+              "run.output_dir=\"" + make_empty_folder("runs").string() + "\""},
+             more));
 }
 
 }  // namespace
@@ -37,23 +35,15 @@ TEST_CASE("a wrong plugin in a directory ends with code 3, its file and the reas
       {"duplicate_digits", "dataset \"digits\" is in two plugins"},
       {"future_operator", "calls the operator aten::reluu_of_tomorrow: there is no operator aten::reluu_of_tomorrow"}};
   for (const auto& [fixture, message] : expected) {
-    const Outcome outcome = train_with(fixture);
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 3);
-    CHECK(outcome.errors.find(std::string(fixture) + ".so") != std::string::npos);
-    CHECK(outcome.errors.find(message) != std::string::npos);
+    check_errors(train_with(fixture), 3, {std::string(fixture) + ".so", message});
   }
 }
 
 TEST_CASE("a component that cannot be created ends the run with its plugin and location") {
   for (const auto& [fixture, message] : {std::pair("failing_create", "the licence server does not answer"),
                                          std::pair("throwing_create", "threw an exception: escaped from create")}) {
-    const Outcome outcome = train_with(fixture, {"--set", "data.train={use=\"fixture\"}"});
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 3);
-    CHECK(outcome.errors.find("dataset \"fixture\" of plugin fixture 0.1.0, create (--set data.train)") !=
-          std::string::npos);
-    CHECK(outcome.errors.find(message) != std::string::npos);
+    check_errors(train_with(fixture, {"--set", "data.train={use=\"fixture\"}"}), 3,
+                 {"dataset \"fixture\" of plugin fixture 0.1.0, create (--set data.train)", message});
   }
 }
 
@@ -141,13 +131,11 @@ TEST_CASE("damaged memory that is found in or after a function of a plugin sugge
 
 TEST_CASE("a plugin that returns in a process that it forked ends the run and fails its checks") {
   for (const char* workers : {"0", "2"}) {
-    const Outcome outcome = train_with(
-        "forking", {"--set", "data.train={use=\"forking\"}", "--set", std::string("data.workers=") + workers});
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 3);
-    CHECK(outcome.errors.find(
-              "error: dataset \"forking\" of plugin forking 0.1.0, get: returned in a process that it had "
-              "created with fork()") != std::string::npos);
+    check_errors(train_with("forking",
+                            {"--set", "data.train={use=\"forking\"}", "--set", std::string("data.workers=") + workers}),
+                 3,
+                 {"error: dataset \"forking\" of plugin forking 0.1.0, get: returned in a process that it had "
+                  "created with fork()"});
   }
   const Outcome validated = run_host({"validate", fixture_directory("forking") + "/forking.so"});
   CHECK(validated.exit_code == 3);
@@ -207,10 +195,7 @@ TEST_CASE("a plugin that returns in a process that it forked in create or in a c
              "--set", "run.output_dir=\"" + make_empty_folder("runs").string() + "\"", "--set", forked.setting,
              "--processes", processes},
             "env TENON_TEST_FORK_WAITS=" + waits + " TENON_TEST_FORK_IN=" + forked.place);
-        CAPTURE(outcome.errors);
-        CHECK(outcome.exit_code == 3);
-        CHECK(outcome.errors.find(forked.message) != std::string::npos);
-        CHECK(outcome.errors.find(": returned in a process that it had created with fork()") != std::string::npos);
+        check_errors(outcome, 3, {forked.message, ": returned in a process that it had created with fork()"});
         CHECK(outcome.output.find("finished") == std::string::npos);
       }
 }
@@ -219,9 +204,7 @@ TEST_CASE("a plugin may fork a process that calls exec() or ends, and a process 
   for (const std::string how : {"exec", "end", "stay"}) {
     CAPTURE(how);
     const Outcome outcome =
-        train_with("forking", {"--set", "callback=[{use=\"forking\", params={how=\"" + how + "\"}}]"});
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 0);
+        require_success(train_with("forking", {"--set", "callback=[{use=\"forking\", params={how=\"" + how + "\"}}]"}));
     const std::string warning =
         "warning: callback \"forking\" of plugin forking 0.1.0, function on_event, run_start, step 0: a process that "
         "it created with fork() still runs in the plugin";
@@ -254,23 +237,14 @@ TEST_CASE("a plugin that does not wait for a process that it forked leaves none 
 }
 
 TEST_CASE("a list that is shorter than its count ends with the plugin's file in the message") {
-  const Outcome field = train_with("stray_field", {"--set", "data.train={use=\"fixture\"}"});
-  CAPTURE(field.errors);
-  CHECK(field.exit_code == 128 + SIGSEGV);
-  CHECK(field.errors.find("/stray_field.so, dataset fixture, function fields, reading its result") !=
-        std::string::npos);
-  const Outcome component = train_with("stray_component");
-  CAPTURE(component.errors);
-  CHECK(component.exit_code == 128 + SIGSEGV);
-  CHECK(component.errors.find("/stray_component.so while it was opened") != std::string::npos);
+  check_errors(train_with("stray_field", {"--set", "data.train={use=\"fixture\"}"}), 128 + SIGSEGV,
+               {"/stray_field.so, dataset fixture, function fields, reading its result"});
+  check_errors(train_with("stray_component"), 128 + SIGSEGV, {"/stray_component.so while it was opened"});
 }
 
 TEST_CASE("an unregistered weight of a model ends the first step") {
-  const Outcome outcome = train_with("unregistered", {"--set", "model={use=\"unregistered\"}"});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 3);
-  CHECK(outcome.errors.find("a tensor that requires grad, float32 [10") != std::string::npos);
-  CHECK(outcome.errors.find("is used but not registered") != std::string::npos);
+  check_errors(train_with("unregistered", {"--set", "model={use=\"unregistered\"}"}), 3,
+               {"a tensor that requires grad, float32 [10", "is used but not registered"});
 }
 
 TEST_CASE("host validate finds an unregistered weight") {
@@ -281,26 +255,20 @@ TEST_CASE("host validate finds an unregistered weight") {
 }
 
 TEST_CASE("a failing loss is reported with its inputs and their sources") {
-  const Outcome outcome =
-      train_with("counting", {"--set", "loss=[{use=\"cross_entropy\", params={class_weights=[1, 2]}}]"});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 3);
-  CHECK(outcome.errors.find("class_weights has 2 ") != std::string::npos);
-  CHECK(outcome.errors.find("logits = model.logits: float32 [64, 10]") != std::string::npos);
-  CHECK(outcome.errors.find("target = data.label: int64 [64], 0 to 9") != std::string::npos);
+  check_errors(
+      train_with("counting", {"--set", "loss=[{use=\"cross_entropy\", params={class_weights=[1, 2]}}]"}), 3,
+      {"class_weights has 2 ", "logits = model.logits: float32 [64, 10]", "target = data.label: int64 [64], 0 to 9"});
 }
 
 TEST_CASE("a label that is not a class is reported with its dataset and sample") {
   // This dataset does not declare its classes, so only the samples show them.
   const std::string data = "={use=\"torn\"}";
-  const Outcome outcome = train_with("torn", {"--set", "model={use=\"mlp\", params={classes=4}}", "--set",
-                                              "data.train" + data, "--set", "data.validation" + data});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 4);
-  CHECK(outcome.errors.find("dataset \"torn\" of plugin torn") != std::string::npos);
-  CHECK(outcome.errors.find("data.label holds ") != std::string::npos);
-  CHECK(outcome.errors.find("; expected 0 to 3 or ignore_index (-100), because it is the input target of loss "
-                            "\"cross_entropy\"") != std::string::npos);
+  check_errors(train_with("torn", {"--set", "model={use=\"mlp\", params={classes=4}}", "--set", "data.train" + data,
+                                   "--set", "data.validation" + data}),
+               4,
+               {"dataset \"torn\" of plugin torn", "data.label holds ",
+                "; expected 0 to 3 or ignore_index (-100), because it is the input target of loss "
+                "\"cross_entropy\""});
 }
 
 TEST_CASE("a model that cannot be saved is refused before training, with its plugin and location") {
@@ -309,11 +277,8 @@ TEST_CASE("a model that cannot be saved is refused before training, with its plu
         std::pair("reserved_name", "the tensor \"__metadata__\": the format reserves this name"),
         std::pair("latin1_name", "sse\": the name is not UTF-8")}) {
     const std::string model = "model={use=\"unstorable\", params={flaw=\"" + std::string(flaw) + "\"}}";
-    const Outcome outcome = train_with("unstorable", {"--set", model, "--check"});
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 3);
-    CHECK(outcome.errors.find("--set model: model \"unstorable\" of plugin unstorable 0.1.0: ") != std::string::npos);
-    CHECK(outcome.errors.find(message) != std::string::npos);
+    check_errors(train_with("unstorable", {"--set", model, "--check"}), 3,
+                 {"--set model: model \"unstorable\" of plugin unstorable 0.1.0: ", message});
   }
 }
 
@@ -329,22 +294,16 @@ TEST_CASE("a plugin with another digest than the pinned one ends with code 3 and
 
 TEST_CASE("a plugin with its pinned digest is used, and a pin of a missing file ends with code 3") {
   const std::string digest = tenon::support::read_sha256(fixture_directory("counting") + "/counting.so");
-  const Outcome right =
-      train_with("counting", {"--set", "plugins.sha256={\"counting.so\"=\"" + digest + "\"}", "--check"});
-  CAPTURE(right.errors);
-  CHECK(right.exit_code == 0);
+  const Outcome right = require_success(
+      train_with("counting", {"--set", "plugins.sha256={\"counting.so\"=\"" + digest + "\"}", "--check"}));
   CHECK(right.output.find("sha256 = { \"counting.so\" = \"" + digest + "\" }") != std::string::npos);
-  const Outcome wrong = train_with("counting", {"--set", "plugins.sha256={\"countin.so\"=\"" + digest + "\"}"});
-  CAPTURE(wrong.errors);
-  CHECK(wrong.exit_code == 3);
-  CHECK(wrong.errors.find("names the file \"countin.so\", which was not found; did you mean \"counting.so\"?") !=
-        std::string::npos);
+  check_errors(train_with("counting", {"--set", "plugins.sha256={\"countin.so\"=\"" + digest + "\"}"}), 3,
+               {"names the file \"countin.so\", which was not found; did you mean \"counting.so\"?"});
 }
 
 TEST_CASE("a missing --plugin-dir ends with code 3") {
-  const Outcome outcome = run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", "nowhere"});
-  CHECK(outcome.exit_code == 3);
-  CHECK(outcome.errors.find("--plugin-dir: nowhere does not exist") != std::string::npos);
+  check_errors(run_host({"--config", TENON_SOURCE_DIR "/configs/digits.toml", "--plugin-dir", "nowhere"}), 3,
+               {"--plugin-dir: nowhere does not exist"});
 }
 
 TEST_CASE("a mistyped --plugin-dir is refused with the nearest folder or plugin file") {
@@ -363,12 +322,7 @@ TEST_CASE("a mistyped --plugin-dir is refused with the nearest folder or plugin 
 
 TEST_CASE("out of memory ends with exit code 10 and suggestions to save memory") {
   const std::filesystem::path output = make_empty_folder("too_large");
-  const Outcome outcome =
-      run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set", "model.params.hidden=[1000000000]",
-                "--set", "run.output_dir=\"" + output.string() + "\""});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 10);
-  CHECK(outcome.errors.find("error: out of memory: ") != std::string::npos);
-  CHECK(outcome.errors.find("lower data.batch_size and raise train.accumulate by the same factor") !=
-        std::string::npos);
+  check_errors(run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set",
+                         "model.params.hidden=[1000000000]", "--set", "run.output_dir=\"" + output.string() + "\""}),
+               10, {"error: out of memory: ", "lower data.batch_size and raise train.accumulate by the same factor"});
 }

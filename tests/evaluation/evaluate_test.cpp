@@ -5,19 +5,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 
-#include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/support/text/format_values.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/evaluation/read_values.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace evaluate_test {
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 using tenon::artifacts::SafetensorsFile;
 namespace fs = std::filesystem;
 
@@ -28,22 +28,18 @@ const std::string kDigits = TENON_SOURCE_DIR "/configs/digits_mlp.toml";
 // A linear model of the digits, trained for a few steps. It is trained once for all tests.
 struct TrainedRun {
   TrainedRun() : output(make_empty_folder("evaluated")) {
-    const Outcome outcome = run_host(with({"--set", "train={steps=30}"}));
-    REQUIRE(outcome.exit_code == 0);
+    require_success(run_host(with({"--set", "train={steps=30}"})));
     folder = find_run_folder(output, "digits_mlp");
     checkpoint = fs::canonical(folder / "checkpoints/latest");
   }
 
   std::vector<std::string> with(const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments{
-        "--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set", "model.params.hidden=[]"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
+    return joined(
+        {"--config", kDigits, "--set", "run.output_dir=\"" + output.string() + "\"", "--set", "model.params.hidden=[]"},
+        more);
   }
   std::vector<std::string> command(const std::string& name, const std::vector<std::string>& more) const {
-    std::vector<std::string> arguments = with(more);
-    arguments.insert(arguments.begin(), name);
-    return arguments;
+    return joined({name}, with(more));
   }
 
   fs::path output;
@@ -58,49 +54,26 @@ const TrainedRun& trained() {
 
 nlohmann::json evaluate(std::vector<std::string> more) {
   more.push_back("--json");
-  const Outcome outcome = run_host(trained().command("evaluate", more));
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
-  return nlohmann::json::parse(outcome.output);
+  return nlohmann::json::parse(require_success(run_host(trained().command("evaluate", more))).output);
 }
 
 void check_refused(const std::string& name, const std::vector<std::string>& more, int exit_code,
                    const std::string& message) {
-  const Outcome outcome = run_host(trained().command(name, more));
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == exit_code);
-  CHECK(outcome.errors.find(message) != std::string::npos);
-}
-
-template <class T>
-std::vector<T> read_values(const SafetensorsFile& file, const std::string& name) {
-  const auto* view = file.find(name);
-  REQUIRE(view);
-  std::vector<T> values(view->bytes / sizeof(T));
-  std::memcpy(values.data(), view->data, view->bytes);
-  return values;
+  check_errors(run_host(trained().command(name, more)), exit_code, {message});
 }
 
 // Reads the lines of a CSV file, split at commas.
 std::vector<std::vector<std::string>> read_csv(const fs::path& path) {
-  std::istringstream text(read_file(path));
   std::vector<std::vector<std::string>> rows;
-  for (std::string line; std::getline(text, line);) {
-    rows.emplace_back();
-    std::istringstream cells(line);
-    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
-  }
+  for (const std::string& line : parts_of(read_file(path), '\n')) rows.push_back(parts_of(line, ','));
   return rows;
 }
 
-void predict(const fs::path& output, std::vector<std::string> more) {
-  more.insert(more.end(), {"--data", "validation", "--output", output.string()});
-  const Outcome outcome = run_host(trained().command("predict", more));
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
-  CHECK(outcome.output.find(tenon::support::show_path(trained().checkpoint) + " (epoch 2, step 30)") !=
-        std::string::npos);
-  CHECK(outcome.output.find("validation: 359 samples in " + output.string()) != std::string::npos);
+void predict(const fs::path& output, const std::vector<std::string>& more) {
+  const Outcome outcome = require_success(
+      run_host(trained().command("predict", joined(more, {"--data", "validation", "--output", output.string()}))));
+  CHECK(contains(outcome.output, tenon::support::show_path(trained().checkpoint) + " (epoch 2, step 30)"));
+  CHECK(contains(outcome.output, "validation: 359 samples in " + output.string()));
 }
 
 }  // namespace
@@ -127,8 +100,8 @@ TEST_CASE("a run, a checkpoint and a safetensors file are accepted as weights, a
   CHECK(file["sets"] == latest["sets"]);
   const Outcome text = run_host(trained().command("evaluate", {}));
   CHECK(text.output.find("weights " + tenon::support::show_path(trained().checkpoint) + " (epoch 2, step 30)\n") == 0);
-  CHECK(text.output.find("\nvalidation: digits, 359 samples, ") != std::string::npos);
-  CHECK(text.output.find("\n  validation/accuracy  0.") != std::string::npos);
+  CHECK(contains(text.output, "\nvalidation: digits, 359 samples, "));
+  CHECK(contains(text.output, "\n  validation/accuracy  0."));
 }
 
 TEST_CASE("host evaluate accepts other data and every named validation dataset") {
@@ -144,9 +117,7 @@ TEST_CASE("host evaluate accepts other data and every named validation dataset")
   const auto both = evaluate(two);
   REQUIRE(both["sets"].size() == 2);
   CHECK(both["sets"][0]["metrics"]["validation/a/loss"] == both["sets"][1]["metrics"]["validation/b/loss"]);
-  std::vector<std::string> one = two;
-  one.insert(one.end(), {"--data", "validation/b"});
-  CHECK(evaluate(one)["sets"].size() == 1);
+  CHECK(evaluate(joined(two, {"--data", "validation/b"}))["sets"].size() == 1);
 }
 
 TEST_CASE("weights that are damaged, missing or from another model are refused") {
@@ -158,9 +129,8 @@ TEST_CASE("weights that are damaged, missing or from another model are refused")
   for (const char* name : {"evaluate", "predict"}) {
     std::vector<std::string> more;
     if (name == std::string("predict")) more = {"--data", "validation", "--output", "refused.csv"};
-    const auto refused = [&](std::vector<std::string> arguments, const std::string& message) {
-      arguments.insert(arguments.end(), more.begin(), more.end());
-      check_refused(name, arguments, 5, message);
+    const auto refused = [&](const std::vector<std::string>& arguments, const std::string& message) {
+      check_refused(name, joined(arguments, more), 5, message);
     };
     for (const fs::path& path : {damaged, damaged / "model.safetensors"})
       refused({"--checkpoint", path.string()}, "model.safetensors: its XXH128 is ");
@@ -176,12 +146,8 @@ TEST_CASE("weights that are damaged, missing or from another model are refused")
   const std::string message = "model.safetensors: its XXH128 is ";
   check_refused("export", {"--checkpoint", file, "--output", "refused.safetensors"}, 5, message);
   CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.safetensors"));
-  const Outcome diff = run_host({"checkpoint", "diff", file, trained().checkpoint.string()});
-  CHECK(diff.exit_code == 5);
-  CHECK(diff.errors.find(message) != std::string::npos);
-  const Outcome training = run_host(trained().with({"--set", "model.weights=\"" + file + "\""}));
-  CHECK(training.exit_code == 5);
-  CHECK(training.errors.find(message) != std::string::npos);
+  check_errors(run_host({"checkpoint", "diff", file, trained().checkpoint.string()}), 5, {message});
+  check_errors(run_host(trained().with({"--set", "model.weights=\"" + file + "\""})), 5, {message});
 }
 
 TEST_CASE("every command refuses weights with two flipped bits" * doctest::test_suite("soak") * doctest::skip()) {
@@ -209,7 +175,7 @@ TEST_CASE("every command refuses weights with two flipped bits" * doctest::test_
       const Outcome outcome = run_host(command);
       CAPTURE(command.front());
       CHECK(outcome.exit_code == 5);
-      CHECK(outcome.errors.find("model.safetensors: its XXH128 is ") != std::string::npos);
+      CHECK(contains(outcome.errors, "model.safetensors: its XXH128 is "));
     }
   }
 }
@@ -282,12 +248,10 @@ TEST_CASE("predicted classes have the accuracy of the run, and probabilities sum
 
 TEST_CASE("a subset of the data keeps the indices of its samples") {
   const fs::path folder = make_empty_folder("part");
-  const Outcome outcome = run_host(trained().command(
+  require_success(run_host(trained().command(
       "predict", {"--data", "validation", "--output", (folder / "part.csv").string(), "--set",
                   "data.validation.subset=\"10%\"", "--set", "data.validation_limit_batches=1", "--set",
-                  "data.validation_batch_size=8", "--outputs", "none", "--fields", "label"}));
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+                  "data.validation_batch_size=8", "--outputs", "none", "--fields", "label"})));
   const auto rows = read_csv(folder / "part.csv");
   REQUIRE(rows.size() == 35 + 1);
   CHECK(rows[0] == std::vector<std::string>{"index", "label"});
@@ -297,9 +261,7 @@ TEST_CASE("a subset of the data keeps the indices of its samples") {
 
 TEST_CASE("wrong arguments of evaluate and predict are refused with the expected ones") {
   const auto refused = [](const std::vector<std::string>& more, const std::string& message) {
-    std::vector<std::string> arguments{"--data", "validation", "--output", "refused.csv"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    check_refused("predict", arguments, 2, message);
+    check_refused("predict", joined({"--data", "validation", "--output", "refused.csv"}, more), 2, message);
     CHECK_FALSE(fs::exists(tenon::test_folder() / "refused.csv"));
   };
   refused({"--outputs", "logit"}, "--outputs names \"logit\"; did you mean \"logits\"?");

@@ -7,11 +7,13 @@
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace export_test {
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 using tenon::artifacts::SafetensorsFile;
 using tenon::artifacts::TensorView;
 namespace fs = std::filesystem;
@@ -33,35 +35,22 @@ const fs::path& trained_output() {
 }
 
 Outcome run_on_digits(const std::string& command, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{command,
-                                     "--config",
-                                     kDigits,
-                                     "--set",
-                                     "run.output_dir=\"" + trained_output().string() + "\"",
-                                     "--set",
-                                     "model.params.hidden=[]"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_host(arguments);
+  return run_host(joined({command, "--config", kDigits, "--set", "run.output_dir=\"" + trained_output().string() + "\"",
+                          "--set", "model.params.hidden=[]"},
+                         more));
 }
 
-fs::path export_as(const std::string& name, std::vector<std::string> more = {}) {
+fs::path export_as(const std::string& name, const std::vector<std::string>& more = {}) {
   fs::path file = make_empty_folder("exported_" + name) / name;
-  more.insert(more.end(), {"--output", file.string()});
-  const Outcome outcome = run_on_digits("export", more);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_on_digits("export", joined(more, {"--output", file.string()})));
   CHECK(outcome.output.find("weights ") == 0);
   return file;
 }
 
-void check_refused(std::vector<std::string> more, const std::string& name, const std::string& message,
+void check_refused(const std::vector<std::string>& more, const std::string& name, const std::string& message,
                    int exit_code = 2) {
   const fs::path file = tenon::test_folder() / name;
-  more.insert(more.end(), {"--output", file.string()});
-  const Outcome outcome = run_on_digits("export", more);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == exit_code);
-  CHECK(outcome.errors.find(message) != std::string::npos);
+  check_errors(run_on_digits("export", joined(more, {"--output", file.string()})), exit_code, {message});
   CHECK_FALSE(fs::exists(file));
 }
 
@@ -80,8 +69,7 @@ TEST_CASE("exported weights equal those of the checkpoint and give the same metr
   const tenon::artifacts::Metadata metadata = SafetensorsFile(file).metadata();
   CHECK(metadata.size() == 3);
   CHECK(metadata.at("format") == "pt");
-  CHECK(metadata.at("tenon.json").find("\"preprocessing\":[{\"name\":\"normalize\",\"divide_by\":16,") !=
-        std::string::npos);
+  CHECK(contains(metadata.at("tenon.json"), "\"preprocessing\":[{\"name\":\"normalize\",\"divide_by\":16,"));
   const Outcome theirs = run_on_digits("evaluate", {}),
                 ours = run_on_digits("evaluate", {"--checkpoint", file.string()});
   CHECK(ours.exit_code == 0);
@@ -121,8 +109,7 @@ TEST_CASE("a model is exported as TorchScript, an archive that torch.jit.load re
   const fs::path file = export_as("a.pt");
   CHECK(read_file(file).starts_with("PK"));
   const Outcome traced = run_on_digits("export", {"--data", "train", "--output", file.string()});
-  CHECK(traced.output.find("TorchScript, traced on 64 samples of train; outputs verified against the model") !=
-        std::string::npos);
+  CHECK(contains(traced.output, "TorchScript, traced on 64 samples of train; outputs verified against the model"));
 }
 
 TEST_CASE("wrong arguments of export are refused with the expected ones") {

@@ -4,14 +4,15 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 using nlohmann::json;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -57,14 +58,11 @@ struct LinearRun {
                             "[[loss]]\nuse = \"cross_entropy\"\n[train]\nepochs = 4\n[optimizer]\nuse = \"adamw\"\n"
                             "lr = 1e-2\n")
                  .string();
-    const Outcome outcome = run_host({"--config", config});
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+    require_success(run_host({"--config", config}));
   }
 
-  Outcome command(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.end(), {"--config", config});
-    return run_host(arguments);
+  Outcome command(const std::vector<std::string>& arguments) const {
+    return run_host(joined(arguments, {"--config", config}));
   }
 
   fs::path folder;
@@ -87,34 +85,23 @@ std::string run_python(const std::string& script, const std::vector<fs::path>& a
 
 json read_description(const fs::path& file) { return json::parse(run_python("read_description.py", {file})); }
 
-fs::path export_model(const std::string& name, std::vector<std::string> more = {}) {
+fs::path export_model(const std::string& name, const std::vector<std::string>& more = {}) {
   fs::path file = make_empty_folder("exported") / name;
-  more.insert(more.begin(), {"export", "--output", file.string()});
-  const Outcome outcome = linear_run().command(more);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(linear_run().command(joined({"export", "--output", file.string()}, more)));
   return file;
 }
 
 // Returns the cells of each row, without the header.
 std::vector<std::vector<std::string>> predict_rows() {
   const fs::path file = make_empty_folder("predicted") / "all.csv";
-  const Outcome outcome = linear_run().command({"predict", "--data", "validation", "--output", file.string()});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
-  std::istringstream text(read_file(file));
-  std::string line;
-  std::getline(text, line);
-  std::vector<std::string> header;
-  std::istringstream names(line);
-  for (std::string cell; std::getline(names, cell, ',');) header.push_back(cell);
+  require_success(linear_run().command({"predict", "--data", "validation", "--output", file.string()}));
+  const std::vector<std::string> lines = parts_of(read_file(file), '\n');
+  const std::vector<std::string> header = parts_of(lines.at(0), ',');
   const auto first = std::ranges::find(header, "logits.grass") - header.begin();
   REQUIRE(first + 2 < std::ssize(header));
   std::vector<std::vector<std::string>> rows;
-  while (std::getline(text, line)) {
-    std::vector<std::string> cells;
-    std::istringstream row(line);
-    for (std::string cell; std::getline(row, cell, ',');) cells.push_back(cell);
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = parts_of(lines[i], ',');
     rows.emplace_back(cells.begin() + first, cells.begin() + first + 3);
   }
   return rows;
@@ -189,13 +176,10 @@ TEST_CASE("the normalisation of whole batches is part of the description") {
 
 TEST_CASE("weights are exported without their data, and the output names what the metadata lack") {
   const fs::path file = make_empty_folder("without") / "a.safetensors";
-  const Outcome outcome =
-      linear_run().command({"export", "--output", file.string(), "--set", "data.validation.params.path=\"nowhere\""});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
-  CHECK(outcome.output.find(
-            "the metadata lack the data's shapes and preprocessing, because the data cannot be opened: ") !=
-        std::string::npos);
+  const Outcome outcome = require_success(
+      linear_run().command({"export", "--output", file.string(), "--set", "data.validation.params.path=\"nowhere\""}));
+  CHECK(contains(outcome.output,
+                 "the metadata lack the data's shapes and preprocessing, because the data cannot be opened: "));
   const json description = read_description(file);
   CHECK(description["model"]["component"] == "mlp");
   CHECK(description["class_names"]["label"].size() == 3);

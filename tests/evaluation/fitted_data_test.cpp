@@ -7,9 +7,11 @@
 #include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/support/diagnostics/error.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -63,16 +65,13 @@ struct TrainedRun {
 
   fs::path output() const { return folder / "runs"; }
 
-  Outcome command(std::vector<std::string> arguments, const fs::path& weights) const {
-    arguments.insert(arguments.end(), {"--config", config, "--checkpoint", weights.string()});
-    return run_host(arguments);
+  Outcome command(const std::vector<std::string>& arguments, const fs::path& weights) const {
+    return run_host(joined(arguments, {"--config", config, "--checkpoint", weights.string()}));
   }
 
   double evaluate(const fs::path& weights) const {
-    const Outcome outcome = command({"evaluate", "--json"}, weights);
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
-    CHECK(outcome.errors.find("warning") == std::string::npos);
+    const Outcome outcome = require_success(command({"evaluate", "--json"}, weights));
+    CHECK_FALSE(contains(outcome.errors, "warning"));
     return nlohmann::json::parse(outcome.output)["sets"][0]["metrics"]["validation/loss"].get<double>();
   }
 
@@ -96,15 +95,12 @@ TEST_CASE("validation text in another file has the characters of the training te
 
 TEST_CASE("evaluation and generation have the vocabulary of the weights, also of exported ones") {
   const fs::path exported = trained().folder / "exported.safetensors";
-  const Outcome outcome = trained().command({"export", "--output", exported.string()}, trained().run);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(trained().command({"export", "--output", exported.string()}, trained().run));
   for (const fs::path& weights : {trained().run, exported}) {
     CHECK(trained().evaluate(weights) == doctest::Approx(trained().loss).epsilon(1e-6));
-    const Outcome generated = trained().command({"generate", "--prompt", "quick", "--max-new-tokens", "4"}, weights);
-    CAPTURE(generated.errors);
-    CHECK(generated.exit_code == 0);
-    CHECK(generated.output.find("quick") != std::string::npos);
+    const Outcome generated =
+        require_success(trained().command({"generate", "--prompt", "quick", "--max-new-tokens", "4"}, weights));
+    CHECK(contains(generated.output, "quick"));
   }
 }
 
@@ -115,9 +111,8 @@ TEST_CASE("weights without the vocabulary are reported") {
                                       tenon::support::ErrorKind::configuration);
   const Outcome outcome = trained().command({"evaluate"}, file);
   CAPTURE(outcome.errors);
-  CHECK(outcome.errors.find("warning: " + file.string() +
-                            ": does not have the vocabulary, columns or statistics of the text_windows data") !=
-        std::string::npos);
+  CHECK(contains(outcome.errors, "warning: " + file.string() +
+                                     ": does not have the vocabulary, columns or statistics of the text_windows data"));
 }
 
 TEST_CASE("a run that starts from weights with another vocabulary is warned") {
@@ -126,30 +121,27 @@ TEST_CASE("a run that starts from weights with another vocabulary is warned") {
                 "model.weights=\"" + (trained().run / "checkpoints/latest/model.safetensors").string() + '"', "--set",
                 "model.weights_match=\"partial\""});
   CAPTURE(outcome.errors);
-  CHECK(outcome.errors.find("was trained with another vocabulary, or other columns or statistics, of the text_windows "
-                            "data") != std::string::npos);
+  CHECK(contains(outcome.errors,
+                 "was trained with another vocabulary, or other columns or statistics, of the text_windows "
+                 "data"));
 }
 
 TEST_CASE("packed and shown data have the vocabulary of the training data") {
   write_file(trained().folder / "again.txt", kTrain);
   const std::vector<std::string> train{"--config", trained().config, "--set",
                                        "data.train.params.path=\"" + (trained().folder / "again.txt").string() + '"'};
-  const auto read = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), train.begin(), train.end());
-    return run_host(arguments);
-  };
+  const auto read = [&](const std::vector<std::string>& arguments) { return run_host(joined(arguments, train)); };
   const fs::path folder = make_empty_folder("packed") / "shards";
   CHECK(read({"pack", "--data", "validation", "--output", folder.string()}).exit_code == 0);
   // "ov" is 16, 23 among the 28 characters of the training text.
   const std::string tokens("\x10\0\0\0\0\0\0\0\x17\0\0\0\0\0\0\0", 16);
   std::string shards;
   for (const auto& shard : fs::directory_iterator(folder)) shards += read_file(shard.path());
-  CHECK(shards.find(tokens) != std::string::npos);
+  CHECK(contains(shards, tokens));
   write_file(trained().folder / "unknown.txt", kValidation + "!");
   const Outcome outcome = read({"data", "--data", "validation", "--seconds", "0", "--set",
                                 "data.validation.params.path=\"" + (trained().folder / "unknown.txt").string() + '"'});
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 4);
-  CHECK(outcome.errors.find("the character \"!\" is not one of the 28 characters of the training text") !=
-        std::string::npos);
+  CHECK(contains(outcome.errors, "the character \"!\" is not one of the 28 characters of the training text"));
 }

@@ -6,7 +6,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/test_folder.h"
@@ -71,58 +70,37 @@ Outcome run_in_order(const std::vector<std::string>& arguments) {
 std::map<std::string, std::string> predict_pictures(const std::string& config, const fs::path& pictures,
                                                     const std::vector<std::string>& more = {}) {
   const fs::path file = make_empty_folder("predicted") / "all.csv";
-  std::vector<std::string> arguments{"predict",
-                                     "--config",
-                                     config,
-                                     "--data",
-                                     "validation",
-                                     "--fields",
-                                     "label",
-                                     "--output",
-                                     file.string(),
-                                     "--set",
-                                     "data.validation.params.split=\"all\"",
-                                     "--set",
-                                     "data.validation.params.path=" + as_toml(pictures)};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  run_in_order(arguments);
+  run_in_order(joined(
+      {"predict", "--config", config, "--data", "validation", "--fields", "label", "--output", file.string(), "--set",
+       "data.validation.params.split=\"all\"", "--set", "data.validation.params.path=" + as_toml(pictures)},
+      more));
   std::set<std::string> paths;
   for (const auto& entry : fs::recursive_directory_iterator(pictures))
     if (entry.is_regular_file()) paths.insert(fs::relative(entry.path(), pictures).string());
-  std::istringstream text(read_file(file));
-  std::string line;
-  std::getline(text, line);
+  const std::vector<std::string> lines = parts_of(read_file(file), '\n');
+  REQUIRE(lines.size() == 1 + paths.size());
   std::map<std::string, std::string> rows;
+  size_t row = 0;
   for (const std::string& path : paths) {
-    REQUIRE(std::getline(text, line));
+    const std::string& line = lines[++row];
     rows[path] = line.substr(line.find(',') + 1);
   }
-  CHECK_FALSE(std::getline(text, line));
   return rows;
-}
-
-std::vector<std::string> split_cells(const std::string& line) {
-  std::vector<std::string> cells;
-  std::istringstream text(line);
-  for (std::string cell; std::getline(text, cell, ',');) cells.push_back(cell);
-  return cells;
 }
 
 // Name of a picture without a label -> name of its most probable class.
 std::map<std::string, std::string> classify(const std::string& config, const fs::path& pictures) {
   const fs::path file = make_empty_folder("classified") / "all.csv";
   run_in_order({"predict", "--config", config, "--input", pictures.string(), "--output", file.string()});
-  std::istringstream text(read_file(file));
-  std::string line;
-  std::getline(text, line);
-  const std::vector<std::string> header = split_cells(line);
+  const std::vector<std::string> lines = parts_of(read_file(file), '\n');
+  const std::vector<std::string> header = parts_of(lines.at(0), ',');
   const auto name = std::ranges::find(header, "name") - header.begin();
   const auto top = std::ranges::find(header, "top.1") - header.begin();
-  CAPTURE(line);
+  CAPTURE(lines[0]);
   REQUIRE(std::max(name, top) < std::ssize(header));
   std::map<std::string, std::string> found;
-  while (std::getline(text, line)) {
-    const std::vector<std::string> cells = split_cells(line);
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::vector<std::string> cells = parts_of(lines[i], ',');
     REQUIRE(cells.size() == header.size());
     found[cells[static_cast<size_t>(name)]] = cells[static_cast<size_t>(top)];
   }
@@ -148,10 +126,7 @@ TEST_CASE("a folder of pictures: data, lr-find, fine-tuning, evaluation on other
                                          "checkpoints/latest/model.safetensors");
   const std::vector<std::string> start{"--set", "model.weights=" + as_toml(weights), "--set",
                                        "model.weights_exclude=[\"classifier.*\"]"};
-  const auto with_weights = [&](std::vector<std::string> arguments) {
-    arguments.insert(arguments.end(), start.begin(), start.end());
-    return arguments;
-  };
+  const auto with_weights = [&](const std::vector<std::string>& arguments) { return joined(arguments, start); };
 
   const Outcome data = run_in_order({"data", "--config", config, "--seconds", "0"});
   CHECK(data.output.find("label: 3 classes (\"forest\", \"lake\", \"meadow\")") != std::string::npos);

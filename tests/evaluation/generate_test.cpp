@@ -1,13 +1,12 @@
 // Tests host generate with a language model and a sequence-to-sequence model, each trained once for all cases.
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "framework/artifacts/checkpoint/safetensors.h"
 #include "host/generate/open_generation.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/evaluation/read_values.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
@@ -28,14 +27,6 @@ std::string write_pairs() {
   std::string pairs = "source\ttarget\n";
   for (int i = 0; i < 200; ++i) pairs += "number " + number_of(i) + "\t" + number_of(i) + "\n";
   return pairs;
-}
-
-std::vector<int64_t> read_values(const tenon::artifacts::SafetensorsFile& file, const std::string& name) {
-  const auto* const view = file.find(name);
-  REQUIRE(view);
-  std::vector<int64_t> values(view->bytes / sizeof(int64_t));
-  std::memcpy(values.data(), view->data, view->bytes);
-  return values;
 }
 
 constexpr const char* kLanguageModel = R"([run]
@@ -83,31 +74,23 @@ class Trained {
     write_file(folder_ / "text.txt", repeat("to be or not to be — that is the question\n", 60));
     write_file(folder_ / "pairs.tsv", write_pairs());
     write_file(folder_ / "run.toml", config);
-    const Outcome outcome = run_host(config_and({}));
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+    require_success(run_host(config_and({})));
   }
 
   const fs::path& folder() const { return folder_; }
 
   Words config_and(const Words& more) const {
-    Words words = {"--config", (folder_ / "run.toml").string(), "--set",
-                   "run.output_dir=\"" + (folder_ / "runs").string() + "\""};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+    return joined({"--config", (folder_ / "run.toml").string(), "--set",
+                   "run.output_dir=\"" + (folder_ / "runs").string() + "\""},
+                  more);
   }
 
   Outcome run(const Words& options, const std::string& prefix = "") const {
-    Words words = config_and(options);
-    words.insert(words.begin(), "generate");
-    return run_host(words, prefix);
+    return run_host(joined({"generate"}, config_and(options)), prefix);
   }
 
   std::string generate(const Words& options, const std::string& prefix = "") const {
-    const Outcome outcome = run(options, prefix);
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
-    return outcome.output;
+    return require_success(run(options, prefix)).output;
   }
 
   // The texts of a prompt as JSON.
@@ -132,18 +115,13 @@ const Trained& translation() {
 
 void check_refused(const Trained& trained, const Words& options, int exit_code, const std::string& message) {
   const Outcome outcome = trained.run(options);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == exit_code);
-  CHECK(outcome.errors.find(message) != std::string::npos);
+  check_errors(outcome, exit_code, {message});
   CHECK(outcome.output.empty());
 }
 
 const Words kSample = {"--prompt", "to be", "--max-new-tokens", "40", "--temperature", "2"};
 
-Words operator+(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
+Words operator+(const Words& words, const Words& more) { return joined(words, more); }
 
 }  // namespace
 
@@ -201,18 +179,16 @@ TEST_CASE("beam search returns the best of its beams") {
 
 TEST_CASE("a sequence-to-sequence model writes the tokens of its output generated, without the source") {
   const fs::path file = tenon::test_folder() / "predicted.safetensors";
-  Words predict = translation().config_and({"--data", "train", "--outputs", "generated", "--output", file.string()});
-  predict.insert(predict.begin(), "predict");
-  const Outcome outcome = run_host(predict);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(joined({"predict"}, translation().config_and({"--data", "train", "--outputs", "generated",
+                                                                         "--output", file.string()}))));
   const tenon::artifacts::SafetensorsFile predicted(file);
-  const auto indices = read_values(predicted, "index"), generated = read_values(predicted, "generated");
+  const auto indices = read_values<int64_t>(predicted, "index"),
+             generated = read_values<int64_t>(predicted, "generated");
   std::string prompts;
   for (int i = 0; i < 20; ++i) prompts += "number " + number_of(i) + "\n";
   const fs::path prompt_file = write_file(translation().folder() / "prompts.txt", prompts);
-  const Outcome texts = translation().run({"--prompt-file", prompt_file.string(), "--max-new-tokens", "6", "--json"});
-  REQUIRE(texts.exit_code == 0);
+  const Outcome texts =
+      require_success(translation().run({"--prompt-file", prompt_file.string(), "--max-new-tokens", "6", "--json"}));
   const auto all = nlohmann::json::parse(texts.output)["prompts"];
   std::set<std::vector<int64_t>> different;
   for (size_t row = 0; row < indices.size(); ++row) {
@@ -286,13 +262,11 @@ TEST_CASE("prompts that the model cannot read are refused with their place") {
 
 TEST_CASE("a run without a tokenizer or without tokens cannot generate") {
   const fs::path folder = make_empty_folder("images");
-  const Outcome trained = run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set", "train={steps=2}",
-                                    "--set", "run.output_dir=\"" + folder.string() + "\""});
-  REQUIRE(trained.exit_code == 0);
-  const Outcome outcome = run_host({"generate", "--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set",
-                                    "run.output_dir=\"" + folder.string() + "\"", "--prompt", "to"});
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors.find("model \"mlp\" of plugin mlp 0.1.0 cannot continue sequences") != std::string::npos);
+  require_success(run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set", "train={steps=2}",
+                            "--set", "run.output_dir=\"" + folder.string() + "\""}));
+  check_errors(run_host({"generate", "--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--set",
+                         "run.output_dir=\"" + folder.string() + "\"", "--prompt", "to"}),
+               2, {"model \"mlp\" of plugin mlp 0.1.0 cannot continue sequences"});
   check_refused(language_model(), {"--prompt", "to", "--set", "data.train={use=\"digits\"}"}, 2,
                 "dataset \"digits\" of plugin digits 0.1.0 has no tokenizer; expected a dataset of texts");
 }

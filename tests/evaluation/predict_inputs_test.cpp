@@ -5,14 +5,15 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
 using nlohmann::json;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -48,9 +49,7 @@ std::string train_pictures() {
                      "[[loss]]\nuse = \"cross_entropy\"\n[[metric]]\nuse = \"accuracy\"\n"
                      "[train]\nepochs = 2\n[optimizer]\nuse = \"adamw\"\nlr = 1e-2\n")
           .string();
-  const Outcome trained = run_host({"--config", config});
-  CAPTURE(trained.errors);
-  REQUIRE(trained.exit_code == 0);
+  require_success(run_host({"--config", config}));
   return config;
 }
 
@@ -68,25 +67,13 @@ fs::path make_unlabelled() {
 
 std::string predict_to(const std::string& name, const std::string& config, const std::vector<std::string>& more) {
   const fs::path file = tenon::test_folder() / name;
-  std::vector<std::string> arguments{"predict", "--config", config, "--output", file.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(joined({"predict", "--config", config, "--output", file.string()}, more)));
   return read_file(file);
 }
 
 std::vector<json> parse_lines(const std::string& text) {
   std::vector<json> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
-  return lines;
-}
-
-std::vector<std::string> split_lines(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  for (const std::string& line : parts_of(text, '\n')) lines.push_back(json::parse(line));
   return lines;
 }
 
@@ -99,12 +86,8 @@ std::vector<std::string> names_of(const std::vector<json>& lines) {
 void check_input_refused(const std::string& config, const std::vector<std::string>& more, int exit_code,
                          const std::string& message) {
   const fs::path file = tenon::test_folder() / "refused.csv";
-  std::vector<std::string> arguments{"predict", "--config", config, "--output", file.string()};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == exit_code);
-  CHECK(outcome.errors.find(message) != std::string::npos);
+  check_errors(run_host(joined({"predict", "--config", config, "--output", file.string()}, more)), exit_code,
+               {message});
   CHECK_FALSE(fs::exists(file));
 }
 
@@ -115,7 +98,7 @@ TEST_CASE("predict reads unlabelled pictures from a folder, files and a CSV file
   const fs::path folder = make_unlabelled();
   fs::rename(tenon::test_folder() / "pictures", tenon::test_folder() / "moved");  // the labelled data are not needed
 
-  const std::vector<std::string> rows = split_lines(predict_to("folder.csv", config, {"--input", folder.string()}));
+  const std::vector<std::string> rows = parts_of(predict_to("folder.csv", config, {"--input", folder.string()}), '\n');
   REQUIRE(rows.size() == 5);
   CHECK(rows[0] == "index,name,top.1,top.1.probability");
   const std::vector<std::string> expected{"0,Z.ppm,", "1,a/1.ppm,", "2,a/2.PPM,", "3,b.ppm,"};
@@ -164,7 +147,7 @@ TEST_CASE("predict --top-k writes the sorted softmax of the scores with the name
   }
 
   const std::vector<std::string> rows =
-      split_lines(predict_to("labelled.csv", config, {"--data", "validation", "--top-k", "2", "--fields", "label"}));
+      parts_of(predict_to("labelled.csv", config, {"--data", "validation", "--top-k", "2", "--fields", "label"}), '\n');
   REQUIRE(rows.size() == 13);
   CHECK(rows[0] == "index,name,top.1,top.1.probability,top.2,top.2.probability,label,label.name");
   CHECK(rows[1].starts_with("0,forest/0.ppm,"));
@@ -185,21 +168,16 @@ TEST_CASE("predict and evaluate in two processes equal one process") {
     CAPTURE(name);
     const std::vector<std::string> options{"--data", "validation", "--fields", "label"};
     const std::string one = predict_to(name, config, options);
-    std::vector<std::string> in_two = options;
-    in_two.insert(in_two.end(), {"--processes", "2"});
-    CHECK(predict_to(name, config, in_two) == one);
+    CHECK(predict_to(name, config, joined(options, {"--processes", "2"})) == one);
   }
   const std::string one = predict_to("one.csv", config, {"--input", folder.string()});
   CHECK(predict_to("three.csv", config, {"--input", folder.string(), "--processes", "3"}) == one);
 
   // A run of two processes and its evaluation have the same values.
-  const Outcome trained = run_host({"--config", config, "--processes", "2", "--set", "run.name=two"});
-  REQUIRE(trained.exit_code == 0);
+  require_success(run_host({"--config", config, "--processes", "2", "--set", "run.name=two"}));
   const fs::path run = find_run_folder(tenon::test_folder() / "run/runs", "two");
-  const Outcome evaluated =
-      run_host({"evaluate", "--config", config, "--processes", "2", "--set", "run.name=two", "--json"});
-  CAPTURE(evaluated.errors);
-  REQUIRE(evaluated.exit_code == 0);
+  const Outcome evaluated = require_success(
+      run_host({"evaluate", "--config", config, "--processes", "2", "--set", "run.name=two", "--json"}));
   const json metrics = json::parse(evaluated.output)["sets"][0]["metrics"];
   CHECK(metrics["validation/loss"].get<double>() == read_last_metric(run, "validation/loss"));
   CHECK(metrics["validation/accuracy"].get<double>() == read_last_metric(run, "validation/accuracy"));
@@ -208,10 +186,11 @@ TEST_CASE("predict and evaluate in two processes equal one process") {
 // The pattern of the pictures is not symmetrical.
 TEST_CASE("--tta flip gives the mean of the scores of a picture and of its mirror image") {
   const std::string config = train_pictures();
-  const auto predict_scores = [&](const std::string& name, std::vector<std::string> more) {
-    more.insert(more.end(), {"--data", "validation", "--outputs", "logits"});
+  const auto predict_scores = [&](const std::string& name, const std::vector<std::string>& more) {
     std::vector<std::vector<double>> scores;
-    for (const json& line : parse_lines(predict_to(name, config, more))) scores.push_back(line["logits"]);
+    for (const json& line :
+         parse_lines(predict_to(name, config, joined(more, {"--data", "validation", "--outputs", "logits"}))))
+      scores.push_back(line["logits"]);
     REQUIRE(scores.size() == 12);
     return scores;
   };
@@ -232,19 +211,14 @@ TEST_CASE("--tta flip gives the mean of the scores of a picture and of its mirro
     loss += std::log(sum) - mean[i][i / 4];  // four pictures of each class, in this order
   }
 
-  const auto evaluate = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {"evaluate", "--config", config});
-    const Outcome outcome = run_host(more);
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
-    return outcome.output;
+  const auto evaluate = [&](const std::vector<std::string>& more) {
+    return require_success(run_host(joined({"evaluate", "--config", config}, more))).output;
   };
   const json metrics = json::parse(evaluate({"--tta", "flip", "--json"}));
   CHECK(metrics["tta"] == "flip");
   CHECK(metrics["sets"][0]["metrics"]["validation/loss"].get<double>() == doctest::Approx(loss / 12).epsilon(1e-5));
   CHECK(json::parse(evaluate({"--json"}))["tta"].is_null());
-  CHECK(evaluate({"--tta", "flip"}).find("\nmean of the outputs for each image and its mirror image\n") !=
-        std::string::npos);
+  CHECK(contains(evaluate({"--tta", "flip"}), "\nmean of the outputs for each image and its mirror image\n"));
   check_input_refused(config, {"--data", "validation", "--tta", "rotate"}, 2, "--tta is \"rotate\"");
 }
 
@@ -260,7 +234,7 @@ TEST_CASE("a damaged picture among the inputs is skipped or reported once") {
   const size_t found = in_two.errors.find("error: dataset \"image_folder\"");
   REQUIRE(found != std::string::npos);
   CHECK(in_two.errors.find("error: dataset \"image_folder\"", found + 1) == std::string::npos);
-  CHECK(in_two.errors.find("host data") == std::string::npos);  // the run file does not have these files
+  CHECK_FALSE(contains(in_two.errors, "host data"));  // the run file does not have these files
 
   const std::vector<json> lines =
       parse_lines(predict_to("skipped.jsonl", config, {"--input", folder.string(), "--set", "data.on_error=\"skip\""}));

@@ -1,16 +1,17 @@
 // `host predict` with masks as pictures and with a page.
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <sstream>
 
-#include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/files/encode.h"
 #include "tests/artifacts/drawn_fields.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/evaluation/read_values.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::count_parts;
 using tenon::artifacts::decode_png;
 namespace fs = std::filesystem;
 
@@ -49,29 +50,24 @@ std::string train_masks() {
                      "[[loss]]\nuse = \"cross_entropy\"\n"
                      "[train]\nepochs = 2\n[optimizer]\nuse = \"adamw\"\nlr = 1e-2\n")
           .string();
-  const Outcome trained = run_host({"--config", config});
-  CAPTURE(trained.errors);
-  REQUIRE(trained.exit_code == 0);
+  require_success(run_host({"--config", config}));
   return config;
 }
 
 void predict(const std::string& config, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"predict", "--config", config};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(joined({"predict", "--config", config}, more)));
+}
+
+// The scores of this number of pictures.
+std::vector<float> read_scores(const fs::path& path, size_t count) {
+  const auto values = read_values<float>(tenon::artifacts::SafetensorsFile(path), "logits");
+  REQUIRE(values.size() == count * 2 * kSide * kSide);
+  return values;
 }
 
 std::vector<uint8_t> read_mask(const fs::path& file) {
   const std::string bytes = read_file(file);
   return decode_png(std::as_bytes(std::span(bytes)), 1);
-}
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
 }
 
 }  // namespace
@@ -89,12 +85,7 @@ TEST_CASE("the masks of predict are the largest scores, also of unlabelled pictu
   fs::remove_all(pictures / "pairs");
   predict(config, {"--input", pictures.string(), "--masks", (folder / "masks").string()});
   predict(config, {"--input", pictures.string(), "--output", (folder / "scores.safetensors").string()});
-  const tenon::artifacts::SafetensorsFile file(folder / "scores.safetensors");
-  const tenon::artifacts::TensorView* scores = file.find("logits");
-  REQUIRE(scores);
-  std::vector<float> values(3 * 2 * kSide * kSide);
-  REQUIRE(scores->bytes == values.size() * sizeof(float));
-  std::memcpy(values.data(), scores->data, scores->bytes);
+  const std::vector<float> values = read_scores(folder / "scores.safetensors", 3);
   for (size_t i = 0; i < 3; ++i) {
     const std::string name = "x/" + std::to_string(i) + ".png";
     const std::vector<uint8_t> mask = read_mask(folder / "masks" / name);
@@ -106,25 +97,17 @@ TEST_CASE("the masks of predict are the largest scores, also of unlabelled pictu
                      "--processes", "2"});
     CHECK(read_file(folder / ("two" + std::to_string(i)) / name) == read_file(folder / "masks" / name));
   }
-  const Outcome full = run_host({"predict", "--config", config, "--data", "validation", "--masks", folder.string()});
-  CHECK(full.exit_code == 2);
-  CHECK(full.errors.find("has content; expected an empty folder, or one to create") != std::string::npos);
+  check_errors(run_host({"predict", "--config", config, "--data", "validation", "--masks", folder.string()}), 2,
+               {"has content; expected an empty folder, or one to create"});
 }
 
 TEST_CASE("--tta flip mirrors the scores of pixels back before the mean") {
   const std::string config = train_masks();
   const fs::path folder = make_empty_folder("predicted");
-  const auto predict_scores = [&](const std::string& name, std::vector<std::string> more) {
+  const auto predict_scores = [&](const std::string& name, const std::vector<std::string>& more) {
     const fs::path path = folder / (name + ".safetensors");
-    more.insert(more.end(), {"--data", "validation", "--output", path.string()});
-    predict(config, more);
-    const tenon::artifacts::SafetensorsFile file(path);
-    const tenon::artifacts::TensorView* scores = file.find("logits");
-    REQUIRE(scores);
-    std::vector<float> values(6 * 2 * kSide * kSide);
-    REQUIRE(scores->bytes == values.size() * sizeof(float));
-    std::memcpy(values.data(), scores->data, scores->bytes);
-    return values;
+    predict(config, joined(more, {"--data", "validation", "--output", path.string()}));
+    return read_scores(path, 6);
   };
   const std::vector<float> plain = predict_scores("plain", {});
   const std::vector<float> mirrored = predict_scores(
@@ -156,7 +139,7 @@ TEST_CASE("the page of predict shows pictures, names, classes and probabilities"
   const fs::path page = make_empty_folder("page") / "page.html";
   predict(config, {"--data", "validation", "--page", page.string()});
   const std::string with_masks = read_file(page);
-  CHECK(count(with_masks, "<figcaption>") == 6);
+  CHECK(count_parts(with_masks, "<figcaption>") == 6);
   CHECK(with_masks.find("deep/0.ppm") != std::string::npos);
   const fs::path photos = make_empty_folder("photos"), run = make_empty_folder("run");
   for (const std::string kind : {"<dark>", "light"})
@@ -174,9 +157,7 @@ TEST_CASE("the page of predict shows pictures, names, classes and probabilities"
                                           "[[loss]]\nuse = \"cross_entropy\"\n[train]\nepochs = 1\n"
                                           "[optimizer]\nuse = \"adamw\"\nlr = 1e-3\n")
           .string();
-  const Outcome trained = run_host({"--config", folder_config});
-  CAPTURE(trained.errors);
-  REQUIRE(trained.exit_code == 0);
+  require_success(run_host({"--config", folder_config}));
   const fs::path table = page.parent_path() / "table.csv";
   predict(folder_config, {"--data", "validation", "--top-k", "1", "--fields", "label", "--output", table.string(),
                           "--page", page.string()});
@@ -187,15 +168,15 @@ TEST_CASE("the page of predict shows pictures, names, classes and probabilities"
   std::getline(lines, line);
   while (std::getline(lines, line)) {
     const bool is_dark = line.find("<dark>/") != std::string::npos;
-    wrong += count(line, is_dark ? "light" : "light") != (is_dark ? 0U : 3U);
+    wrong += count_parts(line, is_dark ? "light" : "light") != (is_dark ? 0U : 3U);
   }
   const std::string text = read_file(page);
-  CHECK(count(text, "<figcaption>") == 8);
-  CHECK(count(text, "data:image/png;base64,") == 8);
-  CHECK(count(text, " (wrong)") == wrong);
-  CHECK(count(text, "&lt;dark&gt;/") == 4);
-  CHECK(count(text, "<dark>") == 0);
-  CHECK(count(text, "probability: ") == 8);
+  CHECK(count_parts(text, "<figcaption>") == 8);
+  CHECK(count_parts(text, "data:image/png;base64,") == 8);
+  CHECK(count_parts(text, " (wrong)") == wrong);
+  CHECK(count_parts(text, "&lt;dark&gt;/") == 4);
+  CHECK(count_parts(text, "<dark>") == 0);
+  CHECK(count_parts(text, "probability: ") == 8);
   predict(folder_config, {"--data", "validation", "--page", (page.parent_path() / "two.html").string(), "--top-k", "1",
                           "--fields", "label", "--processes", "2"});
   CHECK(read_file(page.parent_path() / "two.html") == text);
@@ -203,7 +184,6 @@ TEST_CASE("the page of predict shows pictures, names, classes and probabilities"
 
 TEST_CASE("predict refuses masks of a model without pixels, and to write nothing") {
   const std::string config = TENON_SOURCE_DIR "/configs/digits.toml";
-  const Outcome nothing = run_host({"predict", "--config", config, "--data", "validation"});
-  CHECK(nothing.exit_code == 2);
-  CHECK(nothing.errors.find("none of --output, --masks and --page is given") != std::string::npos);
+  check_errors(run_host({"predict", "--config", config, "--data", "validation"}), 2,
+               {"none of --output, --masks and --page is given"});
 }

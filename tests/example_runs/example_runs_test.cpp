@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <opencv2/core.hpp>
 #include <opencv2/imgcodecs.hpp>
-#include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/example_runs/example_data.h"
@@ -26,17 +25,14 @@ fs::path train(const std::string& config, const fs::path& table_or_folder, const
         std::string("log.every=\"1 steps\"")})
     arguments.insert(arguments.end(), {"--set", word});
   for (const std::string& word : more) arguments.insert(arguments.end(), {"--set", word});
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(arguments));
   return find_run_folder(output, config);
 }
 
 // Returns the training loss of each step.
 std::vector<double> read_losses(const fs::path& run_folder) {
   std::vector<double> losses;
-  std::istringstream history(read_file(run_folder / "history.jsonl"));
-  for (std::string line; std::getline(history, line);) {
+  for (const std::string& line : parts_of(read_file(run_folder / "history.jsonl"), '\n')) {
     const auto metrics = nlohmann::json::parse(line);
     if (metrics.at("event") == "step") losses.push_back(metrics.at("train/loss"));
   }

@@ -3,12 +3,12 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 
 using namespace tenon::end_to_end;
 namespace fs = std::filesystem;
@@ -45,10 +45,8 @@ threads = 1
 
 fs::path train(const std::string& folder_name, const std::string& train) {
   const fs::path folder = make_empty_folder(folder_name);
-  const Outcome outcome = run_host({"--config", write_run_file(folder, train).string(), "--set",
-                                    "run.output_dir=\"" + (folder / "runs").string() + "\""});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host({"--config", write_run_file(folder, train).string(), "--set",
+                            "run.output_dir=\"" + (folder / "runs").string() + "\""}));
   return find_run_folder(folder / "runs", "exported");
 }
 
@@ -61,26 +59,25 @@ TEST_CASE("an exported model learns the digits in float32 and in bf16") {
 
 namespace {
 
-void check_resume(const std::string& model, const std::string& train) {
-  const fs::path folder = make_empty_folder("resumed_" + model);
-  const std::string prefix = "env TMPDIR=" + make_empty_folder("temporary").string() + " ";
-  const fs::path run_file = write_run_file(folder, train, model);
-  const Outcome outcome = run_host(
-      {"verify-resume", "--config", run_file.string(), "--processes", "2", "--steps", "12", "--kills", "1"}, prefix);
-  CAPTURE(outcome.errors);
-  CAPTURE(outcome.output);
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.output.find("IDENTICAL: bit for bit the same with and without 1 kill") != std::string::npos);
+// Kills and resumes a run of two processes. `text`: what the output must contain.
+void check_resume(const fs::path& run_file, const std::string& text) {
+  const Outcome outcome = require_success(
+      run_host({"verify-resume", "--config", run_file.string(), "--processes", "2", "--steps", "12", "--kills", "1"},
+               "env TMPDIR=" + make_empty_folder("temporary").string() + " "));
+  CHECK(tenon::contains(outcome.output, text));
 }
+
+const std::string kIdentical = "IDENTICAL: bit for bit the same with and without 1 kill";
 
 }  // namespace
 
 TEST_CASE("a run with an exported model resumes bit for bit, in two processes with accumulation") {
-  check_resume("cnn", "steps = 1000\naccumulate = 2\n");
+  check_resume(write_run_file(make_empty_folder("resumed"), "steps = 1000\naccumulate = 2\n"), kIdentical);
 }
 
 TEST_CASE("it also does in bf16 with activation checkpointing") {
-  check_resume("residual", "steps = 1000\naccumulate = 2\nprecision = \"bf16\"\nactivation_checkpointing = true\n");
+  const std::string train = "steps = 1000\naccumulate = 2\nprecision = \"bf16\"\nactivation_checkpointing = true\n";
+  check_resume(write_run_file(make_empty_folder("resumed"), train, "residual"), kIdentical);
 }
 
 TEST_CASE("trained weights are exported into a copy of the archive, which another run starts from") {
@@ -89,22 +86,13 @@ TEST_CASE("trained weights are exported into a copy of the archive, which anothe
   const fs::path copy = folder / "trained.pt2";
   const std::vector<std::string> settings{"--config", (folder / "exported.toml").string(), "--set",
                                           "run.output_dir=\"" + (folder / "runs").string() + "\""};
-  std::vector<std::string> arguments{"export"};
-  arguments.insert(arguments.end(), settings.begin(), settings.end());
-  arguments.insert(arguments.end(), {"--output", copy.string()});
-  const Outcome exported = run_host(arguments);
-  CAPTURE(exported.errors);
-  REQUIRE(exported.exit_code == 0);
-
-  arguments = settings;
-  arguments.insert(arguments.end(), {"--set", "run.name=second", "--set", "model.params.path=\"" + copy.string() + "\"",
-                                     "--set", "validation.at_start=true", "--set", "train.steps=1"});
-  const Outcome started = run_host(arguments);
-  CAPTURE(started.errors);
-  REQUIRE(started.exit_code == 0);
+  require_success(run_host(joined({"export", "--output", copy.string()}, settings)));
+  require_success(
+      run_host(joined(settings, {"--set", "run.name=second", "--set", "model.params.path=\"" + copy.string() + "\"",
+                                 "--set", "validation.at_start=true", "--set", "train.steps=1"})));
   // The first validation is before the first step.
-  std::istringstream history(read_file(find_run_folder(folder / "runs", "second") / "history.jsonl"));
-  for (std::string line; std::getline(history, line);) {
+  for (const std::string& line :
+       parts_of(read_file(find_run_folder(folder / "runs", "second") / "history.jsonl"), '\n')) {
     const auto metrics = nlohmann::json::parse(line);
     if (metrics.at("event") != "validation") continue;
     CHECK(metrics.at("step") == 0);
@@ -147,13 +135,11 @@ lr = 1e-2
 TEST_CASE("checkpoints of a model with LoRA adapters have only these, and resume and evaluate bit for bit") {
   const fs::path folder = make_empty_folder("lora");
   const fs::path run_file = write_lora_run_file(folder);
-  const auto run = [&](std::vector<std::string> arguments, const std::string& name) {
-    arguments.insert(arguments.end(), {"--config", run_file.string(), "--set", "run.name=" + name, "--set",
-                                       "run.output_dir=\"" + (folder / "runs").string() + "\""});
-    const Outcome outcome = run_host(arguments);
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
-    return outcome.output;
+  const auto run = [&](const std::vector<std::string>& arguments, const std::string& name) {
+    return require_success(
+               run_host(joined(arguments, {"--config", run_file.string(), "--set", "run.name=" + name, "--set",
+                                           "run.output_dir=\"" + (folder / "runs").string() + "\""})))
+        .output;
   };
   run({}, "adapters");
   run({"--set", "checkpoint.exclude_frozen_parameters=false"}, "complete");
@@ -173,21 +159,12 @@ TEST_CASE("checkpoints of a model with LoRA adapters have only these, and resume
   run({"export", "--output", (folder / "complete.pt2").string()}, "complete");
   CHECK(read_file(folder / "adapters.pt2") == read_file(folder / "complete.pt2"));
 
-  const Outcome verified =
-      run_host({"verify-resume", "--config", run_file.string(), "--processes", "2", "--steps", "12", "--kills", "1"},
-               "env TMPDIR=" + make_empty_folder("temporary").string() + " ");
-  CAPTURE(verified.errors);
-  CAPTURE(verified.output);
-  CHECK(verified.exit_code == 0);
-  CHECK(verified.output.find("without 1 kill: 32 tensors of the model") != std::string::npos);
+  check_resume(run_file, "without 1 kill: 32 tensors of the model");
 }
 
 TEST_CASE("a file that is not an archive ends the run with the exit code of data errors") {
   const fs::path folder = make_empty_folder("wrong");
   const fs::path run_file = write_run_file(folder, "steps = 1\n");
-  const Outcome outcome =
-      run_host({"--config", run_file.string(), "--set", "model.params.path=\"" + run_file.string() + "\""});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 4);
-  CHECK(outcome.errors.find("exported.toml: is not a .pt2 archive of torch.export") != std::string::npos);
+  check_errors(run_host({"--config", run_file.string(), "--set", "model.params.path=\"" + run_file.string() + "\""}), 4,
+               {"exported.toml: is not a .pt2 archive of torch.export"});
 }

@@ -6,6 +6,7 @@
 
 #include "host/init/image_folders.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace init_images_test {
@@ -36,7 +37,11 @@ void write_images(const fs::path& folder, int count, Colour colour, int width = 
 
 constexpr Colour kRed = {200, 40, 40}, kGreen = {40, 200, 40}, kBlue = {40, 40, 200};
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+// Writes this number of images into each of the folders red and green.
+void write_two_classes(const fs::path& folder, int count) {
+  write_images(folder / "red", count, kRed);
+  write_images(folder / "green", count, kGreen);
+}
 
 std::string last_line(const std::string& text) {
   const std::string lines = text.substr(0, text.find_last_not_of('\n') + 1);
@@ -47,9 +52,7 @@ std::string last_line(const std::string& text) {
 void check_refused(const std::string& folder, int exit_code, const std::string& message) {
   CAPTURE(folder);
   const Outcome outcome = run_host({"init", "images", folder});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == exit_code);
-  CHECK(contains(outcome.errors, message));
+  check_errors(outcome, exit_code, {message});
   CHECK(outcome.output == "");
   CHECK_FALSE(fs::exists(test_folder() / "run.toml"));
 }
@@ -62,12 +65,9 @@ Outcome train_briefly(const std::string& config) {
 
 TEST_CASE("host init images writes a run file that trains") {
   const fs::path photos = test_folder() / "my photos";
-  write_images(photos / "red", 40, kRed);
-  write_images(photos / "green", 40, kGreen);
+  write_two_classes(photos, 40);
   write_images(photos / "blue", 12, kBlue);
-  const Outcome written = run_host({"init", "images", "my photos"});
-  CAPTURE(written.errors);
-  REQUIRE(written.exit_code == 0);
+  const Outcome written = require_success(run_host({"init", "images", "my photos"}));
   CHECK(contains(written.output, "my photos: 3 classes, "));
   CHECK(last_line(written.output) == "host --config run.toml");
 
@@ -79,9 +79,7 @@ TEST_CASE("host init images writes a run file that trains") {
   CHECK(contains(text, "monitor = \"validation/f1\"\n"));  // the classes are unbalanced
   CHECK(run_host({"--config", "run.toml", "--check"}).exit_code == 0);
 
-  const Outcome trained = train_briefly("run.toml");
-  CAPTURE(trained.errors);
-  REQUIRE(trained.exit_code == 0);
+  const Outcome trained = require_success(train_briefly("run.toml"));
   CHECK(trained.errors == "");
   const fs::path run = end_to_end::find_run_folder(test_folder() / "runs", "run");
   CHECK(end_to_end::read_last_metric(run, "validation/accuracy") > 0.9);
@@ -93,9 +91,7 @@ TEST_CASE("host init images uses the folders train, val and test") {
     write_images(test_folder() / "photos" / part / "red", part == "train" ? 16 : 3, kRed);
     write_images(test_folder() / "photos" / part / "green", part == "train" ? 17 : 4, kGreen);
   }
-  const Outcome written = run_host({"init", "images", "photos", "--output", "colours.toml"});
-  CAPTURE(written.errors);
-  REQUIRE(written.exit_code == 0);
+  const Outcome written = require_success(run_host({"init", "images", "photos", "--output", "colours.toml"}));
   CHECK(contains(written.output,
                  "2 classes, 33 images for training (16 to 17 in a class), 7 for validation, 7 for the "
                  "test\n"));
@@ -105,9 +101,7 @@ TEST_CASE("host init images uses the folders train, val and test") {
   CHECK(contains(text, "path = \"photos/test\""));
   CHECK_FALSE(contains(text, "split"));
   CHECK_FALSE(contains(text, "precision_recall_f1"));  // the classes are balanced
-  const Outcome trained = train_briefly("colours.toml");
-  CAPTURE(trained.errors);
-  CHECK(trained.exit_code == 0);
+  const Outcome trained = require_success(train_briefly("colours.toml"));
   CHECK(contains(trained.output, "test/accuracy"));
 
   // The names of the folders in any case.
@@ -127,38 +121,31 @@ TEST_CASE("host init images uses the folders train, val and test") {
 }
 
 TEST_CASE("host init images writes the run file although an image cannot be read") {
-  write_images(test_folder() / "photos" / "red", 10, kRed);
-  write_images(test_folder() / "photos" / "green", 10, kGreen);
+  write_two_classes(test_folder() / "photos", 10);
   end_to_end::write_file(test_folder() / "photos" / "green" / "0.ppm", "no image");
-  const Outcome written = run_host({"init", "images", "photos"});
-  CAPTURE(written.errors);
-  CHECK(written.exit_code == 0);
-  CHECK(contains(written.errors, "1 of 20 examined images cannot be read, first "));
-  CHECK(contains(written.errors, "; list all of them with host data --config run.toml --all\n"));
+  check_errors(run_host({"init", "images", "photos"}), 0,
+               {"1 of 20 examined images cannot be read, first ",
+                "; list all of them with host data --config run.toml --all\n"});
   const Outcome listed = run_host({"data", "--config", "run.toml", "--all"});
   CHECK(listed.exit_code != 0);
   CHECK(contains(listed.output + listed.errors, "0.ppm"));
 }
 
 TEST_CASE("host init images keeps a file unless --force is given") {
-  write_images(test_folder() / "photos" / "red", 20, kRed);
-  write_images(test_folder() / "photos" / "green", 20, kGreen);
+  write_two_classes(test_folder() / "photos", 20);
   end_to_end::write_file(test_folder() / "run.toml", "mine");
-  const Outcome refused = run_host({"init", "images", "photos"});
-  CHECK(refused.exit_code == 2);
-  CHECK(contains(refused.errors, "--output run.toml exists; expected a new file, or --force to replace it"));
+  check_errors(run_host({"init", "images", "photos"}), 2,
+               {"--output run.toml exists; expected a new file, or --force to replace it"});
   CHECK(read_file(test_folder() / "run.toml") == "mine");
   CHECK(run_host({"init", "images", "photos", "--force"}).exit_code == 0);
   CHECK(contains(read_file(test_folder() / "run.toml"), "[model]"));
-  const Outcome folder = run_host({"init", "images", "photos", "--force", "--output", "photos"});
-  CHECK(folder.exit_code == 2);
-  CHECK(contains(folder.errors, "--output photos is a folder; expected a file"));
+  check_errors(run_host({"init", "images", "photos", "--force", "--output", "photos"}), 2,
+               {"--output photos is a folder; expected a file"});
 }
 
 TEST_CASE("the paths of the run file are relative to it, and absolute if the folder is") {
   const std::string name = "it's \"50 %\" ${HOME}";  // quotes, and the syntax of variables
-  write_images(test_folder() / name / "red", 20, kRed);
-  write_images(test_folder() / name / "green", 20, kGreen);
+  write_two_classes(test_folder() / name, 20);
   fs::create_directory(test_folder() / "configs");
   REQUIRE(run_host({"init", "images", name + "/", "--output", "configs/a.toml"}).exit_code == 0);
   CHECK(contains(read_file(test_folder() / "configs" / "a.toml"), "path = \"../it's"));
@@ -170,8 +157,7 @@ TEST_CASE("the paths of the run file are relative to it, and absolute if the fol
 
 TEST_CASE("every choice of host init images passes the checks before the first step") {
   const fs::path photos = test_folder() / "photos";
-  write_images(photos / "red", 20, kRed);
-  write_images(photos / "green", 20, kGreen);
+  write_two_classes(photos, 20);
   const auto check = [&](int64_t images, int64_t side, const std::string& model, const std::string& crop) {
     CAPTURE(images);
     CAPTURE(side);
@@ -185,9 +171,7 @@ TEST_CASE("every choice of host init images passes the checks before the first s
     CHECK(contains(text, "use = \"" + model + "\""));
     CHECK(contains(text, "center_crop(" + crop + ")"));
     end_to_end::write_file(file, text);
-    const Outcome outcome = run_host({"--config", file, "--check"});
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 0);
+    require_success(run_host({"--config", file, "--check"}));
   };
   check(36, 8, "small_cnn", "16");
   check(36, 28, "small_cnn", "32");
@@ -218,8 +202,7 @@ TEST_CASE("host init images refuses folders without classes of images") {
   check_refused("photos/red", 4,
                 "photos/red: 3 images are directly in it; expected a folder for each class, such as "
                 "photos/red/cat/1.jpg and photos/red/dog/1.jpg: move each image to the folder of its class");
-  write_images(folder / "nested" / "photos" / "red", 3, kRed);
-  write_images(folder / "nested" / "photos" / "green", 3, kGreen);
+  write_two_classes(folder / "nested" / "photos", 3);
   check_refused("nested", 4, "nested: has one class folder, photos; expected a folder for each class");
   check_refused("nested", 4, "; did you mean nested/photos?");
   end_to_end::write_file(folder / "texts" / "cat" / "notes.txt", "no image");
@@ -229,8 +212,7 @@ TEST_CASE("host init images refuses folders without classes of images") {
   write_images(folder / "partly" / "red", 3, kRed);
   fs::create_directories(folder / "partly" / "green");
   check_refused("partly", 4, "partly/green: the class holds no image");
-  write_images(folder / "few" / "red", 1, kRed);
-  write_images(folder / "few" / "green", 1, kGreen);
+  write_two_classes(folder / "few", 1);
   check_refused("few", 4, "few: has 2 images, 1 of them in the class green; expected enough for training and");
   for (const std::string part : {"train", "val"})
     for (const std::string name : {"red", part == "val" ? "blue" : "green"})
@@ -246,8 +228,7 @@ TEST_CASE("host init images refuses folders without classes of images") {
 }
 
 TEST_CASE("host init images refuses a working directory in which runs would become a class") {
-  write_images(test_folder() / "red", 20, kRed);
-  write_images(test_folder() / "green", 20, kGreen);
+  write_two_classes(test_folder(), 20);
   check_refused(".", 2, "the images are in the working directory, where the folder runs of a run would become a class");
 }
 

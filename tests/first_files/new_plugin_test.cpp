@@ -3,11 +3,14 @@
 
 #include "host/new_plugin/plugin_project.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace new_plugin_test {
 
 using namespace tenon;
+using end_to_end::check_errors;
+using end_to_end::joined;
 using end_to_end::Outcome;
 using end_to_end::read_file;
 using end_to_end::run_host;
@@ -15,24 +18,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
 void check_refused(const std::vector<std::string>& arguments, const std::string& message) {
-  std::vector<std::string> words = {"new", "plugin"};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  const Outcome outcome = run_host(words);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 2);
-  CHECK(contains(outcome.errors, message));
+  const Outcome outcome = run_host(joined({"new", "plugin"}, arguments));
+  check_errors(outcome, 2, {message});
   CHECK(outcome.output == "");
 }
 
 }  // namespace
 
 TEST_CASE("host new plugin writes a project and prints how to build, test and run it") {
-  const Outcome outcome = run_host({"new", "plugin", "edge_loss", "--kind", "loss", "--output", "a b/edge"});
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome =
+      require_success(run_host({"new", "plugin", "edge_loss", "--kind", "loss", "--output", "a b/edge"}));
   CHECK(contains(outcome.output, "a b/edge: CMakeLists.txt, edge_loss.cpp with a loss, and edge_loss.toml"));
   CHECK(contains(outcome.output, "\ncmake -S 'a b/edge' -B 'a b/edge/build' -G Ninja "));
   CHECK(contains(outcome.output, "\nctest --test-dir 'a b/edge/build' --output-on-failure\n"));

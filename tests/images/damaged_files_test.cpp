@@ -9,11 +9,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <new>
 #include <optional>
 #include <random>
 #include <set>

@@ -1,6 +1,5 @@
 #include "tests/images/written_jpeg.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 

@@ -1,8 +1,6 @@
 // Compares the replaced operators with LibTorch's native_batch_norm and relu, in double precision.
 #include <torch/torch.h>
 
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 

@@ -5,8 +5,8 @@
 
 #include "framework/optimization/optimizer.h"
 #include "framework/optimization/parameter_rates.h"
-#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 
 namespace tenon::optimization::groups_test {
 namespace {
@@ -45,13 +45,7 @@ std::map<std::string, ParameterRates> rates_by_name(const OptimizerPlan& plan) {
 }
 
 std::string refusal_of(const OptimizerPlan& plan) {
-  try {
-    assign_rates(plan, kShapes);
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "";
+  return find_error(support::ErrorKind::configuration, [&] { assign_rates(plan, kShapes); });
 }
 
 std::vector<NamedTensor> make_parameters() {
@@ -250,13 +244,7 @@ TEST_CASE("a loaded state continues like the saved one") {
 TEST_CASE("a state of another optimizer is refused with the entry's name") {
   const auto optimizer = Optimizer::make(adamw(), make_parameters());
   const auto refusal = [&](const std::vector<NamedTensor>& state) -> std::string {
-    try {
-      optimizer->load_state(state);
-    } catch (const support::Error& error) {
-      CHECK(error.kind() == support::ErrorKind::checkpoint);
-      return error.what();
-    }
-    return "";
+    return find_error(support::ErrorKind::checkpoint, [&] { optimizer->load_state(state); });
   };
   CHECK(refusal({{"tail.weight.step", at::zeros({})}})
             .starts_with("optimizer state tail.weight.step: does not belong to"));

@@ -5,10 +5,8 @@
 #include <map>
 #include <random>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
 
 namespace tenon::optimization::optimizer_test {
@@ -46,6 +44,7 @@ struct Reference {
 
 const std::vector<Reference>& references() {
   static const std::vector<Reference> references = {
+#include "tests/messages.h"
 #include "tests/parity/reference/optimizers.inc"
   };
   return references;
@@ -348,13 +347,7 @@ TEST_CASE("a gradient with another memory order reaches the right elements") {
 }
 
 std::string message_of(const std::vector<NamedTensor>& parameters) {
-  try {
-    Optimizer::make(kAdamW, parameters)->step({0.1});
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::plugin);
-    return error.what();
-  }
-  return "";
+  return find_error(support::ErrorKind::plugin, [&] { Optimizer::make(kAdamW, parameters)->step({0.1}); });
 }
 
 TEST_CASE("a parameter of integers is refused by name") {

@@ -1,6 +1,5 @@
 // Schedule-free AdamW against the package schedulefree, and the weights that it evaluates.
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 

@@ -3,9 +3,8 @@
 #include <doctest/doctest.h>
 #include <tenon/abi.h>
 
-#include <cstring>
-
 #include "framework/support/diagnostics/error.h"
+#include "tests/messages.h"
 
 using namespace tenon;
 using packing::FieldFile;
@@ -25,13 +24,8 @@ std::string encode(const FieldFile& file, int32_t dtype, const std::vector<int64
 }
 
 std::string refusal(const std::string& name, int32_t dtype, size_t dimensions = 0) {
-  try {
-    choose(name, dtype, std::vector<int64_t>(dimensions, 1));
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "";
+  return find_error(support::ErrorKind::configuration,
+                    [&] { choose(name, dtype, std::vector<int64_t>(dimensions, 1)); });
 }
 
 }  // namespace
@@ -66,10 +60,9 @@ TEST_CASE("an array has the bytes of numpy.save") {
   CHECK(text.substr(0, 10) == std::string("\x93NUMPY\x01\x00\x76\x00", 10));
   CHECK(text.substr(10, 60) == "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1), } ");
   CHECK(text[127] == '\n');
-  CHECK(encode<uint8_t>(file, TENON_BOOL, {3}, {1, 0, 1})
-            .find("'descr': '|b1', 'fortran_order': False, 'shape': (3,), }") != std::string::npos);
-  CHECK(encode<int16_t>(file, TENON_INT16, {}, {5}).find("'<i2', 'fortran_order': False, 'shape': (), }") !=
-        std::string::npos);
+  CHECK(contains(encode<uint8_t>(file, TENON_BOOL, {3}, {1, 0, 1}),
+                 "'descr': '|b1', 'fortran_order': False, 'shape': (3,), }"));
+  CHECK(contains(encode<int16_t>(file, TENON_INT16, {}, {5}), "'<i2', 'fortran_order': False, 'shape': (), }"));
 }
 
 TEST_CASE("an image without pixels is refused") {

@@ -1,20 +1,20 @@
 // Checkpoints that a run saves because of their metrics, or because a signal requests one.
 #include <algorithm>
 
-#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
+using tenon::contains;
 
 namespace {
 
 // Eight steps. By default only the last one is saved.
-std::vector<std::string> make_overrides(std::vector<std::string> more) {
-  std::vector<std::string> overrides{"data.workers=0", "data.train.subset=\"10%\"",   "data.batch_size=20",
-                                     "train.epochs=1", "validation.every=\"1 step\"", "checkpoint.every=\"never\""};
-  overrides.insert(overrides.end(), more.begin(), more.end());
-  return overrides;
+std::vector<std::string> make_overrides(const std::vector<std::string>& more) {
+  return join_settings({"data.workers=0", "data.train.subset=\"10%\"", "data.batch_size=20", "train.epochs=1",
+                        "validation.every=\"1 step\"", "checkpoint.every=\"never\""},
+                       more);
 }
 
 // The value of each validation, with its step.
@@ -24,19 +24,6 @@ std::vector<std::pair<int64_t, double>> validations(const MemoryRecorder& record
     found.emplace_back(line.step, line.at(metric));
   return found;
 }
-
-std::string refuse(const std::vector<std::string>& overrides) {
-  try {
-    BuiltRun run({make_overrides(overrides)});
-  } catch (const tenon::support::Error& error) {
-    CHECK(error.exit_code() == 2);
-    return error.what();
-  }
-  FAIL("nothing was refused");
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
@@ -115,11 +102,12 @@ TEST_CASE("load_best_at_end leaves the best weights in the model") {
 }
 
 TEST_CASE("a metric that cannot be monitored is refused before training") {
-  CHECK(contains(refuse({"checkpoint.monitor=\"validation/acuracy\""}),
+  CHECK(contains(refusal_of({make_overrides({"checkpoint.monitor=\"validation/acuracy\""})}),
                  "checkpoint.monitor is \"validation/acuracy\", which this run does not log; expected a metric of its "
                  "history; did you mean \"validation/accuracy\"?"));
-  CHECK(contains(refuse({"checkpoint.monitor=\"train/loss\""}), "which exists only for training"));
-  CHECK(contains(refuse({"checkpoint.monitor=\"\"", "checkpoint.load_best_at_end=true"}),
+  CHECK(
+      contains(refusal_of({make_overrides({"checkpoint.monitor=\"train/loss\""})}), "which exists only for training"));
+  CHECK(contains(refusal_of({make_overrides({"checkpoint.monitor=\"\"", "checkpoint.load_best_at_end=true"})}),
                  "checkpoint.load_best_at_end is true, but no metric is monitored"));
 }
 

@@ -1,7 +1,6 @@
 // Tests what a callback's tenon_run shows at each event, and the names of the parts of a loss.
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"

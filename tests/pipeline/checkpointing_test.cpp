@@ -10,13 +10,11 @@ namespace {
 
 const std::string kSegmented = "model={use=\"segmented\"}";
 
-std::map<std::string, at::Tensor> train(std::vector<std::string> overrides, bool checkpointing,
-                                        const std::string& more = "", int64_t* peak = nullptr) {
-  overrides.push_back("run.deterministic=true");
-  overrides.push_back("data.workers=0");
-  overrides.push_back("validation.every=\"never\"");
-  overrides.push_back(std::string("train.activation_checkpointing=") + (checkpointing ? "true" : "false"));
-  BuiltRun run({overrides, more});
+std::map<std::string, at::Tensor> train(const std::vector<std::string>& overrides, bool checkpointing,
+                                        int64_t* peak = nullptr) {
+  BuiltRun run({join_settings(overrides,
+                              {"run.deterministic=true", "data.workers=0", "validation.every=\"never\"",
+                               std::string("train.activation_checkpointing=") + (checkpointing ? "true" : "false")})});
   const auto memory = std::make_shared<tenon::AllocatedMemory>();
   const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
   run.train();
@@ -28,10 +26,9 @@ void check_same(const std::vector<std::string>& overrides) {
   const auto plain = train(overrides, false);
   const auto again = train(overrides, true);
   REQUIRE(plain.size() == again.size());
-  for (const auto& [key, tensor] : plain) {
-    const std::string& name = key;
-    INFO(name);
-    CHECK(torch::equal(tensor, again.at(name)));  // including batch statistics and their count
+  for (const auto& weight : plain) {
+    INFO(weight.first);
+    CHECK(torch::equal(weight.second, again.at(weight.first)));  // including batch statistics and their count
   }
 }
 
@@ -49,8 +46,8 @@ TEST_CASE("recomputed segments give the same gradients under autocast and with a
 
 TEST_CASE("activation checkpointing lowers the peak memory") {
   int64_t plain = 0, lowered = 0;
-  train({kSegmented, "train={steps=2}"}, false, "", &plain);
-  train({kSegmented, "train={steps=2}"}, true, "", &lowered);
+  train({kSegmented, "train={steps=2}"}, false, &plain);
+  train({kSegmented, "train={steps=2}"}, true, &lowered);
   INFO(plain << " and " << lowered << " bytes");
   CHECK(static_cast<double>(lowered) < 0.7 * static_cast<double>(plain));
 }

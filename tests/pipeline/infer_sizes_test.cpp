@@ -23,15 +23,9 @@ int64_t size_of(const tenon::config::ComponentPlan& plan, const std::string& nam
 
 const std::string kSynthetic = "{use='synthetic',params={samples=8,channels=2,height=3,width=5,classes=4}}";
 
-// A run on images [2, 3, 5] of four classes.
-std::vector<std::string> synthetic(const std::string& model) {
-  return {"model=" + model, "data.train=" + kSynthetic, "data.validation=" + kSynthetic, "data.batch_size=4"};
-}
-
-std::filesystem::path write_text(const std::string& text) {
-  const std::filesystem::path file = tenon::test_folder() / "text.txt";
-  std::ofstream(file) << text;
-  return file;
+// A run on images [2, 3, 5] of four classes, or on other data.
+std::vector<std::string> synthetic(const std::string& model, const std::string& data = kSynthetic) {
+  return {"model=" + model, "data.train=" + data, "data.validation=" + data, "data.batch_size=4"};
 }
 
 }  // namespace
@@ -53,10 +47,7 @@ TEST_CASE("classes, channels and values that the run file leaves out are those o
 TEST_CASE("channels that are probably the height of images are reported") {
   tenon::support::collect_warnings();
   const auto warnings_of = [](const std::string& sizes, const std::string& model) {
-    const std::string data = "{use='synthetic',params={samples=8,classes=4," + sizes + "}}";
-    const std::vector<std::string> overrides = {"model=" + model, "data.train=" + data, "data.validation=" + data,
-                                                "data.batch_size=4"};
-    const BuiltRun run({overrides});
+    const BuiltRun run({synthetic(model, "{use='synthetic',params={samples=8,classes=4," + sizes + "}}")});
     return tenon::support::take_warnings();
   };
   const std::string image = "channels=16,height=16,width=3";
@@ -75,11 +66,10 @@ TEST_CASE("a size in the run file stays") {
 }
 
 TEST_CASE("metrics and batch transforms have the classes of the data") {
-  std::vector<std::string> overrides = synthetic("{use='small_cnn',params={width=4}}");
-  overrides.insert(overrides.end(),
-                   {"metric=[{use='confusion_matrix'},{use='roc_auc'}]", "data.batch_transform=[{use='mix'}]",
-                    "loss=[{use='soft_cross_entropy',inputs={target='data.mixed_label'}}]"});
-  BuiltRun run({overrides});
+  BuiltRun run(
+      {join_settings(synthetic("{use='small_cnn',params={width=4}}"),
+                     {"metric=[{use='confusion_matrix'},{use='roc_auc'}]", "data.batch_transform=[{use='mix'}]",
+                      "loss=[{use='soft_cross_entropy',inputs={target='data.mixed_label'}}]"})});
   CHECK(size_of(run.training->plan->metrics[0], "classes") == 4);
   CHECK(size_of(run.training->plan->metrics[1], "classes") == 4);
   CHECK(std::get<tenon::config::MixBatch>(run.training->plan->data.batch_transforms[0].what).classes == 4);
@@ -88,12 +78,12 @@ TEST_CASE("metrics and batch transforms have the classes of the data") {
 }
 
 TEST_CASE("a model with named inputs has the classes of the data, or of the losses' targets") {
-  auto overrides = synthetic("{use='mlp',params={hidden=[8]},inputs={image='data.image'}}");
+  const auto overrides = synthetic("{use='mlp',params={hidden=[8]},inputs={image='data.image'}}");
   const BuiltRun run({overrides});
   CHECK(size_of(run.training->plan->model, "classes") == 4);
   CHECK(size_of(run.training->plan->model, "inputs") == 30);
-  overrides.insert(overrides.end(), {"loss=[{use='cross_entropy',inputs={target='data.label'}}]", "metric=[]"});
-  const BuiltRun named({overrides});
+  const BuiltRun named(
+      {join_settings(overrides, {"loss=[{use='cross_entropy',inputs={target='data.label'}}]", "metric=[]"})});
   CHECK(size_of(named.training->plan->model, "classes") == 4);
 }
 
@@ -113,8 +103,9 @@ TEST_CASE("a field without dimensions is one value for each sample") {
 }
 
 TEST_CASE("the vocabulary is that of the data's tokenizer") {
-  const std::string data = "{use='text_windows',params={path='" + write_text("abcabcabcabcabcabc").string() +
-                           "',tokens='characters',context=4}}";
+  const std::filesystem::path file = tenon::test_folder() / "text.txt";
+  std::ofstream(file) << "abcabcabcabcabcabc";
+  const std::string data = "{use='text_windows',params={path='" + file.string() + "',tokens='characters',context=4}}";
   const BuiltRun run(
       {{"model={use='gpt',params={context=4,layers=1,heads=1,width=8}}", "data.train=" + data,
         "data.validation=" + data, "loss=[{use='sequence_cross_entropy'}]", "metric=[]", "data.batch_size=2"}});
@@ -124,8 +115,8 @@ TEST_CASE("the vocabulary is that of the data's tokenizer") {
 TEST_CASE("a size out of the parameter's range is not used") {
   // One class; the smallest number of classes of a confusion matrix is 2.
   const std::string data = "{use='synthetic',params={samples=8,channels=1,height=8,width=8,classes=1}}";
-  const BuiltRun run({{"model={use='mlp',params={classes=2}}", "data.train=" + data, "data.validation=" + data,
-                       "metric=[{use='confusion_matrix'}]", "data.batch_size=4"}});
+  const BuiltRun run(
+      {join_settings(synthetic("{use='mlp',params={classes=2}}", data), {"metric=[{use='confusion_matrix'}]"})});
   CHECK(size_of(run.training->plan->metrics[0], "classes") == 2);
 }
 
@@ -147,14 +138,10 @@ TEST_CASE("evaluation has the sizes of the weights, and training those of the da
                {{tenon::artifacts::kModelSizes, tenon::artifacts::format_model_sizes(sizes)}});
 
   // The same images with two classes.
-  auto other = train;
   const std::string data = "{use='synthetic',params={samples=8,channels=2,height=3,width=5,classes=2}}";
-  other.insert(other.end(), {"data.train=" + data, "data.validation=" + data, "model.weights='" + file.string() + "'"});
-  const BuiltRun partial({[&] {
-    auto with_head = other;
-    with_head.emplace_back("model.weights_match='partial'");
-    return with_head;
-  }()});
+  const BuiltRun partial(
+      {join_settings(train, {"data.train=" + data, "data.validation=" + data, "model.weights='" + file.string() + "'",
+                             "model.weights_match='partial'"})});
   CHECK(size_of(partial.training->plan->model, "classes") == 2);
   const Evaluation evaluation = build_evaluation(*partial.plan, *partial.catalogue);
   CHECK(size_of(evaluation.plan->model, "classes") == 4);

@@ -10,10 +10,10 @@
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/state/saved_state.h"
-#include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/digests/xxh128.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::pipeline;
@@ -25,9 +25,7 @@ namespace {
 std::filesystem::path write_file(const std::vector<NamedTensor>& tensors) {
   std::filesystem::path file = tenon::test_folder() / "weights.safetensors";
   std::vector<tenon::artifacts::TensorView> views;
-  for (const NamedTensor& named : tensors)
-    views.push_back({named.name, tenon::components::to_dtype(named.tensor.scalar_type()), named.tensor.sizes().vec(),
-                     static_cast<const std::byte*>(named.tensor.const_data_ptr()), named.tensor.nbytes()});
+  for (const NamedTensor& named : tensors) views.push_back(make_view(named.name, named.tensor));
   tenon::artifacts::write_safetensors(file, views, {}, tenon::support::ErrorKind::checkpoint);
   return file;
 }
@@ -36,13 +34,8 @@ std::filesystem::path write_file(const std::vector<NamedTensor>& tensors) {
 std::string refuse(const std::filesystem::path& file, const std::vector<NamedTensor>& model, WeightsMatch match) {
   std::vector<at::Tensor> before;
   for (const NamedTensor& named : model) before.push_back(named.tensor.clone());
-  std::string message = "none";
-  try {
-    load_weights(file, model, {match});
-  } catch (const tenon::support::Error& error) {
-    CHECK(error.kind() == tenon::support::ErrorKind::checkpoint);
-    message = error.what();
-  }
+  const std::string message =
+      tenon::find_error(tenon::support::ErrorKind::checkpoint, [&] { load_weights(file, model, {match}); });
   for (size_t i = 0; i < model.size(); ++i) CHECK(torch::equal(model[i].tensor, before[i]));
   return message;
 }
@@ -228,8 +221,7 @@ TEST_CASE("weights of a checkpoint with flipped bits are refused, by file and th
   fs::remove_all(folder);
   fs::create_directories(folder);
   const at::Tensor weight = torch::rand({8, 8});
-  const std::vector<tenon::artifacts::TensorView> views{
-      {"a", TENON_FLOAT32, {8, 8}, static_cast<const std::byte*>(weight.const_data_ptr()), weight.nbytes()}};
+  const std::vector<tenon::artifacts::TensorView> views{make_view("a", weight)};
   tenon::artifacts::CheckpointStore store(folder, {1});
   const fs::path file = store.write({1, 3, {}, views}) / tenon::artifacts::kModelFile;
   const fs::path link = folder / "linked.safetensors";

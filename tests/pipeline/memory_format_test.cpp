@@ -26,15 +26,6 @@ bool is_channels_last(const Training& training) {
   return all;
 }
 
-void check_same_weights(const BuiltRun& run, const BuiltRun& other) {
-  REQUIRE(!run.recorder.weights.empty());
-  for (const auto& [key, tensor] : run.recorder.weights) {
-    const std::string& name = key;
-    INFO(name);
-    CHECK(torch::equal(tensor, other.recorder.weights.at(name)));
-  }
-}
-
 MemoryFormat choose(MemoryFormat requested, const at::Tensor& weight, c10::DeviceType device, Precision precision) {
   tenon::config::TrainSection plan{};
   plan.memory_format = requested;

@@ -28,14 +28,7 @@ bool are_near(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 std::string refusal_in_training(const Setup& setup) {
-  try {
-    BuiltRun run(setup);
-    run.train();
-  } catch (const tenon::support::Error& error) {
-    CHECK(error.kind() == tenon::support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "accepted";
+  return error_of_training(tenon::support::ErrorKind::configuration, setup);
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <limits>
 
-#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/pipeline/trained_run.h"
 
 using namespace tenon::pipeline;
@@ -20,12 +20,11 @@ struct Case {
 
 // 143 samples in batches of 40: four steps per epoch, or two and a half with two batches per step.
 Setup make_setup(const Case& one) {
-  std::vector<std::string> overrides{
-      "run.deterministic=true",         "data.workers=0", "data.batch_size=40",           "data.train.subset=\"10%\"",
-      "data.validation.subset=\"20%\"", "train.epochs=3", "validation.every=\"2 steps\"", "checkpoint.every=\"1 step\"",
-      "log.every=\"3 steps\""};
-  overrides.insert(overrides.end(), one.overrides.begin(), one.overrides.end());
-  return {overrides, one.more};
+  return {join_settings({"run.deterministic=true", "data.workers=0", "data.batch_size=40", "data.train.subset=\"10%\"",
+                         "data.validation.subset=\"20%\"", "train.epochs=3", "validation.every=\"2 steps\"",
+                         "checkpoint.every=\"1 step\"", "log.every=\"3 steps\""},
+                        one.overrides),
+          one.more};
 }
 
 bool has_same_bits(const at::Tensor& a, const at::Tensor& b) {
@@ -167,9 +166,7 @@ TEST_CASE("the number of workers may change") {
 TEST_CASE("a run with unreadable data resumes once the data are readable") {
   const std::vector<std::string> settings{"checkpoint.every=\"never\"", "checkpoint.monitor=\"\"", "data.batch_size=4"};
   const auto make = [&](const std::string& train) {
-    Case one{"", settings};
-    one.overrides.push_back("data.train=" + train);
-    return make_setup(one);
+    return make_setup({"", join_settings(settings, {"data.train=" + train})});
   };
   BuiltRun whole(make("{use=\"torn\"}"));
   whole.train();
@@ -240,13 +237,8 @@ TEST_CASE("a checkpoint that does not match is refused with the name of the entr
   BuiltRun whole(make_setup({"", {}}));
   whole.train();
   const auto refusal_of = [](const Case& one, const Checkpoint& checkpoint) -> std::string {
-    try {
-      BuiltRun(make_setup(one)).train({}, 0, &checkpoint);
-    } catch (const tenon::support::Error& error) {
-      CHECK(error.kind() == tenon::support::ErrorKind::checkpoint);
-      return error.what();
-    }
-    return "none";
+    return tenon::find_error(
+        tenon::support::ErrorKind::checkpoint, [&] { BuiltRun(make_setup(one)).train({}, 0, &checkpoint); }, "none");
   };
   Checkpoint checkpoint = whole.recorder.checkpoints[2];
   CHECK(refusal_of({"", {"model.params={hidden=[8]}"}}, checkpoint).find("has another shape or dtype") !=

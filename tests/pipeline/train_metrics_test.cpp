@@ -8,12 +8,11 @@ namespace {
 
 // The validation has the same samples as the training, and a learning rate that changes no weight.
 Setup same_samples(const std::vector<std::string>& more = {}) {
-  Setup setup{{"train.epochs=1", "optimizer.lr=1e-30", "data.batch_size=100",
-               "data.validation.params={split=\"train\"}",
-               "metric=[{use=\"accuracy\",on=[\"train\",\"validation\"]},"
-               "{use=\"roc_auc\",params={classes=10},on=[\"train\",\"validation\"]}]"}};
-  setup.overrides.insert(setup.overrides.end(), more.begin(), more.end());
-  return setup;
+  return {join_settings(
+      {"train.epochs=1", "optimizer.lr=1e-30", "data.batch_size=100", "data.validation.params={split=\"train\"}",
+       "metric=[{use=\"accuracy\",on=[\"train\",\"validation\"]},"
+       "{use=\"roc_auc\",params={classes=10},on=[\"train\",\"validation\"]}]"},
+      more)};
 }
 
 }  // namespace

@@ -18,11 +18,10 @@ const std::string kTwoParts = "[[loss]]\nuse = \"two_parts\"\nweight = 0.25\n";
 // 1.
 std::vector<at::Tensor> gradient_of(const std::vector<int64_t>& sizes, const std::string& losses = "",
                                     const std::vector<std::string>& overrides = {}) {
-  Setup setup{{"data.batch_size=32", "data.shuffle=false", "optimizer={use=\"sgd\",lr=1.0}", "run.deterministic=true",
-               "train.accumulate=" + std::to_string(sizes.size())},
-              losses};
-  for (const std::string& text : overrides) setup.overrides.push_back(text);
-  BuiltRun run(setup);
+  BuiltRun run({join_settings({"data.batch_size=32", "data.shuffle=false", "optimizer={use=\"sgd\",lr=1.0}",
+                               "run.deterministic=true", "train.accumulate=" + std::to_string(sizes.size())},
+                              overrides),
+                losses});
   Training& training = *run.training;
   std::vector<at::Tensor> before;
   for (const auto& named : training.model.tensors()) before.push_back(named.tensor.detach().clone());
@@ -39,7 +38,7 @@ std::vector<at::Tensor> gradient_of(const std::vector<int64_t>& sizes, const std
       field.data += size * (is_label ? 8 : 64 * 4);
     }
   }
-  step.update_weights({1.0}, false);
+  step.finish_step({1.0}, false);
   std::vector<at::Tensor> gradients;
   for (size_t i = 0; i < before.size(); ++i)
     gradients.push_back(before[i] - training.model.tensors()[i].tensor.detach());

@@ -13,6 +13,7 @@
 #include "framework/config/resolve/resolve_run_plan.h"
 #include "framework/pipeline/build/model_summary.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace tenon::pipeline {
@@ -61,14 +62,14 @@ double RecordedLine::at(const std::string& name) const {
   return 0;
 }
 
-void MemoryRecorder::record(LineKind kind, const RunState& state,
-                            const std::vector<std::pair<std::string, double>>& metrics) {
+void MemoryRecorder::append_line(LineKind kind, const RunState& state,
+                                 const std::vector<std::pair<std::string, double>>& metrics) {
   RecordedLine& line = lines.emplace_back(RecordedLine{kind, state.epoch, state.step, {}});
   for (const auto& metric : metrics) (is_step_time(metric.first) ? step_times : line.metrics).push_back(metric);
 }
 
-void MemoryRecorder::save_checkpoint(const RunState& state, std::span<const components::NamedTensor> tensors,
-                                     const SavedState& saved) {
+void MemoryRecorder::start_checkpoint(const RunState& state, std::span<const components::NamedTensor> tensors,
+                                      const SavedState& saved) {
   const auto loss = state.metrics.find("validation/loss");
   if (state.validated_step == state.step && loss != state.metrics.end())
     validation_losses[checkpoints.size()] = loss->second;
@@ -122,13 +123,26 @@ RunReport BuiltRun::train(const std::vector<Observer*>& observers, int signal, c
 }
 
 std::string refusal_of(const Setup& setup) {
-  try {
-    const BuiltRun run(setup);
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
+  return find_error(support::ErrorKind::configuration, [&] { const BuiltRun run(setup); });
+}
+
+std::string error_of_training(support::ErrorKind kind, const Setup& setup) {
+  return find_error(kind, [&] { BuiltRun(setup).train(); });
+}
+
+std::vector<std::string> join_settings(std::vector<std::string> first, const std::vector<std::string>& others) {
+  first.insert(first.end(), others.begin(), others.end());
+  return first;
+}
+
+void check_same_weights(const BuiltRun& run, const BuiltRun& other) {
+  const auto& weights = run.recorder.weights;
+  REQUIRE_FALSE(weights.empty());
+  REQUIRE(weights.size() == other.recorder.weights.size());
+  for (const auto& weight : weights) {
+    CAPTURE(weight.first);
+    CHECK(torch::equal(weight.second, other.recorder.weights.at(weight.first)));
   }
-  return "accepted";
 }
 
 }  // namespace tenon::pipeline

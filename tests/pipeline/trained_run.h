@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "framework/pipeline/loop/train.h"
+#include "framework/support/diagnostics/error.h"
 
 namespace tenon::pipeline {
 
@@ -23,10 +24,10 @@ struct RecordedLine {
 class MemoryRecorder final : public Recorder {
  public:
   std::filesystem::path folder() const override { return "/recorded"; }
-  void record(LineKind kind, const RunState& state,
-              const std::vector<std::pair<std::string, double>>& metrics) override;
-  void save_checkpoint(const RunState& state, std::span<const components::NamedTensor> tensors,
-                       const SavedState& saved) override;
+  void append_line(LineKind kind, const RunState& state,
+                   const std::vector<std::pair<std::string, double>>& metrics) override;
+  void start_checkpoint(const RunState& state, std::span<const components::NamedTensor> tensors,
+                        const SavedState& saved) override;
   BestCheckpoint read_best_checkpoint() override;  // by validation/loss
 
   std::vector<RecordedLine> of_kind(LineKind kind) const;
@@ -61,5 +62,14 @@ struct BuiltRun {
 
 // The configuration error of building the run, or "accepted".
 std::string refusal_of(const Setup& setup);
+
+// The error, of this kind, of building the run or of training, or "accepted".
+std::string error_of_training(support::ErrorKind kind, const Setup& setup);
+
+// The first settings, then the others.
+std::vector<std::string> join_settings(std::vector<std::string> first, const std::vector<std::string>& others);
+
+// Checks that the last checkpoints of the runs have the same weights.
+void check_same_weights(const BuiltRun& run, const BuiltRun& other);
 
 }  // namespace tenon::pipeline

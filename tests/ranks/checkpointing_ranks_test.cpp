@@ -1,7 +1,6 @@
 // Tests activation checkpointing on several ranks: the reducer handles the gradients of segments like any others.
 #include <sstream>
 
-#include "framework/support/digests/sha256.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"
@@ -10,17 +9,13 @@ namespace checkpointing_ranks_test {
 
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
-using tenon::distributed::run_ranks;
-using tenon::distributed::World;
+using tenon::distributed::run_in_group;
 
 namespace {
 
 // Returns digests of the final weights of each rank by name. They are not recorded but must be equal on all ranks.
-std::vector<std::string> train(const std::vector<std::string>& overrides, bool checkpointing,
-                               const tenon::config::DistributedSection& plan = {}) {
-  return run_ranks(2, [&](const World& world) {
-    at::set_num_threads(1);
-    ProcessGroup group(world, plan, nullptr);
+std::vector<std::string> train(const std::vector<std::string>& overrides, bool checkpointing) {
+  return run_in_group(2, {}, [&](ProcessGroup& group) {
     Setup setup{{"model={use=\"segmented\"}", "run.deterministic=true", "data.workers=0", "data.batch_size=50",
                  "validation.every=\"never\"", "train={steps=4}",
                  std::string("train.activation_checkpointing=") + (checkpointing ? "true" : "false")}};
@@ -28,13 +23,8 @@ std::vector<std::string> train(const std::vector<std::string>& overrides, bool c
     BuiltRun run(setup, group);
     run.train();
     std::ostringstream text;
-    for (const auto& [name, tensor] : run.recorder.weights) {
-      const at::Tensor bytes = tensor.contiguous();
-      text << name << " "
-           << tenon::support::sha256(std::string_view(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()))
-           << "\n";
-    }
-    group.barrier();
+    for (const auto& [name, tensor] : run.recorder.weights)
+      text << name << " " << tenon::distributed::digest(tensor) << "\n";
     return text.str();
   });
 }

@@ -3,7 +3,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -16,8 +15,7 @@ namespace exact_split_test {
 
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
-using tenon::distributed::run_ranks;
-using tenon::distributed::World;
+using tenon::distributed::run_connected;
 
 namespace {
 
@@ -42,10 +40,7 @@ Weights train(int64_t size, const Combination& combination) {
                      "distributed.shard=\"" + combination[0] + "\"", "optimizer=" + combination[1],
                      "train.accumulate=" + combination[2], "train.activation_checkpointing=" + combination[3]},
                     ""};
-  const auto texts = run_ranks(size, [&](const World& world) {
-    at::set_num_threads(1);
-    const auto connected = connect_ranks(world);
-    ProcessGroup& group = *connected;
+  const auto texts = run_connected(size, [&](ProcessGroup& group) {
     BuiltRun run(setup, group);
     run.train();
     std::ostringstream text;
@@ -56,7 +51,6 @@ Weights train(int64_t size, const Combination& combination) {
       for (int64_t i = 0; i < one.tensor.numel(); ++i) text << " " << one.tensor.const_data_ptr<double>()[i];
       text << "\n";
     }
-    group.barrier();
     return text.str();
   });
   Weights weights;

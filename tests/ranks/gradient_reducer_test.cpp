@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
-#include <sstream>
 #include <thread>
 
 #include "tests/allocated_memory.h"
@@ -44,16 +42,10 @@ struct Reduced {
 
 std::vector<std::string> in_ranks(int64_t size, const tenon::config::DistributedSection& plan,
                                   const std::function<std::string(Reduced&)>& body) {
-  return run_ranks(size, [&](const World& world) {
-    ProcessGroup group(world, plan, nullptr);
+  return run_in_group(size, plan, [&](ProcessGroup& group) {
     Network network;
-    std::string text;
-    {
-      Reduced reduced(group, network, plan);
-      text = body(reduced);
-    }
-    group.barrier();
-    return text;
+    Reduced reduced(group, network, plan);
+    return body(reduced);
   });
 }
 
@@ -67,8 +59,6 @@ std::string compare_with_sum(const Reduced& reduced, int64_t ranks, double limit
                                      (alone.second.grad() - reduced.network.second.grad()).abs().max().item<double>());
   return difference <= limit ? "equal" : std::to_string(difference);
 }
-
-std::vector<std::string> all(size_t size, const std::string& text) { return std::vector<std::string>(size, text); }
 
 }  // namespace
 
@@ -84,18 +74,19 @@ TEST_CASE("gradients are the sum over the ranks in every step") {
       return text;
     });
   };
-  CHECK(run(1e-6) == all(3, "equal equal equal "));
+  const std::vector<std::string> equal = all(3, "equal equal equal ");
+  CHECK(run(1e-6) == equal);
   plan.static_graph = true;
-  CHECK(run(1e-6) == all(3, "equal equal equal "));
+  CHECK(run(1e-6) == equal);
   plan.static_graph = false;
   plan.find_unused_parameters = true;
-  CHECK(run(1e-6) == all(3, "equal equal equal "));
+  CHECK(run(1e-6) == equal);
   plan.find_unused_parameters = false;
   plan.compression = tenon::config::Compression::fp16;
-  CHECK(run(2e-3) == all(3, "equal equal equal "));
+  CHECK(run(2e-3) == equal);
   plan.compression = tenon::config::Compression::bf16;
-  CHECK(run(2e-2) == all(3, "equal equal equal "));
-  CHECK(run(1e-6) != all(3, "equal equal equal "));  // the gradients were rounded
+  CHECK(run(2e-2) == equal);
+  CHECK(run(1e-6) != equal);  // the gradients were rounded
 }
 
 TEST_CASE("a rank without a batch contributes zeros and does not block the others") {

@@ -5,7 +5,6 @@
 #include <set>
 #include <sstream>
 
-#include "framework/support/digests/sha256.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/ranks/run_ranks.h"
@@ -13,9 +12,9 @@
 namespace optimizer_shards_test {
 
 using namespace tenon::pipeline;
+using tenon::distributed::digest;
 using tenon::distributed::ProcessGroup;
-using tenon::distributed::run_ranks;
-using tenon::distributed::World;
+using tenon::distributed::run_in_group;
 
 namespace {
 
@@ -29,11 +28,6 @@ const std::string kMuon = "optimizer={use=\"muon\",lr=0.01}";
 const std::string kSgd = "optimizer={use=\"sgd\",lr=0.05,momentum=0.9}";
 // The sizes cannot be divided evenly.
 const std::string kMlp = "model={use=\"mlp\",params={hidden=[37,5,11]}}";
-
-std::string digest(const at::Tensor& tensor) {
-  const at::Tensor bytes = tensor.contiguous();
-  return tenon::support::sha256(std::string_view(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()));
-}
 
 // The last checkpoint of a rank: its model, and the state of the optimizer and of averaged weights.
 struct Saved {
@@ -58,9 +52,7 @@ Saved parse(const std::string& text) {
 
 // Trains each setup on `size` ranks. Returns the last checkpoints: [setup][rank].
 std::vector<std::vector<Saved>> train(int64_t size, const std::vector<Overrides>& setups, const std::string& shard) {
-  const auto texts = run_ranks(size, [&](const World& world) {
-    at::set_num_threads(1);
-    ProcessGroup group(world, {}, nullptr);
+  const auto texts = run_in_group(size, {}, [&](ProcessGroup& group) {
     std::string all;
     for (const Overrides& overrides : setups) {
       Setup setup{kCommon, ""};
@@ -70,7 +62,6 @@ std::vector<std::vector<Saved>> train(int64_t size, const std::vector<Overrides>
       run.train();
       all += describe(run.recorder.checkpoints.back()) + '\f';
     }
-    group.barrier();
     return all;
   });
   std::vector<std::vector<Saved>> saved(setups.size());

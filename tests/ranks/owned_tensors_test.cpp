@@ -31,12 +31,9 @@ std::vector<at::Tensor> make_tensors(int64_t seed) {
 
 std::vector<std::string> in_ranks(int64_t size, const tenon::config::DistributedSection& plan,
                                   const std::function<std::string(ProcessGroup&, OwnedTensors&)>& body) {
-  return run_ranks(size, [&](const World& world) {
-    ProcessGroup group(world, plan, nullptr);
+  return run_in_group(size, plan, [&](ProcessGroup& group) {
     OwnedTensors owned(group, plan);
-    std::string text = body(group, owned);
-    group.barrier();
-    return text;
+    return body(group, owned);
   });
 }
 

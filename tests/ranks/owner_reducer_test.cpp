@@ -2,8 +2,6 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <sstream>
-
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
 
@@ -76,19 +74,11 @@ struct Reduced {
 
 std::vector<std::string> in_ranks(int64_t size, const DistributedSection& plan,
                                   const std::function<std::string(Reduced&)>& body) {
-  return run_ranks(size, [&](const World& world) {
-    ProcessGroup group(world, plan, nullptr);
-    std::string text;
-    {
-      Reduced reduced(group, plan);
-      text = body(reduced);
-    }
-    group.barrier();
-    return text;
+  return run_in_group(size, plan, [&](ProcessGroup& group) {
+    Reduced reduced(group, plan);
+    return body(reduced);
   });
 }
-
-std::vector<std::string> all(size_t size, const std::string& text) { return std::vector<std::string>(size, text); }
 
 // Several buckets, of one parameter each or of several.
 DistributedSection plan_with(double bucket_mib, tenon::config::Backend backend) {

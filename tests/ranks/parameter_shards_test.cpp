@@ -6,7 +6,6 @@
 #include <memory>
 #include <sstream>
 
-#include "framework/support/digests/sha256.h"
 #include "tests/allocated_memory.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/pipeline/trained_run.h"
@@ -16,8 +15,7 @@ namespace parameter_shards_test {
 
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
-using tenon::distributed::run_ranks;
-using tenon::distributed::World;
+using tenon::distributed::run_in_group;
 
 namespace {
 
@@ -109,26 +107,25 @@ std::string describe(const BuiltRun& run) {
     for (const auto& [name, value] : line.metrics) text << line.step << " " << name << " " << value << "\n";
   text << '\t';
   for (size_t i = 0; i < run.recorder.checkpoints.size(); ++i) {
-    for (const auto& one : run.recorder.checkpoints[i].model) {
-      const at::Tensor bytes = one.tensor.contiguous();
+    for (const auto& one : run.recorder.checkpoints[i].model)
       text << "checkpoint " << run.recorder.checkpoint_steps[i] << " " << one.name << " "
-           << tenon::support::sha256(std::string_view(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()))
-           << "\n";
-    }
+           << tenon::distributed::digest(one.tensor) << "\n";
   }
   return text.str();
 }
 
+Setup setup_with(const Overrides& overrides, const std::string& shard) {
+  Setup setup{kCommon, ""};
+  setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
+  setup.overrides.push_back("distributed.shard=\"" + shard + "\"");
+  return setup;
+}
+
 std::vector<std::string> train(int64_t size, const std::vector<Overrides>& setups, const std::string& shard) {
-  return run_ranks(size, [&](const World& world) {
-    at::set_num_threads(1);
-    ProcessGroup group(world, {}, nullptr);
+  return run_in_group(size, {}, [&](ProcessGroup& group) {
     std::string all;
     for (const Overrides& overrides : setups) {
-      Setup setup{kCommon, ""};
-      setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
-      setup.overrides.push_back("distributed.shard=\"" + shard + "\"");
-      BuiltRun run(setup, group);
+      BuiltRun run(setup_with(overrides, shard), group);
       HeldWeights held(*run.training);
       run.train({&held});
       // The shares of a few layers are uneven.
@@ -136,7 +133,6 @@ std::vector<std::string> train(int64_t size, const std::vector<Overrides>& setup
       if (shard == "parameters" && held.largest > limit) all += "holds " + std::to_string(held.largest) + "\n";
       all += describe(run) + '\f';
     }
-    group.barrier();
     return all;
   });
 }
@@ -224,15 +220,13 @@ TEST_CASE("divided weights give the same bits if they are sent by sockets") {
 
 TEST_CASE("messages with the weights of the next segment are sent while a segment runs") {
   const auto last_step = [](const std::string& backend) {
-    return run_ranks(2, [&](const World& world) {
-      ProcessGroup group(world, {}, nullptr);
+    return run_in_group(2, {}, [&](ProcessGroup& group) {
       Setup setup{{"run.deterministic=true", "data.workers=0", "train={steps=3}", "checkpoint.every=\"never\"",
                    "distributed={shard=\"parameters\",backend=\"" + backend + "\"}", kSegmented},
                   ""};
       BuiltRun run(setup, group);
       OperatorLog log;
       run.train({&log});
-      group.barrier();
       return log.operators;
     });
   };
@@ -257,8 +251,7 @@ TEST_CASE("ranks without a batch take part in passes with divided weights") {
 }
 
 TEST_CASE("a rank never has the initial weights of all ranks") {
-  const auto texts = run_ranks(4, [&](const World& world) {
-    ProcessGroup group(world, {}, nullptr);
+  const auto texts = run_in_group(4, {}, [&](ProcessGroup& group) {
     const auto memory = std::make_shared<tenon::AllocatedMemory>();
     const c10::DebugInfoGuard guard(c10::DebugInfoKind::PROFILER_STATE, memory);
     const BuiltRun run({{"model={use=\"vit\",params={image_size=8,patch_size=4,width=60,depth=6,heads=3}}",
@@ -268,7 +261,6 @@ TEST_CASE("a rank never has the initial weights of all ranks") {
     int64_t total = 0;
     for (const auto& named : run.training->optimizer->parameters())
       total += static_cast<int64_t>(named.tensor.nbytes());
-    group.barrier();
     const bool is_share = memory->peak > total / 5 && memory->peak < total / 2;
     return is_share ? "" : std::to_string(memory->peak) + " of " + std::to_string(total) + " bytes";
   });
@@ -276,23 +268,16 @@ TEST_CASE("a rank never has the initial weights of all ranks") {
 }
 
 TEST_CASE("divided weights need a model with segments") {
-  const auto refusal = [](const Overrides& overrides) {
-    return run_ranks(2, [&](const World& world) {
-      ProcessGroup group(world, {}, nullptr);
-      Setup setup{kCommon, ""};
-      setup.overrides.insert(setup.overrides.end(), overrides.begin(), overrides.end());
-      setup.overrides.push_back("distributed.shard=\"parameters\"");
-      try {
-        BuiltRun run(setup, group);
-        run.train();
-      } catch (const std::exception& error) {
-        group.barrier();
-        return std::string(error.what());
-      }
-      return std::string("accepted");
-    });
-  };
-  for (const std::string& text : refusal({}))
+  const auto texts = run_in_group(2, {}, [](ProcessGroup& group) {
+    try {
+      BuiltRun run(setup_with({}, "parameters"), group);
+      run.train();
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  });
+  for (const std::string& text : texts)
     CHECK(text.find("declares no segments; expected a model that runs its layers as segments") != text.npos);
 }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <thread>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <type_traits>
 
 #include "framework/distributed/launch/process_state.h"
 #include "tests/doctest_with_torch.h"
@@ -30,14 +31,17 @@ std::string list_elements(const at::Tensor& tensor) {
   return text.str();
 }
 
-// Runs the function on each of `size` ranks and returns the results.
-std::vector<std::string> in_group(int64_t size, const std::function<std::string(ProcessGroup&)>& body,
-                                  double timeout_s = 60) {
+// Runs the function on each of `size` ranks and returns the results; "completed" for a function without one.
+template <class Body>
+std::vector<std::string> in_group(int64_t size, double timeout_s, const Body& body) {
   return run_ranks(size, [&](const World& world) {
     ProcessGroup group(world, plan_with(timeout_s), [] { return std::string("in the test"); });
-    std::string text;
+    std::string text = "completed";
     try {
-      text = body(group);
+      if constexpr (std::is_void_v<decltype(body(group))>)
+        body(group);
+      else
+        text = body(group);
     } catch (const std::exception& error) {
       group.report_failure(error.what());
       throw;
@@ -46,8 +50,10 @@ std::vector<std::string> in_group(int64_t size, const std::function<std::string(
     return text;
   });
 }
-
-std::vector<std::string> all(size_t size, const std::string& text) { return std::vector<std::string>(size, text); }
+template <class Body>
+std::vector<std::string> in_group(int64_t size, const Body& body) {
+  return in_group(size, 60, body);
+}
 
 }  // namespace
 
@@ -94,7 +100,6 @@ TEST_CASE("a broadcast sends tensors of several dtypes from rank 0") {
 TEST_CASE("texts that differ from rank 0 are refused on all ranks with the first difference") {
   const auto texts = in_group(3, [](ProcessGroup& group) {
     group.require_equal("the plan", "lr = 0.1\nseed = " + std::to_string(group.rank() == 2 ? 5 : 4) + "\n");
-    return std::string("completed");
   });
   for (const std::string& text : texts)
     CHECK(text.find("threw: the plan of rank 2 has \"seed = 5\" where rank 0 has \"seed = 4\"") == 0);
@@ -123,7 +128,6 @@ TEST_CASE("the error of one rank is thrown on the others") {
     const auto texts = in_group(3, [failing](ProcessGroup& group) {
       if (group.rank() == failing) throw std::runtime_error("the disk is full");
       group.barrier();
-      return std::string("completed");
     });
     for (int64_t rank = 0; rank < 3; ++rank) {
       CAPTURE(rank);
@@ -138,7 +142,6 @@ TEST_CASE("a killed rank is reported as ended") {
   const auto texts = in_group(3, [](ProcessGroup& group) {
     if (group.rank() == 1) raise(SIGKILL);
     group.barrier();
-    return std::string("completed");
   });
   CHECK(texts[1] == "ended: signal 9");
   for (const size_t rank : {0, 2})
@@ -146,14 +149,10 @@ TEST_CASE("a killed rank is reported as ended") {
 }
 
 TEST_CASE("the others report the activity of a missing rank, and it is killed") {
-  const auto texts = in_group(
-      3,
-      [](ProcessGroup& group) {
-        if (group.rank() == 1) std::this_thread::sleep_for(std::chrono::hours(1));
-        group.barrier();
-        return std::string("completed");
-      },
-      /*timeout_s=*/15);
+  const auto texts = in_group(3, /*timeout_s=*/15, [](ProcessGroup& group) {
+    if (group.rank() == 1) std::this_thread::sleep_for(std::chrono::hours(1));
+    group.barrier();
+  });
   CHECK(texts[1] == "ended: exit code 6");
   CAPTURE(texts[0]);
   CAPTURE(texts[2]);
@@ -164,15 +163,11 @@ TEST_CASE("the others report the activity of a missing rank, and it is killed") 
 TEST_CASE("the others report a stopped rank") {
   for (const int64_t stopped : {0, 1}) {
     CAPTURE(stopped);
-    const auto texts = in_group(
-        3,
-        [stopped](ProcessGroup& group) {
-          group.barrier();  // from now on no rank waits for the store
-          if (group.rank() == stopped) raise(SIGSTOP);
-          group.barrier();
-          return std::string("completed");
-        },
-        /*timeout_s=*/1);
+    const auto texts = in_group(3, /*timeout_s=*/1, [stopped](ProcessGroup& group) {
+      group.barrier();  // from now on no rank waits for the store
+      if (group.rank() == stopped) raise(SIGSTOP);
+      group.barrier();
+    });
     CHECK(texts[static_cast<size_t>(stopped)] == "ended: signal 9");
     const std::string expected = "rank " + std::to_string(stopped) + " does not answer; it is stopped (state T)";
     CAPTURE(texts[2]);
@@ -186,15 +181,11 @@ TEST_CASE("the others report a stopped rank") {
 }
 
 TEST_CASE("a rank ends although it waits for the store of a stopped rank 0, or computes") {
-  const auto texts = in_group(
-      3,
-      [](ProcessGroup& group) {
-        if (group.rank() == 0) raise(SIGSTOP);
-        if (group.rank() == 1) group.rank0_first([] {});
-        if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::hours(1));
-        return std::string("completed");
-      },
-      /*timeout_s=*/1);
+  const auto texts = in_group(3, /*timeout_s=*/1, [](ProcessGroup& group) {
+    if (group.rank() == 0) raise(SIGSTOP);
+    if (group.rank() == 1) group.rank0_first([] {});
+    if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::hours(1));
+  });
   CHECK(texts[1] == "ended: exit code 6");
   CHECK(texts[2] == "ended: exit code 6");
 }
@@ -219,7 +210,6 @@ TEST_CASE("a rank that is stopped for less than the time limit does not end the 
       kill(static_cast<pid_t>(process), SIGCONT);
     }
     group.barrier();
-    return std::string("completed");
   });
   CHECK(texts == all(2, "completed"));
 }
@@ -236,55 +226,37 @@ TEST_CASE("a call of a plugin that takes longer than the time limit ends the run
 }
 
 TEST_CASE("the work of rank 0 for all may take longer than the time limit") {
-  const auto texts = in_group(
-      3,
-      [](ProcessGroup& group) {
-        group.rank0_first([] { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); });
-        return std::string("completed");
-      },
-      /*timeout_s=*/1);
+  const auto texts = in_group(3, /*timeout_s=*/1, [](ProcessGroup& group) {
+    group.rank0_first([] { std::this_thread::sleep_for(std::chrono::milliseconds(2500)); });
+  });
   CHECK(texts == all(3, "completed"));
 }
 
 TEST_CASE("a barrier without limit waits longer than the time limit, and not for a rank that has failed") {
-  const auto texts = in_group(
-      3,
-      [](ProcessGroup& group) {
-        if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
-        group.barrier_without_limit();
-        group.barrier_without_limit();
-        return std::string("completed");
-      },
-      /*timeout_s=*/1);
+  const auto texts = in_group(3, /*timeout_s=*/1, [](ProcessGroup& group) {
+    if (group.rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    group.barrier_without_limit();
+    group.barrier_without_limit();
+  });
   CHECK(texts == all(3, "completed"));
   const auto failed = in_group(2, [](ProcessGroup& group) {
     if (group.rank() == 1) throw std::runtime_error("the disk is full");
     group.barrier_without_limit();
-    return std::string("completed");
   });
   CHECK(failed[0] == "threw: rank 1 has failed: the disk is full");
 }
 
 TEST_CASE("the work of rank 0 for all may fail, and rank 0 may not reach it") {
-  const auto failed = in_group(3, [](ProcessGroup& group) {
-    group.rank0_first([] { throw std::runtime_error("the disk is full"); });
-    return std::string("completed");
-  });
+  const auto failed =
+      in_group(3, [](ProcessGroup& group) { group.rank0_first([] { throw std::runtime_error("the disk is full"); }); });
   CHECK(failed[0] == "threw: the disk is full");
   for (const size_t rank : {1, 2}) CHECK(failed[rank] == "threw: rank 0 has failed: the disk is full");
-  const auto killed = in_group(2, [](ProcessGroup& group) {
-    group.rank0_first([] { raise(SIGKILL); });
-    return std::string("completed");
-  });
+  const auto killed = in_group(2, [](ProcessGroup& group) { group.rank0_first([] { raise(SIGKILL); }); });
   CHECK(killed[1].find("has exited without an error message") != std::string::npos);
-  const auto missed = in_group(
-      2,
-      [](ProcessGroup& group) {
-        if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
-        group.rank0_first([] {});
-        return std::string("completed");
-      },
-      /*timeout_s=*/1);
+  const auto missed = in_group(2, /*timeout_s=*/1, [](ProcessGroup& group) {
+    if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
+    group.rank0_first([] {});
+  });
   CAPTURE(missed[1]);
   CHECK(missed[0] == "ended: exit code 6");
   CHECK(missed[1].find("rank 0 is in the test") != std::string::npos);

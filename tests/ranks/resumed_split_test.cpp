@@ -2,8 +2,6 @@
 #include <cmath>
 #include <cstring>
 #include <map>
-#include <memory>
-#include <sstream>
 #include <utility>
 
 #include "tests/doctest_with_torch.h"
@@ -12,8 +10,7 @@
 
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
-using tenon::distributed::run_ranks;
-using tenon::distributed::World;
+using tenon::distributed::run_connected;
 
 namespace {
 
@@ -163,18 +160,9 @@ ResumedResult read_result(const std::string& text) {
 
 // Trains on `size` ranks, from each of the checkpoints or from the start. Returns the results of rank 0.
 std::vector<ResumedResult> resume_in(int64_t size, const Setup& setup, const std::vector<const Checkpoint*>& from) {
-  const auto texts = run_ranks(size, [&](const World& world) {
-    at::set_num_threads(1);
-    const auto connected = connect_ranks(world);
-    ProcessGroup& group = *connected;
+  const auto texts = run_connected(size, [&](ProcessGroup& group) {
     std::string all;
-    try {
-      for (const Checkpoint* checkpoint : from) put(all, train_from(setup, group, checkpoint));
-      group.barrier();
-    } catch (const std::exception& error) {
-      group.report_failure(error.what());
-      throw;
-    }
+    for (const Checkpoint* checkpoint : from) put(all, train_from(setup, group, checkpoint));
     return all;
   });
   std::vector<ResumedResult> results;
@@ -282,12 +270,13 @@ TEST_CASE("ranks that resume a run with the same total batch have the losses of 
         CAPTURE(step);
         CHECK(results[i].step == whole.step);
         CHECK(results[i].total_steps == whole.total_steps);
-        std::vector<const ResumedLine*> expected;
-        for (const ResumedLine& line : whole.lines)
-          if (line.kind == LineKind::step && line.step > step) expected.push_back(&line);
-        std::vector<const ResumedLine*> found;
-        for (const ResumedLine& line : results[i].lines)
-          if (line.kind == LineKind::step && line.step > step) found.push_back(&line);
+        const auto steps_of = [&](const ResumedResult& result) {
+          std::vector<const ResumedLine*> steps;
+          for (const ResumedLine& line : result.lines)
+            if (line.kind == LineKind::step && line.step > step) steps.push_back(&line);
+          return steps;
+        };
+        const std::vector<const ResumedLine*> found = steps_of(results[i]), expected = steps_of(whole);
         REQUIRE(found.size() == expected.size());
         for (size_t k = 0; k < found.size(); ++k) {
           CHECK(found[k]->step == expected[k]->step);

@@ -6,14 +6,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ATen/Parallel.h>
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 
 #include "framework/distributed/launch/loopback_socket.h"
 #include "framework/distributed/launch/process_state.h"
+#include "framework/support/digests/sha256.h"
 
 namespace tenon::distributed {
+
+std::string digest(const at::Tensor& tensor) {
+  const at::Tensor bytes = tensor.contiguous();
+  return support::sha256(std::string_view(static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()));
+}
 
 namespace {
 
@@ -106,6 +114,33 @@ std::vector<std::string> run_ranks(int64_t size, const std::function<std::string
     texts.push_back(is_whole ? rank.text : describe_end(status));
   }
   return texts;
+}
+
+std::vector<std::string> run_in_group(int64_t size, const config::DistributedSection& plan,
+                                      const std::function<std::string(ProcessGroup&)>& body) {
+  return run_ranks(size, [&](const World& world) {
+    at::set_num_threads(1);
+    ProcessGroup group(world, plan, nullptr);
+    std::string text = body(group);
+    group.barrier();
+    return text;
+  });
+}
+
+std::vector<std::string> run_connected(int64_t size, const std::function<std::string(ProcessGroup&)>& body) {
+  return run_ranks(size, [&](const World& world) {
+    at::set_num_threads(1);
+    const auto group = world.size > 1 ? std::make_unique<ProcessGroup>(world, config::DistributedSection{}, nullptr)
+                                      : std::make_unique<ProcessGroup>();
+    try {
+      std::string text = body(*group);
+      group->barrier();
+      return text;
+    } catch (const std::exception& error) {
+      group->report_failure(error.what());
+      throw;
+    }
+  });
 }
 
 }  // namespace tenon::distributed

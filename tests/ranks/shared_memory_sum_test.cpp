@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <cstring>
-#include <sstream>
 
 #include "framework/distributed/collectives/process_group.h"
 #include "tests/doctest_with_torch.h"

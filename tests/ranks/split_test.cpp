@@ -2,7 +2,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <random>
 #include <sstream>
 
@@ -14,8 +13,7 @@ namespace split_test {
 
 using namespace tenon::pipeline;
 using tenon::distributed::ProcessGroup;
-using tenon::distributed::run_ranks;
-using tenon::distributed::World;
+using tenon::distributed::run_connected;
 
 namespace {
 
@@ -44,18 +42,9 @@ std::string train_once(const Setup& setup, ProcessGroup& group) {
 
 // Runs each setup on `size` ranks. Checks that all ranks have the same result and returns that of rank 0.
 std::vector<std::string> train_in(int64_t size, const std::vector<Setup>& setups) {
-  const auto texts = run_ranks(size, [&](const World& world) {
-    at::set_num_threads(1);
-    const auto connected = connect_ranks(world);
-    ProcessGroup& group = *connected;
+  const auto texts = run_connected(size, [&](ProcessGroup& group) {
     std::string all;
-    try {
-      for (const Setup& setup : setups) all += train_once(setup, group) + '\f';
-      group.barrier();
-    } catch (const std::exception& error) {
-      group.report_failure(error.what());
-      throw;
-    }
+    for (const Setup& setup : setups) all += train_once(setup, group) + '\f';
     return all;
   });
   for (const std::string& text : texts) CHECK(text == texts[0]);

@@ -1,7 +1,5 @@
 #include "framework/distributed/collectives/synchronized_batch_norm.h"
 
-#include <sstream>
-
 #include "framework/distributed/collectives/frozen_batch_norm.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
@@ -64,32 +62,22 @@ std::string compare(ProcessGroup& group, int64_t used_ranks) {
   return largest < 1e-5 ? "equal" : std::to_string(largest);
 }
 
-std::vector<std::string> in_group(int64_t size, const std::function<std::string(ProcessGroup&)>& body) {
-  return run_ranks(size, [&](const World& world) {
-    at::set_num_threads(1);
-    ProcessGroup group(world, {}, nullptr);
-    const std::string text = body(group);
-    group.barrier();
-    return text;
-  });
-}
-
 }  // namespace
 
 TEST_CASE("parts of a batch with unequal sizes are normalised like the whole batch") {
   for (const int64_t size : {2, 3}) {
-    const auto texts = in_group(size, [size](ProcessGroup& group) { return compare(group, size); });
+    const auto texts = run_in_group(size, {}, [size](ProcessGroup& group) { return compare(group, size); });
     CHECK(texts == std::vector<std::string>(static_cast<size_t>(size), "equal"));
   }
 }
 
 TEST_CASE("a borrowed batch is ignored") {
-  const auto texts = in_group(3, [](ProcessGroup& group) { return compare(group, 2); });
+  const auto texts = run_in_group(3, {}, [](ProcessGroup& group) { return compare(group, 2); });
   CHECK(texts == std::vector<std::string>(3, "equal"));
 }
 
 TEST_CASE("evaluation, and training without the class, use LibTorch's operator") {
-  const auto texts = in_group(2, [](ProcessGroup& group) {
+  const auto texts = run_in_group(2, {}, [](ProcessGroup& group) {
     const at::Tensor input = at::arange(12, at::kFloat).reshape({2, 3, 2}) + static_cast<double>(group.rank());
     Layer plain, other;
     const at::Tensor expected = plain.forward(input, /*training=*/false);

@@ -1,15 +1,16 @@
 // Tests runs that resume after their data have changed: refused in the middle of an epoch, reported between epochs.
 #include <doctest/doctest.h>
 
-#include <cstring>
 #include <functional>
 #include <map>
 
 #include "tests/datasets/written_tar.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -37,9 +38,7 @@ struct Run {
                                                  model + "\n[data]\nbatch_size = 8\n[data.train]\n" + dataset +
                                                  "\n[data.validation]\nlike = \"train\"\n" + rest)
                  .string();
-    const Outcome outcome = run_host({"--config", config});
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
+    require_success(run_host({"--config", config}));
     checkpoints = find_run_folder(folder / "runs", "run") / "checkpoints";
   }
 
@@ -51,10 +50,8 @@ struct Run {
 
   void check_unchanged() const {
     for (const int step : {2, 3}) {
-      const Outcome outcome = resume(step);
-      CAPTURE(outcome.errors);
-      CHECK(outcome.exit_code == 0);
-      CHECK(outcome.errors.find("have changed since") == std::string::npos);
+      const Outcome outcome = require_success(resume(step));
+      CHECK_FALSE(contains(outcome.errors, "have changed since"));
     }
   }
 
@@ -75,12 +72,11 @@ struct Run {
     CAPTURE(within.errors);
     CAPTURE(between.errors);
     CHECK(within.exit_code == 5);
-    CHECK(within.errors.find("step-00000002: the data of train have changed since it was written:") !=
-          std::string::npos);
-    CHECK(within.errors.find("expected the same data in the middle of epoch 1") != std::string::npos);
+    CHECK(contains(within.errors, "step-00000002: the data of train have changed since it was written:"));
+    CHECK(contains(within.errors, "expected the same data in the middle of epoch 1"));
     CHECK(between.exit_code == 0);
-    CHECK(between.errors.find("warning: the run resumes with data that have changed since") != std::string::npos);
-    for (const Outcome& outcome : {within, between}) CHECK(outcome.errors.find(difference) != std::string::npos);
+    CHECK(contains(between.errors, "warning: the run resumes with data that have changed since"));
+    for (const Outcome& outcome : {within, between}) CHECK(contains(outcome.errors, difference));
   }
 
   std::map<std::string, uintmax_t> list_sizes() const {
@@ -150,7 +146,7 @@ TEST_CASE("a folder of images that has changed is refused in the middle of an ep
       run_host({"--config", run.config, "--resume", (run.checkpoints / "step-00000003").string(), "--check", "--set",
                 "data.train.params.path=\"" + (run.folder / "moved").string() + '"'});
   CAPTURE(moved.errors);
-  CHECK(moved.errors.find("have changed since") == std::string::npos);
+  CHECK_FALSE(contains(moved.errors, "have changed since"));
 }
 
 namespace {

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -47,13 +48,10 @@ use = "faulty"
 
 std::vector<std::string> arguments_of(const std::string& faulty, const std::vector<std::string>& more) {
   const fs::path file = write_file(tenon::test_folder() / "elastic.toml", kRunFile);
-  std::vector<std::string> arguments{"--config",     file.string(),
-                                     "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
-                                     "--set",        "run.name=\"elastic\"",
-                                     "--set",        "run.output_dir=\"" + tenon::test_folder().string() + "\"",
-                                     "--set",        "callback.0.params=" + faulty};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  return joined({"--config", file.string(), "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty", "--set",
+                 "run.name=\"elastic\"", "--set", "run.output_dir=\"" + tenon::test_folder().string() + "\"", "--set",
+                 "callback.0.params=" + faulty},
+                more);
 }
 
 // Returns the newest run. A run that was killed before its first checkpoint cannot be resumed.
@@ -65,8 +63,7 @@ fs::path newest_run() {
 
 void check_each_epoch_ended_once() {
   std::vector<int> epochs, expected;
-  std::istringstream history(read_history_without_times(newest_run()));
-  for (std::string line; std::getline(history, line);)
+  for (const std::string& line : parts_of(read_history_without_times(newest_run()), '\n'))
     if (const auto event = nlohmann::json::parse(line); event["event"] == "epoch") epochs.push_back(event["epoch"]);
   REQUIRE(!epochs.empty());
   for (int epoch = 1; epoch <= epochs.back(); ++epoch) expected.push_back(epoch);
@@ -77,85 +74,60 @@ void check_each_epoch_ended_once() {
 
 // The runs are long, so that the launcher always comes to change the number of processes. The callback ends them.
 TEST_CASE("a run that always loses its last process continues with fewer processes") {
-  fs::remove_all(tenon::test_folder() / "elastic");
   const Outcome outcome = run_host(arguments_of("{rank=2,how=\"kill\",where=\"start\"}",
                                                 {"--processes", "1:3", "--restarts", "2", "--resume", "auto"}),
                                    "env TENON_TEST_FAULTY_LAST_ATTEMPT=4");
-  CAPTURE(outcome.errors);
-  CAPTURE(outcome.output);
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.errors.find("warning: restart 1 of 2: the run resumes from its newest checkpoint") !=
-        std::string::npos);
-  CHECK(outcome.errors.find("warning: restart 2 of 2, with 2 processes: ") != std::string::npos);
   // After a checkpoint three processes are tried again, and fail again.
-  CHECK(outcome.errors.find("warning: the run restarts with 3 processes from its newest checkpoint") !=
-        std::string::npos);
-  CHECK(outcome.errors.find("warning: more processes failed again, with 2 processes: ") != std::string::npos);
-  CHECK(outcome.output.find("this is the last attempt of the test") != std::string::npos);
+  check_errors(outcome, 0,
+               {"warning: restart 1 of 2: the run resumes from its newest checkpoint",
+                "warning: restart 2 of 2, with 2 processes: ",
+                "warning: the run restarts with 3 processes from its newest checkpoint",
+                "warning: more processes failed again, with 2 processes: "});
+  CHECK(contains(outcome.output, "this is the last attempt of the test"));
   check_each_epoch_ended_once();
 }
 
 TEST_CASE("a run that lost a process twice continues with all of them after the next checkpoint") {
-  fs::remove_all(tenon::test_folder() / "elastic");
   const Outcome outcome =
       run_host(arguments_of("{rank=1,how=\"kill\",where=\"environment\"}", {"--processes", "2:3", "--restarts", "2"}),
                "env TENON_TEST_FAULTY_STEP=3 TENON_TEST_FAULTY_ATTEMPTS=2 TENON_TEST_FAULTY_LAST_ATTEMPT=3");
-  CAPTURE(outcome.errors);
-  CAPTURE(outcome.output);
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.errors.find("restart 2 of 2, with 2 processes: ") != std::string::npos);
-  CHECK(outcome.errors.find("the run had 3 processes and has 2 now, which share the remaining samples of epoch 1") !=
-        std::string::npos);
-  CHECK(outcome.errors.find("the run restarts with 3 processes from its newest checkpoint") != std::string::npos);
-  CHECK(outcome.errors.find("the run had 2 processes and has 3 now") != std::string::npos);
-  CHECK(outcome.errors.find("failed again") == std::string::npos);
-  CHECK(outcome.output.find("this is the last attempt of the test") != std::string::npos);
+  check_errors(
+      outcome, 0,
+      {"restart 2 of 2, with 2 processes: ",
+       "the run had 3 processes and has 2 now, which share the remaining samples of epoch 1",
+       "the run restarts with 3 processes from its newest checkpoint", "the run had 2 processes and has 3 now"});
+  CHECK_FALSE(contains(outcome.errors, "failed again"));
+  CHECK(contains(outcome.output, "this is the last attempt of the test"));
   check_each_epoch_ended_once();
 }
 
 TEST_CASE("a run with too many losses ends") {
-  fs::remove_all(tenon::test_folder() / "elastic");
-  const Outcome outcome = run_host(arguments_of("{rank=0,how=\"kill\",where=\"start\"}",
-                                                {"--processes", "2:3", "--restarts", "2", "--resume", "auto"}));
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 6);
-  CHECK(outcome.errors.find("restart 2 of 2, with 2 processes: ") != std::string::npos);
+  check_errors(run_host(arguments_of("{rank=0,how=\"kill\",where=\"start\"}",
+                                     {"--processes", "2:3", "--restarts", "2", "--resume", "auto"})),
+               6, {"restart 2 of 2, with 2 processes: "});
 }
 
 TEST_CASE("a run that torchrun restarts with more processes, with the same store, continues in its epoch") {
-  fs::remove_all(tenon::test_folder() / "elastic");
   const std::string checkpoints = (tenon::test_folder() / "elastic/*/checkpoints/latest").string();
   const Outcome outcome =
       run_host(arguments_of("{where=\"nowhere\"}", {"--resume", "auto", "--set", "run.threads=1"}),
                "timeout -s KILL 200 " TENON_SOURCE_DIR "/tests/recovery/run_as_elastic_torchrun.sh " TENON_BINARY_DIR
                "/tests/bin/agent_store '" +
                    checkpoints + "'");
-  CAPTURE(outcome.errors);
-  CAPTURE(outcome.output);
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.errors.find("the run had 2 processes and has 3 now") != std::string::npos);
-  CHECK(outcome.output.find("this is the last attempt of the test") != std::string::npos);
+  check_errors(outcome, 0, {"the run had 2 processes and has 3 now"});
+  CHECK(contains(outcome.output, "this is the last attempt of the test"));
   check_each_epoch_ended_once();
 }
 
 TEST_CASE("a range of processes that cannot be used is refused") {
-  const auto errors_of = [](const std::vector<std::string>& more) {
-    const Outcome outcome = run_host(arguments_of("{where=\"nowhere\"}", more));
-    CHECK(outcome.exit_code == 2);
-    return outcome.errors;
+  const auto refused = [](const std::vector<std::string>& more, const std::string& message) {
+    check_errors(run_host(arguments_of("{where=\"nowhere\"}", more)), 2, {message});
   };
-  CHECK(errors_of({"--processes", "2:3"})
-            .find("--processes is 2:3, but a lost process ends the run without "
-                  "--restarts; expected --restarts N") != std::string::npos);
-  CHECK(errors_of({"--processes", "3:2", "--restarts", "1"})
-            .find("--processes is 3:2; expected the least number "
-                  "first: 2:3") != std::string::npos);
-  CHECK(errors_of({"--processes", "0:2", "--restarts", "1"}).find("--processes is 0:2; expected at least 1") !=
-        std::string::npos);
+  refused({"--processes", "2:3"},
+          "--processes is 2:3, but a lost process ends the run without --restarts; expected --restarts N");
+  refused({"--processes", "3:2", "--restarts", "1"}, "--processes is 3:2; expected the least number first: 2:3");
+  refused({"--processes", "0:2", "--restarts", "1"}, "--processes is 0:2; expected at least 1");
   for (const std::string text : {"2:", ":2", "two", "2:3:4"})
-    CHECK(errors_of({"--processes=" + text, "--restarts", "1"})
-              .find("--processes is \"" + text +
-                    "\"; expected a "
-                    "number such as 4, or the least and the most "
-                    "such as 2:4") != std::string::npos);
+    refused({"--processes=" + text, "--restarts", "1"},
+            "--processes is \"" + text + "\"; expected a number such as 4, or the least and the most such as 2:4");
 }

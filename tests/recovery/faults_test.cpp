@@ -8,9 +8,11 @@
 #include <random>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -41,6 +43,11 @@ timeout_s = 4
 use = "faulty"
 )";
 
+// Each signal follows the event that the previous one waits for.
+const std::string kInterruptTwice =
+    "timeout -s KILL 60 sh -c 'env --default-signal=INT \"$@\" & while [ ! -e hanging ]; do sleep 0.1; done; "
+    "kill -INT $!; while ! grep -q received errors.txt; do sleep 0.1; done; kill -INT $!; wait $!' sh";
+
 struct Fault {
   int rank;
   std::string how;
@@ -53,7 +60,7 @@ int count_processes(const std::string& word) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     std::ifstream file(entry.path() / "cmdline");
     const std::string line((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    count += line.find(word) != std::string::npos;
+    count += contains(line, word);
   }
   return count;
 }
@@ -74,14 +81,14 @@ std::string expected_message(const Fault& fault) {
 }
 
 // Runs with these parameters of the callback.
-Outcome run_with_fault(const std::string& params, std::vector<std::string> arguments,
+Outcome run_with_fault(const std::string& params, const std::vector<std::string>& arguments,
                        const std::string& prefix = "timeout -s KILL 60") {
   fs::remove(tenon::test_folder() / "hanging");
   const fs::path file = write_file(tenon::test_folder() / "faulty.toml", kRunFile);
-  arguments.insert(arguments.begin(),
-                   {"--config", file.string(), "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
-                    "--set", "callback.0.params=" + params});
-  return run_host(arguments, prefix);
+  return run_host(joined({"--config", file.string(), "--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty",
+                          "--set", "callback.0.params=" + params},
+                         arguments),
+                  prefix);
 }
 
 // Trains with the dataset `hanging` and two data workers.
@@ -120,7 +127,7 @@ void check_fault(const Fault& fault, int processes, int number) {
   CHECK(outcome.exit_code == expected_code(fault));
   // Before the rendezvous a process cannot report a failure. The waiting ranks then report the timeout.
   const std::string expected = is_early && fault.how == "hang" ? "rank" : expected_message(fault);
-  CHECK(outcome.errors.find(expected) != std::string::npos);
+  CHECK(contains(outcome.errors, expected));
   CHECK(count_processes("\"" + name + "\"") == 0);  // fault-1 is not fault-10
 }
 
@@ -151,9 +158,7 @@ void check_kill_at(double seconds, int rank, int processes) {
        "--set",        "log.every=\"1 step\"",
        "--set",        "model={use=\"vit\",params={image_size=8,patch_size=4,width=12,depth=2,heads=3,mlp_width=20}}"},
       "timeout -s KILL 60 bash kill.sh");
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 6);
-  CHECK(outcome.errors.find("rank " + std::to_string(rank) + " was ended by SIGKILL") != std::string::npos);
+  check_errors(outcome, 6, {"rank " + std::to_string(rank) + " was ended by SIGKILL"});
   CHECK(count_processes("\"killed-any-time\"") == 0);
 }
 
@@ -210,30 +215,22 @@ TEST_CASE("a stopped process ends the run under torchrun too") {
     for (const std::string rank : {"0", "1"}) {
       CAPTURE(launcher);
       CAPTURE(rank);
-      const Outcome outcome = run_with_fault("{rank=" + rank + ",how=\"stop\",where=\"step\"}", {}, launcher);
-      CAPTURE(outcome.errors);
-      CHECK(outcome.exit_code == (launcher.find("torchrun --") == std::string::npos ? 6 : 1));
-      CHECK(outcome.errors.find("rank " + rank + " does not answer; it is stopped (state T), as by SIGSTOP") !=
-            std::string::npos);
+      check_errors(run_with_fault("{rank=" + rank + ",how=\"stop\",where=\"step\"}", {}, launcher),
+                   contains(launcher, "torchrun --") ? 1 : 6,
+                   {"rank " + rank + " does not answer; it is stopped (state T), as by SIGSTOP"});
       CHECK(count_processes((tenon::test_folder() / "faulty.toml").string()) == 0);
     }
 }
 
 TEST_CASE("a run ends if the store of torchrun does not answer, and names the store") {
   const Outcome outcome = run_with_fault("{rank=0,how=\"stop_agent\",where=\"step\"}", {}, as_torchrun("agent"));
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 6);
-  CHECK(outcome.errors.find("the store of the launcher does not answer") != std::string::npos);
-  CHECK(outcome.errors.find("rank 0 does not answer") == std::string::npos);
+  check_errors(outcome, 6, {"the store of the launcher does not answer"});
+  CHECK_FALSE(contains(outcome.errors, "rank 0 does not answer"));
 }
 
 TEST_CASE("a run ends if all processes hang in a callback") {
-  const Outcome outcome = run_with_fault("{rank=-1,how=\"hang\",where=\"step\"}", {"--processes", "2"});
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 6);
-  CHECK(outcome.errors.find(
-            "is in callback \"faulty\" of plugin faulty 0.1.0, function on_event, backward_end, step 5") !=
-        std::string::npos);
+  check_errors(run_with_fault("{rank=-1,how=\"hang\",where=\"step\"}", {"--processes", "2"}), 6,
+               {"is in callback \"faulty\" of plugin faulty 0.1.0, function on_event, backward_end, step 5"});
 }
 
 TEST_CASE("a run ends if a function of a dataset does not return, also on a worker thread") {
@@ -242,60 +239,38 @@ TEST_CASE("a run ends if a function of a dataset does not return, also on a work
       CAPTURE(where);
       CAPTURE(rank);
       const Outcome outcome = run_hanging_dataset(where, rank, "2", "timeout -s KILL 60");
-      CAPTURE(outcome.errors);
-      CHECK(outcome.exit_code == 6);
-      CHECK(outcome.errors.find("rank 1 is in dataset \"hanging\" of plugin hanging 0.1.0, function " + where) !=
-            std::string::npos);
-      CHECK((outcome.errors.find("on thread tenon-data-") != std::string::npos) == (where == "get"));
+      check_errors(outcome, 6, {"rank 1 is in dataset \"hanging\" of plugin hanging 0.1.0, function " + where});
+      CHECK(contains(outcome.errors, "on thread tenon-data-") == (where == "get"));
     }
 }
 
 TEST_CASE("a run ends if the function fields of a dataset does not return in any process") {
-  const Outcome outcome =
-      run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--plugin-dir",
-                TENON_BINARY_DIR "/tests/fixtures/plugins/hanging_fields", "--set",
-                "data.train={use=\"hanging_fields\"}", "--set", "distributed.timeout_s=4", "--processes", "2"},
-               "timeout -s KILL 60");
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 6);
-  CHECK(outcome.errors.find("is in dataset \"hanging_fields\" of plugin hanging_fields 0.1.0, function fields, for ") !=
-        std::string::npos);
+  check_errors(run_host({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--plugin-dir",
+                         TENON_BINARY_DIR "/tests/fixtures/plugins/hanging_fields", "--set",
+                         "data.train={use=\"hanging_fields\"}", "--set", "distributed.timeout_s=4", "--processes", "2"},
+                        "timeout -s KILL 60"),
+               6, {"is in dataset \"hanging_fields\" of plugin hanging_fields 0.1.0, function fields, for "});
 }
 
 TEST_CASE("after a first Ctrl-C a run reports the call that it waits for, and a second one ends it") {
-  // Each signal follows the event that the previous one waits for.
-  const std::string interrupt_twice =
-      "timeout -s KILL 60 sh -c 'env --default-signal=INT \"$@\" & while [ ! -e hanging ]; do sleep 0.1; done; kill "
-      "-INT $!; "
-      "while ! grep -q received errors.txt; do sleep 0.1; done; kill -INT $!; wait $!' sh";
   const std::string end = "to end at once without saving, press Ctrl-C again\n";
-  Outcome outcome = run_with_fault("{rank=0,how=\"hang\",where=\"step\"}", {}, interrupt_twice);
+  const Outcome outcome = run_with_fault("{rank=0,how=\"hang\",where=\"step\"}", {}, kInterruptTwice);
   CAPTURE(outcome.errors);
   CHECK(outcome.exit_code == 130);
   CHECK(outcome.errors.find(
             "warning: received SIGINT: the run ends after the current step; callback \"faulty\" of plugin "
             "faulty 0.1.0, function on_event, backward_end, step 5, has not returned for ") == 0);
   CHECK(outcome.errors.ends_with("s (on the main thread); " + end));
-  outcome = run_hanging_dataset("get", "-1", "1", interrupt_twice);
-  CHECK(outcome.exit_code == 130);
-  CHECK(outcome.errors.find("dataset \"hanging\" of plugin hanging 0.1.0, function get, train sample 7, has not "
-                            "returned for ") != std::string::npos);
-  CHECK(outcome.errors.find("(on thread tenon-data-") != std::string::npos);
+  check_errors(run_hanging_dataset("get", "-1", "1", kInterruptTwice), 130,
+               {"dataset \"hanging\" of plugin hanging 0.1.0, function get, train sample 7, has not returned for ",
+                "(on thread tenon-data-"});
 }
 
 TEST_CASE("after Ctrl-C a run reports what it waits for, also when it cleans up and exits") {
-  const std::string interrupt_twice =
-      "timeout -s KILL 60 sh -c 'env --default-signal=INT \"$@\" & while [ ! -e hanging ]; do sleep 0.1; done; "
-      "kill -INT $!; while ! grep -q received errors.txt; do sleep 0.1; done; kill -INT $!; wait $!' sh";
-  const Outcome destroy = run_hanging_dataset("destroy", "-1", "1", interrupt_twice);
-  CAPTURE(destroy.errors);
-  CHECK(destroy.exit_code == 130);
-  CHECK(destroy.errors.find("dataset \"hanging\" of plugin hanging 0.1.0, function destroy, has not returned for ") !=
-        std::string::npos);
-  const Outcome exit = run_hanging_dataset("exit", "-1", "1", interrupt_twice);
-  CAPTURE(exit.errors);
-  CHECK(exit.exit_code == 130);
-  CHECK(exit.errors.find("received SIGINT: the process is ending") != std::string::npos);
+  check_errors(run_hanging_dataset("destroy", "-1", "1", kInterruptTwice), 130,
+               {"dataset \"hanging\" of plugin hanging 0.1.0, function destroy, has not returned for "});
+  check_errors(run_hanging_dataset("exit", "-1", "1", kInterruptTwice), 130,
+               {"received SIGINT: the process is ending"});
 }
 
 // The programs run at the same time, each until its message has arrived.
@@ -337,7 +312,7 @@ TEST_CASE("a call that does not return is named before training too, and by comm
     CAPTURE(one.name);
     const std::string errors = read_file(tenon::test_folder() / one.name / "errors.txt");
     CAPTURE(errors);
-    CHECK(errors.find(one.message) != std::string::npos);
+    CHECK(contains(errors, one.message));
   }
 }
 
@@ -360,10 +335,7 @@ TEST_CASE("a run ignores SIGINT and SIGHUP if they were ignored when it started,
       outcome = run_with_fault(params, {"--processes", processes}, ignored);
       CHECK(outcome.exit_code == (how == "terminate" ? 143 : 0));
     }
-  const Outcome launcher =
-      run_with_fault("{rank=0,where=\"step\",how=\"interrupt_launcher\"}", {"--processes", "2"}, ignored);
-  CAPTURE(launcher.errors);
-  CHECK(launcher.exit_code == 0);
+  require_success(run_with_fault("{rank=0,where=\"step\",how=\"interrupt_launcher\"}", {"--processes", "2"}, ignored));
 }
 
 // TENON_FAULTS=N sets the number of faults.

@@ -10,9 +10,11 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 using tenon::artifacts::SafetensorsFile;
 namespace fs = std::filesystem;
 
@@ -52,31 +54,19 @@ frozen = true
 using Arguments = std::vector<std::string>;
 
 // The arguments of a command for the run file.
-Arguments with(const std::string& run, Arguments more, const std::string& command = "") {
+Arguments with(const std::string& run, const Arguments& more, const std::string& command = "") {
   const fs::path file = write_file(tenon::test_folder() / "frozen.toml", kRunFile);
-  Arguments arguments;
-  if (!command.empty()) arguments.push_back(command);
-  arguments.insert(arguments.end(), {"--config", file.string(), "--set", "run.name=\"" + run + "\"", "--set",
-                                     "run.output_dir=\"" + (tenon::test_folder() / "runs").string() + "\""});
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  const Arguments arguments = joined({"--config", file.string(), "--set", "run.name=\"" + run + "\"", "--set",
+                                      "run.output_dir=\"" + (tenon::test_folder() / "runs").string() + "\""},
+                                     more);
+  return command.empty() ? arguments : joined({command}, arguments);
 }
 
-Outcome succeed(const Arguments& arguments) {
-  Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.output);
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
-  return outcome;
-}
+Outcome succeed(const Arguments& arguments) { return require_success(run_host(arguments)); }
 
 // Runs the host, which must end with exit code 5 and this text.
 void check_refused(const Arguments& arguments, const std::string& text) {
-  const Outcome outcome = run_host(arguments);
-  CAPTURE(outcome.errors);
-  CAPTURE(text);
-  CHECK(outcome.exit_code == 5);
-  CHECK(outcome.errors.find(text) != std::string::npos);
+  check_errors(run_host(arguments), 5, {text});
 }
 
 fs::path folder_of(const std::string& run) { return find_run_folder(tenon::test_folder() / "runs", run); }
@@ -96,9 +86,8 @@ std::vector<std::string> excluded_from(const std::string& run) {
   return names;
 }
 
-double evaluate_loss(const std::string& run, Arguments more = {}) {
-  more.push_back("--json");
-  const auto json = nlohmann::json::parse(succeed(with(run, more, "evaluate")).output);
+double evaluate_loss(const std::string& run, const Arguments& more = {}) {
+  const auto json = nlohmann::json::parse(succeed(with(run, joined(more, {"--json"}), "evaluate")).output);
   return json.at("sets").at(0).at("metrics").at("validation/loss").get<double>();
 }
 
@@ -122,15 +111,14 @@ TEST_CASE("frozen random weights are left out, and the seed makes them again for
   CHECK(read_history_without_times(folder_of("random")) == read_history_without_times(folder_of("complete")));
   // The digests stand for the values.
   const std::string same = succeed({"checkpoint", "diff", latest_of("random"), latest_of("complete")}).output;
-  CHECK(same.find("model.safetensors: 4 tensors are equal, 0 differ") != std::string::npos);
+  CHECK(contains(same, "model.safetensors: 4 tensors are equal, 0 differ"));
 
   const fs::path exported = tenon::test_folder() / "exported.safetensors";
   succeed(with("random", {"--output", exported.string()}, "export"));
   succeed({"checkpoint", "diff", latest_of("complete"), exported});
 
   const std::string shown = succeed({"checkpoint", "show", latest_of("random")}).output;
-  CHECK(shown.find("not in the checkpoint: 2 frozen parameters, 8.1 KiB, which have their initial values") !=
-        std::string::npos);
+  CHECK(contains(shown, "not in the checkpoint: 2 frozen parameters, 8.1 KiB, which have their initial values"));
   CHECK(succeed({"checkpoint", "verify", latest_of("random")}).output.find("intact") != std::string::npos);
 }
 
@@ -139,7 +127,7 @@ TEST_CASE("frozen parameters of other values differ") {
   succeed(with("two", {"--set", "train.steps=1", "--set", "run.seed=1"}));
   const Outcome outcome = run_host({"checkpoint", "diff", latest_of("one"), latest_of("two")});
   CHECK(outcome.exit_code == 9);
-  CHECK(outcome.output.find("layers.0.bias    float32 [32], a frozen parameter of other values") != std::string::npos);
+  CHECK(contains(outcome.output, "layers.0.bias    float32 [32], a frozen parameter of other values"));
 }
 
 TEST_CASE("another seed is refused by name, and the run folder is not changed") {
@@ -161,9 +149,8 @@ TEST_CASE("frozen weights come from model.weights, which must not change") {
   const fs::path base = tenon::test_folder() / "base.safetensors";
   fs::copy_file(latest_of("base") / "model.safetensors", base);
   const Arguments weights = set("model.weights=\"" + base.string() + "\"");
-  const auto with_weights = [&](const std::string& run, Arguments more, const std::string& command = "") {
-    more.insert(more.end(), weights.begin(), weights.end());
-    return with(run, more, command);
+  const auto with_weights = [&](const std::string& run, const Arguments& more, const std::string& command = "") {
+    return with(run, joined(more, weights), command);
   };
   succeed(with_weights("tuned", set("train.epochs=3")));
   CHECK(excluded_from("tuned") == kFrozen);
@@ -207,22 +194,18 @@ TEST_CASE("the option may change when a run resumes") {
 
 TEST_CASE("parameters that are frozen for some epochs stay in the checkpoint, and a warning says so") {
   const Outcome outcome = succeed(with("thawed", set("optimizer.group=[{match=[\"layers.0.*\"],frozen_epochs=1}]")));
-  CHECK(outcome.errors.find("checkpoint.exclude_frozen_parameters is true, but the model has no frozen parameters") !=
-        std::string::npos);
+  CHECK(
+      contains(outcome.errors, "checkpoint.exclude_frozen_parameters is true, but the model has no frozen parameters"));
   CHECK(names_in(latest_of("thawed") / "model.safetensors") == kAll);
 }
 
 TEST_CASE("a run with averaged weights and the best weights at its end resumes bit for bit in two processes") {
   make_empty_folder("temporary");
-  const Outcome outcome =
+  const Outcome outcome = require_success(
       run_host(with("verified",
                     {"--processes", "2", "--steps", "12", "--set", "train.average={use=\"ema\",decay=0.9}", "--set",
                      "checkpoint.load_best_at_end=true"},
                     "verify-resume"),
-               "env TMPDIR=" + (tenon::test_folder() / "temporary").string() + " ");
-  CAPTURE(outcome.output);
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
-  CHECK(outcome.output.find("IDENTICAL: bit for bit the same with and without 2 kills: 4 tensors of the model") !=
-        std::string::npos);
+               "env TMPDIR=" + (tenon::test_folder() / "temporary").string() + " "));
+  CHECK(contains(outcome.output, "IDENTICAL: bit for bit the same with and without 2 kills: 4 tensors of the model"));
 }

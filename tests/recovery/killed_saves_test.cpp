@@ -153,9 +153,7 @@ struct WholeRun {
 WholeRun run_whole(const Setup& setup) {
   const std::string name = "whole";
   fs::remove_all(runs_of(name));
-  const Outcome outcome = run_host(arguments_of(name, setup), intercept(name));
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(arguments_of(name, setup), intercept(name)));
   WholeRun whole{read_calls(), read_weights(name)};
   REQUIRE(!whole.weights.empty());
   std::set<std::string> threads;
@@ -314,9 +312,7 @@ void resume_run(const std::string& name, const Setup& setup, const std::string& 
   CHECK(newest >= committed);
   // After a run that has finished, a new one starts.
   const bool has_finished = !run.empty() && read_file(run / "run.json").find("\"finished\"") != std::string::npos;
-  const Outcome outcome = run_host(arguments_of(name, setup, "auto"));
-  CAPTURE(outcome.errors);
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host(arguments_of(name, setup, "auto")));
   const size_t resumed = outcome.output.find("resumed from");
   if (newest == 0 || has_finished)
     CHECK(resumed == std::string::npos);

@@ -11,16 +11,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <sstream>
 
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/checkpoint/safetensors.h"
 #include "framework/artifacts/run_folder/tensorboard_events.h"
 #include "framework/support/files/file_descriptor.h"
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -130,7 +131,7 @@ std::vector<std::string> events_of(const fs::path& run) {
   std::vector<std::string> events;
   while (const auto framed = tenon::artifacts::read_framed_record(stream)) {
     const std::string_view event = tenon::artifacts::record_data(*framed);
-    const bool has_plan = event.find("_hparams_") != event.npos || event.find("[run]") != event.npos;
+    const bool has_plan = contains(event, "_hparams_") || contains(event, "[run]");
     if (has_plan) continue;
     std::string& kept = events.emplace_back(event.substr(kWallTime));
     for (const char* time : {"train/step_s", "train/data_wait_s", "train/forward_backward_s", "train/optimizer_s"})
@@ -143,19 +144,15 @@ std::vector<std::string> events_of(const fs::path& run) {
 void kill_and_resume(const std::string& name, int processes, const std::vector<std::string>& overrides,
                      const std::vector<int>& steps, const fs::path& whole) {
   fs::remove_all(runs_of(name));
-  for (size_t i = 0; i < steps.size(); ++i) {
-    CAPTURE(steps[i]);
-    const Outcome killed = run_host(arguments_of(name, processes, overrides, "auto"),
-                                    "env TENON_TEST_FAULTY_STEP=" + std::to_string(steps[i]));
-    CAPTURE(killed.errors);
-    CHECK(killed.exit_code == (processes == 1 ? 137 : 6));
+  for (const int step : steps) {
+    CAPTURE(step);
+    check_errors(run_host(arguments_of(name, processes, overrides, "auto"),
+                          "env TENON_TEST_FAULTY_STEP=" + std::to_string(step)),
+                 processes == 1 ? 137 : 6, {});
   }
-  const Outcome ended = run_host(arguments_of(name, processes, overrides, "auto"));
-  CAPTURE(ended.errors);
-  CAPTURE(ended.output);
-  REQUIRE(ended.exit_code == 0);
-  const bool is_resumed = ended.output.find("resumed from ") != std::string::npos;
-  CHECK((ended.output.find(") of a run that crashed\n") != std::string::npos) == is_resumed);
+  const Outcome ended = require_success(run_host(arguments_of(name, processes, overrides, "auto")));
+  const bool is_resumed = contains(ended.output, "resumed from ");
+  CHECK(contains(ended.output, ") of a run that crashed\n") == is_resumed);
   const fs::path run = run_of(name);
   CHECK(weights_of(run) == weights_of(whole));
   CHECK(read_file(run / "checkpoints/latest/training.safetensors").size() ==
@@ -169,7 +166,6 @@ void check_kills(const std::string& name, int processes, const std::vector<std::
   CAPTURE(name);
   CAPTURE(processes);
   const std::string whole = name + "-whole";
-  fs::remove_all(runs_of(whole));
   REQUIRE(run_host(arguments_of(whole, processes, overrides)).exit_code == 0);
   const int last = std::stoi(fs::read_symlink(run_of(whole) / "checkpoints/latest").string().substr(5));
   // Kills within the first epoch, and twice in one run: again after it was resumed.
@@ -214,7 +210,6 @@ TEST_CASE("a run with its gradients or its weights divided over processes resume
 TEST_CASE("a divided run is resumed by any number of processes, also undivided") {
   const std::string average = "train.average={use=\"ema\",decay=0.9}";
   const auto begin = [&](const std::string& name, const std::string& shard) {
-    fs::remove_all(runs_of(name));
     REQUIRE(run_host(arguments_of(name, 3, {kVit, average, "train.epochs=1", "distributed.shard=\"" + shard + "\""}))
                 .exit_code == 0);
     return run_of(name);
@@ -229,7 +224,7 @@ TEST_CASE("a divided run is resumed by any number of processes, also undivided")
   for (const char* text :
        {"model.safetensors: 32 tensors are equal, 0 differ, 0 only in A, 0 only in B\n",
         "training.safetensors: 143 tensors are equal, 1 differ, 0 only in A, 0 only in B\n", "  reducer.buckets "})
-    CHECK(same.output.find(text) != std::string::npos);
+    CHECK(contains(same.output, text));
   CHECK_FALSE(fs::exists(plain / "checkpoints/latest/training.rank1.safetensors"));
   CHECK(fs::exists(divided / "checkpoints/latest/training.rank2.safetensors"));
   CHECK(run_host({"checkpoint", "verify", divided.string()}).exit_code == 0);
@@ -238,11 +233,9 @@ TEST_CASE("a divided run is resumed by any number of processes, also undivided")
     fs::remove_all(runs_of(name));
     fs::create_directories(runs_of(name));
     fs::copy(run, runs_of(name) / run.filename(), fs::copy_options::recursive | fs::copy_options::copy_symlinks);
-    const Outcome outcome = run_host(arguments_of(
-        name, processes, {kVit, average, "train.epochs=2", "distributed.shard=\"" + shard + "\""}, "latest"));
-    CAPTURE(outcome.errors);
-    REQUIRE(outcome.exit_code == 0);
-    CHECK(outcome.output.find("resumed from ") != std::string::npos);
+    const Outcome outcome = require_success(run_host(arguments_of(
+        name, processes, {kVit, average, "train.epochs=2", "distributed.shard=\"" + shard + "\""}, "latest")));
+    CHECK(contains(outcome.output, "resumed from "));
     return weights_of(run_of(name));
   };
   for (const int processes : {1, 2, 3, 4}) {
@@ -258,11 +251,9 @@ TEST_CASE("a divided run is resumed by any number of processes, also undivided")
   }
   fs::remove(divided / "checkpoints/latest/training.rank1.safetensors");
   CHECK(run_host({"checkpoint", "verify", divided.string()}).exit_code != 0);
-  const Outcome refused = run_host(arguments_of("divided", 3, {kVit, average, "train.epochs=2"},
-                                                fs::canonical(divided / "checkpoints/latest").string()));
-  CHECK(refused.exit_code == 5);
-  CHECK(refused.errors.find("training.rank1.safetensors: is missing; the checkpoint is not complete") !=
-        std::string::npos);
+  check_errors(run_host(arguments_of("divided", 3, {kVit, average, "train.epochs=2"},
+                                     fs::canonical(divided / "checkpoints/latest").string())),
+               5, {"training.rank1.safetensors: is missing; the checkpoint is not complete"});
 }
 
 // TENON_KILLS=N sets the number of additional steps for each setup.
@@ -291,46 +282,31 @@ TEST_CASE("after a lost process all processes restart from the newest checkpoint
   for (const int processes : {1, 2}) {
     CAPTURE(processes);
     const std::string name = "restarted-" + std::to_string(processes), whole = name + "-whole";
-    fs::remove_all(runs_of(name));
-    fs::remove_all(runs_of(whole));
     REQUIRE(run_host(arguments_of(whole, processes, {})).exit_code == 0);
-    std::vector<std::string> arguments = arguments_of(name, processes, {});
-    arguments.insert(arguments.end(), {"--restarts", "1"});
-    const Outcome outcome = run_host(arguments, "env TENON_TEST_FAULTY_STEP=10");
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 0);
-    CHECK(outcome.errors.find("was ended by SIGKILL") != std::string::npos);
-    CHECK(outcome.errors.find("restart 1 of 1: the run resumes from its newest checkpoint") != std::string::npos);
+    check_errors(
+        run_host(joined(arguments_of(name, processes, {}), {"--restarts", "1"}), "env TENON_TEST_FAULTY_STEP=10"), 0,
+        {"was ended by SIGKILL", "restart 1 of 1: the run resumes from its newest checkpoint"});
     CHECK(weights_of(run_of(name)) == weights_of(run_of(whole)));
   }
 }
 
 TEST_CASE("a finished run is reported, and a new run starts if there is nothing to resume") {
-  fs::remove_all(runs_of("done"));
-  const Outcome first = run_host(arguments_of("done", 1, {"train.epochs=1"}, "auto"));
-  CHECK(first.exit_code == 0);
-  const Outcome again = run_host(arguments_of("done", 1, {"train.epochs=1"}, "latest"));
-  CHECK(again.exit_code == 0);
-  CHECK(again.output.find("has finished: step 12 was its last step. To continue training, raise train.epochs") !=
-        std::string::npos);
+  require_success(run_host(arguments_of("done", 1, {"train.epochs=1"}, "auto")));
+  const Outcome again = require_success(run_host(arguments_of("done", 1, {"train.epochs=1"}, "latest")));
+  CHECK(contains(again.output, "has finished: step 12 was its last step. To continue training, raise train.epochs"));
   find_run_folder(tenon::test_folder() / "resumed", "done");
-  const Outcome longer = run_host(arguments_of("done", 1, {"train.epochs=2"}, "latest"));
-  CAPTURE(longer.errors);
-  CHECK(longer.exit_code == 0);
-  CHECK(longer.output.find("resumed from ") != std::string::npos);
-  CHECK(longer.output.find("crashed") == std::string::npos);
-  CHECK(longer.errors.find("train.epochs: 1, now 2") != std::string::npos);
-  CHECK(longer.output.find("finished after 24 steps") != std::string::npos);
+  const Outcome longer = require_success(run_host(arguments_of("done", 1, {"train.epochs=2"}, "latest")));
+  CHECK(contains(longer.output, "resumed from "));
+  CHECK_FALSE(contains(longer.output, "crashed"));
+  CHECK(contains(longer.errors, "train.epochs: 1, now 2"));
+  CHECK(contains(longer.output, "finished after 24 steps"));
 }
 
 TEST_CASE("an earlier checkpoint is resumed in a new folder") {
-  fs::remove_all(runs_of("fork"));
   const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.monitor=\"\""};
   REQUIRE(run_host(arguments_of("fork", 1, settings)).exit_code == 0);
   const fs::path whole = run_of("fork");
-  const Outcome outcome = run_host(arguments_of("fork", 1, settings, (whole / "checkpoints/step-00000008").string()));
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  require_success(run_host(arguments_of("fork", 1, settings, (whole / "checkpoints/step-00000008").string())));
   std::vector<fs::path> runs(fs::directory_iterator(runs_of("fork")), {});
   REQUIRE(runs.size() == 2);
   const fs::path& other = runs[0] == whole ? runs[1] : runs[0];
@@ -339,57 +315,47 @@ TEST_CASE("an earlier checkpoint is resumed in a new folder") {
 }
 
 TEST_CASE("the best checkpoint is kept, has a link, and can be resumed") {
-  fs::remove_all(runs_of("best"));
   const std::vector<std::string> settings{"checkpoint.every=\"1 step\"", "checkpoint.keep=1", "checkpoint.mode=\"max\"",
                                           "validation.every=\"4 steps\""};
-  const Outcome first = run_host(arguments_of("best", 1, settings));
-  REQUIRE(first.exit_code == 0);
+  const Outcome first = require_success(run_host(arguments_of("best", 1, settings)));
   const fs::path run = run_of("best");
   // The loss falls, so that the first validation has the highest one.
   CHECK(fs::read_symlink(run / "checkpoints/best") == "step-00000004");
   CHECK(fs::exists(run / "checkpoints/step-00000036"));
   CHECK(!fs::exists(run / "checkpoints/step-00000035"));
-  CHECK(first.output.find("best validation/loss ") != std::string::npos);
-  CHECK(first.output.find(", after step 4, in ") != std::string::npos);
-  CHECK(first.output.find("/checkpoints/best/model.safetensors\n") != std::string::npos);
+  CHECK(contains(first.output, "best validation/loss "));
+  CHECK(contains(first.output, ", after step 4, in "));
+  CHECK(contains(first.output, "/checkpoints/best/model.safetensors\n"));
   std::vector<std::string> evaluate{"evaluate", "--checkpoint", "best"};
   const std::vector<std::string> arguments = arguments_of("best", 1, settings);
   std::ranges::remove_copy_if(arguments, std::back_inserter(evaluate),
                               [](const std::string& one) { return one == "--processes" || one == "1"; });
   const Outcome evaluated = run_host(evaluate);
   CAPTURE(evaluated.errors);
-  CHECK(evaluated.output.find("checkpoints/step-00000004 (epoch 1, step 4)") != std::string::npos);
-  const Outcome again = run_host(arguments_of("best", 1, settings, "best"));
-  CAPTURE(again.errors);
-  CHECK(again.exit_code == 0);
-  CHECK(again.output.find("step-00000004 (epoch 1, step 4)") != std::string::npos);
+  CHECK(contains(evaluated.output, "checkpoints/step-00000004 (epoch 1, step 4)"));
+  const Outcome again = require_success(run_host(arguments_of("best", 1, settings, "best")));
+  CHECK(contains(again.output, "step-00000004 (epoch 1, step 4)"));
   CHECK(run_of("best") != run);
   CHECK(weights_of(run_of("best")) == weights_of(run));
-  const Outcome nowhere = run_host(arguments_of("nowhere", 1, {}, "best"));
-  CHECK(nowhere.exit_code == 5);
-  CHECK(nowhere.errors.find("no run has a best checkpoint") != std::string::npos);
+  check_errors(run_host(arguments_of("nowhere", 1, {}, "best")), 5, {"no run has a best checkpoint"});
 }
 
 TEST_CASE("SIGUSR1 requests a checkpoint from a single process or from the launcher") {
   for (const int processes : {1, 2}) {
     CAPTURE(processes);
     const std::string name = "requested-" + std::to_string(processes);
-    fs::remove_all(runs_of(name));
     const std::string how = processes == 1 ? "request_save" : "request_save_of_launcher";
     // The run is very long. The callback ends it after the checkpoint.
-    const Outcome outcome =
+    const Outcome outcome = require_success(
         run_host(arguments_of(name, processes,
                               {"callback.0.params={how=\"" + how + "\",where=\"step\"}", "checkpoint.every=\"never\"",
-                               "checkpoint.monitor=\"\"", "train.epochs=100000", "validation.every=\"never\""}));
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 0);
-    CHECK(outcome.output.find("the requested checkpoint is saved") != std::string::npos);
+                               "checkpoint.monitor=\"\"", "train.epochs=100000", "validation.every=\"never\""})));
+    CHECK(contains(outcome.output, "the requested checkpoint is saved"));
     if (processes == 1) CHECK(fs::exists(run_of(name) / "checkpoints/step-00000006"));
   }
 }
 
 TEST_CASE("a damaged checkpoint is skipped, or refused with a suggestion if it was named") {
-  fs::remove_all(runs_of("damaged"));
   // The checkpoint is written synchronously: the kill two steps later needs the checkpoint of step 8.
   const std::vector<std::string> settings{"checkpoint.keep=9", "checkpoint.monitor=\"\"",
                                           "checkpoint.asynchronous=false"};
@@ -398,19 +364,14 @@ TEST_CASE("a damaged checkpoint is skipped, or refused with a suggestion if it w
   const fs::path weights = run / "checkpoints/step-00000008/model.safetensors";
   REQUIRE(fs::exists(weights));
   std::fstream(weights, std::ios::in | std::ios::out | std::ios::binary).seekp(1000).put('\x55');
-  const Outcome named = run_host(arguments_of("damaged", 1, settings, weights.parent_path().string()));
-  CHECK(named.exit_code == 5);
-  CHECK(named.errors.find("step-00000008/model.safetensors: its XXH128 is ") != std::string::npos);
-  CHECK(named.errors.find("step-00000004 is intact") != std::string::npos);
+  check_errors(run_host(arguments_of("damaged", 1, settings, weights.parent_path().string())), 5,
+               {"step-00000008/model.safetensors: its XXH128 is ", "step-00000004 is intact"});
   const Outcome latest = run_host(arguments_of("damaged", 1, settings, "auto"));
-  CAPTURE(latest.errors);
-  CHECK(latest.exit_code == 0);
-  CHECK(latest.errors.find("; skipped") != std::string::npos);
-  CHECK(latest.output.find("step-00000004 (epoch 1, step 4)") != std::string::npos);
+  check_errors(latest, 0, {"; skipped"});
+  CHECK(contains(latest.output, "step-00000004 (epoch 1, step 4)"));
 }
 
 TEST_CASE("a history that is shorter than the checkpoint expects is refused") {
-  fs::remove_all(runs_of("shortened"));
   const std::vector<std::string> settings{"checkpoint.asynchronous=false"};
   REQUIRE(run_host(arguments_of("shortened", 1, settings), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
   const fs::path history = run_of("shortened") / "history.jsonl";
@@ -438,7 +399,6 @@ TEST_CASE("a history that is shorter than the checkpoint expects is refused") {
 }
 
 TEST_CASE("the newest run is the one that began last, also after the clock was ahead") {
-  fs::remove_all(runs_of("clock"));
   const std::vector<std::string> settings{"checkpoint.asynchronous=false"};
   const auto kill_run = [&] {
     REQUIRE(run_host(arguments_of("clock", 1, settings), "env TENON_TEST_FAULTY_STEP=6").exit_code == 137);
@@ -451,7 +411,6 @@ TEST_CASE("the newest run is the one that began last, also after the clock was a
   fs::rename(runs_of("clock") / (ahead + "-2"), runs_of("clock") / (ahead + "-9"));
   kill_run();
   // A run of another name that began after them. Its name has the true time.
-  fs::remove_all(runs_of("later"));
   REQUIRE(run_host(arguments_of("later", 1, {"train.epochs=1"})).exit_code == 0);
   const Outcome listed = run_host({"runs", (tenon::test_folder() / "resumed").string(), "--json"});
   std::string names;
@@ -459,17 +418,14 @@ TEST_CASE("the newest run is the one that began last, also after the clock was a
   for (const auto& run : runs) names += run["run"].get<std::string>() + "\n";
   CHECK(names == "later/" + run_of("later").filename().string() + "\nclock/" + ahead + "-10\nclock/" + ahead +
                      "-9\nclock/" + ahead + "\n");
-  const Outcome resumed = run_host(arguments_of("clock", 1, settings, "auto"));
-  CAPTURE(resumed.errors);
-  CHECK(resumed.exit_code == 0);
-  CHECK(resumed.output.find("resumed from " + (runs_of("clock") / (ahead + "-10")).string()) != std::string::npos);
+  const Outcome resumed = require_success(run_host(arguments_of("clock", 1, settings, "auto")));
+  CHECK(contains(resumed.output, "resumed from " + (runs_of("clock") / (ahead + "-10")).string()));
 }
 
 TEST_CASE("a signal ends a run that has not begun because another process has locked the folder of its name") {
   for (const int processes : {1, 2}) {
     CAPTURE(processes);
     const std::string name = "waiting-" + std::to_string(processes);
-    fs::remove_all(runs_of(name));
     fs::create_directories(runs_of(name));
     const tenon::support::FileDescriptor lock(::open(runs_of(name).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     REQUIRE(::flock(lock.number(), LOCK_EX) == 0);
@@ -478,11 +434,8 @@ TEST_CASE("a signal ends a run that has not begun because another process has lo
                "\"$@\" & host=$!\n"
                "until grep -q 'waiting for the process that has locked' errors.txt; do sleep 0.05; done\n"
                "kill -TERM $host; wait $host\n");
-    const Outcome outcome = run_host(arguments_of(name, processes, {}), "timeout -s KILL 120 bash stop.sh");
-    CAPTURE(outcome.errors);
-    CHECK(outcome.exit_code == 143);
-    CHECK(outcome.errors.find(runs_of(name).string() + ": stopped by signal 15 while the run waited for a lock") !=
-          std::string::npos);
+    check_errors(run_host(arguments_of(name, processes, {}), "timeout -s KILL 120 bash stop.sh"), 143,
+                 {runs_of(name).string() + ": stopped by signal 15 while the run waited for a lock"});
     CHECK(fs::is_empty(runs_of(name)));
   }
 }
@@ -498,43 +451,34 @@ TEST_CASE("a killed run resumes in the middle of an epoch with other numbers of 
     CAPTURE(change.after);
     const std::string name = "dealt-" + std::to_string(change.before) + std::to_string(change.after);
     fs::remove_all(runs_of(name));
-    std::vector<std::string> settings = change.more;
-    settings.insert(settings.end(), {"checkpoint.asynchronous=false", "checkpoint.every=\"1 step\""});
+    const std::vector<std::string> settings =
+        joined(change.more, {"checkpoint.asynchronous=false", "checkpoint.every=\"1 step\""});
     const Outcome killed =
         run_host(arguments_of(name, change.before, settings, "auto"), "env TENON_TEST_FAULTY_STEP=1");
     REQUIRE(killed.exit_code == (change.before == 1 ? 137 : 6));
-    const Outcome resumed = run_host(arguments_of(name, change.after, settings, "auto"));
-    CAPTURE(resumed.errors);
-    REQUIRE(resumed.exit_code == 0);
-    CHECK(resumed.output.find("resumed from ") != std::string::npos);
-    CHECK(resumed.errors.find("the run had " + std::to_string(change.before) + " processes and has " +
-                              std::to_string(change.after) + " now, which share the remaining samples of epoch 1: ") !=
-          std::string::npos);
+    const Outcome resumed = require_success(run_host(arguments_of(name, change.after, settings, "auto")));
+    CHECK(contains(resumed.output, "resumed from "));
+    CHECK(contains(resumed.errors, "the run had " + std::to_string(change.before) + " processes and has " +
+                                       std::to_string(change.after) +
+                                       " now, which share the remaining samples of epoch 1: "));
     // Each epoch is in the history once.
     std::vector<int> epochs;
-    std::istringstream history(read_history_without_times(run_of(name)));
-    for (std::string line; std::getline(history, line);)
+    for (const std::string& line : parts_of(read_history_without_times(run_of(name)), '\n'))
       if (const auto event = nlohmann::json::parse(line); event["event"] == "epoch") epochs.push_back(event["epoch"]);
     CHECK(epochs == std::vector<int>{1, 2, 3});
     const Outcome again = run_host(arguments_of(name, change.after, settings, "latest"));
-    CHECK(again.output.find(" has finished: step ") != std::string::npos);
+    CHECK(contains(again.output, " has finished: step "));
     CHECK(run_host({"checkpoint", "verify", run_of(name).string()}).exit_code == 0);
   }
 }
 
 TEST_CASE("a run resumes only with settings that match its state") {
-  fs::remove_all(runs_of("changed"));
   REQUIRE(run_host(arguments_of("changed", 1, {}), "env TENON_TEST_FAULTY_STEP=10").exit_code == 137);
-  const Outcome model = run_host(arguments_of("changed", 1, {"model.params={hidden=[16]}"}, "auto"));
-  CHECK(model.exit_code == 5);
-  CHECK(model.errors.find("model.params.hidden: [32], now [16]") != std::string::npos);
-  const Outcome order = run_host(arguments_of("changed", 1, {"data.shuffle=false"}, "auto"));
-  CHECK(order.exit_code == 5);
-  CHECK(order.errors.find("expected these values unchanged, in the middle of epoch 1") != std::string::npos);
-  const Outcome nothing = run_host(arguments_of("nowhere", 1, {}, "latest"));
-  CHECK(nothing.exit_code == 5);
-  CHECK(nothing.errors.find("no run has a checkpoint to resume from") != std::string::npos);
-  const Outcome rate = run_host(arguments_of("changed", 1, {"optimizer.lr=0.02"}, "auto"));
-  CHECK(rate.exit_code == 0);
-  CHECK(rate.errors.find("optimizer.lr: 0.01, now 0.02") != std::string::npos);
+  check_errors(run_host(arguments_of("changed", 1, {"model.params={hidden=[16]}"}, "auto")), 5,
+               {"model.params.hidden: [32], now [16]"});
+  check_errors(run_host(arguments_of("changed", 1, {"data.shuffle=false"}, "auto")), 5,
+               {"expected these values unchanged, in the middle of epoch 1"});
+  check_errors(run_host(arguments_of("nowhere", 1, {}, "latest")), 5, {"no run has a checkpoint to resume from"});
+  check_errors(run_host(arguments_of("changed", 1, {"optimizer.lr=0.02"}, "auto")), 0,
+               {"optimizer.lr: 0.01, now 0.02"});
 }

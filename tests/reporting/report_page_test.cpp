@@ -4,13 +4,12 @@
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/report_sections.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/reporting/written_run.h"
 
 namespace tenon::reporting::report_page_test {
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string answer(const ReadRun& run, const std::string& question) {
   for (const Finding& finding : find_findings(run))

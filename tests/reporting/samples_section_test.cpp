@@ -4,13 +4,12 @@
 
 #include "framework/reporting/report/saved_samples.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace tenon::reporting::samples_section_test {
 
 namespace {
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 pipeline::SampleScores scores_of(std::vector<pipeline::NamedValue> values) {
   pipeline::SampleScores scores;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <functional>
 
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace tenon::support {
@@ -14,15 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string refusal_of(ErrorKind kind, const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    CHECK(error.kind() == kind);
-    return error.what();
-  }
-  return "";
-}
+std::string refusal_of(ErrorKind kind, const std::function<void()>& act) { return find_error(kind, act); }
 
 fs::path make_loop() {
   const fs::path loop = test_folder() / "loop";

@@ -115,7 +115,7 @@ restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_l
 restrict_library OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
 restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
 restrict_library libpng 'png\.h' 2 '(framework/artifacts|plugins/images/decode)/.*\.cpp'
-restrict_library zlib 'zlib\.h' 3 '(plugins/(datasets/shared|images/decode)/.*|framework/pipeline/build/weights_file)\.cpp'
+restrict_library zlib 'zlib\.h' 4 '(plugins/(datasets/(shared|segmentation)|images/decode)/.*|framework/pipeline/build/weights_file)\.cpp'
 restrict_library c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 restrict_library CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
 

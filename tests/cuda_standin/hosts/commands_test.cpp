@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/cuda_standin/hosts/standin_host.h"
 #include "tests/test_folder.h"
@@ -11,6 +10,7 @@
 namespace tenon::cuda_standin {
 
 namespace fs = std::filesystem;
+using end_to_end::parts_of;
 using end_to_end::read_file;
 using end_to_end::read_history_without_times;
 using end_to_end::read_last_metric;
@@ -26,8 +26,7 @@ struct Outputs {
 Outputs run_on_both(const std::string& command, Words arguments, Words settings = {}) {
   Outputs outputs;
   for (const char* device : {"cuda", "cpu"}) {
-    const Outcome outcome = start({"both", settings, arguments, {}, device}, command);
-    REQUIRE_MESSAGE(outcome.exit_code == 0, command, " on ", device, ": ", outcome.errors);
+    const Outcome outcome = require_success(start({"both", settings, arguments, {}, device}, command));
     (device == std::string("cuda") ? outputs.on_device : outputs.on_cpu) = outcome.output;
   }
   return outputs;
@@ -52,8 +51,7 @@ void check_alike(const json& found, const json& expected, double limit) {
 
 json read_lines(const fs::path& file) {
   json lines = json::array();
-  std::istringstream stream(read_file(file));
-  for (std::string line; std::getline(stream, line);) lines.push_back(json::parse(line));
+  for (const std::string& line : parts_of(read_file(file), '\n')) lines.push_back(json::parse(line));
   return lines;
 }
 
@@ -82,10 +80,9 @@ TEST_CASE("a run on a device has the results of the CPU, replays graphs, and its
   json predictions[2];
   for (const std::string device : {"cuda", "cpu"}) {
     const fs::path file = test_folder() / (device + ".jsonl");
-    const Outcome outcome =
+    require_success(
         start({"predict", {}, {"--checkpoint", weights, "--data", "validation", "--output", file.string()}, {}, device},
-              "predict");
-    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
+              "predict"));
     predictions[device == "cpu"] = read_lines(file);
   }
   CHECK(predictions[1].size() == 359);
@@ -99,14 +96,12 @@ TEST_CASE("exported weights and models do not depend on the device that exports 
     std::string files[2];
     for (const std::string device : {"cuda", "cpu"}) {
       const fs::path file = test_folder() / (device + extension);
-      const Outcome outcome =
-          start({"export",
-                 {},
-                 {"--checkpoint", (folder / "checkpoints/latest").string(), "--output", file.string()},
-                 {},
-                 device},
-                "export");
-      REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
+      require_success(start({"export",
+                             {},
+                             {"--checkpoint", (folder / "checkpoints/latest").string(), "--output", file.string()},
+                             {},
+                             device},
+                            "export"));
       files[device == "cpu"] = read_file(file);
     }
     CHECK(!files[0].empty());
@@ -132,9 +127,8 @@ TEST_CASE("a language model on a device continues a text as on the CPU") {
   const fs::path folder = train({"gpt", settings, {}, {}});
   const std::string weights = (folder / "checkpoints/latest").string();
   for (const Words& decoding : {Words{}, Words{"--beam", "3"}}) {
-    Words arguments{"--checkpoint", weights, "--prompt", "to be", "--max-new-tokens", "20"};
-    arguments.insert(arguments.end(), decoding.begin(), decoding.end());
-    const Outputs outputs = run_on_both("generate", arguments, settings);
+    const Words arguments{"--checkpoint", weights, "--prompt", "to be", "--max-new-tokens", "20"};
+    const Outputs outputs = run_on_both("generate", joined(arguments, decoding), settings);
     CHECK(outputs.on_device == outputs.on_cpu);
     CHECK(outputs.on_device.size() > 20);
   }
@@ -154,8 +148,7 @@ TEST_CASE("commands that measure a run work on a device") {
            {"model.params.hidden=[65536]", "train.cuda_graph=\"off\""},
            {"--repeats", "1", "--json"},
            {{"TENON_STANDIN_MEMORY_MIB", "256"}}};
-  const Outcome sizes = start(wide, "batch-size");
-  REQUIRE_MESSAGE(sizes.exit_code == 0, sizes.errors);
+  const Outcome sizes = require_success(start(wide, "batch-size"));
   const json search = json::parse(sizes.output);
   CHECK(search["has_all_samples"] == false);
   CHECK(search["trials"][0]["kept_for_backward"].get<int64_t>() < 8 << 20);  // without the workspace of cuBLAS
@@ -171,10 +164,8 @@ TEST_CASE("commands that measure a run work on a device") {
 TEST_CASE("checks before a run work on a device") {
   const Outputs plans = run_on_both("", {"--check"});
   CHECK(plans.on_device.find("device = \"cuda\"") != std::string::npos);
-  const Outcome dry = start({"dry", {}, {"--dry-run"}, {}});
-  CHECK_MESSAGE(dry.exit_code == 0, dry.errors);
-  const Outcome overfit = start({"overfit", {"optimizer={use=\"adamw\",lr=0.02}"}, {"--samples", "4"}, {}}, "overfit");
-  CHECK_MESSAGE(overfit.exit_code == 0, overfit.errors);
+  require_success(start({"dry", {}, {"--dry-run"}, {}}));
+  require_success(start({"overfit", {"optimizer={use=\"adamw\",lr=0.02}"}, {"--samples", "4"}, {}}, "overfit"));
 }
 
 TEST_CASE("a timeline of a run on a device is written") {
@@ -184,25 +175,22 @@ TEST_CASE("a timeline of a run on a device is written") {
 }
 
 TEST_CASE("a run that is killed on a device resumes bit for bit") {
-  const Run whole{"whole", {}, {}, {}};
-  const fs::path expected = train(whole);
+  const fs::path expected = train({"whole", {}, {}, {}});
   Run killed{"killed",
              {"callback=[{use=\"faulty\",params={how=\"kill\",where=\"environment\"}}]"},
              {"--plugin-dir", TENON_BINARY_DIR "/tests/fixtures/plugins/faulty"},
              {{"TENON_TEST_FAULTY_STEP", "7"}}};
-  fs::remove_all(test_folder() / "runs/killed");
   CHECK(start(killed).exit_code == 128 + 9);
   killed.variables.clear();
   killed.arguments.insert(killed.arguments.end(), {"--resume", "auto"});
-  const Outcome resumed = start(killed);
-  REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.errors);
+  const Outcome resumed = require_success(start(killed));
   CHECK(resumed.output.find("resumed from") != std::string::npos);
   CHECK(read_weights(folder_of("killed")) == read_weights(expected));
 }
 
 TEST_CASE("host verify-resume finds no difference on a device") {
-  const Outcome verified = start({"verified", {}, {"--steps", "12", "--kills", "1"}, {}}, "verify-resume");
-  CHECK_MESSAGE(verified.exit_code == 0, verified.errors);
+  const Outcome verified =
+      require_success(start({"verified", {}, {"--steps", "12", "--kills", "1"}, {}}, "verify-resume"));
   CHECK_MESSAGE(verified.output.find("IDENTICAL") != std::string::npos, verified.output);
 }
 

@@ -14,11 +14,7 @@ nlohmann::json record_of(const Run& run) {
   return nlohmann::json::parse(end_to_end::read_file(train(run) / "run.json"));
 }
 
-void check_refused(const Run& run, const std::string& message) {
-  const Outcome outcome = start(run);
-  CHECK(outcome.exit_code == 2);
-  CHECK_MESSAGE(outcome.errors.find(message) != std::string::npos, outcome.errors);
-}
+void check_refused(const Run& run, const std::string& message) { check_errors(start(run), 2, {message}); }
 
 }  // namespace devices_test
 

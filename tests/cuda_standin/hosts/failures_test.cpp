@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cuda_standin/hosts/standin_host.h"
+#include "tests/messages.h"
 #include "tests/test_folder.h"
 
 namespace tenon::cuda_standin {
@@ -15,14 +16,11 @@ namespace failures_test {
 
 constexpr int kOutOfMemory = 10, kDeviceFailed = 12;
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
 // Resumes a run that failed, now with a device that works.
 void check_resumes(Run run, const std::string& weights) {
   run.variables.clear();
   run.arguments = {"--resume", "auto"};
-  const Outcome outcome = start(run);
-  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
+  const Outcome outcome = require_success(start(run));
   CHECK(!contains(outcome.errors, "damaged"));
   CHECK(read_weights(folder_of(run.name)) == weights);
 }

@@ -25,11 +25,6 @@ void check_two(const std::string& name, const Words& settings, double limit = kL
   check_same_as_on_cpu({name, settings, {"--processes", "2"}, kTwoDevices}, limit);
 }
 
-Words with(Words words, const Words& more) {
-  words.insert(words.end(), more.begin(), more.end());
-  return words;
-}
-
 std::string faulty(const std::string& params) { return "callback=[{use=\"faulty\",params={" + params + "}}]"; }
 
 }  // namespace processes_test
@@ -45,12 +40,11 @@ TEST_CASE("divided weights on two devices have the results of the CPU") {
 }
 
 TEST_CASE("a lost process with a device ends the run with exit code 6") {
-  const Outcome outcome = start({"lost",
-                                 {faulty("rank=1,how=\"kill\",where=\"step\""), "data.batch_size=24"},
-                                 with(kFaulty, {"--processes", "2"}),
-                                 kTwoDevices});
-  CHECK(outcome.exit_code == 6);
-  CHECK_MESSAGE(outcome.errors.find("rank 1 was ended by SIGKILL") != std::string::npos, outcome.errors);
+  check_errors(start({"lost",
+                      {faulty("rank=1,how=\"kill\",where=\"step\""), "data.batch_size=24"},
+                      joined(kFaulty, {"--processes", "2"}),
+                      kTwoDevices}),
+               6, {"rank 1 was ended by SIGKILL"});
 }
 
 TEST_CASE("a device that fails in one of two processes ends the run with exit code 12") {
@@ -64,10 +58,8 @@ TEST_CASE("a device that fails in one of two processes ends the run with exit co
 }
 
 TEST_CASE("two processes share one device only if there are as many devices") {
-  const Outcome outcome = start({"few", {}, {"--processes", "2"}, {}});
-  CHECK(outcome.exit_code == 2);
-  CHECK_MESSAGE(outcome.errors.find("found one CUDA device, cuda:0, but none for process 1") != std::string::npos,
-                outcome.errors);
+  check_errors(start({"few", {}, {"--processes", "2"}, {}}), 2,
+               {"found one CUDA device, cuda:0, but none for process 1"});
 }
 
 TEST_SUITE("soak" * doctest::skip()) {
@@ -92,7 +84,7 @@ TEST_SUITE("soak" * doctest::skip()) {
     const fs::path folder = train({"evaluated", {}, {}, {}});
     const Words weights{"--checkpoint", (folder / "checkpoints/latest").string(), "--json"};
     const Outcome one = start({"one", {}, weights, {}}, "evaluate");
-    const Outcome two = start({"two", {}, with(weights, {"--processes", "2"}), kTwoDevices}, "evaluate");
+    const Outcome two = start({"two", {}, joined(weights, {"--processes", "2"}), kTwoDevices}, "evaluate");
     CHECK(one.exit_code == 0);
     REQUIRE_MESSAGE(two.exit_code == 0, two.errors);
     const auto metrics = [](const Outcome& outcome) {
@@ -104,7 +96,6 @@ TEST_SUITE("soak" * doctest::skip()) {
   }
 
   TEST_CASE("a run that lost a process with a device continues with fewer, and then with all of them") {
-    fs::remove_all(test_folder() / "runs/elastic");
     Variables variables = kTwoDevices;
     variables.insert({{"TENON_TEST_FAULTY_STEP", "3"},
                       {"TENON_TEST_FAULTY_ATTEMPTS", "2"},
@@ -113,7 +104,7 @@ TEST_SUITE("soak" * doctest::skip()) {
         {"elastic",
          {faulty("rank=1,how=\"kill\",where=\"environment\""), "train={epochs=1000000}",
           "checkpoint={every=\"2 steps\",asynchronous=false}", "data.batch_size=24", "validation.every=\"never\""},
-         with(kFaulty, {"--processes", "1:2", "--restarts", "2"}),
+         joined(kFaulty, {"--processes", "1:2", "--restarts", "2"}),
          variables});
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 0);
@@ -135,13 +126,11 @@ TEST_SUITE("soak" * doctest::skip()) {
   }
 
   TEST_CASE("a process that hangs in a plugin ends the run with exit code 6") {
-    const Outcome outcome =
-        start({"hanging",
-               {faulty("rank=1,how=\"hang\",where=\"step\""), "distributed.timeout_s=4", "data.batch_size=24"},
-               with(kFaulty, {"--processes", "2"}),
-               kTwoDevices});
-    CHECK(outcome.exit_code == 6);
-    CHECK_MESSAGE(outcome.errors.find("rank 1 is in callback") != std::string::npos, outcome.errors);
+    check_errors(start({"hanging",
+                        {faulty("rank=1,how=\"hang\",where=\"step\""), "distributed.timeout_s=4", "data.batch_size=24"},
+                        joined(kFaulty, {"--processes", "2"}),
+                        kTwoDevices}),
+                 6, {"rank 1 is in callback"});
   }
 
   TEST_CASE("a device that fails ends all processes with exit code 12") {

@@ -15,7 +15,6 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 #include "framework/artifacts/checkpoint/safetensors.h"
@@ -122,8 +121,7 @@ class WithVariables final {
 // The metrics of each line of the history.
 std::vector<std::map<std::string, double>> read_metrics(const fs::path& run_folder) {
   std::vector<std::map<std::string, double>> lines;
-  std::istringstream history(read_history_without_times(run_folder));
-  for (std::string line; std::getline(history, line);) {
+  for (const std::string& line : parts_of(read_history_without_times(run_folder), '\n')) {
     auto& metrics = lines.emplace_back();
     const auto parsed = nlohmann::json::parse(line);
     for (const auto& [name, value] : parsed.items())
@@ -168,12 +166,10 @@ Words arguments_of(const Run& run, const std::string& command) {
   Words words;
   if (!command.empty()) words.push_back(command);
   words.insert(words.end(), {"--config", write_run_file().string()});
-  Words settings{"run.device=\"" + run.device + "\"", "run.name=\"" + run.name + "\"",
-                 "run.output_dir=\"" + (test_folder() / "runs").string() + "\""};
-  settings.insert(settings.end(), run.settings.begin(), run.settings.end());
-  for (const std::string& setting : settings) words.insert(words.end(), {"--set", setting});
-  words.insert(words.end(), run.arguments.begin(), run.arguments.end());
-  return words;
+  const Words settings{"run.device=\"" + run.device + "\"", "run.name=\"" + run.name + "\"",
+                       "run.output_dir=\"" + (test_folder() / "runs").string() + "\""};
+  for (const std::string& setting : joined(settings, run.settings)) words.insert(words.end(), {"--set", setting});
+  return joined(words, run.arguments);
 }
 
 Outcome start(const Run& run, const std::string& command) {
@@ -182,8 +178,7 @@ Outcome start(const Run& run, const std::string& command) {
 
 fs::path train(const Run& run) {
   fs::remove_all(test_folder() / "runs" / run.name);
-  const Outcome outcome = start(run);
-  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.errors);
+  require_success(start(run));
   return folder_of(run.name);
 }
 

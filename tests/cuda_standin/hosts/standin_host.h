@@ -10,7 +10,10 @@
 
 namespace tenon::cuda_standin {
 
+using end_to_end::check_errors;
+using end_to_end::joined;
 using end_to_end::Outcome;
+using end_to_end::require_success;
 using Words = std::vector<std::string>;
 using Variables = std::map<std::string, std::string>;
 

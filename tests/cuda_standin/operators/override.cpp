@@ -17,8 +17,10 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 
+#include "tests/cuda/for_each_tensor.h"
 #include "tests/cuda_standin/operators/compute.h"
 #include "tests/cuda_standin/standin.h"
 
@@ -27,60 +29,38 @@ namespace tenon::standin {
 namespace {
 
 using c10::IValue;
+using tests::for_each_tensor;
 using torch::jit::Stack;
 using Names = std::set<std::string>;
 
+Names aten_names(const std::string& words) {
+  std::istringstream stream(words);
+  Names names;
+  for (std::string word; stream >> word;) names.insert("aten::" + word);
+  return names;
+}
+
 // They make views or copies, or only run on the host.
-const Names kReal{"aten::as_strided",
-                  "aten::view",
-                  "aten::_reshape_alias",
-                  "aten::unfold",
-                  "aten::set_",
-                  "aten::resize_",
-                  "aten::empty",
-                  "aten::empty_strided",
-                  "aten::record_stream",
-                  "aten::_local_scalar_dense",
-                  "aten::is_pinned",
-                  "aten::_pin_memory",
-                  "aten::is_set_to",
-                  "aten::_resize_output_",
-                  "aten::_efficientzerotensor",
-                  "aten::view_as_real",
-                  "aten::view_as_complex",
-                  "aten::_fused_sdp_choice",
-                  "aten::_cudnn_init_dropout_state"};
+const Names kReal = aten_names(
+    "as_strided view _reshape_alias unfold set_ resize_ empty empty_strided record_stream _local_scalar_dense "
+    "is_pinned _pin_memory is_set_to _resize_output_ _efficientzerotensor view_as_real view_as_complex "
+    "_fused_sdp_choice _cudnn_init_dropout_state");
 
 // Their host code reads what kernels have computed, or calls a library that is not there.
-const Names kWithoutHostCode{"aten::nonzero",
-                             "aten::nonzero_static",
-                             "aten::_unique",
-                             "aten::_unique2",
-                             "aten::unique_dim",
-                             "aten::unique_consecutive",
-                             "aten::masked_select",
-                             "aten::repeat_interleave",
-                             "aten::bincount",
-                             "aten::_ctc_loss",
-                             "aten::_ctc_loss_backward",
-                             "aten::randperm",
-                             "aten::multinomial",
-                             "aten::_embedding_bag",
-                             "aten::convolution",
-                             "aten::convolution_backward",
-                             "aten::copy_",
-                             "aten::_thnn_fused_gru_cell",
-                             "aten::_thnn_fused_gru_cell_backward"};
+const Names kWithoutHostCode = aten_names(
+    "nonzero nonzero_static _unique _unique2 unique_dim unique_consecutive masked_select repeat_interleave "
+    "bincount _ctc_loss _ctc_loss_backward randperm multinomial _embedding_bag convolution convolution_backward "
+    "copy_ _thnn_fused_gru_cell _thnn_fused_gru_cell_backward");
 
 // They wait for the device, because the size of the result depends on values.
-const Names kWaiting{"aten::nonzero",    "aten::masked_select",      "aten::_unique",  "aten::_unique2",
-                     "aten::unique_dim", "aten::unique_consecutive", "aten::bincount", "aten::repeat_interleave"};
+const Names kWaiting =
+    aten_names("nonzero masked_select _unique _unique2 unique_dim unique_consecutive bincount repeat_interleave");
 
 // Where the host code does not run: the names in errors of deterministic runs.
 const std::map<std::string, const char*> kNotDeterministic{{"aten::_ctc_loss_backward", "ctc_loss_backward_gpu"}};
 
 // CUDA returns nothing where the CPU returns what its backward reads.
-const Names kDifferentResults{"aten::log_sigmoid_forward", "aten::log_sigmoid_forward.output"};
+const Names kDifferentResults = aten_names("log_sigmoid_forward log_sigmoid_forward.output");
 
 bool runs_host_code(const std::string& name) {
   for (const char* library : {"aten::linalg_", "aten::_linalg", "aten::_fft", "aten::cudnn", "aten::_cudnn"})
@@ -109,22 +89,6 @@ at::Tensor view_on_host(const at::Tensor& tensor) {
   if (tensor.is_conj()) view = view.conj();
   if (tensor.is_neg()) view = view._neg_view();
   return view;
-}
-
-template <class Function>
-void for_each_tensor(IValue& value, const Function& function) {
-  if (value.isTensor()) {
-    value = function(value.toTensor());
-  } else if (value.isTensorList()) {
-    c10::List<at::Tensor> list;
-    for (const at::Tensor& tensor : value.toTensorVector()) list.push_back(function(tensor));
-    value = std::move(list);
-  } else if (value.isOptionalTensorList()) {
-    c10::List<std::optional<at::Tensor>> list;
-    for (const auto& tensor : value.toOptionalTensorVector())
-      list.push_back(tensor ? std::optional(function(*tensor)) : std::nullopt);
-    value = std::move(list);
-  }
 }
 
 std::vector<at::Tensor> tensors_of(IValue value) {

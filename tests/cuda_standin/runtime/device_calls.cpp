@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <cstdio>
-#include <cstring>
 #include <mutex>
 #include <set>
 #include <string>

@@ -1,5 +1,6 @@
 #include "tests/cuda_standin/tests/child_process.h"
 
+#include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +48,12 @@ Child start_case(const std::string& name, const Settings& settings) {
     execl("/proc/self/exe", "test", "--no-skip", ("--test-case=" + name).c_str(), nullptr);
     _exit(127);
   });
+}
+
+std::string run_case(const std::string& name, const Settings& settings) {
+  const Outcome outcome = wait_for_child(start_case(name, settings));
+  CHECK_MESSAGE(outcome.exit_code == 0, outcome.output);
+  return outcome.output;
 }
 
 }  // namespace tenon::standin::tests

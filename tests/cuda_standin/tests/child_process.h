@@ -27,4 +27,7 @@ using Settings = std::map<std::string, std::string>;
 // Starts a test case of this program that is marked with doctest::skip(), with environment variables.
 Child start_case(const std::string& name, const Settings& settings);
 
+// Runs such a test case, which must succeed. Returns its output.
+std::string run_case(const std::string& name, const Settings& settings);
+
 }  // namespace tenon::standin::tests

@@ -41,9 +41,7 @@ struct Found {
 };
 
 Found run_data(const std::string& file, const std::vector<std::string>& more) {
-  std::vector<std::string> arguments{"data", "--config", file, "--json"};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  const Outcome outcome = run_host(arguments);
+  const Outcome outcome = run_host(joined({"data", "--config", file, "--json"}, more));
   CAPTURE(outcome.output);
   CAPTURE(outcome.errors);
   REQUIRE(!outcome.output.empty());
@@ -52,9 +50,7 @@ Found run_data(const std::string& file, const std::vector<std::string>& more) {
 
 // `path`: of the validation data.
 Found check_all(const std::string& file, const std::string& path, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> arguments{"--all", "--set", "data.validation.params.path=" + path};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_data(file, arguments);
+  return run_data(file, joined({"--all", "--set", "data.validation.params.path=" + path}, more));
 }
 
 void write_classes(const fs::path& folder, const std::vector<std::string>& classes, cv::Size second = {8, 8}) {
@@ -153,13 +149,11 @@ TEST_CASE("host data numbers the classes of every dataset as the training data")
   CHECK(missing.count("error", "train", "nowhere") == 1);
 
   const std::vector<std::string> plain{"--seconds", "0", "--data", "validation", "--set"};
-  std::vector<std::string> arguments = plain;
-  arguments.push_back("data.validation.params.path=fewer");
-  CHECK(run_data(file, arguments).report["class_names"]["label"] == std::vector<std::string>{"cat", "dog", "fox"});
-  const Outcome refused = run_host(
-      {"data", "--config", file, "--seconds", "0", "--data", "validation", "--set", "data.validation.params.path=owl"});
-  CHECK(refused.exit_code == 4);
-  CHECK(refused.errors.find("\"owl\" is not among them") != std::string::npos);
+  CHECK(run_data(file, joined(plain, {"data.validation.params.path=fewer"})).report["class_names"]["label"] ==
+        std::vector<std::string>{"cat", "dog", "fox"});
+  check_errors(run_host({"data", "--config", file, "--seconds", "0", "--data", "validation", "--set",
+                         "data.validation.params.path=owl"}),
+               4, {"\"owl\" is not among them"});
   const Found opened = run_data(file, {"--seconds", "0", "--set", "data.validation.params.path=fewer"});
   CHECK(opened.exit_code == 0);
   CHECK(opened.count("warning", "validation", "2 of the 3 classes") == 1);
@@ -219,9 +213,7 @@ TEST_CASE("host data --all compares class numbers with the classes of the model 
 
 TEST_CASE("--check ends if a loss of the first batch is not finite, as the run does") {
   const std::string file = write_arrays_run(make_empty_folder("nan"), 1, std::numeric_limits<float>::quiet_NaN());
-  const Outcome refused = run_host({"--config", file, "--check"});
-  CHECK(refused.exit_code == 7);
-  CHECK(refused.errors.find("is NaN in step 1 (data.x of train sample") != std::string::npos);
+  check_errors(run_host({"--config", file, "--check"}), 7, {"is NaN in step 1 (data.x of train sample"});
   CHECK(run_host({"--config", file, "--check", "--set", "train.non_finite=skip"}).exit_code == 0);
 }
 
@@ -231,8 +223,7 @@ TEST_CASE("warnings of a dataset name it") {
   const std::string file =
       write_run_file(folder, "use = \"small_cnn\"",
                      "use = \"image_folder\"\nparams = { path = \"train\", transforms = [\"normalize()\"] }");
-  const Outcome outcome = run_host({"--config", file, "--check"});
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(run_host({"--config", file, "--check"}));
   for (const std::string name : {"train", "validation"})
     CHECK(outcome.errors.find("warning: " + name + ": image_folder: ") != std::string::npos);
   const Found found = run_data(file, {"--seconds", "0"});

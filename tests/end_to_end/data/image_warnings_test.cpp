@@ -5,21 +5,17 @@
 #include <opencv2/imgcodecs.hpp>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 
 namespace image_warnings_test {
 
 namespace fs = std::filesystem;
 using namespace tenon::end_to_end;
+using tenon::count_parts;
 
 namespace {
 
 constexpr const char* kPadded = "differ in size and are padded to ";
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t found = 0;
-  for (size_t place = text.find(part); place != text.npos; place = text.find(part, place + 1)) ++found;
-  return found;
-}
 
 // Images of two classes and of these sizes, with masks.
 void write_images(const fs::path& folder, const std::vector<cv::Size>& sizes, int foreground) {
@@ -45,9 +41,7 @@ Outcome train(const fs::path& folder, const std::string& model, const std::strin
                                           "\n[[loss]]\nuse = \"cross_entropy\"\n[train]\nsteps = 2\n"
                                           "[optimizer]\nuse = \"sgd\"\nlr = 1e-3\n")
           .string();
-  std::vector<std::string> arguments{"--config", file};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return run_host(arguments);
+  return run_host(joined({"--config", file}, more));
 }
 
 std::string folder_of_classes(const std::string& transforms) {
@@ -64,7 +58,7 @@ TEST_CASE("a run warns once that padded images make results depend on the batch,
   const auto warnings = [](const Outcome& outcome) {
     CAPTURE(outcome.errors);
     CHECK(outcome.exit_code == 0);
-    return count(outcome.errors, kPadded);
+    return count_parts(outcome.errors, kPadded);
   };
   const Outcome warned = train(mixed, cnn, folder_of_classes("\"resize(16)\", \"normalize()\""));
   CHECK(warnings(warned) == 1);
@@ -96,14 +90,9 @@ TEST_CASE("black and white masks are refused by every command before a step, and
   };
   for (const std::vector<std::string>& more :
        std::vector<std::vector<std::string>>{{}, {"--check"}, {"--set", "loss.0.params.ignore_index=255"}}) {
-    const Outcome refused = train(folder, unet, pairs(""), more);
-    CAPTURE(refused.errors);
-    CHECK(refused.exit_code == 4);
-    CHECK(refused.errors.find("is 255 class 1? then set values = [0, 255]") != std::string::npos);
+    check_errors(train(folder, unet, pairs(""), more), 4, {"is 255 class 1? then set values = [0, 255]"});
   }
-  const Outcome trained = train(folder, unet, pairs(", values = [0, 255]"));
-  CAPTURE(trained.errors);
-  CHECK(trained.exit_code == 0);
+  const Outcome trained = require_success(train(folder, unet, pairs(", values = [0, 255]")));
   CHECK(trained.errors.find("warning") == std::string::npos);
 }
 
@@ -131,18 +120,13 @@ TEST_CASE("targets per pixel that hold two numbers are questioned, whatever data
       "use = \"unet\"\nparams = { classes = 2, depth = 1, width = 2 }\ninputs = { image = \"data.x\" }";
   const std::string arrays = "use = \"arrays\"\nparams = { path = \"data\" }";
   const std::vector<std::string> connected = {"--set", "loss.0.inputs={target=\"data.y\"}"};
-  const Outcome refused = train(folder, unet, arrays, connected);
-  CAPTURE(refused.errors);
-  CHECK(refused.exit_code == 4);
-  CHECK(refused.errors.find("the batch holds only 0 and 255: if they stand for the 2 classes in this order, number "
-                            "them from 0 in the data") != std::string::npos);
-  std::vector<std::string> ignoring = connected;
-  ignoring.insert(ignoring.end(), {"--set", "loss.0.params.ignore_index=255"});
-  const Outcome warned = train(folder, unet, arrays, ignoring);
-  CAPTURE(warned.errors);
-  CHECK(warned.exit_code == 0);
-  CHECK(count(warned.errors, "train: data.y holds only 0 and 255 in the first batch") == 1);
-  CHECK(count(warned.errors, "is 255 a class?") == 1);
+  check_errors(train(folder, unet, arrays, connected), 4,
+               {"the batch holds only 0 and 255: if they stand for the 2 classes in this order, number "
+                "them from 0 in the data"});
+  const Outcome warned =
+      require_success(train(folder, unet, arrays, joined(connected, {"--set", "loss.0.params.ignore_index=255"})));
+  CHECK(count_parts(warned.errors, "train: data.y holds only 0 and 255 in the first batch") == 1);
+  CHECK(count_parts(warned.errors, "is 255 a class?") == 1);
 }
 
 }  // namespace image_warnings_test

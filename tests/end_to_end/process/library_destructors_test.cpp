@@ -13,9 +13,8 @@ namespace {
 
 // Whether the dynamic linker calls the destructors of libraries.
 bool calls_library_destructors(const std::string& variables) {
-  const Outcome outcome =
-      run_host({"--version"}, "env -u LD_PRELOAD -u CUDA_INJECTION64_PATH " + variables + " LD_DEBUG=files");
-  CHECK(outcome.exit_code == 0);
+  const Outcome outcome = require_success(
+      run_host({"--version"}, "env -u LD_PRELOAD -u CUDA_INJECTION64_PATH " + variables + " LD_DEBUG=files"));
   CHECK(outcome.output.starts_with("tenon "));
   CHECK(outcome.errors.find("calling init: ") != std::string::npos);
   return outcome.errors.find("calling fini: ") != std::string::npos;

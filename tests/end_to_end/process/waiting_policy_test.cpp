@@ -2,8 +2,10 @@
 #include <doctest/doctest.h>
 
 #include "tests/end_to_end/hosted_run.h"
+#include "tests/messages.h"
 
 using namespace tenon::end_to_end;
+using tenon::contains;
 namespace fs = std::filesystem;
 
 namespace {
@@ -18,62 +20,58 @@ struct Run {
 // `variables`: environment variables as arguments of env(1). OMP_DISPLAY_ENV makes the library print its settings.
 Run run_with(const std::string& name, const std::string& variables, const std::vector<std::string>& arguments = {}) {
   const fs::path output = make_empty_folder(name);
-  std::vector<std::string> all{
-      "--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--limit-batches", "1", "--set", "train={steps=1}",
-      "--set",    "run.output_dir=\"" + output.string() + "\""};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  const Outcome outcome = run_host(all, kUnset + variables + " OMP_DISPLAY_ENV=verbose");
-  CAPTURE(outcome.errors);
-  REQUIRE(outcome.exit_code == 0);
+  const Outcome outcome = require_success(
+      run_host(joined({"--config", TENON_SOURCE_DIR "/configs/digits_mlp.toml", "--limit-batches", "1", "--set",
+                       "train={steps=1}", "--set", "run.output_dir=\"" + output.string() + "\""},
+                      arguments),
+               kUnset + variables + " OMP_DISPLAY_ENV=verbose"));
   return {read_file(find_run_folder(output, "digits_mlp") / "log.txt"), outcome.errors};
 }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace
 
 TEST_CASE("the host sets the OpenMP wait policy and logs it") {
   const Run run = run_with("host", "");
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP wait policy from the host: OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=10000"));
-  CHECK(has(run.openmp, "OMP_WAIT_POLICY = 'PASSIVE'"));
-  CHECK(has(run.openmp, "GOMP_SPINCOUNT = '10000'"));
+  CHECK(contains(run.log, "OpenMP wait policy from the host: OMP_WAIT_POLICY=passive GOMP_SPINCOUNT=10000"));
+  CHECK(contains(run.openmp, "OMP_WAIT_POLICY = 'PASSIVE'"));
+  CHECK(contains(run.openmp, "GOMP_SPINCOUNT = '10000'"));
 }
 
 TEST_CASE("the host does not override OMP_WAIT_POLICY of the user") {
   const Run run = run_with("active", "OMP_WAIT_POLICY=active");
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP wait policy from the environment: OMP_WAIT_POLICY=active"));
-  CHECK(has(run.openmp, "OMP_WAIT_POLICY = 'ACTIVE'"));
+  CHECK(contains(run.log, "OpenMP wait policy from the environment: OMP_WAIT_POLICY=active"));
+  CHECK(contains(run.openmp, "OMP_WAIT_POLICY = 'ACTIVE'"));
 }
 
 TEST_CASE("the host does not override GOMP_SPINCOUNT of the user") {
   const Run run = run_with("spins", "GOMP_SPINCOUNT=1234");
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP wait policy from the environment: GOMP_SPINCOUNT=1234"));
-  CHECK(has(run.openmp, "GOMP_SPINCOUNT = '1234'"));
+  CHECK(contains(run.log, "OpenMP wait policy from the environment: GOMP_SPINCOUNT=1234"));
+  CHECK(contains(run.openmp, "GOMP_SPINCOUNT = '1234'"));
 }
 
 TEST_CASE("the host does not override the settings of another OpenMP library") {
-  CHECK(
-      has(run_with("blocktime", "KMP_BLOCKTIME=10").log, "OpenMP wait policy from the environment: KMP_BLOCKTIME=10"));
+  CHECK(contains(run_with("blocktime", "KMP_BLOCKTIME=10").log,
+                 "OpenMP wait policy from the environment: KMP_BLOCKTIME=10"));
 }
 
 TEST_CASE("an environment without replaceable variables is unchanged, and the log states it") {
   const Run run = run_with("empty", "-i ASAN_OPTIONS=\"$ASAN_OPTIONS\"");
-  CHECK(has(run.log, "OpenMP wait policy is the default of the OpenMP library"));
-  CHECK_FALSE(has(run.openmp, "GOMP_SPINCOUNT = '10000'"));
+  CHECK(contains(run.log, "OpenMP wait policy is the default of the OpenMP library"));
+  CHECK_FALSE(contains(run.openmp, "GOMP_SPINCOUNT = '10000'"));
 }
 
 TEST_CASE("an environment with one replaceable variable gets the most important setting") {
   const Run run = run_with("one", "-i ASAN_OPTIONS=\"$ASAN_OPTIONS\" HOME=/");
   CHECK(run.log.find("from the host: OMP_WAIT_POLICY=passive\n") != std::string::npos);
-  CHECK(has(run.openmp, "GOMP_SPINCOUNT = '0'"));
+  CHECK(contains(run.openmp, "GOMP_SPINCOUNT = '0'"));
 }
 
 TEST_CASE("every rank sets the policy, and no rank takes the launcher's setting for the user's") {
   const Run run = run_with("ranks", "", {"--processes", "2", "--set", "data.batch_size=8"});
   CAPTURE(run.openmp);
-  CHECK(has(run.log, "OpenMP wait policy from the host: "));
-  CHECK(has(run.openmp, "[rank 1]   GOMP_SPINCOUNT = '10000'"));
+  CHECK(contains(run.log, "OpenMP wait policy from the host: "));
+  CHECK(contains(run.openmp, "[rank 1]   GOMP_SPINCOUNT = '10000'"));
 }

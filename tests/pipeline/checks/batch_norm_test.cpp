@@ -10,13 +10,13 @@
 #include "framework/pipeline/checks/check_model.h"
 #include "framework/pipeline/tools/save_weights.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"
 
 namespace tenon::pipeline::batch_norm_test {
 namespace {
 
-using support::Error;
 using support::ErrorKind;
 
 const std::string kResnet = "model={use='resnet',params={depth=18,width=2}}";
@@ -26,34 +26,21 @@ const std::string kCnn = "model={use='small_cnn',params={stages=3,width=2}}";
 Setup images(int samples, int size, const std::string& model, const std::vector<std::string>& more = {}) {
   const std::string data = "={use='synthetic',params={samples=" + std::to_string(samples) +
                            ",height=" + std::to_string(size) + ",width=" + std::to_string(size) + ",classes=3}}";
-  Setup setup{{model, "data.train" + data, "data.validation" + data, "data.batch_size=4",
-               "data.validation_batch_size=4", "train={epochs=1}", "optimizer.lr=0.01"}};
-  setup.overrides.insert(setup.overrides.end(), more.begin(), more.end());
-  return setup;
+  return {join_settings({model, "data.train" + data, "data.validation" + data, "data.batch_size=4",
+                         "data.validation_batch_size=4", "train={epochs=1}", "optimizer.lr=0.01"},
+                        more)};
 }
 
 std::string refusal_of_check(const Setup& setup) {
   BuiltRun run(setup);
-  try {
-    check_batch_norm(*run.training);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::configuration);
-    return error.what();
-  }
-  return "accepted";
+  return find_error(ErrorKind::configuration, [&] { check_batch_norm(*run.training); });
 }
 
 bool is_finite(const at::Tensor& tensor) { return at::isfinite(tensor).all().item<bool>(); }
 
 // What the run throws; its message. The checkpoints that it has written are finite.
 std::string failure_of(BuiltRun& run, const std::vector<Observer*>& observers = {}) {
-  std::string message = "finished";
-  try {
-    run.train(observers);
-  } catch (const Error& error) {
-    CHECK(error.kind() == ErrorKind::non_finite);
-    message = error.what();
-  }
+  const std::string message = find_error(ErrorKind::non_finite, [&] { run.train(observers); });
   for (const Checkpoint& checkpoint : run.recorder.checkpoints)
     for (const auto& one : checkpoint.model) CHECK(is_finite(one.tensor));
   return message;
@@ -78,8 +65,6 @@ at::Tensor buffer_of(const BuiltRun& run, const std::string& end) {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
-
 }  // namespace
 
 TEST_CASE("a last batch of one sample is refused before training if a batch norm gets one value per channel") {
@@ -91,9 +76,9 @@ TEST_CASE("a last batch of one sample is refused before training if a batch norm
          {"data.batch_size is 4 and train has 9 samples, so the last batch of an epoch has 1 sample",
           "Expected more than 1 value per channel when training, got input size [1, ",
           "expected data.drop_last = true, which leaves out the smaller last batch, or another data.batch_size"})
-      CHECK(has(refusal, part));
-    CHECK(has(refusal_of_check(images(4, size, model, {"data.batch_size=1"})),
-              "data.batch_size is 1, for which the model fails"));
+      CHECK(contains(refusal, part));
+    CHECK(contains(refusal_of_check(images(4, size, model, {"data.batch_size=1"})),
+                   "data.batch_size is 1, for which the model fails"));
     CHECK(refusal_of_check(images(9, size, model, {"data.drop_last=true"})) == "accepted");
     CHECK(refusal_of_check(images(9, size, model, {"data.limit_batches=2"})) == "accepted");
     CHECK(refusal_of_check(images(9, size, model, {"train={steps=2}"})) == "accepted");
@@ -118,7 +103,7 @@ TEST_CASE("frozen batch norms accept a batch of one sample") {
   CHECK(refusal_of_check(images(9, 32, kResnet, {frozen})) == "accepted");
   const std::string later = "optimizer.group=[{match=['fc.*']},{match=['*'],frozen_epochs=1,eval_batch_norm=true}]";
   CHECK(refusal_of_check(images(9, 32, kResnet, {later})) == "accepted");
-  CHECK(has(refusal_of_check(images(9, 32, kResnet, {later, "train={epochs=2}"})), "data.drop_last = true"));
+  CHECK(contains(refusal_of_check(images(9, 32, kResnet, {later, "train={epochs=2}"})), "data.drop_last = true"));
 }
 
 TEST_CASE("a step in which a batch norm has one value per channel ends the run without a NaN in a checkpoint") {
@@ -126,9 +111,9 @@ TEST_CASE("a step in which a batch norm has one value per channel ends the run w
     BuiltRun run(images(9, model == kCnn ? 8 : 32, model, {"checkpoint.every='1 step'", "validation.every='never'"}));
     const std::string message = failure_of(run);
     CAPTURE(message);
-    CHECK(has(message, "Expected more than 1 value per channel when training, got input size [1, "));
-    CHECK(has(message, "set data.drop_last = true"));
-    CHECK(has(message, "step 3"));
+    CHECK(contains(message, "Expected more than 1 value per channel when training, got input size [1, "));
+    CHECK(contains(message, "set data.drop_last = true"));
+    CHECK(contains(message, "step 3"));
     CHECK(run.recorder.checkpoints.size() >= 2);
   }
 }
@@ -136,13 +121,11 @@ TEST_CASE("a step in which a batch norm has one value per channel ends the run w
 TEST_CASE("a buffer, an average or a state of the optimizer that holds NaN is named and not saved") {
   const std::vector<std::string> often{"checkpoint.every='1 step'", "validation.every='never'"};
   const auto check = [&](const std::vector<std::string>& more, const auto& spoil, const std::string& name) {
-    std::vector<std::string> overrides = often;
-    overrides.insert(overrides.end(), more.begin(), more.end());
-    BuiltRun run(images(12, 16, kCnn, overrides));
+    BuiltRun run(images(12, 16, kCnn, join_settings(often, more)));
     AfterStep2 spoiling([&] { spoil(*run.training); });
     const std::string message = failure_of(run, {&spoiling});
     CAPTURE(message);
-    CHECK(has(message, name + " holds NaN or infinity after step 2; expected finite numbers: "));
+    CHECK(contains(message, name + " holds NaN or infinity after step 2; expected finite numbers: "));
     CHECK(run.recorder.checkpoint_steps == std::vector<int64_t>{1});
   };
   const auto set = [](const at::Tensor& tensor, double value) {
@@ -161,7 +144,7 @@ TEST_CASE("a buffer, an average or a state of the optimizer that holds NaN is na
       {}, [&](Training& training) { set(training.model.tensors()[0].tensor, -INFINITY); }, "features.0.weight");
   check(
       {"train.average={use='ema'}"},
-      [&](Training& training) { set(training.average->weights_outside_model()[0].tensor, kNan); },
+      [&](Training& training) { set(training.evaluation_weights->weights_outside_model()[0].tensor, kNan); },
       "the average of features.0.weight");
   check(
       {"optimizer={use='adamw',lr=1e-3}"},
@@ -179,7 +162,7 @@ TEST_CASE("a buffer that is infinite from the start is saved, but not with NaN")
   infinite.train();
   CHECK(std::isinf(infinite.recorder.weights.at("features.1.running_mean")[0].item<double>()));
   buffer_of(spoiled, "features.1.running_mean")[0].fill_(kNan);
-  CHECK(has(failure_of(spoiled), "features.1.running_mean holds NaN or infinity"));
+  CHECK(contains(failure_of(spoiled), "features.1.running_mean holds NaN or infinity"));
   CHECK(spoiled.recorder.checkpoints.empty());
 }
 
@@ -195,7 +178,7 @@ TEST_CASE("a step that is skipped leaves no NaN in the buffers") {
                    "loss=[{use='cross_entropy',inputs={target='data.label'}}]", "train={epochs=2,non_finite='skip'}",
                    "optimizer.lr=0.01"}});
     run.training->readback_lag = lag;
-    CHECK(failure_of(run) == "finished");
+    CHECK(failure_of(run) == "accepted");
     CHECK_FALSE(torch::equal(run.recorder.weights.at("features.1.running_mean"), torch::zeros({2})));
     CHECK(run.recorder.weights.at("features.1.num_batches_tracked").item<int64_t>() == 6);
   }

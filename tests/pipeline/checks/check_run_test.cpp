@@ -6,8 +6,8 @@
 
 #include "framework/pipeline/checks/check_data.h"
 #include "framework/pipeline/tools/save_weights.h"
-#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"
 
@@ -41,13 +41,7 @@ void check_one(const Texts& warnings, const std::string& begin, const std::strin
 
 std::string error_of(const Setup& setup) {
   const BuiltRun run(setup);
-  try {
-    check_run(*run.training, true);
-  } catch (const support::Error& error) {
-    CHECK(error.kind() == support::ErrorKind::configuration);
-    return error.what();
-  }
-  return "accepted";
+  return find_error(support::ErrorKind::configuration, [&] { check_run(*run.training, true); });
 }
 
 std::string mlp(int classes) {
@@ -167,8 +161,7 @@ TEST_CASE("a model with more outputs than the data have classes is a warning") {
   CHECK(warnings_of({{mlp(11), "loss=[{use='cross_entropy'},{use='cross_entropy',name='again'}]"}}).size() == 1);
   const Table table("table.csv");
   const Texts data{"data.batch_size=5", table.with("train", "train"), table.with("validation", "validation")};
-  Texts three{"model={use='mlp',params={inputs=1,hidden=[4],classes=3}}"};
-  three.insert(three.end(), data.begin(), data.end());
+  Texts three = join_settings(data, {"model={use='mlp',params={inputs=1,hidden=[4],classes=3}}"});
   check_one(warnings_of({three}), "the output logits",
             "the label of train has 2, so the others are never right; "
             "expected 2: set model.params.classes = 2");

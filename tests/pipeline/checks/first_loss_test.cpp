@@ -46,6 +46,5 @@ TEST_CASE("a resumed run has no first batch, and computing the baseline changes 
   BuiltRun half({{"train.epochs=2"}});
   const RunReport report = half.train({}, 0, &run.recorder.checkpoints.front());
   CHECK_FALSE(report.state.first_loss.has_value());
-  for (const auto& trained : run.recorder.weights)
-    CHECK_MESSAGE(at::equal(trained.second, half.recorder.weights.at(trained.first)), trained.first);
+  check_same_weights(run, half);
 }

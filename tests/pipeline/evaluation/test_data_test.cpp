@@ -16,13 +16,11 @@ const std::string kValidation = "data.validation={use='digits',params={split='te
 
 // Eight steps. The learning rate is so large that the best validation is not the last one.
 Setup make_setup(const std::vector<std::string>& more, const std::string& tables = "", bool has_test = true) {
-  Setup setup{
-      {"data.workers=0", "data.train.subset='10%'", "data.batch_size=20", "train.epochs=1", "validation.every='1 step'",
-       "checkpoint.every='never'", "optimizer.lr=1.5", "run.deterministic=true", kValidation},
-      tables};
-  if (has_test) setup.overrides.push_back(kTest);
-  setup.overrides.insert(setup.overrides.end(), more.begin(), more.end());
-  return setup;
+  std::vector<std::string> overrides{"data.workers=0",   "data.train.subset='10%'",   "data.batch_size=20",
+                                     "train.epochs=1",   "validation.every='1 step'", "checkpoint.every='never'",
+                                     "optimizer.lr=1.5", "run.deterministic=true",    kValidation};
+  if (has_test) overrides.push_back(kTest);
+  return {join_settings(overrides, more), tables};
 }
 
 using Metrics = std::vector<std::pair<std::string, double>>;
@@ -182,8 +180,7 @@ TEST_CASE("training and callbacks do not depend on the test data") {
   const auto tested = train_once(true, with), plain = train_once(false, without);
   CHECK(with.seen == without.seen);
   CHECK(tested->recorder.checkpoint_steps == plain->recorder.checkpoint_steps);
-  for (const auto& [name, tensor] : plain->recorder.weights)
-    CHECK(at::equal(tensor, tested->recorder.weights.at(name)));
+  check_same_weights(*plain, *tested);
   REQUIRE(tested->recorder.lines.size() == plain->recorder.lines.size() + 1);
   for (size_t i = 0; i < plain->recorder.lines.size(); ++i)
     CHECK(tested->recorder.lines[i].metrics == plain->recorder.lines[i].metrics);

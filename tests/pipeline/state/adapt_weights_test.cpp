@@ -13,8 +13,8 @@
 #include "framework/pipeline/build/load_weights.h"
 #include "framework/pipeline/state/saved_state.h"
 #include "framework/pipeline/tools/save_weights.h"
-#include "framework/support/diagnostics/error.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/pipeline/trained_run.h"
 #include "tests/test_folder.h"
 
@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using components::NamedTensor;
-using support::Error;
 
 const artifacts::SafetensorsFile& references() {
   static const artifacts::SafetensorsFile file(TENON_SOURCE_DIR "/tests/parity/reference/adapted_weights.safetensors");
@@ -49,17 +48,7 @@ fs::path write(const std::vector<NamedTensor>& tensors, const std::string& name 
   return file;
 }
 
-std::string refusal_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    CHECK(error.kind() == support::ErrorKind::checkpoint);
-    return error.what();
-  }
-  return "accepted";
-}
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+std::string refusal_of(const std::function<void()>& body) { return find_error(support::ErrorKind::checkpoint, body); }
 
 artifacts::TensorView named(const std::string& name) { return {name, TENON_FLOAT32, {0}, nullptr, 0}; }
 
@@ -116,16 +105,16 @@ TEST_CASE("weights for other images are loaded in a strict match, but not those 
   CHECK(torch::equal(model[0].tensor, read("positions.26")));
   CHECK(torch::equal(model[1].tensor, torch::full({6, 1, 2, 2}, 3.0)));
   const auto other = vision_transformer(26, 1);
-  CHECK(has(refusal_of([&] { load_weights(file, other, {.is_of_run = true}); }),
-            "encoder.pos_embedding is float32 [1, 17, 6]; expected float32 [1, 26, 6]"));
+  CHECK(contains(refusal_of([&] { load_weights(file, other, {.is_of_run = true}); }),
+                 "encoder.pos_embedding is float32 [1, 17, 6]; expected float32 [1, 26, 6]"));
   // Several convolutions of three channels are no first layer.
   const fs::path two =
       write({{"a.weight", torch::ones({6, 3, 2, 2}), true}, {"b.weight", torch::ones({6, 3, 2, 2}), true}});
-  CHECK(has(refusal_of([&] {
-              load_weights(two, {{"a.weight", torch::zeros({6, 1, 2, 2}), true},
-                                 {"b.weight", torch::zeros({6, 1, 2, 2}), true}});
-            }),
-            "a.weight is float32 [6, 3, 2, 2]; expected float32 [6, 1, 2, 2]"));
+  CHECK(contains(refusal_of([&] {
+                   load_weights(two, {{"a.weight", torch::zeros({6, 1, 2, 2}), true},
+                                      {"b.weight", torch::zeros({6, 1, 2, 2}), true}});
+                 }),
+                 "a.weight is float32 [6, 3, 2, 2]; expected float32 [6, 1, 2, 2]"));
 }
 
 TEST_CASE("weights with NaN are refused, and nothing changes") {
@@ -133,7 +122,7 @@ TEST_CASE("weights with NaN are refused, and nothing changes") {
   spoiled[2] = NAN;
   const fs::path file = write({{"a", torch::ones({2}), true}, {"norm.running_var", spoiled, false}});
   const std::vector<NamedTensor> model{{"a", torch::zeros({2}), true}, {"norm.running_var", torch::zeros({4}), false}};
-  CHECK(has(refusal_of([&] { load_weights(file, model); }), "norm.running_var holds NaN; expected numbers"));
+  CHECK(contains(refusal_of([&] { load_weights(file, model); }), "norm.running_var holds NaN; expected numbers"));
   CHECK(torch::equal(model[0].tensor, torch::zeros({2})));
   // Infinity may be a mask.
   spoiled[2] = -INFINITY;
@@ -146,9 +135,9 @@ TEST_CASE("a partial match is not suggested if layers of the file would be dropp
       write({{"layer1.0.conv.weight", torch::ones({9}), true}, {"layer1.0.se.fc1.weight", torch::ones({3}), true}});
   const std::vector<NamedTensor> model{{"layer1.0.conv.weight", torch::zeros({9}), true}};
   const std::string refusal = refusal_of([&] { load_weights(file, model); });
-  CHECK(has(refusal, "the model lacks 1 tensor of the file, and without these layers it computes something else"));
-  CHECK(has(refusal, "layer1.0.se.fc1.weight is not a tensor of the model"));
-  CHECK_FALSE(has(refusal, "weights_match"));
+  CHECK(contains(refusal, "the model lacks 1 tensor of the file, and without these layers it computes something else"));
+  CHECK(contains(refusal, "layer1.0.se.fc1.weight is not a tensor of the model"));
+  CHECK_FALSE(contains(refusal, "weights_match"));
   load_weights(file, model, {config::WeightsMatch::strict, {"*.se.*"}});
 }
 
@@ -161,7 +150,7 @@ TEST_CASE("models of timm with the tensors of a bundled model are refused by the
        {"resnetblur50-84f4748f.pth", "resnetaa50.a1h_in1k.safetensors", "seresnet50_ra_224.pth", "my_seresnet18.pth",
         "models--timm--resnetblur50.bt_in1k/snapshots/a1/model.safetensors", "ResNetBlur18/pytorch_model.bin"}) {
     CAPTURE(name);
-    CHECK(has(refuse(tenon::test_folder() / name), "the name says that these are weights of timm's "));
+    CHECK(contains(refuse(tenon::test_folder() / name), "the name says that these are weights of timm's "));
   }
   for (const std::string name : {"resnet50-0676ba61.pth", "tv_resnet34.tv_in1k.safetensors", "gluon_resnet50_v1b.pth",
                                  "resnetblur/resnet18.pth", "weights.safetensors"}) {
@@ -172,8 +161,8 @@ TEST_CASE("models of timm with the tensors of a bundled model are refused by the
   const fs::path folder = tenon::test_folder() / "resnet50";
   fs::create_directories(folder);
   std::ofstream(folder / "config.json") << R"({"architecture": "resnetblur50", "num_classes": 1000})";
-  CHECK(has(refuse(folder / "model.safetensors"), "timm's resnetblur50, which blurs before it reduces the size"));
-  CHECK(has(refuse(folder), "timm's resnetblur50"));
+  CHECK(contains(refuse(folder / "model.safetensors"), "timm's resnetblur50, which blurs before it reduces the size"));
+  CHECK(contains(refuse(folder), "timm's resnetblur50"));
   std::ofstream(folder / "config.json") << "{";
   CHECK(refuse(folder) == "accepted");
 }
@@ -192,19 +181,21 @@ TEST_CASE("weights of timm's efficientnet need the padding and the norms of thei
   CHECK(check(b5, "efficientnet_b5_lukemelas-1a07897c.pth", torchvision).empty());
   CHECK(check(chosen, "efficientnet_b5.sw_in12k.safetensors", timm).empty());
   CHECK(check(same, "tf_efficientnet_b0_ns-c0e6a31c.pth", timm).empty());
-  CHECK(has(check(b0, "tf_efficientnet_b0_ns-c0e6a31c.pth", timm),
-            "refused: tf_efficientnet_b0_ns-c0e6a31c.pth: the name says that these are weights of timm's "
-            "tf_efficientnet_b0_ns, which needs padding = \"same\", norm_eps = 1e-3 in model.params; the model has "
-            "padding = \"symmetric\", norm_eps = 1e-5"));
-  CHECK(has(check(b5, "efficientnet_b5.sw_in12k.safetensors", timm),
-            "refused: efficientnet_b5.sw_in12k.safetensors: the name says that these are weights of timm's "
-            "efficientnet_b5, which needs padding = \"symmetric\", norm_eps = 1e-5"));
+  CHECK(
+      contains(check(b0, "tf_efficientnet_b0_ns-c0e6a31c.pth", timm),
+               "refused: tf_efficientnet_b0_ns-c0e6a31c.pth: the name says that these are weights of timm's "
+               "tf_efficientnet_b0_ns, which needs padding = \"same\", norm_eps = 1e-3 in model.params; the model has "
+               "padding = \"symmetric\", norm_eps = 1e-5"));
+  CHECK(contains(check(b5, "efficientnet_b5.sw_in12k.safetensors", timm),
+                 "refused: efficientnet_b5.sw_in12k.safetensors: the name says that these are weights of timm's "
+                 "efficientnet_b5, which needs padding = \"symmetric\", norm_eps = 1e-5"));
   // What the run file says is done, with a warning.
   CHECK(check(same, "efficientnet_b0.pth", timm).starts_with("efficientnet_b0.pth: the name says"));
   // Nothing shows the model.
-  CHECK(has(check(b0, "model_best.pth", timm), "nothing shows which of its models they are of; they run with padding"));
+  CHECK(contains(check(b0, "model_best.pth", timm),
+                 "nothing shows which of its models they are of; they run with padding"));
   CHECK(check(same, "model_best.pth", timm).empty());
-  CHECK(has(check(b5, "model_best.pth", timm), "refused: model_best.pth: the tensors are named as in timm"));
+  CHECK(contains(check(b5, "model_best.pth", timm), "refused: model_best.pth: the tensors are named as in timm"));
 }
 
 }  // namespace tenon::pipeline::adapt_weights_test

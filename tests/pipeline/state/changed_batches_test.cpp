@@ -14,22 +14,16 @@ namespace {
 // Weights that do not change, so that the loss of an epoch is a mean over its samples, whatever its steps. 143 samples
 // in four batches of 40, with random pixels or not.
 Setup setup_of_batches(const std::vector<std::string>& more) {
-  Setup setup{{"run.deterministic=true", "data.workers=0", "data.batch_size=40", "data.train.subset=\"10%\"",
-               "data.validation.subset=\"20%\"", "train.epochs=3", "checkpoint.every=\"1 step\"",
-               "log.every=\"1 step\"", "optimizer.lr=1e-30",
-               "metric=[{use=\"accuracy\",on=[\"train\",\"validation\"]},"
-               "{use=\"roc_auc\",params={classes=10},on=[\"train\"]}]"}};
-  setup.overrides.insert(setup.overrides.end(), more.begin(), more.end());
-  return setup;
+  return {join_settings({"run.deterministic=true", "data.workers=0", "data.batch_size=40", "data.train.subset=\"10%\"",
+                         "data.validation.subset=\"20%\"", "train.epochs=3", "checkpoint.every=\"1 step\"",
+                         "log.every=\"1 step\"", "optimizer.lr=1e-30",
+                         "metric=[{use=\"accuracy\",on=[\"train\",\"validation\"]},"
+                         "{use=\"roc_auc\",params={classes=10},on=[\"train\"]}]"},
+                        more)};
 }
 
 const std::vector<std::string> kNoise{"data.train={use=\"noise\"}", "data.validation={use=\"noise\"}",
                                       "data.batch_size=4", "train.epochs=2"};
-
-std::vector<std::string> with_settings(std::vector<std::string> one, const std::vector<std::string>& other) {
-  one.insert(one.end(), other.begin(), other.end());
-  return one;
-}
 
 // Counts what the epochs have.
 struct EpochCounts final : Observer {
@@ -74,7 +68,7 @@ void check_changed(const std::vector<std::string>& before, const std::vector<std
   REQUIRE(expected.size() > 1);
   for (size_t i = 0; i < whole.recorder.checkpoints.size(); ++i) {
     CAPTURE(whole.recorder.checkpoint_steps[i]);
-    BuiltRun resumed(setup_of_batches(with_settings(before, after)));
+    BuiltRun resumed(setup_of_batches(join_settings(before, after)));
     EpochCounts counts;
     const RunReport end = resumed.train({&counts}, 0, &whole.recorder.checkpoints[i]);
     CHECK(end.state.epoch == static_cast<int64_t>(expected.size()));
@@ -108,14 +102,14 @@ TEST_CASE("a run that resumes with other batches reads each remaining sample of 
   check_changed({}, {"train.accumulate=2"}, 143);
   check_changed({"train.accumulate=3", "data.batch_size=10"}, {"train.accumulate=2", "data.batch_size=16"}, 143);
   check_changed(kNoise, {"data.batch_size=7"}, 40);
-  check_changed(with_settings(kNoise, {"data.repeated_augmentation=3"}), {"data.batch_size=6"}, 40);
+  check_changed(join_settings(kNoise, {"data.repeated_augmentation=3"}), {"data.batch_size=6"}, 40);
 }
 
 TEST_CASE("samplers by weight and by length resume with other batches") {
   const std::vector<std::string> torn{"data.train={use=\"torn\",params={lighter=3}}", "data.validation={use=\"torn\"}",
                                       "data.batch_size=4", "train.epochs=2"};
-  check_changed(with_settings(torn, {"data.sampler=\"weighted\""}), {"data.batch_size=6"}, 40);
-  check_changed(with_settings(torn, {"data.sampler=\"length_bucketed\""}), {"data.batch_size=3"}, 40);
+  check_changed(join_settings(torn, {"data.sampler=\"weighted\""}), {"data.batch_size=6"}, 40);
+  check_changed(join_settings(torn, {"data.sampler=\"length_bucketed\""}), {"data.batch_size=3"}, 40);
 }
 
 TEST_CASE("samples that cannot be read are counted once, if the batches change") {
@@ -125,7 +119,7 @@ TEST_CASE("samples that cannot be read are counted once, if the batches change")
   BuiltRun whole(setup_of_batches(torn));
   whole.train();
   for (const Checkpoint& checkpoint : whole.recorder.checkpoints) {
-    BuiltRun resumed(setup_of_batches(with_settings(torn, {"data.batch_size=7"})));
+    BuiltRun resumed(setup_of_batches(join_settings(torn, {"data.batch_size=7"})));
     EpochCounts counts;
     resumed.train({&counts}, 0, &checkpoint);
     for (const auto& [epoch, count] : counts.samples) CHECK(count == 35);
@@ -140,7 +134,7 @@ TEST_CASE("an epoch without a whole batch left is complete, if the last batch is
   BuiltRun whole(setup_of_batches(drops));  // three batches of 40
   whole.train();
   REQUIRE(whole.recorder.checkpoint_steps[1] == 2);
-  BuiltRun resumed(setup_of_batches(with_settings(drops, {"data.batch_size=60"})));
+  BuiltRun resumed(setup_of_batches(join_settings(drops, {"data.batch_size=60"})));
   EpochCounts counts;
   const RunReport end = resumed.train({&counts}, 0, &whole.recorder.checkpoints[1]);
   CHECK(counts.samples == std::map<int64_t, int64_t>{{1, 80}, {2, 120}});
@@ -159,7 +153,7 @@ TEST_CASE("a limited epoch does not get more batches") {
   whole.train();
   for (const auto& [batch_size, expected] :
        {std::pair("data.batch_size=10", 2 * 20 + 3 * 10), std::pair("data.batch_size=40", 2 * 20 + 40 + 20)}) {
-    BuiltRun resumed(setup_of_batches(with_settings(limited, {batch_size})));
+    BuiltRun resumed(setup_of_batches(join_settings(limited, {batch_size})));
     EpochCounts counts;
     resumed.train({&counts}, 0, &whole.recorder.checkpoints[1]);
     CHECK(counts.samples[1] == expected);
@@ -176,7 +170,7 @@ TEST_CASE("a schedule continues at the same part of the training, and ends with 
     const std::vector<double> expected = rates_of(whole.recorder.lines);
     for (size_t i = 0; i < whole.recorder.checkpoints.size(); i += 8) {
       CAPTURE(whole.recorder.checkpoint_steps[i]);
-      BuiltRun resumed(setup_of_batches(with_settings(settings, {after})));
+      BuiltRun resumed(setup_of_batches(join_settings(settings, {after})));
       resumed.train({}, 0, &whole.recorder.checkpoints[i]);
       const std::vector<double> rates = rates_of(resumed.recorder.lines);
       const auto done = static_cast<size_t>(whole.recorder.checkpoint_steps[i]);
@@ -208,7 +202,7 @@ TEST_CASE("a run with a number of steps has this number of them, and their learn
                                           "schedule={use=\"linear\",length=\"2 epochs\"}"};
   BuiltRun whole(setup_of_batches(settings));
   whole.train();
-  BuiltRun resumed(setup_of_batches(with_settings(settings, {"data.batch_size=10"})));
+  BuiltRun resumed(setup_of_batches(join_settings(settings, {"data.batch_size=10"})));
   const RunReport end = resumed.train({}, 0, &whole.recorder.checkpoints[9]);
   CHECK(end.state.step == 20);
   CHECK(end.state.total_steps == 20);
@@ -227,7 +221,7 @@ TEST_CASE("validations after parts of an epoch stay at these parts") {
     for (const std::string batch_size : {"5", "9", "12"}) {
       CAPTURE(whole.recorder.checkpoint_steps[i]);
       CAPTURE(batch_size);
-      BuiltRun resumed(setup_of_batches(with_settings(settings, {"data.batch_size=" + batch_size})));
+      BuiltRun resumed(setup_of_batches(join_settings(settings, {"data.batch_size=" + batch_size})));
       resumed.train({}, 0, &whole.recorder.checkpoints[i]);
       int64_t validations = static_cast<int64_t>(resumed.recorder.of_kind(LineKind::validation).size());
       const int64_t step = whole.recorder.checkpoint_steps[i];
@@ -253,8 +247,7 @@ TEST_CASE("a run changes its batches several times in an epoch, and resumes exac
     again.train({}, 0, &checkpoint);
     CHECK(again.recorder.checkpoints.back().state.numbers.size() ==
           second.recorder.checkpoints.back().state.numbers.size());
-    for (const auto& [name, tensor] : second.recorder.weights)
-      CHECK(at::equal(again.recorder.weights.at(name), tensor));
+    check_same_weights(second, again);
     const auto lines = second.recorder.lines;
     REQUIRE(again.recorder.lines.size() <= lines.size());
     for (size_t i = 0; i < again.recorder.lines.size(); ++i) {
