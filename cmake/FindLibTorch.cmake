@@ -15,8 +15,7 @@ set(TENON_LIBTORCH "" CACHE PATH "A LibTorch to use instead of the pinned one")
 set(TENON_LIBTORCH_VERSION 2.11 CACHE STRING "The LibTorch version to build with, major.minor")
 mark_as_advanced(TENON_LIBTORCH_VERSION)
 set(TENON_LIBTORCH_OLDEST 2.11)
-# From LibTorch 2.13 on nodes of autograd have another type of pointer, so that the host's sources do not compile.
-set(TENON_LIBTORCH_NEWEST 2.12)
+set(TENON_LIBTORCH_NEWEST 2.15)
 
 # Sets `result` to the folder with include/ and lib/: `folder` or a folder in it, or "" if there is none.
 function(tenon_libtorch_root folder result)

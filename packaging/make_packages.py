@@ -347,8 +347,7 @@ def make_wheel(contents, scratch, out):
         run("cc", "-O2", "-s", "-Wall", "-Wextra", "-o", scripts / name, HERE / "launcher.c")
     # The programs in Python are commands of the package's modules. These describe a model and need the package torch.
     (prefix / "bin/tenon-log").rename(prefix / "tenon_log.py")
-    for name in ("export_model.py", "compile_model.py"):
-        shutil.copy(ROOT / "scripts" / name, prefix / name)
+    shutil.copy(ROOT / "scripts/export_model.py", prefix / "export_model.py")
     # man searches share/man next to the folder of a command. The shells do not, so their files stay in the package.
     (data / "share").mkdir(parents=True)
     shutil.move(prefix / "share/man", data / "share/man")

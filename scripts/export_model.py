@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Writes a PyTorch model as a .pt2 archive that the component `exported` trains.
 
-    export_model.py --model SOURCE --input NAME=SIZE,SIZE,...[:DTYPE] [--input ...] [--output NAME ...]
-                    [--compile fp32|bf16 [--instructions avx2|avx512]] FILE.pt2
+    export_model.py --model SOURCE --input NAME=SIZE,SIZE,...[:DTYPE] [--input ...] [--output NAME ...] FILE.pt2
     export_model.py --onnx OUT.onnx [--weights MODEL.safetensors] FILE.pt2
 
 The wheel of Tenon installs it as `tenon-export`. SOURCE is one of
@@ -18,10 +17,6 @@ its dtype, which is float32 by default. The batch size becomes dynamic; example 
 letter in place of a size, such as tokens=2,T:int64, is another dynamic size, the same wherever the letter is.
 The archive holds two graphs, of model.train() and model.eval(), over one set of weights. Archives of PyTorch 2.11, 2.13
 and 2.15 have been trained. The host needs no Python.
-
---compile also adds machine code of both graphs, which torch.compile's compiler makes, for a run with this
-train.precision and `compiled = true`. It needs PyTorch of the version of the host's LibTorch and a C++ compiler, and takes minutes for a large model. The code needs a
-processor with --instructions, by default the best of this one; elsewhere the host runs the graphs.
 
 --onnx converts the archive's graph of eval(), with its weights or those that the host trained.
 
@@ -138,14 +133,8 @@ def write_onnx(torch, archive, weights, path):
     return 0
 
 
-def compile_graphs(*arguments):
-    """The records of the compiled graphs. PyTorch's reader ignores their folder."""
-    compiler = importlib.import_module(f"{__package__}.compile_model" if __package__ else "compile_model")
-    return {f"tenon/{name}": content for name, content in compiler.compile_graphs(*arguments).items()}
-
-
-def write_archive(torch, graphs, path, more_records=None):
-    """Writes the graphs as package_pt2 does, but with the weights once: those of `eval` are the same. Adds the records."""
+def write_archive(graphs, path):
+    """Writes the graphs as package_pt2 does, but with the weights once: those of `eval` are the same."""
     from torch.export.pt2_archive import _package
 
     buffer = io.BytesIO()
@@ -165,7 +154,6 @@ def write_archive(torch, graphs, path, more_records=None):
     shared = {"data/weights/" + entry["path_name"] for entry in first.values()}
     dropped = {"data/weights/" + entry["path_name"] for entry in second.values()} - shared
     records[eval_table] = records[train_table]
-    records.update(more_records or {})
     with _package.PT2ArchiveWriter(str(path)) as writer:
         for name, data in records.items():
             written_by_writer = name.startswith(".data/") or name in ("archive_format", "archive_version", "byteorder")
@@ -179,9 +167,6 @@ def main():
     parser.add_argument("--input", action="append", metavar="NAME=SIZE,...[:DTYPE]")
     parser.add_argument("--output", action="append", default=[], metavar="NAME", help="name of the next output")
     parser.add_argument("--arg", action="append", default=[], metavar="NAME=VALUE")
-    parser.add_argument("--compile", choices=["fp32", "bf16"], help="add machine code for runs with this precision")
-    parser.add_argument("--instructions", choices=["avx2", "avx512", "native"], default="native",
-                        help="for --compile: what the processor must have (default: what this one has)")
     parser.add_argument("--onnx", type=pathlib.Path, metavar="OUT.onnx", help="convert FILE.pt2")
     parser.add_argument("--weights", metavar="FILE.safetensors", help="for --onnx: weights of `host export`")
     parser.add_argument("file", type=pathlib.Path, metavar="FILE.pt2")
@@ -199,10 +184,7 @@ def main():
         examples, sizes = {name: example for name, example, _ in described}, {name: size for name, _, size in described}
         model = make_model(options.model, dict(parse_argument(text) for text in options.arg))
         graphs = {name: export_graph(torch, model, examples, name == "train", sizes) for name in ("train", "eval")}
-        compiled = None
-        if options.compile:
-            compiled = compile_graphs(model, examples, sizes, options.compile, options.instructions)
-        write_archive(torch, graphs, options.file, compiled)
+        write_archive(graphs, options.file)
     except UsageError as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 2
@@ -212,8 +194,7 @@ def main():
     count = sum(parameter.numel() for parameter in model.parameters())
     print(f"# {options.file}: {count} parameters, inputs {', '.join(examples)}. Add to the run file:")
     outputs = f", outputs = {json.dumps(options.output)}" if options.output else ""
-    compiled = ", compiled = true" if options.compile else ""
-    print(f'[model]\nuse = "exported"\nparams = {{ path = "{options.file}"{outputs}{compiled} }}')
+    print(f'[model]\nuse = "exported"\nparams = {{ path = "{options.file}"{outputs} }}')
     return 0
 
 

@@ -227,7 +227,7 @@ def train(model, inputs):
 def write_reference(tensors, name, model, inputs, out):
     """Exports the model as NAME.pt2, trains it, and adds to `tensors` what exported.safetensors has of it."""
     graphs = {mode: export_graph(torch, model, inputs[0], mode == "train") for mode in ("train", "eval")}
-    write_archive(torch, graphs, out / "written.pt2")
+    write_archive(graphs, out / "written.pt2")
     compress((out / "written.pt2").read_bytes(), out / f"{name}.pt2")
     (out / "written.pt2").unlink()
     if name in ("cnn", "counter"):

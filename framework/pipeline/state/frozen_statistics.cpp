@@ -64,12 +64,10 @@ void FrozenStatistics::check_once() {
   is_checked_ = true;
   for (size_t i = 0; i < layers_.size(); ++i)
     if (initial_[i].defined() && !torch::equal(initial_[i], layers_[i].mean))
-      throw Error(
-          ErrorKind::configuration,
-          "{}: eval_batch_norm is true, but the first step changed {}.running_mean; expected a model that "
-          "computes batch norms with LibTorch's operator batch_norm: use the model without a compiled graph, or "
-          "remove eval_batch_norm",
-          place_, layers_[i].name);
+      throw Error(ErrorKind::configuration,
+                  "{}: eval_batch_norm is true, but the first step changed {}.running_mean; expected a model that "
+                  "computes batch norms with LibTorch's operator batch_norm, or remove eval_batch_norm",
+                  place_, layers_[i].name);
   initial_.clear();
 }
 

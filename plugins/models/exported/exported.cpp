@@ -1,8 +1,5 @@
 // A model that torch.export has described: its graph runs through LibTorch's dispatcher, without Python.
-#include <tenon/trusted_files.h>
 #include <tenon/checkpointing.hpp>
-#include <tenon/detail/extension.hpp>
-#include <tenon/log.hpp>
 #include <tenon/tied_weights.hpp>
 #include <tenon/torch.hpp>
 
@@ -10,7 +7,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +14,6 @@
 #include "framework/formats/strings.h"
 #include "plugins/models/exported/archive.h"
 #include "plugins/models/exported/compile.h"
-#include "plugins/models/exported/compiled.h"
 #include "plugins/models/exported/run.h"
 
 namespace {
@@ -94,24 +89,15 @@ class ExportedModel {
     return {
         tenon::required<tenon::Path>("path").doc("the .pt2 archive that torch.export or scripts/export_model.py wrote"),
         tenon::param("outputs", std::vector<std::string>{})
-            .doc("names of the outputs; empty: the keys of the dictionary that forward returns, or `output`"),
-        tenon::param("compiled", false)
-            .doc(
-                "runs the machine code that scripts/export_model.py --compile added to the archive; it is trusted like "
-                "a plugin")};
+            .doc("names of the outputs; empty: the keys of the dictionary that forward returns, or `output`")};
   }
 
   explicit ExportedModel(const tenon::Params& params) : path_(params.path("path")) {
-    const bool is_compiled = params.boolean("compiled");
-    if (is_compiled)
-      tenon::detail::check(tenon::detail::require_extension<tenon_trusted_files>(TENON_TRUSTED_FILES)
-                               .check(tenon::detail::borrow(path_)));
     exported::Archive archive(path_);
     const std::vector<Graph> graphs = read_graphs(archive);
     read_weights(archive, graphs);
     ports_ = read_all_ports(archive, graphs, params.texts("outputs"));
     compile_programs(archive, graphs);
-    if (is_compiled) load_compiled(archive);
   }
 
   const std::vector<Port>& ports() const { return ports_; }
@@ -136,16 +122,6 @@ class ExportedModel {
 
   std::vector<at::Tensor> forward(const tenon_frame* frame, const std::vector<at::Tensor>& inputs) {
     const size_t which = frame->training ? 0 : 1;
-    if (compiled_) {
-      const std::vector<at::Tensor> weights = weights_of(frame);
-      const std::optional<std::string> obstacle = find_obstacle(frame, weights, inputs);
-      if (!obstacle)
-        return within_path([&] {
-          const c10::Device device = inputs.at(0).device();
-          return compiled_->run(frame->training, weights, constants_[which]->on(device), inputs);
-        });
-      report_unused(*obstacle);
-    }
     exported::CallSegment call_segment;
     if (frame->training)
       call_segment = [&](const Segment& segment, const std::vector<c10::IValue>& values) {
@@ -207,48 +183,6 @@ class ExportedModel {
     tenon::detail::check(tenon::detail::checkpointing().run(frame, &SegmentCall::table, call, handles.data(),
                                                             handles.size(), outputs.data(), outputs.size()));
     return tenon::detail::unwrap_all(outputs.data(), outputs.size());
-  }
-
-  // Whether the run file turns on activation checkpointing: then the host calls a segment without autograd.
-  static bool recomputes_activations(const tenon_frame* frame, const at::Tensor& input) {
-    struct Probe {
-      static tenon_status forward(void* self, const tenon_frame* frame, tenon_tensor* const* inputs, uint64_t,
-                                  tenon_tensor** outputs, uint64_t) {
-        return tenon::detail::guard_torch([&] {
-          *static_cast<bool*>(self) = !at::GradMode::is_enabled();
-          outputs[0] = tenon::detail::wrap_in_frame(tenon::detail::unwrap(inputs[0]), frame);
-        });
-      }
-    };
-    static constexpr tenon_segment kProbe = {sizeof(tenon_segment), &Probe::forward, nullptr};
-    bool recomputes = false;
-    tenon_tensor *handle = tenon::detail::wrap_in_frame(input, frame), *output = nullptr;
-    tenon::detail::check(tenon::detail::checkpointing().run(frame, &kProbe, &recomputes, &handle, 1, &output, 1));
-    return recomputes;
-  }
-
-  std::optional<std::string> find_obstacle(const tenon_frame* frame, const std::vector<at::Tensor>& weights,
-                                           const std::vector<at::Tensor>& inputs) {
-    if (frame->training && at::GradMode::is_enabled()) {
-      if (!recomputes_activations_) recomputes_activations_ = recomputes_activations(frame, inputs.at(0));
-      if (*recomputes_activations_) return "train.activation_checkpointing recomputes modules, which they do not have";
-    }
-    return compiled_->find_obstacle(frame->training, weights, inputs);
-  }
-
-  // Once for each reason.
-  void report_unused(const std::string& reason) {
-    if (std::exchange(reported_, reason) != reason)
-      tenon::log_warning(path_ + ": the compiled graphs are not used: " + reason);
-  }
-
-  void load_compiled(exported::Archive& archive) {
-    try {
-      compiled_.emplace(archive, exported::CompiledNames{index_.index, programs_[0].constant_names},
-                        exported::CompiledNames{index_.index, programs_[1].constant_names});
-    } catch (const exported::CompiledModel::Unusable& unusable) {
-      report_unused(unusable.reason);
-    }
   }
 
   std::vector<at::Tensor> weights_of(const tenon_frame* frame) const {
@@ -333,9 +267,6 @@ class ExportedModel {
   std::vector<uint64_t> frame_index_;  // by the index of the weight
   std::vector<Program> programs_;      // for training and evaluation
   std::vector<std::unique_ptr<exported::Constants>> constants_;
-  std::optional<exported::CompiledModel> compiled_;
-  std::optional<bool> recomputes_activations_;
-  std::string reported_;
 };
 
 // That of torch_model is for modules that are known when the plugin is compiled, and compute with registered tensors.
