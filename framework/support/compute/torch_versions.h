@@ -1,4 +1,4 @@
-// What differs between the versions of LibTorch that this source compiles with: 2.11 to 2.15.
+// What differs between the versions of LibTorch that this source is for: 2.11 to 2.15.
 #pragma once
 
 #include <memory>
