@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "framework/formats/nearest_name.h"
+#include "framework/formats/strings.h"
 
 // The assembler embeds the files. This needs no generated source, and an installed host needs no files.
 #define TENON_EMBED(name, file)                                                   \
@@ -69,16 +70,9 @@ std::string make_valid(const std::string& name) {
   return valid;
 }
 
-void replace_all(std::string& text, std::string_view from, const std::string& to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
 std::string fill_in(std::string_view text, const std::string& name) {
-  std::string filled(text);
-  replace_all(filled, "MyName", make_class_name(name));
-  replace_all(filled, "my_name", name);
-  return filled;
+  const std::string filled = formats::replace_all(std::string(text), "MyName", make_class_name(name));
+  return formats::replace_all(filled, "my_name", name);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <c10/util/Logging.h>
-#include <c10/util/StringUtil.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -24,6 +23,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <utility>
 
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/digests/sha256.h"
@@ -81,7 +81,7 @@ Address address_of(const std::string& interface) {
   throw Error(ErrorKind::configuration,
               "distributed.interface: \"{}\" is not a network interface of this machine with an address; expected one "
               "of: {}",
-              interface, c10::Join(", ", names));
+              interface, formats::join(names));
 }
 
 // Binds to one address, so that no other network can reach the socket.

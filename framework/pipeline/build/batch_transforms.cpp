@@ -1,6 +1,5 @@
 #include "framework/pipeline/build/batch_transforms.h"
 
-#include <c10/util/StringUtil.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "framework/components/calls/ports.h"
 #include "framework/formats/nearest_name.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
 
@@ -43,7 +43,7 @@ size_t find_field(const Fields& fields, const std::string& name, const std::stri
     names.push_back(fields[i].name);
   }
   refuse(place, fmt::format("is for the field \"{}\"{}; expected one of {}", name, formats::suggest_name(name, names),
-                            c10::Join(", ", names)));
+                            formats::join(names)));
 }
 
 bool is_floating(const SampleField& field) {

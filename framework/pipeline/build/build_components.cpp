@@ -1,6 +1,5 @@
 #include "framework/pipeline/build/build_components.h"
 
-#include <c10/util/StringUtil.h>
 #include <torch/types.h>
 #include <torch/utils.h>
 
@@ -12,6 +11,7 @@
 #include "framework/artifacts/checkpoint/weights_metadata.h"
 #include "framework/components/kinds/dataset.h"
 #include "framework/config/file/usable_resources.h"
+#include "framework/formats/strings.h"
 #include "framework/pipeline/build/build_divided.h"
 #include "framework/pipeline/build/check_storable.h"
 #include "framework/pipeline/build/infer_sizes.h"
@@ -143,7 +143,7 @@ void prepare_data(const config::DataSection& data, const components::Catalogue& 
 }
 
 void log_sizes(const std::vector<std::string>& sizes, const std::string& source) {
-  if (!sizes.empty()) support::log_info("from {}: {}", source, c10::Join(", ", sizes));
+  if (!sizes.empty()) support::log_info("from {}: {}", source, formats::join(sizes));
 }
 
 // The plan with the sizes that the run file leaves out. A training has those of its data, because weights may be from

@@ -7,6 +7,7 @@
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/pipeline/state/divided_weights.h"
 #include "framework/support/text/format.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::pipeline {
 
@@ -17,12 +18,6 @@ struct Row {
   std::string tensors;  // "weight [32, 1, 3, 3], bias [32]"
   int64_t parameters = 0;
 };
-
-std::string with_separators(int64_t number) {
-  std::string text = std::to_string(number);
-  for (int64_t i = static_cast<int64_t>(text.size()) - 3; i > 0; i -= 3) text.insert(static_cast<size_t>(i), ",");
-  return text;
-}
 
 std::string describe_bytes(int64_t bytes) {
   const double kib = static_cast<double>(bytes) / 1024;
@@ -89,11 +84,12 @@ std::string summarize_model(const components::Model& model, size_t max_width, si
     bytes += static_cast<int64_t>(named.tensor.nbytes());
     (named.trainable ? parameters : buffers) += named.tensor.numel();
   }
-  for (const Row& row : rows) add_line(row.module, row.tensors, with_separators(row.parameters));
-  text +=
-      "  " + with_separators(parameters) + (parameters == 1 ? " parameter, " : " parameters, ") +
-      (buffers == 0 ? "" : with_separators(buffers) + (buffers == 1 ? " value in buffers, " : " values in buffers, ")) +
-      describe_bytes(bytes) + "\n";
+  for (const Row& row : rows) add_line(row.module, row.tensors, support::group_digits(row.parameters));
+  text += "  " + support::group_digits(parameters) + (parameters == 1 ? " parameter, " : " parameters, ") +
+          (buffers == 0
+               ? ""
+               : support::group_digits(buffers) + (buffers == 1 ? " value in buffers, " : " values in buffers, ")) +
+          describe_bytes(bytes) + "\n";
   return text;
 }
 

@@ -1,6 +1,5 @@
 #include "framework/pipeline/build/weights_file.h"
 
-#include <c10/util/StringUtil.h>
 #include <caffe2/serialize/inline_container.h>
 #include <torch/types.h>
 #include <zlib.h>
@@ -17,6 +16,7 @@
 #include "framework/artifacts/checkpoint/state_dict_pickle.h"
 #include "framework/artifacts/files/archive_sums.h"
 #include "framework/components/calls/ports.h"
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
@@ -148,7 +148,7 @@ void report_key(const artifacts::PickledStateDict& parsed, const fs::path& file)
   support::log_warning(
       "{}{}; those at {} are not used: to use them, save them alone, torch.save(torch.load(\"{}\", "
       "weights_only=True){}, FILE)",
-      used, parsed.key.ends_with("_ema") ? ", an average, as timm prefers" : "", c10::Join(", ", parsed.others),
+      used, parsed.key.ends_with("_ema") ? ", an average, as timm prefers" : "", formats::join(parsed.others),
       file.filename().string(), parsed.others.front());
 }
 

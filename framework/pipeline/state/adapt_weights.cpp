@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <fstream>
 #include <string_view>
 
+#include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/text/format.h"
@@ -81,11 +81,6 @@ constexpr std::array kOtherModels{OtherModel{"resnet", "resnetblur", "blurs befo
 
 const std::string kTensorflow = "tf_efficientnet_b", kEfficientnet = "efficientnet_b";
 
-std::string to_lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // From the name of a known model to the end of the word: "tf_efficientnet_b0" of "my-tf_efficientnet_b0.ns_jft_in1k".
 std::string find_model_name(const std::string& text) {
   constexpr std::string_view kWord = "abcdefghijklmnopqrstuvwxyz0123456789_";
@@ -104,7 +99,7 @@ std::string read_architecture(const fs::path& folder) {
   if (!stream) return "";
   const nlohmann::json config = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
   if (!config.is_object() || !config.contains("architecture") || !config["architecture"].is_string()) return "";
-  return to_lower(config["architecture"].get<std::string>());
+  return formats::to_lower(config["architecture"].get<std::string>());
 }
 
 // The name of timm's model by the `architecture` in a config.json in the folder of the weights, as from Hugging Face.
@@ -113,14 +108,14 @@ std::string read_architecture(const fs::path& folder) {
 std::string find_timm_model(const fs::path& weights) {
   const fs::path folder = support::is_folder(weights) ? weights : weights.parent_path();
   if (std::string architecture = read_architecture(folder); !architecture.empty()) return architecture;
-  const std::string file = to_lower(weights.filename().string());
+  const std::string file = formats::to_lower(weights.filename().string());
   if (folder != weights && !file.starts_with("model") && !file.starts_with("pytorch_model"))
     return find_model_name(file);
   // "models--timm--resnet50.a1_in1k/snapshots/1a2b3c/model.safetensors" in Hugging Face's cache.
   constexpr int kMostFolders = 3;
   fs::path path = folder;
   for (int i = 0; i < kMostFolders && !path.empty(); ++i, path = path.parent_path())
-    if (std::string name = find_model_name(to_lower(path.filename().string())); !name.empty()) return name;
+    if (std::string name = find_model_name(formats::to_lower(path.filename().string())); !name.empty()) return name;
   return "";
 }
 
