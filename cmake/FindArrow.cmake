@@ -37,6 +37,7 @@ if(EXISTS ${header} AND (given OR CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64))
     file(REAL_PATH ${folder} Arrow_ROOT_FOUND)
   endif()
 endif()
+set(Arrow_FOLDER "${Arrow_ROOT_FOUND}" CACHE INTERNAL "The folder of pyarrow, for packaging/make_packages.py")
 if(Arrow_ROOT_FOUND AND NOT TARGET Arrow::parquet)
   add_library(Arrow::arrow SHARED IMPORTED)
   set_target_properties(Arrow::arrow PROPERTIES IMPORTED_LOCATION ${Arrow_ROOT_FOUND}/libarrow.so.${so}

@@ -6,10 +6,11 @@
 #   2. Tenon_LIBTORCH, which find_package(Tenon) sets: the package torch next to Tenon's wheel
 #   3. the cache of scripts/dependencies: ${TENON_CACHE}, else ${XDG_CACHE_HOME}/tenon, else ~/.cache/tenon
 #   4. the package torch of the Python that CMake finds
-# Locations 2 to 4 must have the version TENON_LIBTORCH_VERSION (major.minor). TENON_LIBTORCH may name any version from
-# TENON_LIBTORCH_OLDEST to TENON_LIBTORCH_NEWEST.
+# Locations 2 to 4 must have the version TENON_LIBTORCH_VERSION (major.minor), or for a plugin one of
+# Tenon_LIBTORCH_VERSIONS, which find_package(Tenon) sets. TENON_LIBTORCH may name any version from TENON_LIBTORCH_OLDEST
+# to TENON_LIBTORCH_NEWEST.
 #
-# Sets LibTorch_ROOT_FOUND, LibTorch_VERSION ("2.11.0") and LibTorch_BUILD ("2.11.0+cu130,cxx11abi=1"). Targets that
+# Sets LibTorch_ROOT_FOUND, LibTorch_VERSION ("2.11.0"), LibTorch_MINOR ("2.11") and LibTorch_BUILD ("2.11.0+cu130,cxx11abi=1"). Targets that
 # link LibTorch::LibTorch get LibTorch_BUILD as the definition TENON_TORCH_BUILD.
 set(TENON_LIBTORCH "" CACHE PATH "A LibTorch to use instead of the pinned one")
 set(TENON_LIBTORCH_VERSION 2.11 CACHE STRING "The LibTorch version to build with, major.minor")
@@ -113,8 +114,16 @@ function(tenon_find_libtorch)
     return()
   endif()
 
+  set(wanted ${TENON_LIBTORCH_VERSION})
+  if(Tenon_LIBTORCH_VERSIONS)
+    set(wanted ${Tenon_LIBTORCH_VERSIONS})
+  endif()
   tenon_libtorch_cache_folder(cache)
-  file(GLOB folders ${cache}/libtorch-${TENON_LIBTORCH_VERSION} ${cache}/libtorch-${TENON_LIBTORCH_VERSION}.*)
+  set(folders "")
+  foreach(version IN LISTS wanted)
+    file(GLOB found ${cache}/libtorch-${version} ${cache}/libtorch-${version}.*)
+    list(APPEND folders ${found})
+  endforeach()
   tenon_libtorch_of_python(python)
   set(seen "none")
   foreach(folder IN LISTS Tenon_LIBTORCH folders python)
@@ -122,14 +131,15 @@ function(tenon_find_libtorch)
     if(NOT root STREQUAL "")
       tenon_libtorch_versions(${root} version full)
       string(REGEX MATCH "^[0-9]+\\.[0-9]+" minor "${version}")
-      if(minor VERSION_EQUAL TENON_LIBTORCH_VERSION)
+      if(minor IN_LIST wanted)
         set(LibTorch_ROOT_FOUND ${root} PARENT_SCOPE)
         return()
       endif()
       set(seen "${full} in ${root}")
     endif()
   endforeach()
-  string(CONCAT reason "LibTorch found: ${seen}; expected ${TENON_LIBTORCH_VERSION} in ${cache} or in Python; run "
+  string(REPLACE ";" " or " wanted "${wanted}")
+  string(CONCAT reason "LibTorch found: ${seen}; expected ${wanted} in ${cache} or in Python; run "
                 "scripts/dependencies or pip install torch, or pass -DTENON_LIBTORCH=DIR for another LibTorch from "
                 "${TENON_LIBTORCH_OLDEST} to ${TENON_LIBTORCH_NEWEST}")
   set(LibTorch_REASON "${reason}" PARENT_SCOPE)
@@ -138,6 +148,7 @@ endfunction()
 tenon_find_libtorch()
 if(LibTorch_ROOT_FOUND)
   tenon_libtorch_versions(${LibTorch_ROOT_FOUND} LibTorch_VERSION full)
+  string(REGEX MATCH "^[0-9]+\\.[0-9]+" LibTorch_MINOR ${LibTorch_VERSION})
   # LibTorch 2.7 and later are built with the C++11 ABI of libstdc++.
   set(LibTorch_BUILD "${full},cxx11abi=1")
   if(NOT TARGET LibTorch::LibTorch)

@@ -9,6 +9,8 @@ find_package(nlohmann_json REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS filesystem program_options)
 if(TENON_TORCH)
   find_package(LibTorch REQUIRED)
+  # The folder of the engine, and of everything else that needs this minor version, in the build tree and in an installation.
+  set(TENON_ENGINE lib/tenon/engine-${LibTorch_MINOR})
   find_package(SentencePiece REQUIRED)
   find_package(Arrow QUIET MODULE)
   if(TENON_CUDA STREQUAL "ON")

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""Makes the packages of a build: make_packages.py BUILD OUT [--format wheel|archive|deb ...] [--leave-out-opencv]
+"""Makes the packages of a build:
+make_packages.py BUILD OUT [--format wheel|archive|deb ...] [--engine BUILD ...] [--leave-out-opencv]
 
-BUILD: a build folder of Tenon. OUT: gets tenon_host-VERSION-...whl, tenon-VERSION-linux-x86_64.tar.gz, tenon_VERSION_amd64.deb,
+BUILD: a build folder of Tenon. --engine: another build, with another LibTorch; the wheel gets its engine, too. OUT: gets tenon_host-VERSION-...whl, tenon-VERSION-linux-x86_64.tar.gz, tenon_VERSION_amd64.deb,
 the bill of materials of each of them, PACKAGE.cdx.json, and contents.json with their files, libraries, licences and sizes.
 
 Installs BUILD into a temporary folder and adds the libraries that the programs need: those of BUNDLED. A library that is
-neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package unseen. Each format has another path to
-LibTorch, relative to the program:
+neither in BUNDLED nor in PROVIDED is an error, so that none gets into a package unseen. LibTorch is
 
-    wheel    site-packages/tenon_host/bin/tenon, with torch/lib and, for the plugin parquet, pyarrow in site-packages
-    archive  bin/host, bin/tenon, bin/tenon-log, lib/tenon/torch/lib
-    deb      /usr/bin/tenon, /usr/bin/tenon-log, /usr/lib/tenon/torch/lib; no program `host`, because Debian's bind9-host has one
+    wheel    the package torch; for the plugin parquet, Arrow is that of the package pyarrow
+    archive  in lib/tenon/torch
+    deb      in /usr/lib/tenon/torch; there is no program `host`, because Debian's bind9-host has one
 
-Needs patchelf, strip, cc, and for deb dpkg-deb. Exit codes: 0 success, 1 a package cannot be made.
+Needs patchelf, strip, and for deb dpkg-deb. Exit codes: 0 success, 1 a package cannot be made.
 """
 import argparse
 import base64
@@ -120,29 +120,53 @@ def cache_value(build, name):
     return found.group(1) if found else ""
 
 
-def licences_of_arrow(library):
-    """The licences of the package pyarrow with this library."""
-    found = sorted(pathlib.Path(library).resolve().parent.parent.glob("pyarrow-*.dist-info/licenses/*"))
+def licences_of_arrow(folder):
+    """The licences of the package pyarrow."""
+    found = sorted(pathlib.Path(folder).parent.glob("pyarrow-*.dist-info/licenses/*"))
     if not found:
-        raise Failure(f"{library}: there is no pyarrow-*.dist-info/licenses next to its folder; run scripts/dependencies")
+        raise Failure(f"{folder}: there is no pyarrow-*.dist-info/licenses next to its folder; run scripts/dependencies")
     return found
+
+
+def install(build, prefix, component, *options):
+    """Installs a component of CMakeLists.txt. Options: definitions for cmake."""
+    run(cache_value(build, "CMAKE_COMMAND"), f"-DCMAKE_INSTALL_PREFIX={prefix}", f"-DCMAKE_INSTALL_COMPONENT={component}",
+        "-DCMAKE_INSTALL_DO_STRIP=1", *options, "-P", build / "cmake_install.cmake", stderr=subprocess.STDOUT)
+
+
+def libtorch_of(build):
+    """The folder with the libraries of the LibTorch that a build uses."""
+    file, = (build / "lib/tenon").glob("engine-*/libtorch.path")
+    return pathlib.Path(file.read_text().strip(), "lib")
+
+
+def read_release(libtorch):
+    """The release of a LibTorch: "2.15.0"."""
+    for name in "version.py", "build-version":
+        found = re.search(r"\b\d+\.\d+\.\d+", (libtorch / name).read_text() if (libtorch / name).exists() else "")
+        if found:
+            return found.group(0)
+    raise Failure(f"{libtorch}: its version is unknown; expected version.py or build-version")
 
 
 class Contents:
     """What all formats have: the installed files with stripped programs, the libraries they need, the licences."""
 
-    def __init__(self, build, folder, leave_out_opencv):
+    def __init__(self, build, engines, folder, leave_out_opencv):
+        self.build = build
         self.folder = folder
         self.version = cache_value(build, "CMAKE_PROJECT_VERSION")
         self.libraries = []  # component, licence, files
         self.parts = []  # the same with the origin of each component, for the bill of materials
         self.left_out = []
-        run(cache_value(build, "CMAKE_COMMAND"), "--install", build, "--prefix", folder, "--strip",
-            stderr=subprocess.STDOUT)
-        config = (folder / "lib/cmake/Tenon/TenonConfig.cmake").read_text()
-        self.torch_build = re.search(r'Tenon_TORCH_BUILD "([^"]+)"', config).group(1)
-        self.torch_version = self.torch_build.split("+")[0].split(",")[0]
-        self.torch = self._find_torch(folder / "bin/host")
+        install(build, folder, "tenon")
+        for other in [*engines, build]:
+            install(other, folder, "engine")
+            self.torch = libtorch_of(other)
+        self.torch_version = read_release(self.torch.parent)
+        # The minor versions, in their order.
+        self.engines = sorted((file.name.partition("-")[2] for file in (folder / "lib/tenon").glob("engine-*")),
+                              key=lambda version: tuple(map(int, version.split("."))))
         self.opencv = cache_value(build, "OpenCV_DIR")
         plugins = folder / "lib/tenon/plugins"
         if leave_out_opencv:
@@ -152,12 +176,6 @@ class Contents:
                     self.left_out.append(plugin.name)
         self._bundle()
         self._add_licences(build)
-
-    def _find_torch(self, host):
-        found = locate(host, []).get("libtorch_cpu.so")
-        if not found:
-            raise Failure("the loader does not find libtorch_cpu.so, which bin/host needs; build again")
-        return pathlib.Path(found).resolve().parent
 
     def _bundle(self):
         target = self.folder / "lib/tenon"
@@ -183,9 +201,11 @@ class Contents:
             if not place or not os.path.exists(place):
                 raise Failure(f"{name} is needed, but the loader does not find it")
             sources[name] = place
-            shutil.copyfile(os.path.realpath(place), target / name)
+            if not (target / name).exists():
+                shutil.copyfile(os.path.realpath(place), target / name)
             (target / name).chmod(0o644)
             run("strip", "--strip-unneeded", target / name)
+            run("patchelf", "--force-rpath", "--set-rpath", "$ORIGIN", target / name)
             places = locate(place, extra)
             pending += [(other, places.get(other)) for other in needed_by(place)]
         self.sources = sources
@@ -209,7 +229,7 @@ class Contents:
                     shutil.copy(text, texts / text.name)
                 origin = sbom.origin_of_pin("opencv", "opencv-python-headless")
             elif component == "Apache Arrow":
-                for text in licences_of_arrow(files[0][1]):
+                for text in licences_of_arrow(cache_value(build, "Arrow_FOLDER")):
                     shutil.copy(text, texts / f"Arrow-{text.name}")
                 origin = sbom.origin_of_pin("arrow", "pyarrow")
             else:
@@ -264,41 +284,11 @@ def copy_tree(source, target):
     shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
 
 
-def set_library_paths(folder, program, torch, arrow="lib/tenon"):
-    """Sets the paths where the loader searches, before those in LD_LIBRARY_PATH. program: path of the host in folder.
-    torch, arrow: the folders of the libraries of LibTorch and Arrow, relative to folder."""
-    def between(start, end):
-        return "$ORIGIN/" + os.path.relpath(end, start)
-
-    for file in elf_files(folder):
-        place = file.relative_to(folder)
-        if str(place).startswith("lib/tenon/torch") or str(place).startswith("lib/tenon/nvidia"):
-            continue
-        paths = [between(place.parent, "lib/tenon") if place.parent != pathlib.Path("lib/tenon") else "$ORIGIN"]
-        if str(place) == program or any(name.startswith(("libtorch", "libc10")) for name in needed_by(file)):
-            paths.append(between(place.parent, torch))
-        if arrow != "lib/tenon" and any(name.startswith(("libarrow", "libparquet")) for name in needed_by(file)):
-            paths.append(between(place.parent, arrow))
-        run("patchelf", "--force-rpath", "--set-rpath", ":".join(paths), file)
-
-
 def add_torch(contents, prefix):
-    """Copies LibTorch's CPU libraries, and those that its loader path names, in the layout of the wheels."""
-    target = prefix / "lib/tenon/torch/lib"
-    target.mkdir(parents=True)
-    for name in ("libtorch_cpu.so", "libc10.so"):
-        shutil.copy(contents.torch / name, target)
-    for name, place in locate(contents.torch / "libtorch_cpu.so", []).items():
-        place = pathlib.Path(place)
-        if place.resolve().parent == contents.torch.resolve():
-            shutil.copy(place, target / name)
-        elif "nvidia" in place.parts:
-            there = prefix / "lib/tenon" / pathlib.Path(*place.resolve().parts[place.resolve().parts.index("nvidia"):-1])
-            there.mkdir(parents=True, exist_ok=True)
-            shutil.copy(place, there / name)
+    """Adds LibTorch's CPU libraries and their licences."""
+    install(contents.build, prefix, "libtorch", "-DTENON_CPU_ONLY=ON")
     texts = prefix / "share/doc/tenon/licenses"
-    found = sorted((contents.torch.parent.parent).glob("*.dist-info"))
-    for info in found:
+    for info in sorted(contents.torch.parent.parent.glob("*.dist-info")):
         if re.match(r"(torch|nvidia_cuda_runtime|nvidia_cuda_cupti)-", info.name):
             for text in sorted([*info.rglob("LICENSE*"), *info.rglob("License*"), *info.rglob("NOTICE*")]):
                 if text.is_file():
@@ -314,9 +304,20 @@ def add_sbom(contents, prefix, place, target, pypi_name=None):
     target.with_name(f"{target.name}.cdx.json").write_text(text)
 
 
-def remove_cuda(prefix):
-    # LibTorch's CUDA libraries are not in these packages.
-    (prefix / "lib/tenon/libtenon_cuda.so").unlink(missing_ok=True)
+def keep_newest_engine(contents, prefix):
+    """Removes the other engines, and the CUDA library: LibTorch's CUDA libraries are not in these packages."""
+    for version in contents.engines[:-1]:
+        shutil.rmtree(prefix / f"lib/tenon/engine-{version}")
+    for file in (prefix / "lib/tenon").glob("engine-*/libtenon_cuda.so"):
+        file.unlink()
+
+
+def requirement_of_torch(engines):
+    """The versions of torch that the wheel has engines for: "torch>=2.11,<2.16,!=2.12.*"."""
+    major, newest = map(int, engines[-1].split("."))
+    oldest = int(engines[0].split(".")[1])
+    missing = [f"!={major}.{minor}.*" for minor in range(oldest, newest) if f"{major}.{minor}" not in engines]
+    return ",".join([f"torch>={engines[0]}", f"<{major}.{newest + 1}", *missing])
 
 
 def requirement_of_arrow(libraries):
@@ -339,12 +340,14 @@ def make_wheel(contents, scratch, out):
              for file in sorted((prefix / "lib/tenon").glob(pattern))]
     for name in arrow:
         (prefix / "lib/tenon" / name).unlink()
-    set_library_paths(prefix, "bin/tenon", "../torch/lib", "../pyarrow")
+    for plugin in (prefix / "lib/tenon/plugins").glob("*.so"):
+        if any(name.startswith(("libarrow", "libparquet")) for name in needed_by(plugin)):
+            run("patchelf", "--force-rpath", "--set-rpath", "$ORIGIN/..:$ORIGIN/../../../../pyarrow", plugin)
     scripts = package / f"{WHEEL_FOLDER}-{contents.version}.data/scripts"
     data = package / f"{WHEEL_FOLDER}-{contents.version}.data/data"
     scripts.mkdir(parents=True)
-    for name in ("tenon", "host"):
-        run("cc", "-O2", "-s", "-Wall", "-Wextra", "-o", scripts / name, HERE / "launcher.c")
+    for name in ("tenon", "host"):  # the program finds the package
+        shutil.copy(prefix / "bin/tenon", scripts / name)
     # The programs in Python are commands of the package's modules. These describe a model and need the package torch.
     (prefix / "bin/tenon-log").rename(prefix / "tenon_log.py")
     shutil.copy(ROOT / "scripts/export_model.py", prefix / "export_model.py")
@@ -359,7 +362,7 @@ def make_wheel(contents, scratch, out):
     (info / "METADATA").write_text(
         f"Metadata-Version: 2.1\nName: {WHEEL}\n"
         f"Version: {contents.version}\nSummary: A training host for plugins, in C++\nLicense: Apache-2.0\n"
-        f"Requires-Python: >=3.10\nRequires-Dist: torch=={contents.torch_version}\n"
+        f"Requires-Python: >=3.10\nRequires-Dist: {requirement_of_torch(contents.engines)}\n"
         f"{requirement_of_arrow(arrow)}"
         "Description-Content-Type: text/markdown\n\n" + (HERE / "wheel.md").read_text())
     (info / "WHEEL").write_text(f"Wheel-Version: 1.0\nGenerator: tenon\nRoot-Is-Purelib: false\nTag: {tag}\n")
@@ -406,8 +409,7 @@ def make_archive(contents, scratch, out):
     name = f"tenon-{contents.version}-linux-{os.uname().machine}"
     prefix = scratch / "archive" / name
     copy_tree(contents.folder, prefix)
-    remove_cuda(prefix)
-    set_library_paths(prefix, "bin/host", "lib/tenon/torch/lib")
+    keep_newest_engine(contents, prefix)
     add_torch(contents, prefix)
     target = out / f"{name}.tar.gz"
     add_sbom(contents, prefix, prefix / "share/doc/tenon/tenon.cdx.json", target)
@@ -421,10 +423,9 @@ def make_deb(contents, scratch, out):
     root = scratch / "deb"
     prefix = root / "usr"
     copy_tree(contents.folder, prefix)
-    remove_cuda(prefix)
+    keep_newest_engine(contents, prefix)
     (prefix / "bin/tenon").unlink()
     (prefix / "bin/host").rename(prefix / "bin/tenon")
-    set_library_paths(prefix, "bin/tenon", "lib/tenon/torch/lib")
     add_torch(contents, prefix)
     # The packages bash-completion and bind9-host have files for their program `host`.
     for name in ("bash-completion/completions/host", "fish/vendor_completions.d/host.fish", "man/man1/host.1",
@@ -459,6 +460,7 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     makers = {"wheel": make_wheel, "archive": make_archive, "deb": make_deb}
     parser.add_argument("--format", action="append", choices=makers, help="default: all")
+    parser.add_argument("--engine", action="append", default=[], type=pathlib.Path, help="a build with another LibTorch")
     parser.add_argument("--leave-out-opencv", action="store_true",
                         help="leave out the image plugins, for a build with the OpenCV of the system")
     given = parser.parse_args()
@@ -466,11 +468,12 @@ def main():
     try:
         with tempfile.TemporaryDirectory() as name:
             scratch = pathlib.Path(name)
-            contents = Contents(given.build.resolve(), scratch / "contents", given.leave_out_opencv)
+            contents = Contents(given.build.resolve(), [build.resolve() for build in given.engine], scratch / "contents",
+                                given.leave_out_opencv)
             made = {kind: makers[kind](contents, scratch, given.out) for kind in given.format or makers}
             report = {
                 "files": {kind: {"name": path.name, "bytes": path.stat().st_size} for kind, path in made.items()},
-                "libtorch": contents.torch_build,
+                "libtorch": contents.engines,
                 "glibc": ".".join(map(str, contents.newest_symbols("GLIBC"))),
                 "libstdcxx": ".".join(map(str, contents.newest_symbols("GLIBCXX"))),
                 "libraries": [{"component": component, "licence": licence, "files": files}

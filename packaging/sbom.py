@@ -13,7 +13,7 @@ import subprocess
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent / "scripts"
 SPDX_EXPRESSION = re.compile(r"[A-Za-z0-9.+-]+( (AND|OR) [A-Za-z0-9.+-]+)*")
 NVIDIA = "NVIDIA software license"
-# The packages of scripts/libtorch.txt: licence, pattern of the files.
+# The packages of scripts/libtorch/VERSION/libtorch.txt: licence, pattern of the files.
 LIBTORCH = {"torch": ("BSD-3-Clause", r"lib/tenon/torch/lib/.*"),
             "nvidia-cuda-runtime": (NVIDIA, r"lib/tenon/nvidia/.*libcudart\.so.*"),
             "nvidia-cuda-cupti": (NVIDIA, r"lib/tenon/nvidia/.*libcupti\.so.*")}
@@ -70,11 +70,11 @@ def make_component(origin, title, licence, files, scope="required"):
     return component
 
 
-def list_libtorch(folder, is_contained):
+def list_libtorch(folder, version, is_contained):
     """LibTorch and the libraries of NVIDIA that it loads. The wheel has none of them, but depends on the package torch."""
     components = []
     for package, (licence, pattern) in LIBTORCH.items():
-        origin = origin_of_pin("libtorch", package)
+        origin = origin_of_pin(f"libtorch/{version}/libtorch", package)
         if is_contained:
             files = find_files(folder, r"(usr/)?" + pattern)
             components.append(make_component(origin, "LibTorch for CPUs, and what it loads", licence, files))
@@ -91,7 +91,7 @@ def print_sbom(contents, folder, pypi_name):
         files = find_files(folder, "(.*/)?(" + "|".join(map(re.escape, names)) + ")") if names else {}
         if files or not names:
             components.append(make_component(origin, title, licence, files))
-    components += list_libtorch(folder, is_contained=not pypi_name)
+    components += list_libtorch(folder, contents.torch_version, is_contained=not pypi_name)
     product = {"type": "application", "bom-ref": "tenon", "name": pypi_name or "tenon", "version": contents.version,
                "licenses": print_licence("Apache-2.0")}
     if pypi_name:

@@ -4,11 +4,11 @@
   download_headers.py PINS HEADERS DIR            saves the headers in DIR/nvidia/*/include
   download_headers.py --print-pins PINS HEADERS   prints HEADERS with the versions of PINS and new digests
 
-PINS is a file such as scripts/cuda.txt, with packages, their versions and the SHA-256 of their wheels. HEADERS is a file
-such as scripts/cuda_headers.txt, with some of these packages in the same versions and a SHA-256 of their headers.
+PINS is a file such as scripts/libtorch/2.15.0/cuda.txt, with packages, their versions and the SHA-256 of their wheels. HEADERS is a file
+such as cuda_headers.txt there, with some of these packages in the same versions and a SHA-256 of their headers.
 
 A wheel is a zip archive, so the script requests only the ranges with the list of its files and with headers. For
-scripts/cuda_headers.txt it reads 3.9 MB of 970 MB in 22 requests, which took 1.1 s, and saves 1,812 headers (16.5 MB). A
+2.11.0 it reads 3.9 MB of 970 MB in 22 requests, which took 1.1 s, and saves 1,812 headers (16.5 MB). A
 part of a wheel cannot be compared with the SHA-256 of the wheel, so the headers have a separate one. If the server sends
 whole files only, the script downloads the whole wheel and also checks its SHA-256. The index and the certificates are those
 of download_source.py.

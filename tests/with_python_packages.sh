@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs a command with the Python packages that some soak tests need: tests/with_python_packages.sh COMMAND...
 #
-# They are PyTorch, timm, ONNX Runtime, MLflow and what these need: the wheels of scripts/python_packages.txt, and the
-# pinned LibTorch, which is the package torch. It is imported only with its CUDA libraries. The first call downloads them
+# They are PyTorch, timm, ONNX Runtime, MLflow and what these need: the wheels of scripts/python_packages.txt, and a
+# LibTorch of scripts/libtorch/, which is the package torch. It is imported only with its CUDA libraries. The first call downloads them
 # into ${TENON_CACHE:-${XDG_CACHE_HOME:-~/.cache}/tenon}. The name of the folder has the hash of the pins. Sets PATH and
 # PYTHONPATH, so that `python3` is Python 3.11 and finds them.
 #
@@ -12,8 +12,9 @@ tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scripts=$tests/../scripts
 cache=${TENON_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tenon}
 pins=$scripts/python_packages.txt
-libtorch=$cache/libtorch-$(sed -n 's/^torch==\([0-9.]*\).*/\1/p' "$scripts/libtorch.txt")
-packages=$cache/python-$(cat "$pins" "$scripts"/{libtorch,cuda}.txt | sha256sum | cut -c 1-16)
+version=2.11.0  # the torch that the other packages need
+libtorch=$cache/libtorch-$version
+packages=$cache/python-$(cat "$pins" "$scripts/libtorch/$version"/{libtorch,cuda}.txt | sha256sum | cut -c 1-16)
 
 say() { printf 'tenon: %s\n' "$*" >&2; }
 
@@ -38,7 +39,7 @@ fetch_packages() {
   rm -rf "$cache"/.python.* "$cache"/python-*
   temporary=$(mktemp -d "$cache/.python.XXXXXX")
   if ! PIP_ROOT_USER_ACTION=ignore "$python" -m pip --quiet --disable-pip-version-check --no-cache-dir install --no-deps \
-    --no-compile --require-hashes --only-binary :all: --requirement "$pins" --requirement "$scripts/cuda.txt" \
+    --no-compile --require-hashes --only-binary :all: --requirement "$pins" --requirement "$scripts/libtorch/$version/cuda.txt" \
     --target "$temporary" </dev/null >&2 || ! cp --recursive --link --force "$libtorch"/. "$temporary"; then
     rm -rf "$temporary"
     say "the Python packages could not be downloaded (the message is above)"
@@ -50,7 +51,7 @@ fetch_packages() {
 exec 9>"$cache/python.lock"
 flock 9
 if [ ! -d "$packages" ]; then
-  "$scripts/dependencies" --unless-done
+  "$scripts/dependencies" --libtorch "$version" --unless-done
   fetch_packages
 fi
 exec 9>&-

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests this packed Tenon on the CUDA device of this machine: DIR/gpu [--list | --smoke | --piece N | --only NAME ...]
 #
-# Builds nothing and needs no network. Needs python3 with torch 2.11. TENON_LIBTORCH=DIR names another LibTorch; then
+# Builds nothing and needs no network. Needs python3 with the torch of the pack. TENON_LIBTORCH=DIR names another LibTorch; then
 # python3 may lack torch, and comparisons with PyTorch are skipped. DIR/gpu --help describes the options and exit codes.
 set -euo pipefail
 

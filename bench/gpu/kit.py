@@ -47,7 +47,7 @@ def torch_folders() -> list[pathlib.Path]:
     else:
         spec = importlib.util.find_spec("torch")
         if spec is None or not spec.submodule_search_locations:
-            raise SystemExit("gpu: python3 has no package torch; install torch 2.11, or set TENON_LIBTORCH")
+            raise SystemExit(f"gpu: python3 has no package torch; install torch {KIND.get('torch', '')}, or set TENON_LIBTORCH")
         root = pathlib.Path(next(iter(spec.submodule_search_locations)))
     return [root / "lib", *sorted((root.parent / "nvidia").glob("*/lib"))]
 
@@ -58,6 +58,7 @@ def host_environment(root: pathlib.Path = ROOT) -> dict[str, str]:
     folders = [root / "lib", *torch_folders()]
     inherited = [folder for folder in environment.get("LD_LIBRARY_PATH", "").split(":") if folder]
     environment["LD_LIBRARY_PATH"] = ":".join([*map(str, folders), *inherited])
+    environment["TENON_LIBTORCH"] = str(torch_folders()[0].parent)
     environment["TENON_TEST_BUILD"] = str(root)
     if KIND.get("standin"):
         environment["LD_PRELOAD"] = str(root / "lib/libtenon_cuda_standin.so")

@@ -49,10 +49,6 @@ std::string describe(const FoundDevices& found) {
 
 }  // namespace
 
-std::filesystem::path device_library_of(const std::filesystem::path& host_executable) {
-  return host_executable.parent_path().parent_path() / "lib" / "tenon" / kDeviceLibraryFile;
-}
-
 const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
   if (!support::path_exists(file))
     refuse(

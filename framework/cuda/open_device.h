@@ -18,9 +18,6 @@ struct OpenedDevice {
   const DeviceLibrary* library = nullptr;  // only for a CUDA device
 };
 
-// Returns the path of the library relative to the host: bin/host and lib/tenon/libtenon_cuda.so.
-std::filesystem::path device_library_of(const std::filesystem::path& host_executable);
-
 // Loads the library together with LibTorch's CUDA libraries. Throws Error(configuration) if it is missing, is from
 // another build, or depends on a missing library. The message names the problem and a solution.
 const DeviceLibrary& open_device_library(const std::filesystem::path& file);

@@ -15,7 +15,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
-#include "framework/support/files/files.h"
+#include "framework/support/files/installation.h"
 #include "framework/support/text/terminal.h"
 #include "host/command_line/command.h"
 #include "host/command_line/format_help.h"
@@ -66,9 +66,7 @@ void print_versions() {
                           components::describe_abi(TENON_ABI_OLDEST), components::describe_abi(TENON_ABI_CURRENT));
 }
 
-void print_prefix() {
-  reporting::write_output("{}\n", support::find_program_file().parent_path().parent_path().string());
-}
+void print_prefix() { reporting::write_output("{}\n", support::find_installation().prefix.string()); }
 
 // A command other than training would do the same work in each process and write the same files.
 void require_one_process(const std::string& command, const distributed::World& world) {

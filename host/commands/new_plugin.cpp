@@ -9,6 +9,7 @@
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/files/installation.h"
 #include "framework/support/text/format_values.h"
 #include "host/command_line/command.h"
 #include "host/describe/find_plugins.h"
@@ -58,7 +59,7 @@ void make_folder(const Arguments& arguments, const fs::path& folder) {
 
 // CMake finds Tenon only in an installation.
 std::string find_prefix() {
-  const fs::path prefix = support::find_program_file().parent_path().parent_path();
+  const fs::path prefix = support::find_installation().prefix;
   return support::path_exists(prefix / "lib/cmake/Tenon/TenonConfig.cmake") ? prefix.string() : "";
 }
 

@@ -2,7 +2,7 @@
 
 #include "framework/components/calls/host_table.h"
 #include "framework/components/tensors/tensor_functions.h"
-#include "framework/support/files/files.h"
+#include "framework/support/files/installation.h"
 #include "host/process/call_reports.h"
 #include "host/process/process_setup.h"
 
@@ -11,7 +11,7 @@ namespace tenon::host {
 components::PluginsFound survey_notes(const std::vector<std::filesystem::path>& plugin_directories) {
   components::install_libtorch();
   return components::survey_notes(
-      components::find_plugin_directories(plugin_directories, {}, support::find_program_file()),
+      components::find_plugin_directories(plugin_directories, {}, support::find_installation()),
       components::host_table(), components::torch_build());
 }
 
@@ -20,7 +20,7 @@ SurveyedPlugins survey_plugins(const Arguments& arguments) {
   components::install_libtorch();
   SurveyedPlugins surveyed;
   surveyed.directories =
-      components::find_plugin_directories(arguments.plugin_directories(), {}, support::find_program_file());
+      components::find_plugin_directories(arguments.plugin_directories(), {}, support::find_installation());
   if (!arguments.has("load")) {
     surveyed.found =
         components::survey_notes(surveyed.directories, components::host_table(), components::torch_build());

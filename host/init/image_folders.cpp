@@ -15,6 +15,7 @@
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/files/installation.h"
 #include "framework/support/text/format_values.h"
 #include "host/process/call_reports.h"
 #include "host/process/process_setup.h"
@@ -83,7 +84,7 @@ class ImageFolderPlugin {
     start_call_reports();
     components::install_libtorch();
     components::Catalogue catalogue = components::Catalogue::look(
-        components::find_plugin_directories(plugin_directories, {}, support::find_program_file()),
+        components::find_plugin_directories(plugin_directories, {}, support::find_installation()),
         components::host_table(), components::torch_build());
     if (!catalogue.find_schema(config::ComponentKind::dataset, kDataset))
       throw Error(ErrorKind::plugin, "there is no dataset \"{}\" ({}); expected the bundled plugins", kDataset,

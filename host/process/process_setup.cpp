@@ -1,77 +1,34 @@
 #include "host/process/process_setup.h"
 
-#include <fcntl.h>
-#include <malloc.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/diagnostics/sanitizers.h"
-#include "framework/support/files/file_descriptor.h"
+#include "framework/support/files/standard_streams.h"
 #include "framework/support/process/before_exit.h"
 
 namespace tenon::host {
 
 namespace {
 
-constexpr int kLargestKept = 1 << 30;
-constexpr int kLargestKeptByOldGlibc = 32 << 20;  // its limit of M_MMAP_THRESHOLD
-constexpr int kGrowth = 32 << 20;
-constexpr size_t kFirstBlock = size_t{31} << 20;  // less than kLargestKeptByOldGlibc
-
-// Whether `ulimit -v` or `ulimit -d` limits memory. It is then scarce, and some constructors of libraries crash if they
-// get none.
-bool is_limited() {
-  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
-    rlimit limit{};
-    if (getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
-  }
-  return false;
-}
-
-bool is_users_choice(char** environment) {
-  for (char** variable = environment; variable && *variable; ++variable) {
-    const std::string_view text = *variable;
-    if (text.starts_with("MALLOC_") || text.starts_with("GLIBC_TUNABLES=")) return true;
-  }
-  return false;
-}
-
-void* heap_end() { return sbrk(0); }
-
-// A huge page is only made of memory that was not used before. Ignores errors: the memory is the same without.
-void grow_heap() {
-  void* const begin = heap_end();
-  void* volatile block = std::malloc(kFirstBlock);  // volatile: otherwise the compiler may omit both calls
-  std::free(block);
-  const auto grown = static_cast<char*>(heap_end()) - static_cast<char*>(begin);
-  if (grown > 0) madvise(begin, static_cast<size_t>(grown), MADV_HUGEPAGE);
+std::string& wait_policy() {
+  static std::string text;
+  return text;
 }
 
 }  // namespace
 
-void set_up_heap(int, char**, char** environment) {
-  if (support::kIsSanitized || is_users_choice(environment)) return;
-  // Larger blocks are mapped, and unmapped when they are freed.
-  if (mallopt(M_MMAP_THRESHOLD, kLargestKept) == 0) mallopt(M_MMAP_THRESHOLD, kLargestKeptByOldGlibc);
-  // This much free memory at the end of the heap is kept.
-  mallopt(M_TRIM_THRESHOLD, kLargestKept);
-  if (is_limited()) return;
-  // The heap grows by at least this much, so that huge pages fit into what is new (pipeline/device/tensor_memory.h).
-  mallopt(M_TOP_PAD, kGrowth);
-  grow_heap();
-}
+void set_wait_policy_description(std::string text) { wait_policy() = std::move(text); }
+
+const std::string& wait_policy_description() { return wait_policy(); }
 
 void skip_library_destructors() {
   if (support::kIsSanitized || getenv("LD_PRELOAD") || getenv("CUDA_INJECTION64_PATH")) return;
@@ -85,19 +42,8 @@ void skip_library_destructors() {
       nullptr);
 }
 
-bool open_standard_streams() {
-  bool was_closed = false;
-  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
-    if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
-    was_closed = true;
-    // open() returns the lowest free descriptor, which is this one.
-    static_cast<void>(support::retry_interrupted([] { return open("/dev/null", O_RDWR); }));
-  }
-  return was_closed;
-}
-
 void restore_standard_streams() {
-  if (open_standard_streams())
+  if (support::open_standard_streams())
     support::log_warning(
         "a plugin closed a standard stream (descriptor 0, 1 or 2); what the host reads from or writes to it is lost: "
         "find the plugin with host validate --check keeps-descriptors, and let it close only what it opened");

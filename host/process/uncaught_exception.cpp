@@ -1,6 +1,3 @@
-// A function of .preinit_array runs before the constructors of all libraries. Those of LibTorch allocate memory, and
-// under a low limit of the address space (ulimit -v) they throw before main(). The linker takes this object file from
-// the library tenon_host because main() calls report_uncaught_exceptions().
 #include "host/process/process_setup.h"
 
 #include <unistd.h>
@@ -62,11 +59,6 @@ static_assert(std::atomic<pid_t>::is_always_lock_free, "a signal handler may onl
   }
   std::abort();
 }
-
-void report_before_constructors(int, char**, char**) { report_uncaught_exceptions(); }
-
-[[gnu::used, gnu::section(".preinit_array")]] void (*before_constructors)(int, char**,
-                                                                          char**) = report_before_constructors;
 
 }  // namespace
 

@@ -179,7 +179,7 @@ int start_training(const TrainOptions& options) {
   catch_save_signal();
   const World world = distributed::read_world();
   if (const auto exit_code = launch_processes_if_needed(options, world)) return *exit_code;
-  support::log_info(describe_wait_policy());
+  support::log_info(wait_policy_description());
   return train_in_this_process(options, world);
 }
 

@@ -15,7 +15,7 @@
 #include "framework/pipeline/device/device_memory.h"
 #include "framework/pipeline/device/tensor_storage.h"
 #include "framework/pipeline/state/stage_times.h"
-#include "framework/support/files/files.h"
+#include "framework/support/files/installation.h"
 #include "framework/support/text/format_values.h"
 #include "host/process/call_reports.h"
 #include "host/process/process_setup.h"
@@ -26,9 +26,9 @@ namespace {
 
 // Finds the plugins and reads their notes. Opens only those without a note.
 components::Catalogue find_plugins(const RunFile& file, const config::RunConfig& config,
-                                   const std::filesystem::path& host) {
+                                   const support::Installation& installation) {
   const auto directories =
-      components::find_plugin_directories(file.plugin_directories, config::resolve_plugin_paths(config), host);
+      components::find_plugin_directories(file.plugin_directories, config::resolve_plugin_paths(config), installation);
   return components::Catalogue::look(directories, components::host_table(), components::torch_build(),
                                      config::resolve_plugin_pins(config));
 }
@@ -37,26 +37,27 @@ components::Catalogue find_plugins(const RunFile& file, const config::RunConfig&
 
 void check_run_file(const RunFile& file, const config::RunConfig& config) {
   components::install_libtorch();  // otherwise plugins that call its operators are refused
-  config::resolve_run_plan(config, find_plugins(file, config, support::find_program_file()));
+  config::resolve_run_plan(config, find_plugins(file, config, support::find_installation()));
 }
 
 OpenedRunFile open_run_file(const RunFile& file, Computes computes, int local_rank) {
   start_call_reports();
   if (computes == Computes::yes) pipeline::reuse_tensor_memory();
   const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
-  const std::filesystem::path host = support::find_program_file();
+  const support::Installation installation = support::find_installation();
   // The device is opened before the plugins: a plugin may query LibTorch for CUDA.
   cuda::OpenedDevice device;
   if (computes == Computes::yes)
-    device = cuda::open_device(config.declared.run.device, local_rank, cuda::device_library_of(host),
-                               to_string(config.place_of("run.device")));
+    device =
+        cuda::open_device(config.declared.run.device, local_rank, installation.engine_folder / cuda::kDeviceLibraryFile,
+                          to_string(config.place_of("run.device")));
   if (device.library) {
     static const pipeline::CountWaits count_waits;  // until the process ends
     device.library->warn_of_waits(true);
     pipeline::StageTimes::mark_with(device.library->stage_marker());
   }
   components::install_libtorch();
-  components::Catalogue catalogue = find_plugins(file, config, host);
+  components::Catalogue catalogue = find_plugins(file, config, installation);
   config::RunPlan plan = config::resolve_run_plan(config, catalogue);
   catalogue.open_plugins_of(config::used_components(plan));
   restore_standard_streams();

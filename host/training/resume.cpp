@@ -15,6 +15,7 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
+#include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/format_run_plan.h"
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/plan/compare_plans.h"
@@ -140,6 +141,15 @@ void check_world(const artifacts::FoundCheckpoint& found, const pipeline::SavedS
                        before, size, shared);
 }
 
+void check_libtorch(const artifacts::FoundCheckpoint& found) {
+  const std::string before = artifacts::read_libtorch_build(found.folder / "origin.json");
+  if (before.empty() || before == components::torch_build()) return;
+  support::log_warning(
+      "the checkpoint was written with LibTorch {}, and the run continues with {}: weights and metrics will not be the "
+      "same bit for bit, because kernels may round differently",
+      before, components::torch_build());
+}
+
 void check_plugins(const artifacts::FoundCheckpoint& found, const components::Catalogue& catalogue) {
   const std::map<std::string, std::string> before = artifacts::read_plugin_digests(found.folder / "origin.json");
   for (const auto& plugin : catalogue.plugins()) {
@@ -180,6 +190,7 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
   check_plan(resumption.from, resumption.plan, within_epoch);
   check_world(resumption.from, resumption.checkpoint.state, processes, within_epoch);
+  check_libtorch(resumption.from);
   check_plugins(resumption.from, opened.catalogue);
   return resumption;
 }

@@ -3,7 +3,7 @@
 # Builds the plugin NAME.so from C11 or C++17 (or later) sources, and from CUDA C++ sources after enable_language(CUDA).
 # It exports only tenon_plugin_open, and must link every library that it uses. After linking, the host loads the plugin,
 # checks its description, and writes it into the file as a note. Hosts can then list the plugin without running its code.
-#   TORCH     a native plugin, which uses LibTorch: it loads only in hosts with the same LibTorch build
+#   TORCH     a native plugin, which uses LibTorch: it loads only in hosts with the same minor version of LibTorch
 #   NO_NOTE   adds no note: for a plugin that cannot be loaded on the build machine
 #   LINKS     additional libraries of the plugin
 include_guard(GLOBAL)
@@ -61,6 +61,10 @@ function(tenon_add_note name)
   if(CMAKE_C_FLAGS MATCHES "-fsanitize" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     # Ignores leaks in the libraries of the host.
     set(launcher ${CMAKE_COMMAND} -E env ASAN_OPTIONS=detect_leaks=0)
+  endif()
+  if(PLUGIN_TORCH AND NOT COMMAND tenon_use_torch)
+    # The host takes the engine for the LibTorch of the plugin.
+    set(launcher ${CMAKE_COMMAND} -E env TENON_LIBTORCH=${LibTorch_ROOT_FOUND})
   endif()
   set(objcopy "")
   if(CMAKE_OBJCOPY)
@@ -123,9 +127,11 @@ function(tenon_use_torch_in_plugin name)
   endif()
   list(PREPEND CMAKE_MODULE_PATH ${TENON_ADD_PLUGIN_DIR})
   find_package(LibTorch REQUIRED)
-  if(NOT LibTorch_BUILD STREQUAL Tenon_TORCH_BUILD)
-    message(WARNING "plugin ${name} is built with LibTorch ${LibTorch_BUILD}; the installed host uses "
-                    "${Tenon_TORCH_BUILD} and will reject the plugin; set -DTENON_LIBTORCH=DIR to that version")
+  set(LibTorch_ROOT_FOUND ${LibTorch_ROOT_FOUND} PARENT_SCOPE)
+  if(NOT LibTorch_MINOR IN_LIST Tenon_LIBTORCH_VERSIONS)
+    string(REPLACE ";" ", " versions "${Tenon_LIBTORCH_VERSIONS}")
+    message(WARNING "plugin ${name} is built with LibTorch ${LibTorch_VERSION}; the installed host runs with "
+                    "${versions} and will reject the plugin; set -DTENON_LIBTORCH=DIR to such a version")
     set(PLUGIN_NO_NOTE TRUE PARENT_SCOPE) # the host writes no notes for plugins that it rejects
   endif()
   target_link_libraries(${name} PRIVATE LibTorch::LibTorch)

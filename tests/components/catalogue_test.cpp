@@ -155,17 +155,18 @@ TEST_CASE("an opened plugin has its description") {
 
 TEST_CASE("directories are searched in the order of precedence, each once") {
   const fs::path root = fs::canonical(tenon::test_folder());
-  for (const char* name :
-       {"line", "file", "environment", "prefix/plugins", "prefix/lib/tenon/plugins", "home/.local/lib/tenon/plugins"})
+  for (const char* name : {"line", "file", "environment", "prefix/plugins", "prefix/lib/tenon/plugins",
+                           "prefix/lib/tenon/engine-2.15/plugins", "home/.local/lib/tenon/plugins"})
     fs::create_directories(root / name);
   setenv("TENON_PLUGIN_PATH", (root / "environment").c_str(), 1);
   setenv("HOME", (root / "home").c_str(), 1);
-  const auto found = tenon::components::find_plugin_directories({root / "line", root / "file/../line"}, {root / "file"},
-                                                                root / "prefix/bin/host");
+  const auto found =
+      tenon::components::find_plugin_directories({root / "line", root / "file/../line"}, {root / "file"},
+                                                 {root / "prefix", root / "prefix/lib/tenon/engine-2.15"});
   unsetenv("TENON_PLUGIN_PATH");
   CHECK(found == std::vector<fs::path>{root / "line", root / "file", root / "environment",
                                        root / "home/.local/lib/tenon/plugins", root / "prefix/lib/tenon/plugins",
-                                       root / "prefix/plugins"});
+                                       root / "prefix/lib/tenon/engine-2.15/plugins", root / "prefix/plugins"});
 }
 
 TEST_CASE("a missing plugin directory is an error that names the option or key with that directory") {
@@ -175,7 +176,7 @@ TEST_CASE("a missing plugin directory is an error that names the option or key w
     const std::vector<fs::path> none;
     const std::string found = message_of(
         [&, by_line = named_by_line] {
-          tenon::components::find_plugin_directories(by_line ? nowhere : none, by_line ? none : nowhere, "bin/host");
+          tenon::components::find_plugin_directories(by_line ? nowhere : none, by_line ? none : nowhere, {"", ""});
         },
         ErrorKind::plugin);
     CHECK(found.find(message) == 0);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,17 @@ std::vector<std::string> libraries_of(const char* file) {
 
 }  // namespace
 
-TEST_CASE("the host links only the CPU libraries of LibTorch") {
-  const std::vector<std::string> needed = libraries_of(TENON_BINARY_DIR "/bin/host");
+TEST_CASE("the program needs only the C and C++ libraries") {
+  for (const std::string& library : libraries_of(TENON_BINARY_DIR "/bin/host")) {
+    CAPTURE(library);
+    const auto is_it = [&](const char* name) { return library.starts_with(name); };
+    CHECK(std::ranges::any_of(std::array{"libc.so", "libm.so", "libstdc++.so", "libgcc_s.so", "libdl.so", "ld-linux"},
+                              is_it));
+  }
+}
+
+TEST_CASE("the engine links only the CPU libraries of LibTorch") {
+  const std::vector<std::string> needed = libraries_of(ENGINE);
   CHECK(std::ranges::find(needed, "libtorch_cpu.so") != needed.end());
   for (const std::string& library : needed) {
     CAPTURE(library);

@@ -11,16 +11,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Creates an install prefix with the host, the bundled plugins and the simulated libtenon_cuda.so. Returns the argument
-// for run_program().
+// Creates an install prefix with the host, its engine, the bundled plugins and the simulated libtenon_cuda.so. Returns
+// the argument for run_program().
 std::string install_with_simulated_library() {
   const fs::path prefix = make_empty_folder("installed");
   const fs::path built = TENON_BINARY_DIR;
   fs::create_directories(prefix / "bin");
-  fs::create_directories(prefix / "lib/tenon");
+  const fs::path engine = ENGINE;
+  const fs::path folder = prefix / "lib/tenon" / engine.parent_path().filename();
+  fs::create_directories(folder);
   fs::create_hard_link(built / "bin/host",
                        prefix / "bin/host");  // with a symbolic link the host would find the original folder
-  fs::create_symlink(SIMULATED_LIBRARY, prefix / "lib/tenon/libtenon_cuda.so");
+  fs::create_symlink(engine, folder / engine.filename());
+  fs::create_symlink(engine.parent_path() / "libtorch.path", folder / "libtorch.path");
+  fs::create_symlink(SIMULATED_LIBRARY, folder / "libtenon_cuda.so");
   fs::create_symlink(built / "plugins", prefix / "plugins");
   return fs::relative(prefix / "bin/host", built / "bin").string();
 }

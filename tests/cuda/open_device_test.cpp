@@ -16,10 +16,6 @@ std::string refusal_of(const std::filesystem::path& library) {
 
 }  // namespace
 
-TEST_CASE("the library path is relative to the host") {
-  CHECK(device_library_of("/opt/tenon/bin/host") == "/opt/tenon/lib/tenon/libtenon_cuda.so");
-}
-
 TEST_CASE("the CPU needs no library") {
   const OpenedDevice opened = open_device({Kind::cpu}, 3, "missing.so", "run.toml:2:10");
   CHECK_FALSE(opened.device.is_cuda());

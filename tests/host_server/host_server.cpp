@@ -5,8 +5,8 @@
 //
 // Replaces main() of the program if TENON_SERVE_HOSTS is set. Each connection to the Unix socket is one run, see
 // protocol.h. The run is a separate process, which calls the program's main() with the folder, files, environment and
-// arguments of the request. The response is the process's number and then its wait status. Constructors and
-// .preinit_array have run with the server's environment, so tests that concern these start the program itself.
+// arguments of the request. The response is the process's number and then its wait status. LibTorch is loaded with the
+// server's environment, so tests that concern the start of the program start the program itself.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include "host/program/engine.h"
+#include "host/program/process_start.h"
 #include "tests/host_server/protocol.h"
 
 using namespace tenon::host_server;
@@ -80,7 +82,17 @@ int handle(int connection) {
   _exit(send_bytes(connection, &response, sizeof response) ? 0 : 1);
 }
 
+// main() opens the same libraries again, which costs nothing.
+void load_engine() {
+  using namespace tenon::program;
+  set_up_heap(environ);
+  const WaitPolicy policy;
+  const char* const given = std::getenv("TENON_LIBTORCH");
+  open_engine(find_engine(find_prefix(find_program_file()), given ? given : ""));
+}
+
 int serve(int, char**, char**) {
+  load_engine();
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, std::getenv("TENON_SERVE_HOSTS"), sizeof address.sun_path - 1);

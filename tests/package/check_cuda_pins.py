@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the CUDA packages that scripts/dependencies --cuda installs: check_cuda_pins.py SCRIPTS LIBTORCH [--libraries]
+"""Checks the CUDA packages that scripts/dependencies --cuda installs: check_cuda_pins.py PINS LIBTORCH [--libraries]
 
-SCRIPTS has libtorch.txt, cuda.txt and cuda_headers.txt. LIBTORCH is the folder of the pinned torch wheel with include/ and
-lib/. Compares the names and versions in the first two lists with the requirements in the wheel's metadata, and those in the
-third list with the second. --libraries instead reads the CUDA libraries next to LIBTORCH. LibTorch's loader path must have
+PINS is a folder of scripts/libtorch, with libtorch.txt, cuda.txt and cuda_headers.txt. LIBTORCH is the folder of that torch
+wheel with include/ and lib/. Compares the names and versions in the first two lists with the requirements in the wheel's
+metadata, and those in the third list with the second. --libraries instead reads the CUDA libraries next to LIBTORCH. LibTorch's loader path must have
 each library that another one needs. Each package must have one of these libraries or a header that libtenon_cuda.so
 includes. The headers must have the digests of cuda_headers.txt.
 
@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, sys.argv[1])
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import download_headers
 
 # The package of an extra of cuda-toolkit is nvidia-EXTRA, except for these.

@@ -41,7 +41,7 @@ END
 printf '#!/bin/sh\nexit 1\n' | tee "$work/bin/apt-get" >"$work/bin/sudo"
 chmod +x "$work/bin"/*
 
-version=$(sed -n 's/^torch==\([0-9.]*\).*/\1/p' "$scripts/libtorch.txt")
+version=$(sed -n 's/^default_libtorch=//p' "$scripts/dependencies")
 libtorch=$work/cache/libtorch-$version
 mkdir -p "$libtorch/torch/lib" "$libtorch/nvidia/cu13/lib"
 : >"$libtorch/torch/lib/libtorch_cpu.so"
@@ -133,5 +133,5 @@ expect_text 'TENON_LIBTORCH that lacks a library' 'missing CUDA libraries: libne
 unset TENON_LIBTORCH
 
 call 'a wrong argument' 2 '' --gpu
-expect_text 'a wrong argument' 'argument --gpu; expected --for-tests, --cuda or --unless-done'
+expect_text 'a wrong argument' 'argument --gpu; expected --for-tests, --cuda, --libtorch VERSION or --unless-done'
 exit "$failed"

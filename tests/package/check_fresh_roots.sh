@@ -2,9 +2,10 @@
 # Installs the packages of scripts/package in fresh Debian roots, trains as an ordinary user, and builds plugins:
 # check_fresh_roots.sh PACKAGES WORK [wheel|archive|deb ...]
 #
-# PACKAGES: the folder with the packages. WORK: an empty folder for the roots, which needs 12 GB. The roots have no
-# compiler until the plugins are built. Prints how long each step takes. Needs root, debootstrap, and the Debian and
-# Python package registries. Exits with 77 if it cannot run here.
+# PACKAGES: the folder with the packages. WORK: an empty folder for the roots, which needs 20 GB. The roots have no
+# compiler until the plugins are built. The wheel is tried in Debian 12 and 13, with the newest release of each minor version
+# of torch that it declares; the plugin of the README, built once, runs with all of them. Prints how long each step takes.
+# Needs root, debootstrap, and the Debian and Python package registries. Exits with 77 if it cannot run here.
 set -euo pipefail
 if [ ! -e "$1/contents.json" ]; then
   printf '%s has no packages; run scripts/package\n' "$1"
@@ -31,10 +32,20 @@ fail() {
 }
 
 mirror=${TENON_DEBIAN_MIRROR:-http://deb.debian.org/debian}
-if [ ! -e "$work/base/etc/debian_version" ]; then
-  debootstrap --variant=minbase --include=ca-certificates bookworm "$work/base" "$mirror" >"$work/debootstrap.log" ||
-    fail "debootstrap failed; see $work/debootstrap.log"
-fi
+
+# make_root SUITE: makes the root $tree, a copy of a Debian that is bootstrapped once, with a user.
+make_root() {
+  local base=$work/$1.base
+  if [ ! -e "$base/etc/debian_version" ]; then
+    debootstrap --variant=minbase --include=ca-certificates "$1" "$base" "$mirror" >"$work/debootstrap.log" ||
+      fail "debootstrap failed; see $work/debootstrap.log"
+  fi
+  rm -rf "$tree"
+  cp -a "$base" "$tree"
+  cp /etc/resolv.conf "$tree/etc/resolv.conf"
+  if [ -n "${PIP_CERT:-}" ]; then cp "$PIP_CERT" "$tree/$PIP_CERT"; fi
+  inside root "useradd --create-home --home-dir $home tester"
+}
 
 # The newest accuracy in the history of the user's run.
 accuracy() {
@@ -53,14 +64,15 @@ install() {
 inside() {
   unshare -m -f bash -c '
     mount -t proc proc "$1/proc" && mount -t devtmpfs dev "$1/dev" 2>/dev/null || mount --bind /dev "$1/dev"
-    mkdir -p "$1/packages" "$1/sources" /dev/shm
-    mount --bind "$3" "$1/packages" && mount --bind "$4" "$1/sources"
+    mkdir -p "$1/packages" "$1/sources" "$1/pip-cache" "$6" /dev/shm
+    mount --bind "$3" "$1/packages" && mount --bind "$4" "$1/sources" && mount --bind "$6" "$1/pip-cache"
+    chmod 777 "$6"
     exec env -i "$(command -v chroot)" "$1" /bin/su "$2" -s /bin/bash -c "$5"' - "$tree" "$1" "$packages" "$examples" \
-    "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ${passed[*]}; set -e; cd; $2"
+    "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin ${passed[*]}; set -e; cd; $2" "$work/pip-cache"
 }
 
 # How this machine reaches the registries.
-passed=(DEBIAN_FRONTEND=noninteractive)
+passed=(DEBIAN_FRONTEND=noninteractive PIP_CACHE_DIR=/pip-cache)
 for name in PIP_INDEX_URL PIP_CERT PIP_DEFAULT_TIMEOUT http_proxy https_proxy; do
   if [ -n "${!name:-}" ]; then passed+=("$name=${!name}"); fi
 done
@@ -95,20 +107,50 @@ build_plugins() {
     cat "$work/plugins.log"
     fail "$format: the plugins cannot be built"
   }
-  inside tester "$1 --config plugins/spiral.toml --plugin-dir plugins/build --set train.epochs=5 --quiet"
+  run_plugins "$1"
   if [ "$format" = wheel ]; then
     inside tester "$1 --config plugins/spiral.toml --plugin-dir plugins/build --set train.epochs=5 --quiet \
       --set 'model={use=\"linear\"}'"
   fi
-  rm -r "$tree$home/runs" "$tree$home/plugins"
+  rm -rf "$tree$home/runs"
+}
+
+# run_plugins TENON: trains with the portable plugin.
+run_plugins() { inside tester "$1 --config plugins/spiral.toml --plugin-dir plugins/build --set train.epochs=5 --quiet"; }
+
+# check_wheel SUITE: the wheel with each torch that it declares, and with one that it does not.
+check_wheel() {
+  local versions version code=0
+  make_root "$1"
+  install python3-venv
+  versions=$(python3 -c 'import json, sys; print(*json.load(open(sys.argv[1]))["libtorch"])' "$packages/contents.json")
+  for version in $versions; do
+    timed "$1: pip, with torch $version" inside tester \
+      "rm -rf env && python3 -m venv env && env/bin/pip -q install /packages/*.whl 'torch==$version.*'"
+    inside tester "env/bin/tenon --version" | grep -q "^libtorch $version" || fail "wheel: another LibTorch than $version"
+    train env/bin/tenon
+    if [ ! -e "$tree$home/plugins" ]; then build_plugins env/bin/tenon; else run_plugins env/bin/tenon; fi
+  done
+  expect_files $home/env/bin/{host,tenon,tenon-export,tenon-log} $home/env/share/man/man1/{host,tenon}.1
+  check_libraries $home/env/lib/python3.*/site-packages/tenon_host
+  # A version without an engine. Only its files are read.
+  inside tester "env/bin/pip -q install --no-deps 'torch==2.10.*'"
+  inside tester "env/bin/tenon --version" >"$work/refused" 2>&1 || code=$?
+  if [ $code != 127 ] || ! grep -q "is LibTorch 2.10.*; expected LibTorch .* run .pip install 'torch==" "$work/refused"; then
+    cat "$work/refused"
+    fail "wheel: torch 2.10 gives exit code $code; expected 127 and the command that installs a torch that fits"
+  fi
+  inside tester "env/bin/pip -q uninstall --yes tenon-host"
+  left=$(find "$tree$home/env" -name '*tenon*' -o -path '*/bin/host' -o -name host.1)
+  [ -z "$left" ] || fail "wheel: pip left $left"
 }
 
 # check_libraries FOLDER: every library of the installed files is found, and none in a home folder of this machine.
 check_libraries() {
   inside root "find $1 -type f \( -name '*.so*' -o -path '*/bin/tenon' -o -path '*/bin/host' \) -exec ldd {} +" \
     >"$work/ldd.log" 2>&1 || true
-  if grep -q 'not found' "$work/ldd.log" && [ "$format" != wheel ]; then
-    grep 'not found' "$work/ldd.log"
+  # The program loads the first two before the files that need them; machines without CUDA lack the rest.
+  if grep 'not found' "$work/ldd.log" | grep -vE '^\s*lib(torch_cpu|c10|torch_cuda|c10_cuda|cu[a-z]+|arrow|parquet)\.so'; then
     fail "$format: these libraries are missing"
   fi
   if grep -q '\.cache' "$work/ldd.log"; then
@@ -125,23 +167,10 @@ expect_files() {
 
 for format in "${formats[@]}"; do
   tree=$work/$format
-  rm -rf "$tree"
-  cp -a "$work/base" "$tree"
-  cp /etc/resolv.conf "$tree/etc/resolv.conf"
-  if [ -n "${PIP_CERT:-}" ]; then cp "$PIP_CERT" "$tree/$PIP_CERT"; fi
-  inside root "useradd --create-home --home-dir $home tester"
+  if [ "$format" != wheel ]; then make_root bookworm; fi
   case $format in
   wheel)
-    install python3-venv
-    timed 'pip install (with download)' inside tester \
-      "python3 -m venv env && env/bin/pip -q --no-cache-dir install /packages/*.whl"
-    train env/bin/tenon
-    expect_files $home/env/bin/{host,tenon,tenon-export,tenon-log} $home/env/share/man/man1/{host,tenon}.1
-    check_libraries $home/env/lib/python3.11/site-packages/tenon_host
-    build_plugins env/bin/tenon
-    inside tester "env/bin/pip -q uninstall --yes tenon-host"
-    left=$(find "$tree$home/env" -name '*tenon*' -o -path '*/bin/host' -o -name host.1)
-    [ -z "$left" ] || fail "wheel: pip left $left"
+    for suite in bookworm trixie; do check_wheel "$suite"; done
     ;;
   archive)
     timed 'tar -xzf' inside tester "tar -xzf /packages/*.tar.gz"

@@ -2,7 +2,7 @@
 """Checks the bill of materials of the wheel: check_sbom.py SBOM FOLDER
 
 FOLDER has the installed files. Every file in SBOM must be there with its SHA-256, every library next to the plugins must be in
-SBOM, and the pinned digests must be those of scripts/*.txt. Validates the format with the package cyclonedx if Python has it.
+SBOM, and the pinned digests must be those of scripts/. Validates the format with the package cyclonedx if Python has it.
 """
 import hashlib
 import json
@@ -27,7 +27,7 @@ def main():
         findings.append(f"the wheel is {product['name']}, {product.get('purl')}; expected tenon-host, {purl}")
     if (bom["bomFormat"], bom["specVersion"]) != ("CycloneDX", "1.6"):
         findings.append(f"format {bom['bomFormat']} {bom['specVersion']}; expected CycloneDX 1.6")
-    pins = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.glob("*.txt"))
+    pins = "".join(path.read_text(encoding="utf-8") for path in SCRIPTS.rglob("*.txt"))
     files = {}
     for component in bom["components"]:
         name = component["name"]
@@ -35,7 +35,7 @@ def main():
             findings.append(f"{name}: purl {component['purl']}, licences {component['licenses']}")
         for digest in component.get("hashes", []):
             if digest["content"] not in pins:
-                findings.append(f"{name}: the SHA-256 {digest['content']} is not in scripts/*.txt")
+                findings.append(f"{name}: the SHA-256 {digest['content']} is not in scripts/")
         if component["purl"].startswith("pkg:pypi/") and not component.get("hashes"):
             findings.append(f"{name}: has no SHA-256")
         for file in component.get("components", []):

@@ -169,6 +169,14 @@ std::map<std::string, std::string> read_plugin_digests(const fs::path& file) {
   return digests;
 }
 
+std::string read_libtorch_build(const fs::path& file) {
+  try {
+    return Json::parse(support::read_text(file)).at("libtorch").get<std::string>();
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
 DataRecord read_data_record(const fs::path& file) {
   try {
     return Json::parse(support::read_text(file)).at("data").get<DataRecord>();

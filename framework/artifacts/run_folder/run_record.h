@@ -105,6 +105,8 @@ std::string format_origin(const RunRecord& record);
 // Reads the SHA-256 of each plugin, by plugin id, from a file of format_origin() or format_run_record(). Empty for any
 // other file.
 std::map<std::string, std::string> read_plugin_digests(const std::filesystem::path& file);
+// Reads the build of LibTorch from such a file.
+std::string read_libtorch_build(const std::filesystem::path& file);
 // Reads the descriptions of the datasets from such a file. Empty for any other file.
 DataRecord read_data_record(const std::filesystem::path& file);
 

@@ -20,7 +20,7 @@ class Catalogue final : public config::SchemaSource {
   // Inspects every *.so of the directories (and files named directly), in byte order of their names. Opens the files
   // without a note, since nothing else describes them. Inspects all files and compares them with their pins before it
   // runs code of any of them; see plugin_files.h.
-  // `torch_build`: the LibTorch of this host, which native plugins must match exactly; see native_torch.h.
+  // `torch_build`: the LibTorch of this host, which native plugins must match; see native_torch.h.
   // `pins`: the digests of files with these names, in any directory. Other files are not pinned.
   // Throws Error(plugin) for the first file that cannot be a valid plugin of this host or does not match its pin, and
   // for a pin without a file. Two plugins may have components of the same kind and id: only a run that uses it is

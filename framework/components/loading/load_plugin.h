@@ -21,8 +21,8 @@ struct LoadedPlugin {
 tenon_reply open_plugin(const std::filesystem::path& file, const tenon_host& host);
 
 // Opens the file, calls its entry and checks the complete result. `torch_build`: the LibTorch of this host, which
-// native plugins must match exactly; see native_torch.h. Throws Error(plugin) with the file unless it is a valid
-// plugin. Ignores the file's note.
+// native plugins must match in its minor version; see native_torch.h. Throws Error(plugin) with the file unless it is a
+// valid plugin. Ignores the file's note.
 LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const std::string& torch_build);
 
 // Returns why the host cannot call an operator, "aten::add.Tensor"; nothing if it can.

@@ -112,7 +112,7 @@ std::string read_plugin_sha256(const fs::path& file) {
 
 std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_command_line,
                                               const std::vector<fs::path>& from_run_file,
-                                              const fs::path& host_executable) {
+                                              const support::Installation& installation) {
   std::vector<fs::path> found;
   const auto add = [&](const fs::path& path) {
     const fs::path canonical = support::find_canonical(path, ErrorKind::plugin);
@@ -130,12 +130,12 @@ std::vector<fs::path> find_plugin_directories(const std::vector<fs::path>& from_
   add_named(from_command_line, "--plugin-dir");
   add_named(from_run_file, "[plugins] paths");
   add_named(split_path_list(std::getenv("TENON_PLUGIN_PATH")), "TENON_PLUGIN_PATH");
-  const fs::path prefix = host_executable.parent_path().parent_path();
   std::vector<fs::path> usual;
   if (const char* home = std::getenv("HOME"); home && *home)
     usual.push_back(fs::path(home) / ".local/lib/tenon/plugins");
-  usual.push_back(prefix / "lib/tenon/plugins");
-  usual.push_back(prefix / "plugins");
+  usual.push_back(installation.prefix / "lib/tenon/plugins");
+  usual.push_back(installation.engine_folder / "plugins");
+  usual.push_back(installation.prefix / "plugins");
   for (const fs::path& path : usual)
     if (support::is_folder(path)) add(path);
   return found;

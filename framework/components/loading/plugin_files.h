@@ -9,16 +9,17 @@
 
 #include "framework/components/calls/component.h"
 #include "framework/config/plan/run_plan.h"
+#include "framework/support/files/installation.h"
 
 namespace tenon::components {
 
 // In the order of precedence: --plugin-dir, the run file's [plugins] paths, $TENON_PLUGIN_PATH (colon-separated), the
-// user's library directory (~/.local/lib/tenon/plugins), the system's (<prefix>/lib/tenon/plugins next to the host's
-// bin) and the directory `plugins` next to the host's bin (a build tree). Canonical, without repetitions. Throws
+// user's library directory (~/.local/lib/tenon/plugins), those of the installation (PREFIX/lib/tenon/plugins and
+// plugins/ of the engine's folder) and PREFIX/plugins (a build tree). Canonical, without repetitions. Throws
 // Error(plugin) if a directory that the user named does not exist. The others are skipped if they do not exist.
 std::vector<std::filesystem::path> find_plugin_directories(const std::vector<std::filesystem::path>& from_command_line,
                                                            const std::vector<std::filesystem::path>& from_run_file,
-                                                           const std::filesystem::path& host_executable);
+                                                           const support::Installation& installation);
 
 // Every *.so of the directories (and files named directly), each once, in byte order of their names.
 std::vector<std::filesystem::path> list_plugin_files(const std::vector<std::filesystem::path>& directories);

@@ -18,6 +18,11 @@ namespace tenon::components {
 
 namespace {
 
+std::string& running_build() {
+  static std::string build = TENON_TORCH_BUILD;
+  return build;
+}
+
 constexpr std::pair<int32_t, at::ScalarType> kScalarTypes[] = {{TENON_UINT8, at::kByte},
                                                                {TENON_INT8, at::kChar},
                                                                {TENON_INT16, at::kShort},
@@ -147,6 +152,11 @@ TensorFunctions libtorch_functions() {
 
 void install_libtorch() { install_tensor_functions(libtorch_functions()); }
 
-std::string torch_build() { return TENON_TORCH_BUILD; }
+std::string torch_build() { return running_build(); }
+
+void set_libtorch_version(const std::string& version) {
+  const std::string compiled = TENON_TORCH_BUILD;
+  running_build() = version + compiled.substr(compiled.find(','));
+}
 
 }  // namespace tenon::components

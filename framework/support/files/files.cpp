@@ -185,14 +185,6 @@ fs::path find_temporary_folder() {
                         "cannot be used for temporary files (set TMPDIR to a folder)", error.value());
 }
 
-fs::path find_program_file() {
-  constexpr const char* kSelf = "/proc/self/exe";
-  std::error_code error;
-  fs::path program = fs::read_symlink(kSelf, error);
-  if (error) throw make_path_error(ErrorKind::system, kSelf, "cannot be read (is /proc mounted?)", error.value());
-  return program;
-}
-
 std::string suggest_path(const fs::path& path, const IsFitting& is_fitting) {
   if (describe_path(path) != "does not exist") return "";
   const auto nearest = find_nearest(path.has_filename() ? path : path.parent_path(), is_fitting);

@@ -67,8 +67,6 @@ std::filesystem::path find_canonical_or_absolute(const std::filesystem::path& pa
 
 // Returns the folder for temporary files: $TMPDIR, or /tmp. Throws Error(system) if it is not a folder.
 std::filesystem::path find_temporary_folder();
-// Returns the file of this program. Throws Error(system) if /proc is not mounted.
-std::filesystem::path find_program_file();
 
 // Returns `; did you mean configs/digits.toml?` if nothing exists at the path and an existing path is near: each name
 // in it is the same or the nearest one. `is_fitting` selects what the path may lead to, such as only files. Otherwise

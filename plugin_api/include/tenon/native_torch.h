@@ -1,9 +1,10 @@
-/* An extension of the host for native plugins, which link the same LibTorch build as the host. It passes at::Tensor
- * objects across the ABI.
+/* An extension of the host for native plugins, which link the same minor version of LibTorch as the host. It passes
+ * at::Tensor objects across the ABI.
  *
- * A plugin that uses it sets tenon_plugin.torch_build to TENON_TORCH_BUILD. If this differs from the host's build, the
- * host rejects the plugin with a message that names both builds. C++ authors include <tenon/torch.hpp> and do not need
- * this file. */
+ * A plugin that uses it sets tenon_plugin.torch_build to TENON_TORCH_BUILD. If its minor version differs from that of
+ * the host's LibTorch, the host rejects the plugin with a message that names both builds. Patch releases and the
+ * variants for CPUs and CUDA have the same interface. C++ authors include <tenon/torch.hpp> and do not need this file.
+ */
 #ifndef TENON_NATIVE_TORCH_H
 #define TENON_NATIVE_TORCH_H
 

@@ -1,4 +1,4 @@
-#include "host/process/process_setup.h"
+#include "host/program/process_start.h"
 
 #include <doctest/doctest.h>
 #include <sys/mman.h>
@@ -53,7 +53,7 @@ void set_up_heap(std::vector<std::string> variables) {
   std::vector<char*> environment;
   for (std::string& variable : variables) environment.push_back(variable.data());
   environment.push_back(nullptr);
-  tenon::host::set_up_heap(0, nullptr, environment.data());
+  tenon::program::set_up_heap(environment.data());
 }
 
 }  // namespace

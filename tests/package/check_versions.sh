@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Continues runs of one LibTorch in another one, both ways: check_versions.sh BUILD BUILD WORK
+#
+# The builds have different versions of LibTorch. A run of digits_mlp.toml starts with one host and is resumed by the other,
+# which warns that the bits will differ. Its losses are those of the run that one host did alone, to 1e-3. Both hosts then
+# evaluate the last checkpoint and get the same metrics, to 1e-5.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$3
+rm -rf "$work"
+mkdir -p "$work"
+
+fail() {
+  printf '%s\n' "$1"
+  exit 1
+}
+
+# train BUILD NAME EPOCHS ARGUMENT...
+train() {
+  "$1/bin/host" --config "$root/configs/digits_mlp.toml" "${@:4}" --set "train.epochs=$3" --set run.name="$2" \
+    --set run.output_dir="$work/runs" --quiet 2>"$work/$2.errors" || {
+    cat "$work/$2.errors"
+    fail "$2: the run failed"
+  }
+}
+
+# losses NAME: the validation losses of its epochs.
+losses() { sed -nE 's|.*"validation/loss": ([0-9.e-]+).*|\1|p' "$work/runs/$1"/*/history.jsonl; }
+
+# expect_near WHAT LIMIT: pairs of numbers on standard input differ by at most this part.
+expect_near() {
+  awk -v limit="$2" '{ d = $1 - $2; if (d < 0) d = -d; if (d > limit * ($1 < 0 ? -$1 : $1)) bad = 1; n++ }
+    END { exit bad || n == 0 }' || fail "$1"
+}
+
+metrics() {
+  "$1/bin/host" evaluate --config "$root/configs/digits_mlp.toml" --checkpoint "$(echo "$work/runs/$2"/*)/checkpoints/latest" \
+    --json | grep -oE '[0-9]+\.[0-9]+(e-?[0-9]+)?'
+}
+
+# continue_in FIRST SECOND NAME
+continue_in() {
+  train "$1" "$3" 2
+  train "$2" "$3" 4 --resume latest
+  grep -q 'warning: the checkpoint was written with LibTorch' "$work/$3.errors" || fail "$3: no warning about LibTorch"
+  train "$1" "$3.alone" 4
+  paste -d ' ' <(losses "$3") <(losses "$3.alone") | expect_near "$3: other losses than those of one LibTorch" 1e-3
+  paste -d ' ' <(metrics "$1" "$3") <(metrics "$2" "$3") | expect_near "$3: the hosts evaluate to other metrics" 1e-5
+  printf '%s: %s to %s: %s\n' "$3" "$("$1/bin/host" --version | sed -n 's/^libtorch //p')" \
+    "$("$2/bin/host" --version | sed -n 's/^libtorch //p')" "$(losses "$3" | paste -sd ' ')"
+}
+continue_in "$1" "$2" forwards
+continue_in "$2" "$1" backwards
