@@ -32,6 +32,9 @@ set(variables "")
 foreach(header IN LISTS headers)
   string(MAKE_C_IDENTIFIER TENON_CUDA_${header} variable)
   list(APPEND variables ${variable})
+  if(NOT "${TENON_CUDA_OF}" STREQUAL LibTorch_ROOT_FOUND) # the headers of another LibTorch
+    unset(${variable} CACHE)
+  endif()
   find_path(${variable} ${header} HINTS ${folders} PATHS /usr/local/cuda/include)
   mark_as_advanced(${variable})
   if(${variable})
@@ -41,6 +44,7 @@ foreach(header IN LISTS headers)
   endif()
 endforeach()
 list(REMOVE_DUPLICATES LibTorchCuda_INCLUDE_DIRS)
+set(TENON_CUDA_OF ${LibTorch_ROOT_FOUND} CACHE INTERNAL "The LibTorch that the headers were searched for")
 
 # The CUDA major version is part of the library names, and of the LibTorch build: "+cu130".
 set(LibTorchCuda_VERSION "")

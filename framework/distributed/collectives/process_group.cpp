@@ -18,6 +18,7 @@
 
 #include "framework/distributed/launch/failure_monitor.h"
 #include "framework/distributed/launch/rendezvous.h"
+#include "framework/support/compute/torch_versions.h"
 
 namespace tenon::distributed {
 
@@ -237,7 +238,7 @@ void ProcessGroup::reduce(Reduction reduction, at::Tensor tensor) { start_reduce
 ProcessGroup::Pending ProcessGroup::start_exchange(at::Tensor input, std::vector<int64_t> sent, at::Tensor output,
                                                    std::vector<int64_t> received) {
   c10::intrusive_ptr<c10d::Work> work;
-  wait_for_all([&] { work = parts_->group->alltoall_base(output, input, received, sent); });
+  wait_for_all([&] { work = support::start_all_to_all(*parts_->group, output, input, received, sent); });
   return Pending(
       [this, work, input = std::move(input), output = std::move(output)] { wait_for_all([&work] { work->wait(); }); });
 }

@@ -33,4 +33,13 @@ void unregister_graph(Generator& generator, Graph& graph) {
   if constexpr (requires { generator.unregister_graph(&graph); }) generator.unregister_graph(&graph);
 }
 
+// Starts an exchange of parts of one tensor between the ranks. Newer versions have another name for it.
+template <class ProcessGroup, class... Arguments>
+auto start_all_to_all(ProcessGroup& group, Arguments&... arguments) {
+  if constexpr (requires { group.all_to_all_single(arguments...); })
+    return group.all_to_all_single(arguments...);
+  else
+    return group.alltoall_base(arguments...);
+}
+
 }  // namespace tenon::support
