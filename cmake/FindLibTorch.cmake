@@ -6,13 +6,14 @@
 #   2. Tenon_LIBTORCH, which find_package(Tenon) sets: the package torch next to Tenon's wheel
 #   3. the cache of scripts/dependencies: ${TENON_CACHE}, else ${XDG_CACHE_HOME}/tenon, else ~/.cache/tenon
 #   4. the package torch of the Python that CMake finds
-# Locations 2 to 4 must have the version TENON_LIBTORCH_NEWEST (major.minor), or for a plugin one of
+# Locations 2 to 4 must have the version TENON_LIBTORCH_DEFAULT (major.minor), or for a plugin one of
 # Tenon_LIBTORCH_VERSIONS, which find_package(Tenon) sets. TENON_LIBTORCH may name any version from TENON_LIBTORCH_OLDEST
 # to TENON_LIBTORCH_NEWEST.
 #
 # Sets LibTorch_ROOT_FOUND, LibTorch_VERSION ("2.11.0"), LibTorch_MINOR ("2.11") and LibTorch_BUILD
 # ("2.11.0+cu130,cxx11abi=1"). Targets that link LibTorch::LibTorch get LibTorch_BUILD as the definition TENON_TORCH_BUILD.
 set(TENON_LIBTORCH "" CACHE PATH "A LibTorch to use instead of the pinned one")
+set(TENON_LIBTORCH_DEFAULT 2.15) # scripts/dependencies downloads it
 set(TENON_LIBTORCH_OLDEST 2.11)
 set(TENON_LIBTORCH_NEWEST 2.15)
 
@@ -105,14 +106,14 @@ function(tenon_find_libtorch)
       set(LibTorch_REASON "${reason}" PARENT_SCOPE)
       return()
     endif()
-    if(NOT minor VERSION_EQUAL TENON_LIBTORCH_NEWEST)
-      message(STATUS "LibTorch ${full} from TENON_LIBTORCH, instead of ${TENON_LIBTORCH_NEWEST}")
+    if(NOT minor VERSION_EQUAL TENON_LIBTORCH_DEFAULT)
+      message(STATUS "LibTorch ${full} from TENON_LIBTORCH, instead of ${TENON_LIBTORCH_DEFAULT}")
     endif()
     set(LibTorch_ROOT_FOUND ${root} PARENT_SCOPE)
     return()
   endif()
 
-  set(wanted ${TENON_LIBTORCH_NEWEST})
+  set(wanted ${TENON_LIBTORCH_DEFAULT})
   if(Tenon_LIBTORCH_VERSIONS)
     set(wanted ${Tenon_LIBTORCH_VERSIONS})
   endif()

@@ -32,7 +32,7 @@ set(variables "")
 foreach(header IN LISTS headers)
   string(MAKE_C_IDENTIFIER TENON_CUDA_${header} variable)
   list(APPEND variables ${variable})
-  if(NOT "${TENON_CUDA_OF}" STREQUAL LibTorch_ROOT_FOUND) # the headers of another LibTorch
+  if(DEFINED TENON_CUDA_OF AND NOT TENON_CUDA_OF STREQUAL LibTorch_ROOT_FOUND) # the headers of another LibTorch
     unset(${variable} CACHE)
   endif()
   find_path(${variable} ${header} HINTS ${folders} PATHS /usr/local/cuda/include)

@@ -2,11 +2,14 @@
 # torch/lib, and nvidia/ next to it, where LibTorch's libraries search. install(SCRIPT) runs this file with LIBTORCH (the
 # folder of LibTorch) and LIBTORCH_FULL_VERSION.
 #
-# Copies what runs on the CPU need. If all libraries that libtorch_cuda.so needs are there, copies everything, unless
+# Copies the libraries for the CPU. If all libraries that libtorch_cuda.so needs are there, copies all, unless
 # TENON_CPU_ONLY is set.
-cmake_policy(SET CMP0057 NEW)
+cmake_policy(VERSION 3.25)
 set(target $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/tenon)
 cmake_path(GET LIBTORCH PARENT_PATH packages)
+string(REGEX REPLACE "/$" "" packages "${packages}")
+# Libraries of an earlier installation do not fit.
+file(REMOVE_RECURSE ${target}/torch ${target}/nvidia)
 # Only names that are below `packages` matter, so it does not matter which file of the system has another name.
 function(find_needed library)
   file(
@@ -42,7 +45,12 @@ foreach(file IN LISTS files)
       set(name torch/${name})
     endif()
     cmake_path(GET name PARENT_PATH folder)
-    file(COPY ${file} DESTINATION ${target}/${folder})
+    file(INSTALL DESTINATION ${target}/${folder} TYPE SHARED_LIBRARY FILES ${file} MESSAGE_NEVER)
   endif()
 endforeach()
+if(NOT EXISTS ${target}/torch/lib/libtorch_cpu.so)
+  message(FATAL_ERROR "${LIBTORCH}: libtorch_cpu.so cannot be copied to ${target}/torch/lib")
+endif()
+list(LENGTH files count)
+message(STATUS "Installed: ${count} libraries of LibTorch ${LIBTORCH_FULL_VERSION} in ${target}/torch")
 file(WRITE ${target}/torch/build-version "${LIBTORCH_FULL_VERSION}\n")

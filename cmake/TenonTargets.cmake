@@ -169,6 +169,19 @@ function(tenon_link_after_host name host)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/host/linked)
 endfunction()
 
+# tenon_install_library(FILE...): libraries of bundled plugins outside the folders of the system. Installs them into
+# lib/tenon, and links them where the plugins of the build tree search.
+function(tenon_install_library)
+  foreach(file IN LISTS ARGN)
+    file(REAL_PATH ${file} real)
+    execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${real} OUTPUT_VARIABLE headers OUTPUT_STRIP_TRAILING_WHITESPACE)
+    string(REGEX MATCH "SONAME +([^ \n]+)" _ "${headers}")
+    set(name ${CMAKE_MATCH_1})
+    file(CREATE_LINK ${real} ${PROJECT_BINARY_DIR}/${name} SYMBOLIC)
+    install(FILES ${real} DESTINATION lib/tenon RENAME ${name})
+  endforeach()
+endfunction()
+
 # Puts bundled plugins into plugins/ in the build tree, where the host searches. Plugins of tests stay in the folder of
 # their CMakeLists.txt.
 function(tenon_place_bundled_plugin name)
@@ -181,6 +194,9 @@ function(tenon_place_bundled_plugin name)
       tenon_compile_quickly(${name})
     endif()
     set_property(GLOBAL APPEND PROPERTY TENON_BUNDLED_PLUGINS ${name})
+    # The same in the build tree, which has links to the libraries that an installation has in lib/tenon. CMake would end an
+    # RPATH that it replaces later with an empty path, which the loader takes for the current folder.
+    set_target_properties(${name} PROPERTIES BUILD_WITH_INSTALL_RPATH ON)
     if(PLUGIN_TORCH)
       set_property(GLOBAL APPEND PROPERTY TENON_NATIVE_PLUGINS ${name})
       set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../..")

@@ -13,15 +13,16 @@
 #include "host/process/describe_failure.h"
 #include "host/process/process_setup.h"
 #include "host/program/engine_entry.h"
+#include "host/program/exit_codes.h"
 
 extern "C" [[gnu::visibility("default")]] int tenon_run_engine(const tenon::program::EngineStart& start) {
-  int exit_code = static_cast<int>(tenon::support::ErrorKind::internal);
   if (std::strcmp(start.tenon_version, TENON_VERSION) != 0) {
     std::fprintf(stderr,
                  "error: the engine belongs to Tenon " TENON_VERSION ", and the program to %s; install Tenon again\n",
                  start.tenon_version);
-    return exit_code;
+    return tenon::program::kNotFound;
   }
+  int exit_code = static_cast<int>(tenon::support::ErrorKind::internal);
   tenon::host::skip_library_destructors();
   try {
     tenon::host::report_crashes();

@@ -304,9 +304,11 @@ def add_sbom(contents, prefix, place, target, pypi_name=None):
     target.with_name(f"{target.name}.cdx.json").write_text(text)
 
 
-def keep_newest_engine(contents, prefix):
-    """Removes the other engines, and the CUDA library: LibTorch's CUDA libraries are not in these packages."""
-    for version in contents.engines[:-1]:
+def keep_main_engine(contents, prefix):
+    """Removes the engines for other versions than the LibTorch of the package, and the CUDA library: LibTorch's CUDA libraries are not in these packages."""
+    for version in contents.engines:
+        if contents.torch_version.startswith(version + "."):
+            continue
         shutil.rmtree(prefix / f"lib/tenon/engine-{version}")
     for file in (prefix / "lib/tenon").glob("engine-*/libtenon_cuda.so"):
         file.unlink()
@@ -409,7 +411,7 @@ def make_archive(contents, scratch, out):
     name = f"tenon-{contents.version}-linux-{os.uname().machine}"
     prefix = scratch / "archive" / name
     copy_tree(contents.folder, prefix)
-    keep_newest_engine(contents, prefix)
+    keep_main_engine(contents, prefix)
     add_torch(contents, prefix)
     target = out / f"{name}.tar.gz"
     add_sbom(contents, prefix, prefix / "share/doc/tenon/tenon.cdx.json", target)
@@ -423,7 +425,7 @@ def make_deb(contents, scratch, out):
     root = scratch / "deb"
     prefix = root / "usr"
     copy_tree(contents.folder, prefix)
-    keep_newest_engine(contents, prefix)
+    keep_main_engine(contents, prefix)
     (prefix / "bin/tenon").unlink()
     (prefix / "bin/host").rename(prefix / "bin/tenon")
     add_torch(contents, prefix)

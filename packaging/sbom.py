@@ -1,6 +1,6 @@
 """The software bill of materials of a package: which other projects it contains, in the format CycloneDX 1.6 (ECMA-424).
 
-A component has its version, its licence, its origin as a package URL, the SHA-256 that scripts/*.txt pins for it, and the
+A component has its version, its licence, its origin as a package URL, the SHA-256 that the lists in scripts/ pin for it, and the
 files of the package that belong to it. Debian signs its packages, so those have no pinned SHA-256. The text depends only on
 the package: it has no time and no serial number.
 """

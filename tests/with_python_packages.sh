@@ -12,7 +12,7 @@ tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 scripts=$tests/../scripts
 cache=${TENON_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tenon}
 pins=$scripts/python_packages.txt
-version=2.11.0  # the torch that the other packages need
+version=2.15.0  # the torch that the other packages fit
 libtorch=$cache/libtorch-$version
 packages=$cache/python-$(cat "$pins" "$scripts/libtorch/$version"/{libtorch,cuda}.txt | sha256sum | cut -c 1-16)
 

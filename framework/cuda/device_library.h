@@ -1,5 +1,5 @@
-// The interface of libtenon_cuda.so. The host opens this library when a run uses a CUDA device. The host itself links
-// only LibTorch's CPU libraries. Loading libtenon_cuda.so also loads LibTorch's CUDA libraries. After that, LibTorch's
+// The interface of libtenon_cuda.so. The host opens this library when a run uses a CUDA device. The engine links only
+// LibTorch's CPU libraries. Loading libtenon_cuda.so also loads LibTorch's CUDA libraries. After that, LibTorch's
 // generic functions (tensors on c10::kCUDA, events, generators, autocast) support the device. This interface has the
 // other functions.
 #pragma once

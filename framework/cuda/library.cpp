@@ -39,6 +39,27 @@ std::string format_cudnn_version(long version) {
          std::to_string(version % 100);
 }
 
+// The variants of a LibTorch have different versions of CUDA. Structures of the C interface differ between major
+// versions.
+std::string find_cuda_mismatch() {
+  int version = 0;
+  const cudaError_t error = cudaRuntimeGetVersion(&version);
+  if (error != cudaSuccess) return cudaGetErrorString(error);
+  if (version / 1000 == CUDART_VERSION / 1000) return "";
+  return "this LibTorch is built for CUDA " + format_cuda_version(version) + ", and libtenon_cuda.so for CUDA " +
+         format_cuda_version(CUDART_VERSION) + "; install the variant of torch for CUDA " +
+         std::to_string(CUDART_VERSION / 1000);
+}
+
+// ProcessGroupNCCL::Options has a structure that grows with NCCL's minor version; see FindLibTorchCuda.cmake.
+void require_nccl_of_headers() {
+  int version = 0;
+  TORCH_CHECK(ncclGetVersion(&version) == ncclSuccess, "NCCL does not report its version");
+  TORCH_CHECK(version / 100 == NCCL_VERSION_CODE / 100, "this LibTorch has NCCL ", version / 10000, ".",
+              version / 100 % 100, ", and libtenon_cuda.so is built for NCCL ", NCCL_MAJOR, ".", NCCL_MINOR,
+              "; install a release of torch with that version, or train with one process");
+}
+
 // LibTorch ends a recording only if it is valid.
 class CancellableGraph final : public at::cuda::CUDAGraph {
  public:
@@ -173,6 +194,7 @@ class Library final : public DeviceLibrary {
 
   c10::intrusive_ptr<c10d::Backend> make_nccl(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
                                               std::chrono::milliseconds timeout) const override {
+    require_nccl_of_headers();
     // The host reports a missing rank after `timeout`, with what it is doing. This limit is for a host that cannot.
     constexpr std::chrono::seconds kMargin(30);
     leave_errors_to_the_monitor();

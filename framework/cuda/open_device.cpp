@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include <c10/core/Allocator.h>
 #include <c10/util/Exception.h>
 #include <torch/types.h>
 #include <torch/csrc/distributed/c10d/Backend.hpp>
@@ -13,6 +14,7 @@
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
+#include "framework/support/files/read_file.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::cuda {
@@ -26,10 +28,10 @@ using Kind = config::DeviceChoice::Kind;
 [[noreturn]] void refuse_unloadable(const std::filesystem::path& file, const std::string& reason) {
   refuse(
       file.string() + ": cannot be loaded: " + reason +
-      "; expected LibTorch's CUDA libraries with their dependencies: run scripts/dependencies --cuda, which downloads "
-      "them; or install the package torch " TENON_TORCH_RELEASE
+      "; expected LibTorch's CUDA libraries with their dependencies: in a build from source run scripts/dependencies "
+      "--cuda, which downloads them; or install the package torch " TENON_TORCH_RELEASE
       " with its nvidia packages (pip install --target DIR torch==" TENON_TORCH_RELEASE
-      "), and build with TENON_LIBTORCH=DIR; or add the folder of the missing libraries to LD_LIBRARY_PATH");
+      ") and set TENON_LIBTORCH=DIR; or add the folder of the missing libraries to LD_LIBRARY_PATH");
 }
 
 // A device that the run file names must be usable. "auto" falls back to the CPU.
@@ -49,6 +51,27 @@ std::string describe(const FoundDevices& found) {
 
 }  // namespace
 
+namespace {
+
+// The folder of the LibTorch that is loaded.
+std::filesystem::path find_libtorch_folder() {
+  Dl_info found{};
+  const auto function = reinterpret_cast<const void*>(&c10::GetAllocator);
+  return dladdr(function, &found) != 0 && found.dli_fname ? std::filesystem::path(found.dli_fname).parent_path() : "";
+}
+
+// The library needs LibTorch's CUDA libraries by name and has no path to them, so that they belong to the LibTorch that
+// is loaded. Libraries of simulated devices do not need them.
+void load_libtorch_cuda(const std::filesystem::path& file) {
+  if (support::read_text(file).find("libtorch_cuda.so") == std::string::npos) return;
+  for (const char* name : {"libc10_cuda.so", "libtorch_cuda.so"}) {
+    const std::filesystem::path library = find_libtorch_folder() / name;
+    if (!dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) refuse_unloadable(file, dlerror());
+  }
+}
+
+}  // namespace
+
 const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
   if (!support::path_exists(file))
     refuse(
@@ -56,6 +79,7 @@ const DeviceLibrary& open_device_library(const std::filesystem::path& file) {
         ": is missing, so this Tenon was built without CUDA; expected a Tenon with CUDA: of its packages the wheel, or "
         "a build from source with CUDA's headers and LibTorch's CUDA libraries: run scripts/dependencies --cuda, which "
         "downloads them, and build again; -DTENON_CUDA=ON reports missing parts");
+  load_libtorch_cuda(file);
   // The library is never closed, because LibTorch does not support that.
   void* const handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!handle) refuse_unloadable(file, dlerror());

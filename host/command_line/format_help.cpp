@@ -32,12 +32,15 @@ constexpr ExitCode kExitCodes[] = {
     {"10", "out of memory"},
     {"11", "the machine failed, such as a full disk"},
     {"12", "the device failed: an error of CUDA, cuBLAS, cuDNN or NCCL"},
+    {"127", "LibTorch, or the engine for its version, is missing"},
     {"128+n", "signal n"},
 };
 
 std::string describe_plugin_search() {
   return "The host searches for plugins in --plugin-dir, [plugins] paths of the run file, $TENON_PLUGIN_PATH, "
-         "~/.local/lib/tenon/plugins, and lib/tenon/plugins or plugins next to the folder of this program.";
+         "~/.local/lib/tenon/plugins, and lib/tenon/plugins, lib/tenon/engine-VERSION/plugins or plugins next to the "
+         "folder "
+         "of this program.";
 }
 
 // Wraps the text at blanks to lines of at most kWidth columns.
@@ -184,6 +187,8 @@ std::string format_manual(const std::string& version) {
   for (const auto& [code, meaning] : kExitCodes) text << ".TP\n.B " << escape(code) << "\n" << meaning << "\n";
   text << ".SH ENVIRONMENT\n"
        << ".TP\n.B TENON_PLUGIN_PATH\nfolders with plugins, separated by colons\n"
+       << ".TP\n.B TENON_LIBTORCH\nthe folder of another LibTorch: of the Python package torch, or of an unpacked "
+          "archive\n"
        << ".TP\n.B NO_COLOR\ndisables colours if set and not empty\n"
        << ".TP\n.B OMP_NUM_THREADS\nthreads of each process of a run, if run.threads does not set them\n"
        << ".TP\n.B OMP_WAIT_POLICY, GOMP_SPINCOUNT, KMP_BLOCKTIME\nhow OpenMP threads wait; overrides the host's "

@@ -32,8 +32,8 @@ const std::string& wait_policy_description() { return wait_policy(); }
 
 void skip_library_destructors() {
   if (support::kIsSanitized || getenv("LD_PRELOAD") || getenv("CUDA_INJECTION64_PATH")) return;
-  // Handlers run in reverse order: those of plugins before this one, and those of libraries, which were registered
-  // before main(), would run after it.
+  // Handlers run in reverse order: those of plugins before this one, and those of libraries, which were registered when
+  // LibTorch was loaded, would run after it.
   on_exit(
       [](int status, void*) {
         std::fflush(nullptr);

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kEngines = "lib/tenon";
-constexpr const char* kEngine = "engine-";  // and the minor version of LibTorch
+constexpr const char* kEngine = "engine-";           // and the minor version of LibTorch
+constexpr const char* kBuildTree = "libtorch.path";  // next to the engine of a build tree: its LibTorch
 
 // From the folder of the program to the packages of Python: a virtual environment, Debian's Python, and pip install
 // --target.
@@ -100,11 +101,16 @@ std::string minor_of(const std::string& version) {
   return version.substr(0, dot == version.npos ? dot : version.find_first_not_of("0123456789", dot + 1));
 }
 
-// The command that installs a LibTorch which fits.
-std::string print_installation(const fs::path& prefix, const std::vector<std::string>& engines) {
-  const std::string other = "set TENON_LIBTORCH to the folder of the Python package torch, or of an unpacked LibTorch";
-  if (prefix.filename() != "tenon_host") return other;
-  return "run `pip install 'torch==" + engines.back() + ".*'` in the Python environment of tenon-host, or " + other;
+// How to get a LibTorch that fits. `is_given`: TENON_LIBTORCH is set.
+std::string print_advice(const fs::path& prefix, const std::vector<std::string>& engines, bool is_given) {
+  const std::string other =
+      "set TENON_LIBTORCH to the folder of the Python package torch, or of an unpacked LibTorch, of such a version";
+  if (is_given) return "unset TENON_LIBTORCH, or " + other;
+  if (prefix.filename() == "tenon_host")
+    return "run `pip install 'torch==" + engines.back() + ".*'` in the Python environment of tenon-host, or " + other;
+  if (std::error_code ignored; fs::exists(folder_of(prefix, engines.back()) / kBuildTree, ignored))
+    return "run scripts/dependencies, or " + other;
+  return other;
 }
 
 fs::path find_libtorch(const fs::path& prefix, const std::string& given, const std::vector<std::string>& engines) {
@@ -122,7 +128,7 @@ fs::path find_libtorch(const fs::path& prefix, const std::string& given, const s
   std::vector<fs::path> places{prefix / "lib/tenon/torch"};
   if (prefix.filename() == "tenon_host") places.push_back(prefix.parent_path() / "torch");
   for (auto minor = engines.rbegin(); minor != engines.rend(); ++minor) {
-    std::ifstream configured(folder_of(prefix, *minor) / "libtorch.path");
+    std::ifstream configured(folder_of(prefix, *minor) / kBuildTree);
     if (std::string line; std::getline(configured, line)) places.emplace_back(line);
   }
   std::string searched;
@@ -131,16 +137,16 @@ fs::path find_libtorch(const fs::path& prefix, const std::string& given, const s
     searched += (searched.empty() ? "" : ", ") + place.string();
   }
   refuse("LibTorch: not found in " + searched + "; expected LibTorch " + print_choices(engines) + ": " +
-         print_installation(prefix, engines));
+         print_advice(prefix, engines, false));
 }
 
-void* open_library(const fs::path& file, int mode) {
+void* open_library(const fs::path& file, int mode, const std::string& advice) {
   void* const library = dlopen(file.c_str(), mode);
   if (library) return library;
   const char* const reason = dlerror();
-  refuse("cannot be loaded: " + std::string(reason ? reason : file.c_str()) +
-         (is_memory_limited() ? "; the memory of the process is limited: raise the limit (ulimit -v, ulimit -d)"
-                              : "; install it again"));
+  throw LoadFailure(
+      file.string() + ": cannot be loaded: " + (reason ? reason : "unknown reason") + "; " +
+      (is_memory_limited() ? "the memory of the process is limited: raise the limit (ulimit -v, ulimit -d)" : advice));
 }
 
 }  // namespace
@@ -190,7 +196,7 @@ Engine find_engine(const fs::path& prefix, const std::string& given) {
   const std::string minor = minor_of(libtorch.version);
   if (std::find(engines.begin(), engines.end(), minor) == engines.end())
     refuse(folder.string() + ": is LibTorch " + libtorch.version + "; expected LibTorch " + print_choices(engines) +
-           ": " + print_installation(prefix, engines));
+           ": " + print_advice(prefix, engines, !given.empty()));
   return {folder_of(prefix, minor) / ("libtenon_engine-" + minor + ".so"), std::move(libtorch)};
 }
 
@@ -198,11 +204,13 @@ RunEngine* open_engine(const Engine& engine) {
   // The engine and native plugins need these two by name, and the loader then finds those that are loaded. LibTorch
   // refers to functions of CUDA's libraries that need not be there.
   for (const char* name : {"libc10.so", "libtorch_cpu.so"})
-    open_library(engine.libtorch.folder / "lib" / name, RTLD_LAZY | RTLD_GLOBAL);
+    open_library(engine.libtorch.folder / "lib" / name, RTLD_LAZY | RTLD_GLOBAL, "install LibTorch again");
   // A patch release without a function that the engine calls is refused here.
-  void* const library = open_library(engine.file, RTLD_NOW | RTLD_LOCAL);
+  void* const library = open_library(engine.file, RTLD_NOW | RTLD_LOCAL,
+                                     "install LibTorch " + minor_of(engine.libtorch.version) + ".0, or Tenon again");
   auto* const run = reinterpret_cast<RunEngine*>(dlsym(library, kRunEngineSymbol));
-  if (!run) refuse(engine.file.string() + ": is not an engine of Tenon: it has no function " + kRunEngineSymbol);
+  if (!run)
+    throw LoadFailure(engine.file.string() + ": is not an engine of Tenon: it has no function " + kRunEngineSymbol);
   return run;
 }
 

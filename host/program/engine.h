@@ -5,11 +5,12 @@
 //   PREFIX/lib/tenon/engine-2.11/libtenon_engine-2.11.so, libtenon_cuda.so, plugins/
 //   PREFIX/lib/tenon/engine-2.15/...
 //
-// This program does not link LibTorch, so that it can choose what LibTorch's constructors find, and can say what is
+// This program does not link LibTorch, so that it can choose what LibTorch's constructors find, and can report what is
 // missing.
 #pragma once
 
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,14 @@ std::filesystem::path find_prefix(const std::filesystem::path& program_file);
 // in LibTorch's files. Throws std::runtime_error with what was found where, what fits and how to install it.
 Engine find_engine(const std::filesystem::path& prefix, const std::string& given);
 
-// Loads LibTorch and the engine. The process must be ready: see process_start.h. Throws std::runtime_error with the
-// loader's message.
+// The loader cannot load a file.
+class LoadFailure : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Loads LibTorch and the engine. The process must be ready: see process_start.h. Throws LoadFailure with the loader's
+// message.
 RunEngine* open_engine(const Engine& engine);
 
 // Prints "2.11, 2.13 or 2.15".

@@ -31,9 +31,12 @@ int main(int argc, char** argv) {
     std::fputs("error: out of memory; if the address space of the process is limited, raise the limit (ulimit -v)\n",
                stderr);
     return kSystemFailed;
+  } catch (const LoadFailure& failure) {
+    std::fprintf(stderr, "error: %s\n", failure.what());
+    return is_memory_limited() ? kSystemFailed : kNotFound;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
-    return is_memory_limited() ? kSystemFailed : kNotFound;
+    return kNotFound;
   }
   return run({TENON_VERSION, engine.libtorch.version.c_str(), wait_policy.c_str(), argc, argv});
 }

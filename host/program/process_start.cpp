@@ -63,7 +63,7 @@ constexpr std::pair<const char*, const char*> kHostSettings[] = {{"OMP_WAIT_POLI
   } catch (...) {
   }
   std::fprintf(stderr,
-               "error: a library could not be initialised: %s; if the process is limited, raise the limits of its "
+               "error: a library could not be initialised: %s; if ulimit limits the process, raise the limits of its "
                "address space (ulimit -v) and of processes (ulimit -u)\n",
                text.substr(0, text.find('\n')).c_str());
   _exit(kSystemFailed);

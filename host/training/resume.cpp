@@ -145,8 +145,8 @@ void check_libtorch(const artifacts::FoundCheckpoint& found) {
   const std::string before = artifacts::read_libtorch_build(found.folder / "origin.json");
   if (before.empty() || before == components::torch_build()) return;
   support::log_warning(
-      "the checkpoint was written with LibTorch {}, and the run continues with {}: weights and metrics will not be the "
-      "same bit for bit, because kernels may round differently",
+      "the checkpoint was written with LibTorch {}, and the run continues with {}: weights and metrics will not be "
+      "bitwise identical, because kernels may round differently",
       before, components::torch_build());
 }
 

@@ -64,7 +64,7 @@ function(tenon_add_note name)
   endif()
   if(PLUGIN_TORCH AND NOT COMMAND tenon_use_torch)
     # The host takes the engine for the LibTorch of the plugin.
-    set(launcher ${CMAKE_COMMAND} -E env TENON_LIBTORCH=${LibTorch_ROOT_FOUND})
+    set(launcher ${CMAKE_COMMAND} -E env TENON_LIBTORCH=${LibTorch_ROOT_FOUND} ${CMAKE_CROSSCOMPILING_EMULATOR})
   endif()
   set(objcopy "")
   if(CMAKE_OBJCOPY)

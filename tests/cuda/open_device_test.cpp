@@ -34,7 +34,9 @@ TEST_CASE("a library with a missing dependency is refused with its name and the 
   const std::string text = refusal_of(WITHOUT_DEPENDENCY);
   CAPTURE(text);
   CHECK(contains(text, "libdevice_library_dependency.so"));
-  CHECK(contains(text, "expected LibTorch's CUDA libraries with their dependencies: run scripts/dependencies --cuda"));
+  CHECK(contains(text,
+                 "expected LibTorch's CUDA libraries with their dependencies: in a build from source run "
+                 "scripts/dependencies --cuda"));
   CHECK(contains(text, "install the package torch"));
   CHECK(contains(text, "TENON_LIBTORCH=DIR"));
 }

@@ -16,7 +16,8 @@ struct Opened {
 
   Opened() {
     try {
-      device = cuda::open_device({config::DeviceChoice::Kind::cuda}, 0, DEVICE_LIBRARY, "this test");
+      device = cuda::open_device({config::DeviceChoice::Kind::cuda}, 0,
+                                 tenon::build_folder() / ENGINE_FOLDER / "libtenon_cuda.so", "this test");
       device.library->warn_of_waits(true);
     } catch (const support::Error& error) {
       problem = error.what();

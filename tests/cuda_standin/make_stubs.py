@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Writes sources of libraries that replace the CUDA libraries of LibTorch: make_stubs.py TORCH_LIB DIR
 
-Each function that the libraries of LibTorch and PyTorch in TORCH_LIB need returns success, those of the CUDA runtime and NCCL an error. A
-function is weak, so another source of the same library can define it. Writes DIR/NAME.cpp and DIR/NAME.map (a version
-script) for each library.
+Each function that the libraries of LibTorch and PyTorch in TORCH_LIB need returns success, those of the CUDA runtime, NCCL and
+CUPTI an error. A function is weak, so another source of the same library can define it. Writes DIR/NAME.cpp and DIR/NAME.map
+(a version script) for each library.
 """
 import pathlib
 import subprocess
 import sys
 
 NEEDING = ["libtorch_cuda.so", "libc10_cuda.so", "libtorch_cuda_linalg.so", "libtorch_nvshmem.so", "libcaffe2_nvrtc.so",
-           "libtorch_python.so"]  # the last one is PyTorch's, and may be missing
+           "libtorch_cpu.so", "libtorch_python.so"]  # the last one is PyTorch's, and may be missing
 
 # The prefix of the functions, the library, and its symbol version. The first prefix that fits decides.
 LIBRARIES = [
@@ -24,6 +24,7 @@ LIBRARIES = [
     ("cuFile", "cufile", None),
     ("nccl", "nccl", None),
     ("cusolver", "cusolver", "libcusolver.so.12"),
+    ("cupti", "cupti", "libcupti.so.13"),
     ("nvshmem_init", "nvshmem_host", None),
     ("nvshmem", "nvshmem_host", "NVSHMEM"),
     ("nvrtc", "nvrtc", "libnvrtc.so.13"),
@@ -31,8 +32,9 @@ LIBRARIES = [
     ("cu", "cuda", None),
 ]
 
-# cudaErrorNotSupported and ncclInvalidUsage. The stand-in defines what runs need.
-ERRORS = {"cudart": 801, "nccl": 5}
+# cudaErrorNotSupported, ncclInvalidUsage and CUPTI_ERROR_NOT_INITIALIZED. The stand-in defines what runs need. NVIDIA's CUPTI would
+# call itself without end: it finds a driver, but not what a driver has for CUPTI.
+ERRORS = {"cudart": 801, "nccl": 5, "cupti": 15}
 
 # Functions that must return more than success.
 BODIES = {
@@ -49,6 +51,8 @@ BODIES = {
     # The stand-in computes recurrent layers from their weights, so there is no space for them.
     "cudnnGetRNNWeightSpaceSize":
         "int cudnnGetRNNWeightSpaceSize(void*, void*, unsigned long* bytes) { *bytes = 0; return 0; }",
+    "cuptiGetResultString":
+        'int cuptiGetResultString(int, const char** text) { *text = "the stand-in has no CUPTI"; return 0; }',
     "nvrtcVersion": "int nvrtcVersion(int* major, int* minor) { *major = 13; *minor = 0; return 0; }",
 }
 

@@ -41,7 +41,7 @@ END
 printf '#!/bin/sh\nexit 1\n' | tee "$work/bin/apt-get" >"$work/bin/sudo"
 chmod +x "$work/bin"/*
 
-version=$(sed -n 's/^default_libtorch=//p' "$scripts/dependencies")
+version=$(cd "$scripts/libtorch" && printf '%s\n' * | sort -V | tail -n 1)
 libtorch=$work/cache/libtorch-$version
 mkdir -p "$libtorch/torch/lib" "$libtorch/nvidia/cu13/lib"
 : >"$libtorch/torch/lib/libtorch_cpu.so"

@@ -14,6 +14,22 @@ mkdir -p "$work"
 "$here/check_names.sh" "$prefix" "$prefix"
 "$prefix/bin/tenon-log" --help >/dev/null
 
+# The installation can be moved: its files have no path of this build, and it has a copy of LibTorch.
+cp -al "$prefix" "$work/moved"
+find "$work/moved" -type f \( -name '*.so*' -o -path '*/bin/host' \) -not -path '*/lib/tenon/torch/*' -not -path '*/lib/tenon/nvidia/*' |
+  while IFS= read -r file; do
+    paths=$(readelf -d "$file" | sed -nE 's/.*\(R(UN)?PATH\).*\[(.*)\]/\2/p')
+    case :$paths in
+    *:[!\$]*)
+      printf '%s: the loader searches %s; expected only paths that begin with $ORIGIN\n' "$file" "$paths"
+      exit 1
+      ;;
+    esac
+  done
+[ ! -e "$work/moved/lib/tenon"/engine-*/libtorch.path ]
+(cd / && env -i "$work/moved/bin/host" --version)
+rm -rf "$work/moved"
+
 # A copy of the installed plugins, so that no relative path leads into this repository.
 cp -r "$prefix/share/tenon/examples/tutorial" "$work/source"
 # Results do not depend on the optimisation, and -O1 compiles in two thirds of the time of -O3.

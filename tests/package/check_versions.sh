@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Continues runs of one LibTorch in another one, both ways: check_versions.sh BUILD BUILD WORK
+# Resumes runs of one LibTorch in another one, both ways: check_versions.sh BUILD BUILD WORK
 #
 # The builds have different versions of LibTorch. A run of digits_mlp.toml starts with one host and is resumed by the other,
-# which warns that the bits will differ. Its losses are those of the run that one host did alone, to 1e-3. Both hosts then
+# which warns that it will not be bitwise identical. Its losses are those of an uninterrupted run, to 1e-3. Both hosts then
 # evaluate the last checkpoint and get the same metrics, to 1e-5.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -86,7 +86,7 @@ follow_order framework/artifacts files checkpoint drawing run_folder
 follow_order framework/pipeline threads device state losses build evaluation generation checks loop tools
 follow_order framework/validation session checks
 follow_order framework/reporting runs terminal predictions report comparison
-follow_order host process command_line describe init new_plugin training data predict generate compare verify_resume commands
+follow_order host program process command_line describe init new_plugin training data predict generate compare verify_resume commands
 
 while IFS= read -r line; do
   [ -n "$line" ] && breach "${line%:*}: a plugin includes \"${line##*:}\"; expected <tenon/...>, or a file in plugins or framework/formats"
@@ -95,6 +95,10 @@ done < <(includes plugins plugin_api | grep -E ':(framework|host|tests)/' | grep
 while IFS= read -r line; do
   [ -n "$line" ] && breach "${line%:*}: includes \"${line##*:}\"; only host includes host, only tests include tests"
 done < <(includes framework | grep -E ':(host|tests)/' || true)
+# The program is linked with no module.
+while IFS= read -r line; do
+  [ -n "$line" ] && breach "${line%:*}: includes \"${line##*:}\"; host/program includes only headers of framework/support"
+done < <(includes host/program | grep -vE ':(host/program|framework/support)/' || true)
 
 # restrict_library NAME PATTERN MOST PLACE: checks that at most MOST files include the library, and that all of them match PLACE.
 restrict_library() {

@@ -177,7 +177,7 @@ uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& rep
 namespace {
 
 // Whether two builds ("2.11.0+cu130,cxx11abi=1") have the same minor version and the same ABI of the standard library.
-// Patch releases and the variants for CPUs and CUDA keep the C++ interface of LibTorch.
+// Patch releases and the variants for CPUs and CUDA have the same C++ interface.
 bool has_same_interface(const std::string& one, const std::string& other) {
   const auto minor = [](const std::string& build) { return build.substr(0, build.find('.', build.find('.') + 1)); };
   const auto abi = [](const std::string& build) { return build.substr(std::min(build.find(','), build.size())); };

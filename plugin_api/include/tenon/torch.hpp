@@ -1,5 +1,5 @@
 // Native plugins: models and losses that use the LibTorch API. Requires C++20. A plugin that includes this file loads
-// only in a host with the same LibTorch build.
+// only in a host with the same minor version of LibTorch.
 //
 //   class Net final : public torch::nn::Module {
 //    public:

@@ -294,6 +294,8 @@ API cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** functi
                                                  cudaDriverEntryPointQueryResult* result) {
   static void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
   *function = driver ? dlsym(driver, name) : nullptr;
-  if (result) *result = *function ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
-  return *function ? cudaSuccess : fail(cudaErrorSymbolNotFound, name);
+  // A driver has every function that LibTorch knows; it looks up some that it never calls.
+  if (!*function) *function = reinterpret_cast<void*>(+[] { return 801; });  // CUDA_ERROR_NOT_SUPPORTED
+  if (result) *result = cudaDriverEntryPointSuccess;
+  return cudaSuccess;
 }

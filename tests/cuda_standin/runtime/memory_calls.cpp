@@ -60,7 +60,8 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaStream_t stream, 
 
 API cudaError_t cudaMalloc(void** address, size_t bytes) {
   if (const cudaError_t error = check_call("cudaMalloc")) return error;
-  *address = memory_of(current_device).allocate(bytes);
+  const bool is_refused = settings().recorded_allocations_fail && is_any_stream_recording();
+  *address = is_refused ? nullptr : memory_of(current_device).allocate(bytes);
   log("cudaMalloc: " + std::to_string(bytes) + " bytes");
   return *address ? cudaSuccess : fail(cudaErrorMemoryAllocation, "cudaMalloc");
 }
@@ -83,6 +84,14 @@ API cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total) {
   *total = memory.limit();
   return cudaSuccess;
 }
+
+// Graphs allocate no memory here.
+API cudaError_t cudaDeviceGetGraphMemAttribute(int, cudaGraphMemAttributeType, void* value) {
+  *static_cast<size_t*>(value) = 0;
+  return cudaSuccess;
+}
+
+API cudaError_t cudaDeviceSetGraphMemAttribute(int, cudaGraphMemAttributeType, void*) { return cudaSuccess; }
 
 API cudaError_t cudaHostAlloc(void** address, size_t bytes, unsigned) {
   if (const cudaError_t error = check_call("cudaHostAlloc")) return error;

@@ -22,6 +22,7 @@ const Settings& settings() {
     Settings s;
     s.devices = static_cast<int>(std::clamp<int64_t>(read("TENON_STANDIN_DEVICES", s.devices), 0, 8));
     s.memory = static_cast<size_t>(read("TENON_STANDIN_MEMORY_MIB", static_cast<int64_t>(s.memory >> 20))) << 20;
+    s.recorded_allocations_fail = read("TENON_STANDIN_RECORDED_ALLOCATIONS_FAIL", 0) != 0;
     if (const char* const text = std::getenv("TENON_STANDIN_CAPABILITY"))
       std::sscanf(text, "%d.%d", &s.capability_major, &s.capability_minor);
     s.fail_at = read("TENON_STANDIN_FAIL_AT", 0);

@@ -118,6 +118,11 @@ cudaError_t check_call(const char* name) {
   return fail(cudaErrorStreamCaptureUnsupported, name);
 }
 
+bool is_any_stream_recording() {
+  const std::lock_guard lock(mutex);
+  return !captures.empty();
+}
+
 cudaError_t check_stream(cudaStream_t stream, const char* name) {
   const std::lock_guard lock(mutex);
   if (Capture* const capture = stream_of(stream).capture) {

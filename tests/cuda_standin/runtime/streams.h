@@ -50,6 +50,9 @@ CUstream_st& stream_of(cudaStream_t stream);  // the default stream of the curre
 // The rules of a recording. A call that must not run while this thread records, such as cudaMalloc; one that waits for
 // this stream or queries it; each makes the recording invalid.
 cudaError_t check_call(const char* name);
+
+// Whether a graph is recorded, on any thread.
+bool is_any_stream_recording();
 cudaError_t check_stream(cudaStream_t stream, const char* name);
 
 cudaError_t submit(cudaStream_t stream, Work work);
