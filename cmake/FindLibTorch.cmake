@@ -138,6 +138,12 @@ function(tenon_find_libtorch)
     endif()
   endforeach()
   string(REPLACE ";" " or " wanted "${wanted}")
+  if(Tenon_LIBTORCH_VERSIONS) # a plugin, which has no scripts/dependencies
+    string(CONCAT reason "LibTorch found: ${seen}; expected ${wanted}, which the installed host runs with: install the Python "
+                  "package torch in such a version, or pass -DTENON_LIBTORCH=DIR")
+    set(LibTorch_REASON "${reason}" PARENT_SCOPE)
+    return()
+  endif()
   string(CONCAT reason "LibTorch found: ${seen}; expected ${wanted} in ${cache} or in Python; run "
                 "scripts/dependencies or pip install torch, or pass -DTENON_LIBTORCH=DIR for another LibTorch from "
                 "${TENON_LIBTORCH_OLDEST} to ${TENON_LIBTORCH_NEWEST}")

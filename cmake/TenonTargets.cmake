@@ -201,6 +201,8 @@ function(tenon_place_bundled_plugin name)
       set_property(GLOBAL APPEND PROPERTY TENON_NATIVE_PLUGINS ${name})
       set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/../..")
       install(TARGETS ${name} LIBRARY DESTINATION ${TENON_ENGINE}/plugins COMPONENT engine)
+      # Earlier installations had it next to the portable plugins.
+      install(CODE "file(REMOVE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/tenon/plugins/${name}.so\")" COMPONENT engine)
     else()
       set_target_properties(${name} PROPERTIES INSTALL_RPATH "$ORIGIN/..")
       install(TARGETS ${name} LIBRARY DESTINATION lib/tenon/plugins)

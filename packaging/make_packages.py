@@ -160,10 +160,12 @@ class Contents:
         self.parts = []  # the same with the origin of each component, for the bill of materials
         self.left_out = []
         install(build, folder, "tenon")
+        self.torch_versions = []  # the releases that the engines were built with
         for other in [*engines, build]:
             install(other, folder, "engine")
             self.torch = libtorch_of(other)
-        self.torch_version = read_release(self.torch.parent)
+            self.torch_versions.append(read_release(self.torch.parent))
+        self.torch_version = self.torch_versions[-1]
         # The minor versions, in their order.
         self.engines = sorted((file.name.partition("-")[2] for file in (folder / "lib/tenon").glob("engine-*")),
                               key=lambda version: tuple(map(int, version.split("."))))
@@ -485,7 +487,7 @@ def main():
             (given.out / "contents.json").write_text(json.dumps(report, indent=1) + "\n")
             for kind, path in made.items():
                 print(f"{kind}: {path} ({path.stat().st_size / 1e6:.1f} MB)")
-    except Failure as failure:
+    except (Failure, OSError) as failure:
         print(f"error: {failure}", file=sys.stderr)
         sys.exit(1)
 

@@ -70,17 +70,18 @@ def make_component(origin, title, licence, files, scope="required"):
     return component
 
 
-def list_libtorch(folder, version, is_contained):
-    """LibTorch and the libraries of NVIDIA that it loads. The wheel has none of them, but depends on the package torch."""
-    components = []
-    for package, (licence, pattern) in LIBTORCH.items():
-        origin = origin_of_pin(f"libtorch/{version}/libtorch", package)
-        if is_contained:
-            files = find_files(folder, r"(usr/)?" + pattern)
-            components.append(make_component(origin, "LibTorch for CPUs, and what it loads", licence, files))
-        else:
-            components.append(make_component(origin, "not contained: pip installs it", licence, {}, "excluded"))
-    return components
+def list_libtorch(folder, version):
+    """LibTorch, and the libraries of NVIDIA that it loads."""
+    return [make_component(origin_of_pin(f"libtorch/{version}/libtorch", package), "LibTorch for CPUs, and what it loads", licence,
+                           find_files(folder, r"(usr/)?" + pattern)) for package, (licence, pattern) in LIBTORCH.items()]
+
+
+def list_packages_of_torch(versions):
+    """The same for the wheel, which has none of them: it depends on the package torch, in one of these versions."""
+    origins = [(origin_of_pin(f"libtorch/{version}/libtorch", package), licence)
+               for version in versions for package, (licence, _) in LIBTORCH.items()]
+    return list({origin["purl"]: make_component(origin, "not contained: pip installs one of the versions", licence, {}, "excluded")
+                 for origin, licence in origins}.values())
 
 
 def print_sbom(contents, folder, pypi_name):
@@ -91,7 +92,8 @@ def print_sbom(contents, folder, pypi_name):
         files = find_files(folder, "(.*/)?(" + "|".join(map(re.escape, names)) + ")") if names else {}
         if files or not names:
             components.append(make_component(origin, title, licence, files))
-    components += list_libtorch(folder, contents.torch_version, is_contained=not pypi_name)
+    components += (list_packages_of_torch(contents.torch_versions) if pypi_name else
+                   list_libtorch(folder, contents.torch_version))
     product = {"type": "application", "bom-ref": "tenon", "name": pypi_name or "tenon", "version": contents.version,
                "licenses": print_licence("Apache-2.0")}
     if pypi_name:

@@ -29,7 +29,7 @@ rm -rf "$work"
 mkdir -p "$work/home"
 cp -al "$tenon_build/tests/written/installed/prefix" "$prefix"
 # The test trains the variants, so the host must not find the bundled plugins or the user's plugins.
-rm -r "$prefix/lib/tenon/plugins"
+rm -r "$prefix/lib/tenon/plugins" "$prefix"/lib/tenon/engine-*/plugins
 
 tutorial=$repository/examples/tutorial
 c_plugins=("$tutorial/ramp.c" "$repository/plugins/models/mlp/mlp.c")
