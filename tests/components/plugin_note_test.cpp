@@ -263,6 +263,22 @@ TEST_CASE("a plugin with a note for another LibTorch is refused before its code 
   CHECK(found.refusals.front().reason == message);
 }
 
+TEST_CASE("a plugin with a note for another LibTorch does not concern runs that use other components") {
+  const fs::path file = write_with_note("counting", "unfit_torch", [](Json& note) {
+    note["doc"] = "";
+    note["components"][0]["doc"] = "";
+    note["torch_build"] = "1.0.0";
+    note["components"][0]["id"] = "unfit";
+  });
+  const auto catalogue = tenon::components::Catalogue::look({file, sound_plugin()}, tenon::components::host_table(),
+                                                            "2.11.0+test,cxx11abi=1");
+  CHECK(catalogue.find_schema(ComponentKind::dataset, "counting") != nullptr);
+  CHECK(catalogue.component_ids(ComponentKind::dataset) == std::vector<std::string>{"counting"});
+  const std::string message =
+      message_of([&] { catalogue.find_schema(ComponentKind::dataset, "unfit"); }, ErrorKind::plugin);
+  CHECK(message.find("was built with LibTorch 1.0.0") != std::string::npos);
+}
+
 TEST_CASE("a survey finds notes, refused files and files without a note") {
   const fs::path copy = write_library("copy", read_bytes(sound_plugin()));
   const auto found = survey({sound_plugin(), fixture_directory("null_plugin"), copy});

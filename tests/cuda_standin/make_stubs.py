@@ -6,6 +6,7 @@ CUPTI an error. A function is weak, so another source of the same library can de
 (a version script) for each library.
 """
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -38,9 +39,10 @@ ERRORS = {"cudart": 801, "nccl": 5, "cupti": 15}
 
 # Functions that must return more than success.
 BODIES = {
-    "cudnnGetVersion": "long cudnnGetVersion() { return 91900; }",
+    "cudnnGetVersion": "long cudnnGetVersion() { return CUDNN_MAJOR * 10000 + CUDNN_MINOR * 100; }",
     "cudnnGetProperty":
-        "int cudnnGetProperty(int part, int* number) { *number = part == 0 ? 9 : part == 1 ? 19 : 0; return 0; }",
+        "int cudnnGetProperty(int part, int* number) "
+        "{ *number = part == 0 ? CUDNN_MAJOR : part == 1 ? CUDNN_MINOR : 0; return 0; }",
     "cudnnGetCudartVersion": "long cudnnGetCudartVersion() { return 13000; }",
     "cuDevicePrimaryCtxGetState":
         "int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* is_active) { *flags = 0; *is_active = 1; return 0; }",
@@ -55,6 +57,15 @@ BODIES = {
         'int cuptiGetResultString(int, const char** text) { *text = "the stand-in has no CUPTI"; return 0; }',
     "nvrtcVersion": "int nvrtcVersion(int* major, int* minor) { *major = 13; *minor = 0; return 0; }",
 }
+
+
+def find_cudnn(torch_lib):
+    """The version of cuDNN that the wheel of torch requires: PyTorch refuses an older one. 9.0 for another LibTorch."""
+    for metadata in torch_lib.resolve().parent.parent.glob("torch-*.dist-info/METADATA"):
+        found = re.search(r"^Requires-Dist: nvidia-cudnn-cu\d+==(\d+)\.(\d+)", metadata.read_text(encoding="utf-8"), re.M)
+        if found:
+            return found.groups()
+    return "9", "0"
 
 
 def find_undefined(torch_lib):
@@ -82,8 +93,10 @@ def main(torch_lib, folder):
             if symbol.startswith(prefix):
                 nodes[name].setdefault(node, []).append(symbol)
                 break
+    major, minor = find_cudnn(torch_lib)
     for name, by_node in nodes.items():
-        source = [define(symbol, ERRORS.get(name, 0)) for symbols in by_node.values() for symbol in symbols]
+        source = [f"enum {{ CUDNN_MAJOR = {major}, CUDNN_MINOR = {minor} }};"] if name == "cudnn" else []
+        source += [define(symbol, ERRORS.get(name, 0)) for symbols in by_node.values() for symbol in symbols]
         (folder / f"{name}.cpp").write_text('extern "C" {\n' + "\n".join(source) + "\n}\n")
         script = [f"{node} {{ global: {' '.join(symbol + ';' for symbol in symbols)} }};"
                   for node, symbols in by_node.items() if node]

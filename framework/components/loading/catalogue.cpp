@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "framework/components/loading/check_plugin.h"
 #include "framework/components/loading/load_plugin.h"
 #include "framework/components/loading/plugin_note.h"
 #include "framework/formats/nearest_name.h"
@@ -83,7 +84,12 @@ Catalogue Catalogue::look(const std::vector<fs::path>& directories, const tenon_
       catalogue.open_file(file, Duplicates::remember);
       continue;
     }
-    // A plugin for another LibTorch must be refused before it loads that LibTorch into this process.
+    // A plugin for another LibTorch must not load it into this process. It does not concern runs without its
+    // components, as after a change of LibTorch.
+    if (!fits_torch_build(file.note->torch_build, torch_build)) {
+      catalogue.unfit_.push_back(std::move(file));
+      continue;
+    }
     require_fitting(file, *file.note, host, torch_build);
     for (const ComponentSchema& schema : file.note->components)
       catalogue.remember_duplicate({schema.kind, schema.id}, file.file);
@@ -107,6 +113,7 @@ void Catalogue::open_plugins_of(const std::vector<ComponentName>& components) {
 Catalogue Catalogue::open(const std::vector<fs::path>& directories, const tenon_host& host,
                           const std::string& torch_build, const std::vector<config::PluginPin>& pins) {
   Catalogue catalogue = look(directories, host, torch_build, pins);
+  for (const PluginFile& file : catalogue.unfit_) require_torch_build(file.file, file.note->torch_build, torch_build);
   if (!catalogue.duplicates_.empty()) throw_duplicate(*catalogue.duplicates_.begin());
   for (const PluginFile& file : std::exchange(catalogue.closed_, {})) catalogue.open_file(file, Duplicates::refuse);
   return catalogue;
@@ -175,6 +182,8 @@ const ComponentSchema* Catalogue::find_schema(ComponentKind kind, const std::str
   if (const auto found = components_.find(name); found != components_.end()) return &found->second.schema;
   for (const PluginFile& file : closed_)
     if (const ComponentSchema* schema = find_in(file, name)) return schema;
+  for (const PluginFile& file : unfit_)
+    if (find_in(file, name)) require_torch_build(file.file, file.note->torch_build, torch_build_);
   return nullptr;
 }
 

@@ -24,7 +24,7 @@ class Catalogue final : public config::SchemaSource {
   // `pins`: the digests of files with these names, in any directory. Other files are not pinned.
   // Throws Error(plugin) for the first file that cannot be a valid plugin of this host or does not match its pin, and
   // for a pin without a file. Two plugins may have components of the same kind and id: only a run that uses it is
-  // refused.
+  // refused. So is a run that uses a plugin with a note for another LibTorch; other runs ignore it.
   static Catalogue look(const std::vector<std::filesystem::path>& directories, const tenon_host& host,
                         const std::string& torch_build, const std::vector<config::PluginPin>& pins = {});
 
@@ -47,7 +47,7 @@ class Catalogue final : public config::SchemaSource {
   // The opened plugins.
   const std::vector<std::unique_ptr<PluginInfo>>& plugins() const { return plugins_; }
 
-  // Throws Error(plugin) if two plugins have such a component.
+  // Throws Error(plugin) if two plugins have such a component, or only one that was built with another LibTorch.
   const config::ComponentSchema* find_schema(config::ComponentKind kind, const std::string& id) const override;
   std::vector<std::string> component_ids(config::ComponentKind kind) const override;  // without those in two plugins
   std::string describe_search() const override;
@@ -68,6 +68,7 @@ class Catalogue final : public config::SchemaSource {
   std::vector<std::unique_ptr<PluginInfo>> plugins_;
   std::map<config::ComponentName, Component> components_;
   std::vector<PluginFile> closed_;  // files with notes that are not opened, in order
+  std::vector<PluginFile> unfit_;   // files with notes for another LibTorch
   std::map<config::ComponentName, std::pair<std::filesystem::path, std::filesystem::path>> duplicates_;
 };
 

@@ -174,20 +174,15 @@ uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& rep
   return chosen;
 }
 
-namespace {
-
-// Whether two builds ("2.11.0+cu130,cxx11abi=1") have the same minor version and the same ABI of the standard library.
-// Patch releases and the variants for CPUs and CUDA have the same C++ interface.
-bool has_same_interface(const std::string& one, const std::string& other) {
+bool fits_torch_build(const std::string& said, const std::string& torch_build) {
+  if (said.empty()) return true;
   const auto minor = [](const std::string& build) { return build.substr(0, build.find('.', build.find('.') + 1)); };
   const auto abi = [](const std::string& build) { return build.substr(std::min(build.find(','), build.size())); };
-  return minor(one) == minor(other) && abi(one) == abi(other);
+  return minor(said) == minor(torch_build) && abi(said) == abi(torch_build);
 }
 
-}  // namespace
-
 void require_torch_build(const std::filesystem::path& file, const std::string& said, const std::string& torch_build) {
-  if (said.empty() || has_same_interface(said, torch_build)) return;
+  if (fits_torch_build(said, torch_build)) return;
   refuse(file, fmt::format("was built with LibTorch {}; this host has {}: a native plugin needs the minor version that "
                            "it was built with; rebuild it against this host's LibTorch",
                            said, torch_build.empty() ? "none" : torch_build));

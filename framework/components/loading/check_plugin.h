@@ -16,6 +16,11 @@ uint32_t negotiate_abi(const std::filesystem::path& file, const tenon_reply& rep
 std::string describe_abi(uint32_t version);  // "1.0"
 
 // Throws Error(plugin) for a native plugin (one that names a LibTorch) that was built with a different LibTorch.
+// Whether a plugin that says this build ("2.11.0+cu130,cxx11abi=1"; empty: portable) can use that LibTorch: both have
+// the same minor version and the same ABI of the standard library. Patch releases and the variants for CPUs and CUDA
+// have the same C++ interface.
+bool fits_torch_build(const std::string& said, const std::string& torch_build);
+// Throws Error(plugin) otherwise.
 void require_torch_build(const std::filesystem::path& file, const std::string& said, const std::string& torch_build);
 
 // Checks the descriptor (sizes, texts, licence, native build) and returns its contents. Throws Error(plugin) with the
