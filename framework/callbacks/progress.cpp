@@ -122,10 +122,7 @@ Progress::Progress(std::FILE* stream)
 
 bool Progress::subscribes(Event event) const {
   switch (event) {
-    case Event::epoch_start:
     case Event::log:
-    case Event::validation_start:
-    case Event::validation_end:
     case Event::epoch_end:
     case Event::run_exception:
     case Event::run_end: return true;
@@ -138,30 +135,16 @@ bool Progress::subscribes(Event event) const {
 void Progress::on_event(Event event, const RunState& state, pipeline::CallbackRequests&) {
   if (!has_first_loss_ && state.first_loss) print_first_loss(*state.first_loss);
   switch (event) {
-    case Event::epoch_start: start_epoch(state); break;
     case Event::step_end: draw_training(state); break;
     case Event::log: print_log_line(state); break;
-    case Event::validation_start: leave_training(state); break;
     case Event::validation_batch_end: draw_validation(state); break;
-    case Event::validation_end: training_since_s_ = state.time_s; break;
     case Event::epoch_end: print_epoch(state); break;
     default: erase(); break;
   }
 }
 
-void Progress::start_epoch(const RunState& state) {
-  epoch_start_s_ = state.time_s;
-  training_since_s_ = state.time_s;
-  trained_s_ = 0;
-}
-
-void Progress::leave_training(const RunState& state) {
-  trained_s_ += state.time_s - training_since_s_;
-  training_since_s_ = state.time_s;
-}
-
-double Progress::samples_per_second(const RunState& state) const {
-  const double seconds = trained_s_ + std::max(0.0, state.time_s - training_since_s_);
+double Progress::samples_per_second(const RunState& state) {
+  const double seconds = state.time_s - state.epoch_start_s - state.epoch_validation_s;
   return seconds > 0 ? static_cast<double>(state.samples_in_epoch) / seconds : 0;
 }
 
@@ -248,7 +231,7 @@ void Progress::print_epoch(const RunState& state) {
   add("train/learning_rate", state.learning_rate, kLearningRate);
   row.cells.back().is_optional = true;
   row.cells.push_back({"samples/s", with_separators(samples_per_second(state)), kSpeed, false, true});
-  row.cells.push_back({"time", format_elapsed(state.time_s - epoch_start_s_), kTime});
+  row.cells.push_back({"time", format_elapsed(state.time_s - state.epoch_start_s), kTime});
   print(is_terminal_ ? epochs_.add(row, support::find_terminal_width(stream_))
                      : callbacks::format_line(row, has_colours_));
 }

@@ -80,8 +80,6 @@ class Progress final : public pipeline::Observer {
   void on_event(pipeline::Event event, const pipeline::RunState& state, pipeline::CallbackRequests& requests) override;
 
  private:
-  void start_epoch(const pipeline::RunState& state);
-  void leave_training(const pipeline::RunState& state);
   void draw_training(const pipeline::RunState& state);
   void draw_validation(const pipeline::RunState& state);
   void print_first_loss(const pipeline::FirstLoss& loss);
@@ -92,7 +90,7 @@ class Progress final : public pipeline::Observer {
   void print(const std::string& lines);  // without control characters other than those of styles
   std::string style(const std::string& text, support::Style style) const;
   void erase();
-  double samples_per_second(const pipeline::RunState& state) const;
+  static double samples_per_second(const pipeline::RunState& state);
   bool update_best(const std::string& name, double value);
 
   std::FILE* stream_;
@@ -106,9 +104,6 @@ class Progress final : public pipeline::Observer {
   bool is_shown_ = false;
   bool has_first_loss_ = false;  // the initial loss was printed
   std::chrono::steady_clock::time_point last_shown_{};
-  double epoch_start_s_ = 0;
-  double trained_s_ = 0;  // in this epoch up to training_since_s_, without validation
-  double training_since_s_ = 0;
 };
 
 // "0:07", "12:40", "3:05:00".

@@ -139,7 +139,8 @@ int evaluate_in_processes(const EvaluationOptions& options, const std::function<
 
 std::string OpenedEvaluation::describe_weights() const {
   if (weights_.checkpoint.empty()) return support::show_path(weights_.file);
-  return fmt::format("{} (epoch {}, step {})", support::show_path(weights_.checkpoint), weights_.epoch, weights_.step);
+  return fmt::format("{} (epoch {}, step {}{})", support::show_path(weights_.checkpoint), weights_.epoch, weights_.step,
+                     weights_.monitor.empty() ? "" : ", the best by " + weights_.monitor);
 }
 
 }  // namespace tenon::host

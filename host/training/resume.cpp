@@ -1,5 +1,6 @@
 #include "host/training/resume.h"
 
+#include <ATen/Parallel.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -22,10 +23,12 @@
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/loop/checkpointed_run.h"
+#include "framework/pipeline/loop/requests.h"
 #include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/read_file.h"
+#include "framework/support/text/format_values.h"
 
 namespace tenon::host {
 
@@ -96,14 +99,28 @@ class CheckpointReader {
   std::map<std::string, Tensors> files_;  // by name; each is written by one thread
 };
 
-void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan, bool within_epoch) {
+// Whether both values are absolute paths, or lists that begin with one. Whether the data are the same is compared when
+// they have been opened.
+bool is_moved_path(const PlanDifference& one) {
+  const auto is_path = [](const std::string& value) { return value.starts_with("\"/") || value.starts_with("[\"/"); };
+  return one.key.starts_with("data.") && is_path(one.before) && is_path(one.after);
+}
+
+bool extends_run(const PlanDifference& one) {
+  return one.key == "train.epochs" || one.key == "train.steps" || one.key.starts_with("callback[");
+}
+
+// Returns the differences that the run may have.
+std::vector<PlanDifference> check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& plan,
+                                       bool within_epoch) {
   const fs::path file = found.folder / "plan.toml";
   const std::vector<PlanDifference> all =
       config::compare_plans(support::read_text(file), config::format_run_plan(plan), file.string());
   std::vector<PlanDifference> refused, reported;
   for (const PlanDifference& one : all) {
     const ResumePolicy policy = config::find_resume_policy(one.key);
-    if (policy == ResumePolicy::fixed || (policy == ResumePolicy::fixed_within_epoch && within_epoch))
+    if (policy == ResumePolicy::fixed ||
+        (policy == ResumePolicy::fixed_within_epoch && within_epoch && !is_moved_path(one)))
       refused.push_back(one);
     else if (policy != ResumePolicy::ignored)
       reported.push_back(one);
@@ -115,6 +132,7 @@ void check_plan(const artifacts::FoundCheckpoint& found, const config::RunPlan& 
                 found.folder.string(), config::describe(refused),
                 within_epoch ? fmt::format(", in the middle of epoch {}", found.manifest.epoch) : "");
   if (!reported.empty()) support::log_warning("the run resumes with another run file:" + config::describe(reported));
+  return reported;
 }
 
 // Sets the memory format and the sizes that the run file leaves out to those of the run.
@@ -148,6 +166,20 @@ void check_libtorch(const artifacts::FoundCheckpoint& found) {
       "the checkpoint was written with LibTorch {}, and the run continues with {}: weights and metrics will not be "
       "bitwise identical, because kernels may round differently",
       before, components::torch_build());
+}
+
+// Of the CPU only: the kernels of a device do not depend on the host.
+void check_processor(const artifacts::FoundCheckpoint& found) {
+  const auto before = artifacts::read_processor(artifacts::RunFolder{found.run}.record_file());
+  const artifacts::Processor now{artifacts::read_machine().cpu, at::get_num_threads()};
+  if (found.run.empty() || !before || *before == now) return;
+  const auto describe = [](const artifacts::Processor& one) {
+    return fmt::format("{} of {}", support::format_count(one.threads, "thread"), one.cpu);
+  };
+  support::log_warning(
+      "the run had {}, and continues with {}: weights and metrics will not be bitwise identical, because sums on the "
+      "CPU round differently",
+      describe(*before), describe(now));
 }
 
 void check_plugins(const artifacts::FoundCheckpoint& found, const components::Catalogue& catalogue) {
@@ -188,22 +220,50 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   if (!resumption.from.is_newest) pipeline::BestMetrics::forget(resumption.checkpoint.state);
   complete_plan(resumption, opened.catalogue);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
-  check_plan(resumption.from, resumption.plan, within_epoch);
+  resumption.is_extended = std::ranges::any_of(check_plan(resumption.from, resumption.plan, within_epoch), extends_run);
+  // The callbacks decide anew whether to stop the run.
+  if (resumption.is_extended) pipeline::Requests::forget_stop(resumption.checkpoint.state);
+  if (resumption.from.run.empty())
+    support::log_warning(
+        "{} is in no run folder, so the new run has no history before step {}, and the best checkpoints start anew",
+        resumption.from.folder.string(), resumption.from.manifest.step);
   check_world(resumption.from, resumption.checkpoint.state, processes, within_epoch);
   check_libtorch(resumption.from);
+  check_processor(resumption.from);
   check_plugins(resumption.from, opened.catalogue);
   return resumption;
 }
 
-bool is_finished(const Resumption& resumption, const pipeline::Training& training) {
-  // A run that was killed after its last checkpoint has not finished: its end must still be recorded.
-  const artifacts::RunFolder run{resumption.from.run};
-  if (artifacts::read_run_status(run.record_file()) != artifacts::RunStatus::finished) return false;
-  const pipeline::SavedState& state = resumption.checkpoint.state;
+namespace {
+
+bool has_all_steps(const pipeline::SavedState& state, const pipeline::Training& training) {
   // The number of steps in an epoch may have changed, and unreadable samples may leave an epoch with fewer.
   const int64_t epochs = training.plan->train.epochs;
   return epochs > 0 ? state.count("epoch") >= epochs && state.count("is_epoch_complete") == 1
                     : state.count("step") >= training.total_steps;
+}
+
+}  // namespace
+
+std::string describe_no_work(const Resumption& resumption, const pipeline::Training& training) {
+  if (resumption.from.run.empty() || !resumption.from.is_newest) return "";
+  // A run that was killed after its last checkpoint has not ended: its end must still be recorded.
+  const fs::path record = artifacts::RunFolder{resumption.from.run}.record_file();
+  if (!artifacts::has_ended_as_planned(record)) return "";
+  const std::string run = resumption.from.run.string();
+  const int64_t step = resumption.from.manifest.step;
+  if (artifacts::read_run_status(record) == artifacts::RunStatus::finished)
+    return !has_all_steps(resumption.checkpoint.state, training)
+               ? ""
+               : fmt::format(
+                     "{} has finished: step {} was its last step. To continue training, raise train.epochs or "
+                     "train.steps",
+                     run, step);
+  if (resumption.is_extended) return "";
+  return fmt::format(
+      "{} has ended after step {}: {}. To continue training, raise the patience of the callback, or train.epochs or "
+      "train.steps",
+      run, step, artifacts::read_run_reason(record));
 }
 
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) {

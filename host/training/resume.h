@@ -17,6 +17,7 @@ struct Resumption {
   artifacts::FoundCheckpoint from;
   pipeline::Checkpoint checkpoint;  // contents of `from`
   config::RunPlan plan;             // with what the run file leaves open as in the checkpoint, for identical bits
+  bool is_extended = false;         // the run is longer than that of the checkpoint, or a callback has other patience
 };
 
 // `what`: see find_checkpoint(); empty for a new run. `attempt`: number of restarts so far. From 1 on, the run resumes
@@ -30,8 +31,9 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
 // Whether a checkpoint was written in the middle of an epoch.
 bool is_within_epoch(const pipeline::SavedState& state);
 
-// Returns whether the run of the checkpoint has already finished.
-bool is_finished(const Resumption& resumption, const pipeline::Training& training);
+// Returns a sentence if the run of the checkpoint has ended as planned and there is nothing to continue: it has
+// finished, or a callback ended it and neither its length nor the patience of a callback has changed. Empty otherwise.
+std::string describe_no_work(const Resumption& resumption, const pipeline::Training& training);
 
 // Reads and verifies the checkpoint that the link `best` of a run folder points to. Throws Error(checkpoint).
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run);

@@ -180,12 +180,6 @@ int train_silently(pipeline::Training& training, std::optional<Resumption>& resu
   return report.signal != 0 ? 128 + report.signal : 0;
 }
 
-std::string describe_no_work(const Resumption& resumption) {
-  return fmt::format(
-      "{} has finished: step {} was its last step. To continue training, raise train.epochs or train.steps",
-      resumption.from.run.string(), resumption.from.manifest.step);
-}
-
 // Gives the plan what the checkpoint knows of the run that wrote it.
 void apply_resumption(config::RunPlan& plan, const Resumption& resumption) {
   // Without frozen parameters the checkpoint has all weights, and the file of the initial ones may be missing.
@@ -229,8 +223,8 @@ int build_and_train(const TrainOptions& options, reporting::RunOutput& output, c
   report_checks(training, resumption ? &*resumption : nullptr, options);
   if (options.is_check) return print_checked_plan(training, recorded);
   const bool is_first = group.world().is_first();
-  if (resumption && is_finished(*resumption, training)) {
-    if (is_first) output.say(describe_no_work(*resumption));
+  if (const std::string reason = resumption ? describe_no_work(*resumption, training) : ""; !reason.empty()) {
+    if (is_first) output.say(reason);
     return 0;
   }
   if (is_first)

@@ -41,7 +41,7 @@ constexpr const char* kHistoryLines = "history.lines";
 constexpr const char* kEventRecords = "tensorboard.records";
 
 artifacts::History open_history(const artifacts::RunFolder& folder, const artifacts::FoundCheckpoint* resumed_from) {
-  if (!resumed_from) return {folder.history_jsonl(), folder.history_csv()};
+  if (!resumed_from || resumed_from->run.empty()) return {folder.history_jsonl(), folder.history_csv()};
   const pipeline::SavedState state{resumed_from->manifest.state, {}};
   return artifacts::History::resume(artifacts::RunFolder{resumed_from->run}.history_jsonl(), state.count(kHistoryLines),
                                     folder.history_jsonl(), folder.history_csv());
@@ -92,7 +92,7 @@ artifacts::TensorboardEvents resume_events(const artifacts::RunFolder& folder, c
   const auto& state = resumed_from.manifest.state;
   const auto records = state.find(kEventRecords);
   std::optional<artifacts::TensorboardEvents> events;
-  if (records != state.end())
+  if (records != state.end() && !resumed_from.run.empty())
     events =
         artifacts::TensorboardEvents::resume(resumed_from.run, static_cast<int64_t>(records->second), folder.root, now);
   if (!events) {

@@ -1,5 +1,7 @@
 #include "host/training/run_start.h"
 
+#include <ATen/Parallel.h>
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -64,13 +66,17 @@ artifacts::RunRecord make_record(const pipeline::Training& training, const compo
   artifacts::RunRecord record = artifacts::make_run_record(std::move(command_line), start);
   record.libtorch_version = components::torch_build();
   record.device = device;
+  record.threads = at::get_num_threads();
   for (const auto& plugin : catalogue.plugins())
     record.plugins.push_back({plugin->id, plugin->version, plugin->file, plugin->sha256});
   record.data = describe_run_data(training);
   record.model_summary = pipeline::summarize_model(training.model);
-  if (training.monitor) record.monitor = training.monitor->metric;
   record.directions = pipeline::find_directions(training);
   record.directions.merge(pipeline::find_test_directions(training));
+  if (training.monitor) {
+    record.monitor = training.monitor->metric;
+    record.directions[record.monitor] = training.monitor->is_larger_better ? 1 : -1;  // checkpoint.mode may differ
+  }
   return record;
 }
 

@@ -44,7 +44,8 @@ bool is_callback_metric(const std::string& name) {
 }
 
 bool is_time(const std::string& number) {
-  return number == "time_s" || number.ends_with(".counted_from_s") || number == std::string("metric.") + kDeviceMemory;
+  if (number.starts_with("metric.")) return number == std::string("metric.") + kDeviceMemory;
+  return number.ends_with("_s");
 }
 
 bool is_callbacks_number(const std::string& number) {

@@ -100,11 +100,11 @@ TEST_CASE("a durable folder that is not committed leaves nothing") {
 
 TEST_CASE("a link is replaced in one step and a folder is not") {
   const Scratch scratch;
-  replace_link_durably(scratch / "latest", "a", ErrorKind::checkpoint);
-  replace_link_durably(scratch / "latest", "b", ErrorKind::checkpoint);
+  CHECK(try_replace_link_durably(scratch / "latest", "a", ErrorKind::checkpoint));
+  CHECK(try_replace_link_durably(scratch / "latest", "b", ErrorKind::checkpoint));
   CHECK(std::filesystem::read_symlink(scratch / "latest") == "b");
   std::filesystem::create_directory(scratch / "folder");
-  const auto replace = [&] { replace_link_durably(scratch / "folder", "b", ErrorKind::checkpoint); };
+  const auto replace = [&] { try_replace_link_durably(scratch / "folder", "b", ErrorKind::checkpoint); };
   CHECK(contains(find_error(ErrorKind::checkpoint, replace), "cannot be renamed to its final name"));
   CHECK(list_names(scratch.path()) == std::set<std::string>{"folder", "latest"});
 }
@@ -121,7 +121,7 @@ TEST_CASE("a temporary name that is taken is replaced by another one, but not wi
     const auto act = [&] {
       if (i == 0) DurableFile(scratch / "a", ErrorKind::checkpoint);
       if (i == 1) DurableFolder(scratch / "a", ErrorKind::checkpoint);
-      if (i == 2) replace_link_durably(scratch / "a", "b", ErrorKind::checkpoint);
+      if (i == 2) try_replace_link_durably(scratch / "a", "b", ErrorKind::checkpoint);
     };
     for (size_t after = 1; after <= 10; ++after) take(after);
     CHECK(find_error(ErrorKind::checkpoint, act) == "accepted");

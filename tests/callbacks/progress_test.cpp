@@ -137,8 +137,8 @@ bool has_half_bar(const std::string& drawn, const std::string& before, const std
 TEST_CASE("a terminal shows a bar with step, loss, speed, memory and time left") {
   setenv("LC_ALL", "C.UTF-8", 1);
   Shown shown(100);
-  shown.state.time_s = 28;
-  shown.show(Event::epoch_start);
+  shown.state.epoch_start_s = 25;
+  shown.state.epoch_validation_s = 3;
   shown.state.time_s = 30;
   const std::string drawn = shown.show(Event::step_end);
   CAPTURE(drawn);
@@ -253,8 +253,7 @@ TEST_CASE("the best values of the monitored metric are marked, and of no other")
 
 TEST_CASE("the line of an epoch has its duration") {
   Shown shown(120);
-  shown.state.time_s = 20;
-  shown.show(Event::epoch_start);
+  shown.state.epoch_start_s = 20;
   shown.state.time_s = 85;
   CHECK(shown.show(Event::epoch_end).ends_with("1:05\r\n"));
 }
@@ -285,8 +284,7 @@ TEST_CASE("a stream that is not a terminal gets whole lines without escape seque
   Progress progress(file);
   CHECK_FALSE(progress.subscribes(Event::step_end));
   const RunState state = middle_of_training();
-  for (const Event event : {Event::epoch_start, Event::step_end, Event::log, Event::epoch_end})
-    send(progress, event, state);
+  for (const Event event : {Event::step_end, Event::log, Event::epoch_end}) send(progress, event, state);
   const std::string text = take_text(file);
   CAPTURE(text);
   CHECK(text.find("step 15/30  epoch 2/3  train/loss 0.5") == 0);

@@ -35,7 +35,8 @@ void require_space(const fs::path& folder, const CheckpointContents& contents) {
   for (const std::span<const TensorView> tensors : {contents.model, contents.training})
     for (const TensorView& tensor : tensors) needed += tensor.bytes;
   struct statvfs disk;
-  if (::statvfs(folder.c_str(), &disk) != 0) return;  // the write reports the error
+  // The write reports the error. Some FUSE file systems report no size.
+  if (::statvfs(folder.c_str(), &disk) != 0 || disk.f_blocks == 0) return;
   const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
   if (free >= needed) return;
   throw make_file_error(ErrorKind::checkpoint, folder,
@@ -79,6 +80,7 @@ CheckpointStore::CheckpointStore(fs::path folder, Retention retention, const fs:
   TENON_CHECK(retention_.keep >= 1 && retention_.keep_best >= 1,
               "keep is " << retention_.keep << ", keep_best " << retention_.keep_best);
   remove_leftovers(folder_, ErrorKind::checkpoint);
+  remove_copied_checkpoints(folder_);
   const auto checkpoints = list_checkpoint_folders(folder_);
   if (checkpoints.empty()) return;
   point_at(kLatest, checkpoints.front());
@@ -126,9 +128,8 @@ std::vector<fs::path> CheckpointStore::find_best(const std::vector<fs::path>& ch
 }
 
 void CheckpointStore::point_at(const char* link, const fs::path& checkpoint) const {
-  std::error_code ignored;  // a missing link is handled like a wrong one
-  if (fs::read_symlink(folder_ / link, ignored) != checkpoint.filename())
-    replace_link_durably(folder_ / link, checkpoint.filename(), ErrorKind::checkpoint);
+  std::error_code ignored;  // a missing link is handled like a wrong one, as is a file
+  if (fs::read_symlink(folder_ / link, ignored) != checkpoint.filename()) link_checkpoint(folder_ / link, checkpoint);
 }
 
 fs::path CheckpointStore::write(const CheckpointContents& contents) {
@@ -180,7 +181,7 @@ fs::path CheckpointStore::write(const CheckpointContents& contents) {
   write_unlisted_text(kManifestFile, text);
   write_unlisted_text(kManifestDigestFile, format_manifest_digest(text));
   folder.commit();
-  replace_link_durably(folder_ / kLatest, name, ErrorKind::checkpoint);
+  link_checkpoint(folder_ / kLatest, name);
   remember_score(folder_ / name, contents.metrics);
   const std::vector<fs::path> checkpoints = list_checkpoint_folders(folder_);
   const std::vector<fs::path> best = find_best(checkpoints);
@@ -197,15 +198,6 @@ void CheckpointStore::remove_surplus(const std::vector<fs::path>& checkpoints,
     if (path != latest && std::ranges::find(kept, path) == kept.end())
       remove_folder_durably(path, ErrorKind::checkpoint);
   }
-}
-
-std::optional<fs::path> find_linked_checkpoint(const fs::path& folder, const char* link) {
-  std::error_code error;
-  const fs::path target = fs::read_symlink(folder / link, error);
-  if (error == std::errc::no_such_file_or_directory) return std::nullopt;
-  if (error)
-    throw make_file_error(ErrorKind::checkpoint, folder / link, "is not a link to a checkpoint", error.value());
-  return folder / target;
 }
 
 std::string name_training_part(int64_t rank) { return fmt::format("{}{}{}", kPartPrefix, rank, kPartSuffix); }

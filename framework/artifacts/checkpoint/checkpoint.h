@@ -3,7 +3,7 @@
 // state without the weights, needed to resume), training.rank1.safetensors and so on (the optimizer's state of the
 // other ranks, if it is divided over them), text files of the run (plan.toml, origin.json), manifest.json and
 // manifest.xxh128. The latter is the output of `xxhsum` for the manifest, so that damage to the manifest is detected.
-// The links `latest` and `best` point to checkpoints.
+// The links `latest` and `best` point to checkpoints, see checkpoint_links.h.
 //
 // A folder with such a name is complete: it was written under a temporary name, fsync-ed, and renamed.
 #pragma once
@@ -12,12 +12,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "framework/artifacts/checkpoint/checkpoint_links.h"
 #include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 #include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/model_files.h"
@@ -67,10 +67,10 @@ struct Retention {
 // The only writer of the checkpoints/ of a run. Functions throw Error(checkpoint) with the path and the reason.
 class CheckpointStore {
  public:
-  // Opens an existing folder. Removes incomplete files of an earlier crash, and points `latest` to the newest and
-  // `best` to the best checkpoint. Ignores damaged checkpoints. If the run resumes in its folder, `resumed_from` is the
-  // checkpoint; then also removes surplus checkpoints, which a run that was killed may leave. REQUIRES: keep >= 1,
-  // keep_best >= 1.
+  // Opens an existing folder. Removes incomplete files of an earlier crash and copies of checkpoints in place of links,
+  // and points `latest` to the newest and `best` to the best checkpoint. Ignores damaged checkpoints. If the run
+  // resumes in its folder, `resumed_from` is the checkpoint; then also removes surplus checkpoints, which a run that
+  // was killed may leave. REQUIRES: keep >= 1, keep_best >= 1.
   CheckpointStore(std::filesystem::path folder, Retention retention, const std::filesystem::path& resumed_from = {});
 
   // Writes a checkpoint, updates the links `latest` and `best`, and then removes surplus checkpoints. Replaces a
@@ -93,12 +93,6 @@ class CheckpointStore {
   // The metric of each checkpoint that has it, with the sign that makes less better.
   std::map<std::filesystem::path, double> scores_;
 };
-
-inline constexpr const char* kLatest = "latest";
-inline constexpr const char* kBest = "best";
-
-// Returns the target of the link `latest` or `best` in the checkpoints/ of a run. None if there is no such link.
-std::optional<std::filesystem::path> find_linked_checkpoint(const std::filesystem::path& folder, const char* link);
 
 // The parts of a checkpoint that ranks other than 0 write, while rank 0 writes the rest. A part has a temporary name
 // next to the checkpoints until rank 0 moves it into the checkpoint. All ranks see the same folder.

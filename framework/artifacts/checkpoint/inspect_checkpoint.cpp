@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "framework/artifacts/checkpoint/checkpoint_links.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
@@ -122,14 +123,14 @@ std::vector<fs::path> list_checkpoint_folders(const fs::path& checkpoints) {
 
 bool is_run_folder(const fs::path& path) { return support::is_folder(path / "checkpoints"); }
 
-fs::path find_inspected(const fs::path& path) {
+fs::path find_inspected(const fs::path& named) {
+  const fs::path path = replace_checkpoint_names(named);
   if (!support::path_exists(path))
     refuse_checkpoint(path, "{}; expected the folder of a checkpoint or of a run, or a safetensors file",
                       support::describe_path(path));
   if (!is_run_folder(path)) return path;
-  std::error_code error;
-  const fs::path target = fs::canonical(path / "checkpoints/latest", error);
-  if (!error) return target;
+  if (const auto latest = find_linked_checkpoint(path / "checkpoints", kLatest); latest && support::is_folder(*latest))
+    return resolve_links(*latest);
   const std::vector<fs::path> all = list_checkpoint_folders(path / "checkpoints");
   if (all.empty()) refuse_checkpoint(path, "the run has no checkpoint; choose another run");
   return all.front();

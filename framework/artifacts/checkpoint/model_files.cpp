@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "framework/artifacts/checkpoint/checkpoint_links.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
@@ -87,7 +88,8 @@ std::set<std::string> list_names(const WeightMap& files) {
   return names;
 }
 
-std::vector<fs::path> list_weight_files(const fs::path& file) {
+std::vector<fs::path> list_weight_files(const fs::path& named) {
+  const fs::path file = replace_checkpoint_names(named);
   if (support::is_folder(file)) return list_weight_files(find_model_file(file));
   if (!file.string().ends_with(kIndexSuffix)) return {file};
   const std::set<std::string> names = list_names(read_model_index(file));

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/support/diagnostics/log.h"
 #include "framework/support/files/files.h"
 #include "framework/support/text/format.h"
 
@@ -63,6 +64,15 @@ const char* find_hint(int error) {
     case ENAMETOOLONG: return "; choose a shorter name (for a run: run.name or run.output_dir)";
     default: return "";
   }
+}
+
+// A leftover is harmless: a later run removes it. On NFS, a file that another process has open stays as .nfsXXXX.
+void remove_temporary(const fs::path& path) {
+  std::error_code error;
+  fs::remove_all(path, error);
+  if (error)
+    support::log_warning("{}: cannot be removed: {}; it is not needed, and the next run of this name removes it",
+                         path.string(), error.message());
 }
 
 void sync_tree(const fs::path& folder, support::ErrorKind kind) {
@@ -213,12 +223,24 @@ void DurableFolder::commit() {
   const auto exchange = [&] {
     return ::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE);
   };
-  if (support::retry_interrupted(exchange) != 0)
-    throw make_file_error(kind_, path_, "already exists and cannot be exchanged for the new one on this file system",
-                          errno);
-  sync_path(find_folder_of(path_), kind_);
-  support::remove_tree(temporary_, kind_);  // the earlier folder
+  if (support::retry_interrupted(exchange) == 0) {
+    sync_path(find_folder_of(path_), kind_);
+    remove_temporary(std::exchange(temporary_, {}));  // the earlier folder
+    return;
+  }
+  if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+    throw make_file_error(kind_, path_, "already exists and cannot be exchanged for the new one", errno);
+  const fs::path earlier = make_temporary_path(path_);
+  if (support::retry_interrupted([&] { return ::rename(path_.c_str(), earlier.c_str()); }) != 0)
+    throw make_file_error(kind_, path_, "cannot be replaced", errno);
+  if (support::retry_interrupted([&] { return ::rename(temporary_.c_str(), path_.c_str()); }) != 0) {
+    const int error = errno;
+    ::rename(earlier.c_str(), path_.c_str());
+    throw make_file_error(kind_, path_, "cannot be renamed to its final name", error);
+  }
   temporary_.clear();
+  sync_path(find_folder_of(path_), kind_);
+  remove_temporary(earlier);
 }
 
 void make_folders_durably(const fs::path& path, support::ErrorKind kind) {
@@ -237,18 +259,22 @@ void make_folders_durably(const fs::path& path, support::ErrorKind kind) {
   if (!support::is_folder(path)) throw make_file_error(kind, path, "cannot be created", ENOTDIR);
 }
 
-void replace_link_durably(const fs::path& link, const fs::path& target, support::ErrorKind kind) {
+bool try_replace_link_durably(const fs::path& link, const fs::path& target, support::ErrorKind kind) {
   fs::path temporary;
   if (!try_temporary_paths(link, temporary, [&](const fs::path& name) {
         return support::retry_interrupted([&] { return ::symlink(target.c_str(), name.c_str()); }) == 0;
-      }))
+      })) {
+    // Linux: EPERM on FAT and exFAT, EOPNOTSUPP on CIFS; FUSE file systems also have ENOSYS.
+    if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) return false;
     throw make_file_error(kind, link, "cannot be created", errno);
+  }
   if (support::retry_interrupted([&] { return ::rename(temporary.c_str(), link.c_str()); }) != 0) {
     const int error = errno;
     ::unlink(temporary.c_str());
     throw make_file_error(kind, link, "cannot be renamed to its final name", error);
   }
   sync_path(find_folder_of(link), kind);
+  return true;
 }
 
 void remove_folder_durably(const fs::path& path, support::ErrorKind kind) {
@@ -257,12 +283,12 @@ void remove_folder_durably(const fs::path& path, support::ErrorKind kind) {
     throw make_file_error(kind, path, "cannot be removed", errno);
   // The sync precedes the removal of the files, so that a power cut cannot restore the name with half of them.
   sync_path(find_folder_of(path), kind);
-  support::remove_tree(temporary, kind);
+  remove_temporary(temporary);
 }
 
 void remove_leftovers(const fs::path& folder, support::ErrorKind kind) {
   for (const fs::path& path : support::list_folder(folder, kind))
-    if (is_temporary_name(path.filename().string())) support::remove_tree(path, kind);
+    if (is_temporary_name(path.filename().string())) remove_temporary(path);
 }
 
 }  // namespace tenon::artifacts

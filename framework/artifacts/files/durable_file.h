@@ -87,8 +87,8 @@ class DurableFolder {
   const std::filesystem::path& temporary() const { return temporary_; }
 
   // Syncs every file and renames the folder to its final name. An existing folder is exchanged for the new one in one
-  // step and then removed. If the file system cannot exchange folders (NFS), commit() fails and the earlier folder is
-  // unchanged.
+  // step and then removed. On a file system that cannot exchange folders (NFS, exFAT), it is first renamed to a
+  // temporary name, so a crash at that moment loses it.
   void commit();
 
  private:
@@ -100,14 +100,16 @@ class DurableFolder {
 // Creates the folder and its missing parents durably. An existing folder is not an error.
 void make_folders_durably(const std::filesystem::path& path, support::ErrorKind kind);
 
-// Creates or replaces a symbolic link in one step.
-void replace_link_durably(const std::filesystem::path& link, const std::filesystem::path& target,
-                          support::ErrorKind kind);
+// Creates or replaces a symbolic link in one step. Returns false if the file system has no symbolic links.
+bool try_replace_link_durably(const std::filesystem::path& link, const std::filesystem::path& target,
+                              support::ErrorKind kind);
 
-// Removes a folder atomically: after a crash, the name has the complete folder or nothing.
+// Removes a folder atomically: after a crash, the name has the complete folder or nothing. Files that the system does
+// not remove stay under a temporary name, with a warning.
 void remove_folder_durably(const std::filesystem::path& path, support::ErrorKind kind);
 
-// Removes temporary files of crashed processes from the folder. REQUIRES: no process writes to the folder.
+// Removes temporary files of crashed processes from the folder. A file that cannot be removed is a warning. REQUIRES:
+// no process writes to the folder.
 void remove_leftovers(const std::filesystem::path& folder, support::ErrorKind kind);
 
 }  // namespace tenon::artifacts

@@ -1,10 +1,12 @@
 #include "framework/artifacts/run_folder/find_checkpoint.h"
 
 #include <algorithm>
+#include <cmath>
 #include <system_error>
 #include <utility>
 
-#include "framework/artifacts/checkpoint/checkpoint.h"
+#include "framework/artifacts/checkpoint/checkpoint_links.h"
+#include "framework/artifacts/checkpoint/metric_values.h"
 #include "framework/artifacts/checkpoint/model_files.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
@@ -42,6 +44,13 @@ std::optional<FoundCheckpoint> newest_of(const fs::path& run, const ReadCheckpoi
   return std::nullopt;
 }
 
+// Returns the run folder that has this checkpoint. Empty for one outside of a run, such as a copied folder: two folders
+// above it may be another run.
+fs::path find_run_of(const fs::path& checkpoint) {
+  const RunFolder run{checkpoint.parent_path().parent_path()};
+  return checkpoint.parent_path() == run.checkpoints() && support::is_file(run.plan_file()) ? run.root : fs::path();
+}
+
 // REQUIRES: the checkpoint is intact. It is not verified again.
 bool is_newest(const fs::path& checkpoint) {
   for (const fs::path& other : list_checkpoint_folders(checkpoint.parent_path())) {
@@ -55,6 +64,32 @@ bool is_newest(const fs::path& checkpoint) {
 [[noreturn]] void refuse_with_hint(const fs::path& checkpoint, const std::string& reason) {
   const auto other = find_fallback(checkpoint);
   throw Error(kOfSearch, "{}{}", reason, other ? "; " + other->string() + " is intact" : "");
+}
+
+// Returns the checkpoint that a link would name. For a copy of a run that has no links. Skips manifests that cannot be
+// read.
+std::optional<fs::path> find_without_link(const RunFolder& run, const std::string& link) {
+  const std::vector<fs::path> checkpoints = list_checkpoint_folders(run.checkpoints());  // newest first
+  if (link == kLatest) return checkpoints.empty() ? std::nullopt : std::optional(checkpoints.front());
+  const auto monitor = read_monitored_metric(run.record_file());
+  std::optional<fs::path> best;
+  double best_score = 0;
+  for (const fs::path& checkpoint : checkpoints) {
+    if (!monitor) break;
+    NamedMetrics metrics;
+    try {
+      metrics = read_manifest(checkpoint).metrics;
+    } catch (const Error&) {
+      continue;
+    }
+    const auto found = std::ranges::find(metrics, monitor->name, &std::pair<std::string, double>::first);
+    if (found == metrics.end() || std::isnan(found->second)) continue;
+    const double score = monitor->is_larger_better ? -found->second : found->second;
+    if (best && score > best_score) continue;  // among equals the earlier
+    best = checkpoint;
+    best_score = score;
+  }
+  return best;
 }
 
 constexpr const char* kExpected =
@@ -75,15 +110,15 @@ FoundCheckpoint open_named(const fs::path& path, const fs::path& output_dir, con
     refuse_with_hint(checkpoint, checkpoint.string() +
                                      ": contains only weights; expected a checkpoint with training state: start a "
                                      "new run from these weights with model.weights, or choose another checkpoint");
-  const fs::path run = checkpoint.parent_path().parent_path();
+  const fs::path run = find_run_of(checkpoint);
+  if (run.empty()) return {run, checkpoint, std::move(manifest), /*is_newest=*/false, /*has_run_crashed=*/false};
   return {run, checkpoint, std::move(manifest), is_newest(checkpoint), has_crashed(run)};
 }
 
 std::optional<FoundCheckpoint> find_automatically(const fs::path& output_dir, const std::string& name,
                                                   const ReadCheckpointFile& read) {
   const auto runs = list_runs(output_dir, name);
-  if (runs.empty() || read_run_status(RunFolder{runs.front()}.record_file()) == RunStatus::finished)
-    return std::nullopt;
+  if (runs.empty() || has_ended_as_planned(RunFolder{runs.front()}.record_file())) return std::nullopt;
   auto found = newest_of(runs.front(), read);
   if (!found)
     support::log_warning("{}{} has no checkpoint to resume from; starting a new run", runs.front().string(),
@@ -98,13 +133,21 @@ FoundCheckpoint find_latest(const fs::path& output_dir, const std::string& name,
               (output_dir / name).string());
 }
 
+// Says why none of the runs, newest first, has a best checkpoint.
+std::string explain_missing_best(const std::vector<fs::path>& runs) {
+  for (const fs::path& run : runs)
+    if (const auto monitor = read_monitored_metric(RunFolder{run}.record_file()))
+      return fmt::format("{} was not a number in any validation of {}", monitor->name, run.filename().string());
+  return "that requires checkpoint.monitor";
+}
+
 FoundCheckpoint find_best(const fs::path& output_dir, const std::string& name, const ReadCheckpointFile& read) {
   if (const auto checkpoint = find_linked_in_runs(kBest, output_dir, name))
     return open_named(*checkpoint, output_dir, read);
   throw Error(kOfSearch,
-              "{}: no run has a best checkpoint, because that requires checkpoint.monitor; use --resume latest to "
-              "resume from the newest checkpoint",
-              (output_dir / name).string());
+              "{}: no run has a best checkpoint, because {}; use --resume latest to resume from the newest "
+              "checkpoint",
+              (output_dir / name).string(), explain_missing_best(list_runs(output_dir, name)));
 }
 
 bool is_checkpoint(const fs::path& folder) { return support::is_file(folder / kManifestFile); }
@@ -127,11 +170,18 @@ FoundWeights open_checkpoint(const fs::path& folder) {
 }
 
 FoundWeights find_linked(const std::string& link, const fs::path& output_dir, const std::string& name) {
-  if (const auto checkpoint = find_linked_in_runs(link, output_dir, name)) return open_checkpoint(*checkpoint);
-  const std::string found = list_runs(output_dir, name).empty() ? "no run found"
-                            : link == kBest ? "none of the runs has a best checkpoint, because that "
-                                              "requires checkpoint.monitor"
-                                            : "none of the runs has a checkpoint";
+  const std::vector<fs::path> runs = list_runs(output_dir, name);
+  if (const auto checkpoint = find_linked_in_runs(link, output_dir, name)) {
+    FoundWeights weights = open_checkpoint(*checkpoint);
+    const RunFolder run{find_run_of(weights.checkpoint)};
+    if (link == kBest)
+      if (const auto monitor = read_monitored_metric(run.record_file())) weights.monitor = monitor->name;
+    return weights;
+  }
+  const std::string found = runs.empty() ? "no run found"
+                            : link == kBest
+                                ? "none of the runs has a best checkpoint, because " + explain_missing_best(runs)
+                                : "none of the runs has a checkpoint";
   throw Error(kOfSearch, "{}: {}; train first, or pass a checkpoint or a safetensors file with --checkpoint",
               (output_dir / name).string(), found);
 }
@@ -143,10 +193,11 @@ std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs
   if (what == "auto") return find_automatically(output_dir, name, read);
   if (what == kLatest) return find_latest(output_dir, name, read);
   if (what == kBest) return find_best(output_dir, name, read);
-  if (!support::is_folder(what))
+  const fs::path named = replace_checkpoint_names(what);
+  if (!support::is_folder(named))
     throw Error(kOfSearch, "{}: {}{}{}", support::format_path(what), support::describe_path(what), kExpected,
                 suggest_checkpoint(what, {"auto", kLatest, kBest}, output_dir));
-  const fs::path path = find_run(what);
+  const fs::path path = find_run(named);
   if (!is_run_folder(path)) return open_named(path, output_dir, read);
   if (auto found = newest_of(path, read)) return found;
   throw Error(kOfSearch, "{}: the run has no checkpoint to resume from; choose another run", path.string());
@@ -187,18 +238,23 @@ std::string suggest_checkpoint(const fs::path& path, const std::vector<std::stri
   return support::suggest_path(path, [](const fs::path& entry) { return support::path_exists(entry); });
 }
 
+std::optional<fs::path> find_named_checkpoint(const fs::path& run, const std::string& link) {
+  if (auto checkpoint = find_linked_checkpoint(RunFolder{run}.checkpoints(), link.c_str())) return checkpoint;
+  return find_without_link(RunFolder{run}, link);
+}
+
 std::optional<fs::path> find_linked_in_runs(const std::string& link, const fs::path& output_dir,
                                             const std::string& name) {
   for (const fs::path& run : list_runs(output_dir, name)) {
     if (!is_run_folder(run)) continue;
-    if (const auto checkpoint = find_linked_checkpoint(run / "checkpoints", link.c_str())) return checkpoint;
+    if (auto checkpoint = find_named_checkpoint(run, link)) return checkpoint;
   }
   return std::nullopt;
 }
 
 FoundWeights find_weights(const std::string& what, const fs::path& output_dir, const std::string& name) {
   if (what == kLatest || what == kBest) return find_linked(what, output_dir, name);
-  const fs::path path = find_run(what);
+  const fs::path path = find_run(replace_checkpoint_names(what));
   const std::string expected =
       "; expected \"latest\", \"best\", the folder of a checkpoint or of a run, or a safetensors file";
   std::error_code error;
@@ -210,8 +266,7 @@ FoundWeights find_weights(const std::string& what, const fs::path& output_dir, c
       throw Error(kOfSearch, "{}: is a folder without {}{}{}", path.string(), kManifestFile, expected,
                   suggest_checkpoint(path, {}, output_dir));
     if (!is_run_folder(path)) return open_checkpoint(path);
-    if (const auto checkpoint = find_linked_checkpoint(path / "checkpoints", kLatest))
-      return open_checkpoint(*checkpoint);
+    if (const auto checkpoint = find_named_checkpoint(path, kLatest)) return open_checkpoint(*checkpoint);
     throw Error(kOfSearch, "{}: the run has no checkpoint; choose another run", path.string());
   }
   if (fs::exists(status)) return {.file = path, .checkpoint = {}};

@@ -13,7 +13,7 @@
 namespace tenon::artifacts {
 
 struct FoundCheckpoint {
-  std::filesystem::path run;     // folder of the run that wrote the checkpoint
+  std::filesystem::path run;     // folder of the run that wrote the checkpoint; empty if it is in no run folder
   std::filesystem::path folder;  // checkpoint folder; its files are verified
   CheckpointManifest manifest;
   bool is_newest;        // whether it is the newest checkpoint of the run that can be resumed
@@ -21,7 +21,7 @@ struct FoundCheckpoint {
 };
 
 // `what` is
-//   "auto"    the newest checkpoint of the newest run with this name; none if that run has finished or has no
+//   "auto"    the newest checkpoint of the newest run with this name; none if that run has ended as planned or has no
 //             checkpoint, or if there is no run
 //   "latest"  the newest checkpoint of the newest run with this name that has one
 //   "best"    the best checkpoint of the newest run with this name that has one
@@ -49,9 +49,14 @@ struct FoundWeights {
   std::filesystem::path checkpoint;  // verified checkpoint folder; empty for a single file
   int64_t epoch = 0;                 // of the checkpoint
   int64_t step = 0;
+  std::string monitor = {};  // the metric by which the checkpoint is the best; empty if "best" did not select it
 };
 
-// Returns the target of the link `latest` or `best` of the newest run that has this link.
+// Returns the checkpoint that `latest` or `best` names in a run. A run without these links, such as a copy, has them by
+// its checkpoints and by the monitored metric in run.json.
+std::optional<std::filesystem::path> find_named_checkpoint(const std::filesystem::path& run, const std::string& link);
+
+// Returns the checkpoint that `latest` or `best` names in the newest run that has it.
 std::optional<std::filesystem::path> find_linked_in_runs(const std::string& link,
                                                          const std::filesystem::path& output_dir,
                                                          const std::string& name);

@@ -210,6 +210,7 @@ std::string format_run_record(const RunRecord& record) {
   json["git"] = record.git ? to_json(*record.git) : Json();
   json["device"] = to_string(record.device);
   json["accelerator"] = describe_accelerator(record.device);
+  json["threads"] = record.threads;
   json["machine"] = to_json(record.machine);
   json["plugins"] = to_json(record.plugins);
   json["data"] = record.data;
@@ -226,6 +227,38 @@ std::optional<RunStatus> read_run_status(const fs::path& file) {
   const auto known = std::ranges::find(kStatuses, json["status"].get<std::string>());
   if (known == kStatuses.end()) return std::nullopt;
   return static_cast<RunStatus>(known - kStatuses.begin());
+}
+
+std::string read_run_reason(const fs::path& file) {
+  const Json json = Json::parse(support::read_text(file), nullptr, /*allow_exceptions=*/false);
+  const bool has_reason = json.is_object() && json.contains("reason") && json["reason"].is_string();
+  return has_reason ? json["reason"].get<std::string>() : "";
+}
+
+std::optional<Processor> read_processor(const fs::path& file) {
+  try {
+    const Json record = Json::parse(support::read_text(file));
+    return Processor{record.at("machine").at("cpu").get<std::string>(), record.at("threads").get<int64_t>()};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
+bool has_ended_as_planned(const fs::path& file) {
+  const auto status = read_run_status(file);
+  if (status != RunStatus::stopped) return status == RunStatus::finished;
+  const Json json = Json::parse(support::read_text(file), nullptr, /*allow_exceptions=*/false);
+  return json.is_object() && json.value("exit_code", Json()) == 0;
+}
+
+std::optional<MonitoredMetric> read_monitored_metric(const fs::path& file) {
+  try {
+    const Json record = Json::parse(support::read_text(file));
+    const auto name = record.at("monitor").get<std::string>();
+    return MonitoredMetric{name, record.at("directions").at(name) == "max"};
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
 }
 
 bool has_crashed(const fs::path& run) {

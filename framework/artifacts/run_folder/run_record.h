@@ -27,6 +27,16 @@ struct Machine {
 };
 Machine read_machine();
 
+// What rounding on the CPU depends on.
+struct Processor {
+  std::string cpu;
+  int64_t threads;  // of LibTorch's operators
+
+  bool operator==(const Processor&) const = default;
+};
+// Reads it from a run.json. None if the file is missing, invalid or of an earlier version.
+std::optional<Processor> read_processor(const std::filesystem::path& file);
+
 // Returns the peak memory of this process so far, in bytes. 0 if the system does not report it.
 int64_t read_peak_memory();
 
@@ -56,6 +66,7 @@ struct RunRecord {
   std::string compiler;          // "gcc 12.2.0"
   std::string libtorch_version;  // set by the caller, as are device and plugins
   support::ComputeDevice device;
+  int64_t threads = 0;  // of LibTorch's operators; set by the caller
   std::vector<std::string> command_line;
   std::filesystem::path working_directory;
   std::filesystem::path git_directory;  // a folder in the repository of `git`; not printed
@@ -94,6 +105,21 @@ void read_git(RunRecord& record, const std::filesystem::path& directory);
 
 // Reads the status in a run.json. None if the file is missing or invalid.
 std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
+
+// Reads the reason for the end of a run in a run.json. "" if there is none, or the file is missing or invalid.
+std::string read_run_reason(const std::filesystem::path& file);
+
+// Whether a run.json says that the run needs no resumption: it finished, or a callback ended it early, unlike a signal.
+bool has_ended_as_planned(const std::filesystem::path& file);
+
+// The metric that selects the best checkpoint of a run.
+struct MonitoredMetric {
+  std::string name;
+  bool is_larger_better;
+};
+
+// Reads the monitored metric in a run.json. None if there is none, or the file is missing or invalid.
+std::optional<MonitoredMetric> read_monitored_metric(const std::filesystem::path& file);
 
 // Whether the process of a run has ended without recording it: run.json has the status `running`, but no process has
 // locked the folder. A run crashes, is killed, or loses its machine.

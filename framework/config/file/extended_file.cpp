@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "framework/config/file/moved_plan.h"
 #include "framework/config/toml/value.h"
 #include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
@@ -250,6 +251,7 @@ ExtendedFile read_extended_file(const fs::path& file) {
   ExtendedFile read;
   read.document = Reader(read).read(file, nullptr);
   expand_variables(read.document, "");
+  follow_moved_plan(read.document, file);
   return read;
 }
 

@@ -334,6 +334,8 @@ std::vector<RequestedKey> list_run_file_keys() {
 ResumePolicy find_resume_policy(const std::string& key) {
   static const std::vector<RequestedKey> entries = list_run_file_keys();
   const std::string wanted = without_indices(key);
+  // How long a callback waits. Its state, such as the best value so far, does not depend on it.
+  if (wanted == "callback[].params.patience" || wanted == "callback[].params.min_delta") return ResumePolicy::reported;
   const RequestedKey* found = nullptr;
   for (const RequestedKey& entry : entries)
     if (entry.form != RequestedKey::Form::table && entry.form != RequestedKey::Form::tables && covers(entry, wanted) &&

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "framework/artifacts/checkpoint/checkpoint_links.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/checkpoint/match_weights.h"
 #include "framework/artifacts/checkpoint/model_files.h"
@@ -348,7 +349,8 @@ void check(const MatchedWeights& matched, const std::vector<NamedTensor>& tensor
 
 }  // namespace
 
-void load_weights(const std::filesystem::path& path, std::vector<NamedTensor> tensors, const WeightsRequest& request) {
+void load_weights(const std::filesystem::path& given, std::vector<NamedTensor> tensors, const WeightsRequest& request) {
+  const std::filesystem::path path = artifacts::replace_checkpoint_names(given);
   if (!support::path_exists(path)) {
     const auto index = artifacts::find_index_instead(path);
     throw support::Error(

@@ -149,7 +149,15 @@ void LoopState::load_epoch(const SavedState& saved) {
   count_steps();
 }
 
+// Checkpoints of earlier versions lack these two.
+template <class Self, class Visit>
+void LoopState::visit_times(Self& self, Visit&& visit) {
+  visit("epoch_start_s", self.state.epoch_start_s);
+  visit("epoch_validation_s", self.state.epoch_validation_s);
+}
+
 void LoopState::save(SavedState& saved) const {
+  visit_times(*this, [&](const char* name, double value) { saved.numbers[name] = value; });
   visit_counters(*this, [&](const char* name, auto value) { saved.numbers[name] = static_cast<double>(value); });
   save_epoch(saved);
   for (const auto& [name, value] : state.metrics) saved.numbers[kMetricPrefix + name] = value;
@@ -165,6 +173,9 @@ void LoopState::save(SavedState& saved) const {
 }
 
 void LoopState::load(const SavedState& saved) {
+  visit_times(*this, [&](const char* name, double& value) {
+    if (saved.numbers.contains(name)) value = saved.number(name);
+  });
   visit_counters(*this, [&]<class T>(const char* name, T& value) { value = static_cast<T>(saved.number(name)); });
   load_epoch(saved);
   for (const auto& [name, value] : saved.numbers)

@@ -66,6 +66,8 @@ struct LoopState {
  private:
   template <class Self, class Visit>
   static void visit_counters(Self& self, Visit&& visit);
+  template <class Self, class Visit>
+  static void visit_times(Self& self, Visit&& visit);
   void save_epoch(SavedState& saved) const;
   void load_epoch(const SavedState& saved);
   void count_steps();

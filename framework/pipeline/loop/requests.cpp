@@ -105,6 +105,8 @@ void Requests::save(SavedState& saved, bool is_stopping) const {
   for (const auto& [name, value] : callbacks_.scalars) saved.numbers[kScalar + name] = value;
 }
 
+void Requests::forget_stop(SavedState& saved) { saved.numbers[kKeys[static_cast<size_t>(Request::stop)]] = 0; }
+
 void Requests::load(const SavedState& saved, double time_s, bool is_first_rank) {
   time_s_ = time_s;
   Set requests;

@@ -75,6 +75,7 @@ class Requests {
   // For resuming. The reason for a stop belongs to a rank; everything else to the run. A stop request that was handled
   // is not saved: `is_stopping`.
   void save(SavedState& saved, bool is_stopping) const;
+  static void forget_stop(SavedState& saved);  // for a run that resumes with more patience or epochs
   const std::string& reason() const { return callbacks_.reason; }
   void load(const SavedState& saved, double time_s, bool is_first_rank);
   void load_reason(const std::string& reason) { callbacks_.reason = reason; }

@@ -5,6 +5,7 @@
 #include "framework/pipeline/checks/check_data.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_model.h"
+#include "framework/pipeline/checks/check_resumed_rate.h"
 #include "framework/pipeline/checks/first_loss_check.h"
 #include "framework/pipeline/checks/self_check.h"
 #include "framework/pipeline/device/device_error.h"
@@ -115,6 +116,10 @@ class Loop {
     events_.record(LineKind::checkpoint, {});
     events_.dispatch(Event::checkpoint_after);
     progress_.checkpoint_policy.restart(requests_.time_s());
+    // With other batches, the schedule has the same length in other steps.
+    const bool has_same_steps = progress_.steps.per_epoch() == progress_.steps.first_per_epoch();
+    if (state_.rank == 0 && has_same_steps && progress_.schedule_step() > 0 && !is_over())
+      report_resumed_rate(training_, progress_.schedule_step(), state_.step, state_.learning_rate);
     stop_if_requested();
     if (state_.epoch == 0 || progress_.has_epoch_ended) return;
     prepare_epoch();
@@ -136,6 +141,8 @@ class Loop {
 
   void run_epoch() {
     ++state_.epoch;
+    state_.epoch_start_s = events_.elapsed_s();
+    state_.epoch_validation_s = 0;
     state_.step_in_epoch = 0;
     state_.samples_in_epoch = 0;
     state_.is_epoch_complete = false;
@@ -289,7 +296,9 @@ class Loop {
     const InStage stage(training_.times, Stage::validation);
     requests_.take(Request::evaluate);
     drain();
+    const double start_s = events_.elapsed_s();
     pipeline::validate(checkpointed_run_, context(), events_);
+    state_.epoch_validation_s += events_.elapsed_s() - start_s;
   }
 
   void save_checkpoint() {
@@ -310,6 +319,14 @@ class Loop {
 
   // Loads the best weights of the run, which are used after its end.
   void load_best() {
+    if (!progress_.checkpoint_policy.best()) {
+      if (state_.rank == 0)
+        support::log_warning(
+            "checkpoint.load_best_at_end: {} was not a number in any validation, so there is no best checkpoint; the "
+            "run ends with its last weights, of step {}",
+            training_.monitor->metric, state_.step);
+      return;
+    }
     const BestCheckpoint best = saver_.load_best_weights();
     for (const auto& [name, value] : best.metrics) state_.metrics[name] = value;
     events_.dispatch(Event::checkpoint_loaded);

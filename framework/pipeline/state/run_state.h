@@ -45,6 +45,8 @@ struct RunState {
   int64_t samples_in_epoch = 0;                                 // seen in this epoch
   bool is_epoch_complete = false;                               // all its batches were seen
   double time_s = 0;                                            // since run_start
+  double epoch_start_s = 0;                                     // time_s at the start of this epoch
+  double epoch_validation_s = 0;                                // part of this epoch's time spent in validations
   double data_wait_s = 0;                                       // part of time_s spent waiting for batches
   double learning_rate = 0;                                     // of the current or last step
   double step_loss = std::numeric_limits<double>::quiet_NaN();  // the sum of losses of the last step done

@@ -207,9 +207,8 @@ void add_metric(const std::pair<std::string, double>& metric, artifacts::NamedMe
 
 // Returns the step of the checkpoint that the link `best` points to.
 std::optional<int64_t> find_best_step(const fs::path& run) {
-  std::error_code ignored;
-  const fs::path best = fs::read_symlink(artifacts::RunFolder{run}.checkpoints() / artifacts::kBest, ignored);
-  return artifacts::parse_checkpoint_folder(best.filename().string());
+  const auto best = artifacts::find_linked_checkpoint(artifacts::RunFolder{run}.checkpoints(), artifacts::kBest);
+  return best ? artifacts::parse_checkpoint_folder(best->filename().string()) : std::nullopt;
 }
 
 // Returns the last value of each validation metric up to `step`, and the metrics of the test data.

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/callbacks/progress.h"
 #include "framework/formats/strings.h"
 #include "framework/reporting/report/describe_run.h"
@@ -358,7 +358,7 @@ void write_report(const fs::path& folder) {
   const fs::path plots = run.folder().plots();
   support::replace_with_empty_folder(plots, kKind);
   for (const Chart& chart : make_charts(run))
-    std::ofstream(plots / (make_file_name(chart.title) + ".svg"), std::ios::binary) << draw_chart_file(chart);
+    artifacts::write_unsynced(plots / (make_file_name(chart.title) + ".svg"), draw_chart_file(chart), kKind);
   artifacts::write_file_durably(run.folder().report_file(), make_report_page({run}), kKind);
 }
 

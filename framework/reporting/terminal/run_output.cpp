@@ -147,6 +147,11 @@ void print_continuation(const fs::path& folder) {
                fits ? line : "  host" + (has_short_plan ? " " : line_break) + plan + line_break + resume);
 }
 
+// The link `best`, or the checkpoint itself on a file system without symbolic links.
+fs::path find_best(const artifacts::RunFolder& run) {
+  return artifacts::replace_checkpoint_names(run.checkpoints() / artifacts::kBest);
+}
+
 void print_closing(const pipeline::RunReport& report, const pipeline::Training& training, const RecordedRun& recorded) {
   const bool finished = report.end == pipeline::RunReport::End::finished;
   std::vector<std::string> parts{fmt::format("{} after {} in {}", finished ? "finished" : "stopped",
@@ -162,8 +167,7 @@ void print_closing(const pipeline::RunReport& report, const pipeline::Training& 
   if (report.best)
     print_path(fmt::format("best {}, after step {}, in", format_metric(training.monitor->metric, report.best->value),
                            report.best->step),
-               artifacts::find_model_file(artifacts::RunFolder{recorded.folder}.checkpoints() / artifacts::kBest),
-               recorded.folder);
+               artifacts::find_model_file(find_best(artifacts::RunFolder{recorded.folder})), recorded.folder);
   if (report.test) print_test(*report.test);
 }
 
@@ -221,7 +225,7 @@ Json describe_best(const pipeline::RunReport& report, const pipeline::Training& 
   return {{"metric", training.monitor->metric},
           {"value", Json::parse(artifacts::format_json_number(report.best->value))},
           {"step", report.best->step},
-          {"checkpoint", (folder.checkpoints() / artifacts::kBest).string()}};
+          {"checkpoint", find_best(folder).string()}};
 }
 
 Json describe_test(const pipeline::RunReport& report) {

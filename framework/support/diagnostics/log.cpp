@@ -3,51 +3,98 @@
 #include <spdlog/details/log_msg_buffer.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/text/format.h"
 #include "framework/support/text/printable.h"
 #include "framework/support/text/terminal.h"
 
 namespace tenon::support {
 namespace {
 
-// Buffers lines until the run folder exists, then writes them and all later lines to its log.txt.
+// Buffers lines until the run folder exists, then writes them and all later lines to its log.txt. If that fails, such
+// as on a full disk, no more lines are written.
 class RunLogSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
+  RunLogSink() { base_sink::set_pattern_("%Y-%m-%d %H:%M:%S.%e %l: %v"); }
+
+  // Throws Error(system).
   void open(const std::filesystem::path& file) {
-    auto opened = std::make_unique<spdlog::sinks::basic_file_sink_st>(file.string());
-    opened->set_pattern("%Y-%m-%d %H:%M:%S.%e %l: %v");
     const std::lock_guard lock(mutex_);
-    for (const auto& line : kept_) opened->log(line);
-    kept_ = {};
-    file_ = std::move(opened);
+    const std::vector<spdlog::details::log_msg_buffer> kept = std::exchange(kept_, {});
+    file_ = file;
+    state_ = State::failed;
+    descriptor_ = open_above_standard_streams(file);
+    if (descriptor_ < 0) throw Error(ErrorKind::system, describe("cannot be opened", errno));
+    state_ = State::open;
+    for (const auto& line : kept)
+      if (const int error = write(line); error != 0) throw Error(ErrorKind::system, describe(kNotWritten, error));
   }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& line) override {
-    if (file_)
-      file_->log(line);
-    else
-      kept_.emplace_back(line);
+    if (state_ == State::waiting) kept_.emplace_back(line);
+    if (state_ != State::open) return;
+    // The logger catches it and calls its error handler.
+    if (const int error = write(line); error != 0)
+      throw spdlog::spdlog_ex(describe(kNotWritten, error) + ". The run continues without this file");
   }
-
-  void flush_() override {
-    if (file_) file_->flush();
-  }
+  void flush_() override {}
 
  private:
+  static constexpr const char* kNotWritten = "cannot be written";
+  enum class State { waiting, open, failed };
+
+  // A plugin may have closed a standard stream: text for the terminal would go into the file with its number. Returns
+  // -1 with errno if the file cannot be opened.
+  static int open_above_standard_streams(const std::filesystem::path& file) {
+    const int opened = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (opened < 0 || opened > STDERR_FILENO) return opened;
+    const int moved = ::fcntl(opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int error = errno;
+    ::close(opened);
+    errno = error;
+    return moved;
+  }
+
+  std::string describe(const char* what, int error) const {
+    return fmt::format("{}: {}: {}", file_.string(), what, std::generic_category().message(error));
+  }
+
+  // Returns 0 or an errno.
+  int write(const spdlog::details::log_msg& line) {
+    spdlog::memory_buf_t text;
+    formatter_->format(line, text);
+    for (size_t done = 0; done < text.size();) {
+      const ssize_t count = ::write(descriptor_, text.data() + done, text.size() - done);
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) {
+        state_ = State::failed;
+        return count < 0 ? errno : EIO;
+      }
+      done += static_cast<size_t>(count);
+    }
+    return 0;
+  }
+
+  State state_ = State::waiting;
   std::vector<spdlog::details::log_msg_buffer> kept_;
-  std::unique_ptr<spdlog::sinks::basic_file_sink_st> file_;
+  std::filesystem::path file_;
+  int descriptor_ = -1;  // never closed: the sink lives as long as the process
 };
 
 class WarningSink : public spdlog::sinks::base_sink<std::mutex> {
@@ -119,6 +166,9 @@ struct RunLog {
     warnings->set_level(spdlog::level::off);
     logger.sinks() = {std::move(terminal), file, warnings};
     logger.set_level(spdlog::level::debug);
+    logger.set_error_handler([this](const std::string& message) {
+      logger.sinks().front()->log(spdlog::details::log_msg(logger.name(), spdlog::level::warn, message));
+    });
     logger.flush_on(spdlog::level::info);  // there are few lines, and users that follow the file need them immediately
   }
 };
@@ -166,11 +216,7 @@ void log_warning_of_any_rank(std::string_view message) try {
   // The log cannot be written, such as to a full disk. The run does not depend on it.
 }
 
-void open_log_file(const std::filesystem::path& file) try {
-  run_log().file->open(file);
-} catch (const spdlog::spdlog_ex& error) {
-  throw Error(ErrorKind::system, "{}: the log cannot be opened: {}", file.string(), error.what());
-}
+void open_log_file(const std::filesystem::path& file) { run_log().file->open(file); }
 
 void flush_log() noexcept try { run_log().logger.flush(); } catch (...) {
   // The process is exiting, possibly because the log cannot be written.
