@@ -19,8 +19,10 @@ namespace {
 using formats::did_you_mean;
 
 // Commands of other programs.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherCommands = {
+constexpr std::array<std::pair<std::string_view, std::string_view>, 17> kOtherCommands = {
     {{"checkpoints", "checkpoint show"},
+     {"clean", "prune"},
+     {"delete", "prune"},
      {"fit", "train"},
      {"infer", "predict"},
      {"inference", "predict"},
@@ -28,6 +30,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> kOtherCo
      {"inspect", "checkpoint show"},
      {"list", "runs"},
      {"ls", "runs"},
+     {"remove", "prune"},
      {"resume", "train --resume auto"},
      {"run", "train"},
      {"sample", "generate"},
@@ -65,7 +68,7 @@ extern const Command train_command;
 extern const Command init_images_command, data_command, overfit_command, lr_find_command, profile_command,
     batch_size_command, pack_command;
 extern const Command evaluate_command, predict_command, generate_command, export_command, show_checkpoint_command,
-    verify_checkpoint_command, diff_checkpoints_command, runs_command, report_command;
+    verify_checkpoint_command, diff_checkpoints_command, runs_command, report_command, prune_command;
 extern const Command compare_command, verify_resume_command;
 extern const Command new_plugin_command, plugins_command, describe_command, validate_command, note_command;
 extern const Command schema_command, completion_command, manual_command;
@@ -79,7 +82,7 @@ const std::vector<CommandGroup>& command_groups() {
         &pack_command}},
       {"After a run",
        {&evaluate_command, &predict_command, &generate_command, &export_command, &show_checkpoint_command,
-        &verify_checkpoint_command, &diff_checkpoints_command, &runs_command, &report_command}},
+        &verify_checkpoint_command, &diff_checkpoints_command, &runs_command, &report_command, &prune_command}},
       {"Several runs", {&compare_command, &verify_resume_command}},
       {"Plugins", {&new_plugin_command, &plugins_command, &describe_command, &validate_command, &note_command}},
       {"This program", {&schema_command, &completion_command, &manual_command}},

@@ -34,19 +34,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 using callbacks::format_metric;
 
-constexpr int kDeepestRun = 3;  // levels of folders: output_dir, run.name, run
-
-void find_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
-  if (reporting::has_run(folder)) return found.push_back(folder);
-  if (depth == kDeepestRun) return;
-  std::error_code error;  // a folder that cannot be listed has no runs that could be read
-  for (const fs::path& path : support::list_folder(folder, error)) {
-    std::error_code ignored;
-    if (fs::is_directory(path, ignored) && !path.filename().string().starts_with(".") && !fs::is_symlink(path, ignored))
-      find_runs(path, depth + 1, found);
-  }
-}
-
 // Sorts the newest run first. The names of the folders order the runs of one run.name, as for `--resume auto`. The
 // start times in run.json order runs of different names. A clock that was ahead makes them wrong, so a run counts as no
 // older than the earlier runs of its name.
@@ -75,10 +62,8 @@ std::vector<reporting::ReadRun> read_runs(const fs::path& folder) {
     throw_command_line_error("{}: {}; expected a folder with runs, such as run.output_dir of a run file{}",
                              support::format_path(folder), support::describe_path(folder),
                              support::suggest_path(folder, support::is_folder));
-  std::vector<fs::path> found;
-  find_runs(folder, 1, found);
   std::vector<reporting::ReadRun> runs;
-  for (const fs::path& one : found) {
+  for (const fs::path& one : reporting::find_runs(folder)) {
     try {
       runs.emplace_back(one);
     } catch (const support::Error& error) {

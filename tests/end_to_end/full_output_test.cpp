@@ -80,6 +80,7 @@ std::map<std::string, Case> make_cases() {
       {"checkpoint verify", {{checkpoint}}},
       {"checkpoint diff", {{checkpoint, checkpoint}}},
       {"runs", {{folder / "runs"}}},
+      {"prune", {{folder / "runs", "--keep-runs", "1"}}},
       {"report", {{run}}},
       {"compare", {Words{kConfig, "--output", folder / "compared"} + kShort}},
       {"verify-resume", {config + kShort}},

@@ -30,10 +30,29 @@ Json read_record(const fs::path& file) {
   return record;
 }
 
+constexpr int kDeepestRun = 3;  // levels of folders: output_dir, run.name, run
+
+void add_runs(const fs::path& folder, int depth, std::vector<fs::path>& found) {
+  if (has_run(folder)) return found.push_back(folder);
+  if (depth == kDeepestRun) return;
+  std::error_code error;  // a folder that cannot be listed has no runs that could be read
+  for (const fs::path& path : support::list_folder(folder, error)) {
+    std::error_code ignored;
+    if (fs::is_directory(path, ignored) && !path.filename().string().starts_with(".") && !fs::is_symlink(path, ignored))
+      add_runs(path, depth + 1, found);
+  }
+}
+
 }  // namespace
 
 bool has_run(const fs::path& folder) {
   return artifacts::is_run_folder(folder) && support::path_exists(artifacts::RunFolder{folder}.plan_file());
+}
+
+std::vector<fs::path> find_runs(const fs::path& folder) {
+  std::vector<fs::path> found;
+  add_runs(folder, 1, found);
+  return found;
 }
 
 std::string text_in(const Json& object, const char* key) {

@@ -82,6 +82,10 @@ class ReadRun {
 // Returns whether the folder is a run folder: it has a plan and checkpoints.
 bool has_run(const std::filesystem::path& folder);
 
+// Returns the run folders at most two levels below a folder, such as run.output_dir, or the folder itself. Does not
+// follow symbolic links.
+std::vector<std::filesystem::path> find_runs(const std::filesystem::path& folder);
+
 // Reads history.jsonl of a run. Throws Error(checkpoint) with the file and the number of the invalid line.
 std::vector<artifacts::HistoryLine> read_history(const std::filesystem::path& file);
 // The same, but a file that is missing or empty has no lines: the run has not written its first one.
