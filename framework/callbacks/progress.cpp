@@ -211,7 +211,21 @@ void Progress::print_log_line(const RunState& state) {
                     format_rate(with_separators(samples_per_second(state)))));
 }
 
+// On a terminal, a long run prints some epochs only; the bar shows the others.
+bool Progress::skips_row(const RunState& state) {
+  constexpr int64_t kMostRows = 50;
+  const int64_t stride = (state.total_epochs + kMostRows - 1) / kMostRows;
+  if (!is_terminal_ || stride < 2 || state.epoch % stride == 0 || state.epoch == state.total_epochs) return false;
+  if (state.epoch == 1)
+    print(fmt::format("one of {} epochs is shown; history.csv has all {}\n", stride, state.total_epochs));
+  if (const auto metric = state.metrics.find(monitor_);
+      metric != state.metrics.end() && state.validated_step == state.step)
+    update_best(monitor_, metric->second);
+  return true;
+}
+
 void Progress::print_epoch(const RunState& state) {
+  if (skips_row(state)) return;
   // The monitored metric comes first, then loss and time.
   enum Importance { kMonitored, kLoss, kTime, kValidationLoss, kValidation, kTraining, kLearningRate, kSpeed };
   EpochRow row{fmt::format("{}/{}", state.epoch, state.total_epochs), {}};

@@ -84,6 +84,7 @@ class Progress final : public pipeline::Observer {
   void draw_validation(const pipeline::RunState& state);
   void print_first_loss(const pipeline::FirstLoss& loss);
   void print_log_line(const pipeline::RunState& state);
+  bool skips_row(const pipeline::RunState& state);
   void print_epoch(const pipeline::RunState& state);
   bool is_time_to_draw();
   void draw(const std::string& label, int64_t done, int64_t total, const std::vector<BarPart>& parts);

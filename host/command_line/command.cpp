@@ -139,8 +139,9 @@ std::string join_choices(const std::vector<std::string>& words) {
   return text;
 }
 
-po::options_description make_options(const Command& command) {
-  po::options_description options("Options", 100, 60);
+po::options_description make_options(const Command& command, size_t width) {
+  const auto columns = static_cast<unsigned>(width);
+  po::options_description options("Options", columns, columns * 3 / 5);
   AddOption add = options.add_options();
   command.add_options(add);
   return options;

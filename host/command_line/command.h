@@ -101,7 +101,8 @@ struct Command {
   bool is_for_one_process = false;
 };
 
-po::options_description make_options(const Command& command);
+// `width`: columns of the text that it prints.
+po::options_description make_options(const Command& command, size_t width = 100);
 using Option = boost::shared_ptr<po::option_description>;
 std::vector<Option> options_of(const Command& command);
 bool takes_value(const Option& option);

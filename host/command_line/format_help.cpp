@@ -5,13 +5,12 @@
 #include <cstring>
 #include <sstream>
 
+#include "framework/support/text/terminal.h"
 #include "host/command_line/registry.h"
 
 namespace tenon::host {
 
 namespace {
-
-constexpr size_t kWidth = 100;
 
 struct ExitCode {
   const char* code;
@@ -43,13 +42,29 @@ std::string describe_plugin_search() {
          "of this program.";
 }
 
-// Wraps the text at blanks to lines of at most kWidth columns.
+// The columns of --help: those of the terminal, within limits.
+size_t find_help_width() {
+  constexpr size_t kLeast = 60, kMost = 100;
+  const size_t width = support::find_terminal_width(stdout);
+  return width == 0 ? kMost : std::clamp(width - 1, kLeast, kMost);
+}
+
+// Boost fills the last column of some lines with a blank.
+std::string remove_trailing_blanks(const std::string& text) {
+  std::istringstream lines(text);
+  std::string trimmed;
+  for (std::string line; std::getline(lines, line);) trimmed += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  return trimmed;
+}
+
+// Wraps the text at blanks.
 std::string wrap(const std::string& text) {
+  const size_t width = find_help_width();
   std::istringstream words(text);
   std::string wrapped;
   size_t column = 0;
   for (std::string word; words >> word;) {
-    const bool fits = column + 1 + word.size() <= kWidth;
+    const bool fits = column + 1 + word.size() <= width;
     if (column > 0) wrapped += fits ? " " : "\n";
     column = column > 0 && fits ? column + 1 + word.size() : word.size();
     wrapped += word;
@@ -145,22 +160,22 @@ std::string format_help() {
        << wrap(std::string(training.details) + " For other tasks use a command; " + program_name() +
                " COMMAND --help describes it.")
        << list_commands() << "\n"
-       << make_options(training) << "\n"
+       << make_options(training, find_help_width()) << "\n"
        << wrap(describe_plugin_search()) << "\n";
   std::string codes = "Exit codes:";
   for (const auto& [code, meaning] : kExitCodes) codes += fmt::format(" {} {},", code, meaning);
   codes.back() = '.';
   text << wrap(codes);
-  return text.str();
+  return remove_trailing_blanks(text.str());
 }
 
 std::string format_help(const Command& command) {
   std::ostringstream text;
   text << "Usage: " << usage_of(command) << "\n\n" << wrap(command.details);
-  const po::options_description options = make_options(command);
+  const po::options_description options = make_options(command, find_help_width());
   if (!options.options().empty()) text << "\n" << options;
   text << "\nThe manual page has all commands, exit codes and variables: " << program_name() << " manual | man -l -\n";
-  return text.str();
+  return remove_trailing_blanks(text.str());
 }
 
 std::string format_manual(const std::string& version) {

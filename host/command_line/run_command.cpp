@@ -35,7 +35,7 @@ bool requests_help(const Words& words) {
 }
 
 void print_help(Words words) {
-  if (words[0] == "help") words.erase(words.begin());
+  if (!words.empty() && words[0] == "help") words.erase(words.begin());
   if (!words.empty() && words.front() == kTrain) words.erase(words.begin());
   const Command* command = find_command(words);
   // `host checkpoint --help` describes show, verify and diff.
@@ -127,7 +127,7 @@ int run_command(int argc, const char* const* argv) {
   if (is_named_training) words.erase(words.begin());
   bool is_training = false;
   int exit_code = 0;
-  if (requests_help(words)) {
+  if (requests_help(words) || (words.empty() && !is_named_training)) {
     print_help(words);
   } else if (has(words, "--version")) {
     print_versions();

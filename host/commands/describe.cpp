@@ -97,7 +97,10 @@ int describe(const Arguments& arguments) {
   }
   for (const ComponentDescription& description : descriptions) {
     if (&description != &descriptions.front()) reporting::write_output_text("\n");
-    reporting::write_output_text(arguments.has("markdown") ? format_markdown(description) : format_text(description));
+    if (arguments.has("markdown"))
+      reporting::write_output_text(format_markdown(description));
+    else
+      reporting::write_wrapped_output_text(format_text(description));
   }
   return 0;
 }

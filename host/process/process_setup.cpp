@@ -1,5 +1,6 @@
 #include "host/process/process_setup.h"
 
+#include <poll.h>
 #include <stdlib.h>
 
 #include <cerrno>
@@ -52,7 +53,9 @@ void restore_standard_streams() {
 void flush_standard_output() {
   errno = 0;
   const bool has_failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  if (!has_failed) return;
+  // A reader such as `head` has what it needs and has closed the pipe.
+  pollfd pipe{STDOUT_FILENO, POLLOUT, 0};
+  if (!has_failed || errno == EPIPE || (::poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR) != 0)) return;
   const std::string reason = errno != 0 ? std::string(": ") + std::strerror(errno) : "";
   throw support::Error(support::ErrorKind::system, "standard output: cannot be written completely" + reason +
                                                        "; free some space, or redirect the output to another disk");

@@ -332,3 +332,26 @@ TEST_CASE("durations and metric values are short") {
   CHECK(format_metric(97.5) == "97.5");
   CHECK(format_metric(1.2344e-5) == "1.234e-05");
 }
+
+TEST_CASE("a terminal shows some of many epochs, and a file all") {
+  Shown shown(100);
+  shown.state.total_epochs = 400;
+  std::string text;
+  std::FILE* const file = std::tmpfile();
+  REQUIRE(file);
+  Progress progress(file);
+  size_t in_file = 0;
+  for (shown.state.epoch = 1; shown.state.epoch <= 400; ++shown.state.epoch) {
+    text += shown.show(Event::epoch_end);
+    send(progress, Event::epoch_end, shown.state);
+    ++in_file;
+  }
+  CHECK(contains(text, "one of 8 epochs is shown; history.csv has all 400"));
+  CHECK(tenon::count_parts(text, "/400 ") == 50);
+  CHECK(contains(text, "400/400"));
+  std::rewind(file);
+  size_t lines = 0;
+  for (int letter = std::fgetc(file); letter != EOF; letter = std::fgetc(file)) lines += letter == '\n';
+  std::fclose(file);
+  CHECK(lines == in_file);
+}

@@ -1,6 +1,7 @@
 // Tests the host with closed standard streams and with a standard output that cannot be written.
 #include <doctest/doctest.h>
 
+#include <csignal>
 #include <sstream>
 
 #include "tests/end_to_end/hosted_run.h"
@@ -53,6 +54,18 @@ TEST_CASE("a command fails if its output cannot be written") {
     CAPTURE(command.front());
     check_errors(run_host(command, redirect(">/dev/full")), 11, {"standard output: cannot be written completely"});
   }
+}
+
+TEST_CASE("a reader that closes the pipe is no error") {
+  const std::string head = "bash -c '\"$0\" \"$@\" | head -n 1; exit ${PIPESTATUS[0]}'";
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"schema"}, {"manual"}}) {
+    const Outcome outcome = run_host(command, head);
+    CHECK((outcome.exit_code == 0 || outcome.exit_code == 128 + SIGPIPE));
+    CHECK(outcome.errors == "");
+  }
+  const Outcome trained = require_success(run_host(
+      joined(train_into(make_empty_folder("head")), {"--log-format", "json", "--set", "log.every=1 step"}), head));
+  CHECK(trained.errors.find("cannot be written") == std::string::npos);
 }
 
 TEST_CASE("a run finishes with a warning if its terminal output cannot be written") {

@@ -1,5 +1,8 @@
 #include "framework/reporting/report/report_page.h"
 
+#include <cmath>
+#include <filesystem>
+
 #include "framework/reporting/report/describe_run.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/report_sections.h"
@@ -23,7 +26,73 @@ std::string describe_time_of(const std::string& stages) {
   return answer(run, "What took the time?");
 }
 
+// The answer about a training loss with these values, one each step.
+std::string describe_convergence(const std::vector<double>& losses, const std::string& record) {
+  std::vector<std::string> history;
+  for (size_t i = 0; i < losses.size(); ++i)
+    history.push_back(write_line("step", static_cast<int>(i) + 1, "\"train/loss\": " + std::to_string(losses[i])));
+  return answer(write_run({.record = record, .history = history}), "Did it converge?");
+}
+
 }  // namespace
+
+TEST_CASE("convergence is judged against the initial loss and that of all-zero outputs") {
+  const std::string finished = R"({"status": "finished", "first_loss": 2.31, "zero_output_loss": 2.3})";
+  // The loss exploded before the first line, and has fallen since.
+  CHECK(
+      contains(describe_convergence({900, 40, 9, 5, 4, 3.5, 3.4, 3.4, 3.4, 3.4}, finished),
+               "No: train/loss went from 900 at step 1 to 3.4 at step 10, but the initial loss was 2.31. It diverged"));
+  CHECK(contains(describe_convergence({2.35, 2.31, 2.3, 2.3, 2.3, 2.3, 2.3, 2.3, 2.3, 2.3}, finished),
+                 "No: train/loss went from 2.35 at step 1 to 2.3 at step 10. Outputs of zeros have 2.3"));
+  CHECK(describe_convergence({2, 1, 0.5, 0.4, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3}, finished).starts_with("Yes: "));
+  CHECK(describe_convergence({2, 1, 0.5, 0.4, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3}, R"({"status": "failed"})")
+            .ends_with("before the run failed."));
+}
+
+TEST_CASE("a failed run has no good findings about its training, and a rise from zero has no percentage") {
+  const std::vector<std::string> history{write_line("validation", 1, R"("validation/loss": 0, "train/loss": 0.5)"),
+                                         write_line("validation", 9, R"("validation/loss": 1, "train/loss": 0.1)")};
+  const std::string directions = R"("directions": {"validation/loss": "min"})";
+  const ReadRun run = write_run({.record = "{\"status\": \"finished\", " + directions + "}", .history = history});
+  CHECK(contains(answer(run, "Did it overfit?"), "has risen from 0 to 1, while"));
+  CHECK_FALSE(contains(make_report_page({run}), "inf"));
+  const ReadRun failed = write_run({.record = "{\"status\": \"failed\", " + directions + "}",
+                                    .history = {history[0], write_line("validation", 2, R"("validation/loss": 0)")}});
+  for (const Finding& finding : find_findings(failed)) {
+    CAPTURE(finding.question);
+    CHECK(finding.rating != Finding::Rating::good);
+  }
+}
+
+TEST_CASE("the times of a short run give no advice") {
+  const std::string stages = R"({"data": 0.9, "forward": 0.1})";
+  CHECK_FALSE(contains(describe_time_of(stages), "Advice"));
+  CHECK(contains(describe_time_of(R"({"data": 90, "forward": 10})"), "Advice"));
+}
+
+TEST_CASE("the commands of the page name checkpoints that exist") {
+  const ReadRun run = write_run(
+      {.name = "digits/2026-11-21T11-30-06", .record = R"({"status": "failed", "monitor": "validation/loss"})"});
+  const std::string page = make_report_page({run});
+  CHECK_FALSE(contains(page, "host evaluate"));
+  CHECK_FALSE(contains(page, "--resume"));
+  std::filesystem::create_directories(run.folder().checkpoints() / "step-00000003");
+  const std::string saved = make_report_page({run});
+  CHECK(contains(saved, "compute the metrics of the latest weights"));
+  CHECK(contains(saved, "step-00000003"));
+  CHECK(contains(saved, "--resume"));
+}
+
+TEST_CASE("the best variant is named with its distance, and what the spread of its runs says") {
+  const std::vector<VariantValues> clear{{"a", {1, 1.1, 0.9}}, {"b", {2, 2.1, 1.9}}, {"c", {9, 9, 9}}};
+  // The deviation of each is 0.1: the standard error of the difference is sqrt(2 * 0.01 / 3).
+  CHECK(describe_best_variant("m", false, clear) ==
+        "best m: a, 1, 1 better than b; that is more than twice the standard error of the difference, 0.082");
+  CHECK(describe_best_variant("m", true, clear).starts_with("best m: c, 9, 7 better than b; "));
+  CHECK(contains(describe_best_variant("m", true, {{"a", {1, 2, 3}}, {"b", {1.1, 2.1, 3.1}}}), "so it may be chance"));
+  CHECK(contains(describe_best_variant("m", true, {{"a", {1, 2}}, {"b", {5, 6, 7}}}), "cannot be told from chance"));
+  CHECK(describe_best_variant("m", true, {{"a", {1}}, {"b", {NAN}}}).empty());
+}
 
 TEST_CASE("the header has the local time, the device and the processes") {
   const ReadRun run = write_run(

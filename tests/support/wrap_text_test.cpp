@@ -24,7 +24,7 @@ TEST_CASE("a sentence is wrapped at its blanks") {
 }
 
 TEST_CASE("each line is wrapped by itself") {
-  CHECK(wrap_lines("one two three\n  four five\n", 8) == "one two\n  three\n  four\n  five\n");
+  CHECK(wrap_lines("one two three\n  four five\n", 8) == "one two\n  three\n  four\n    five\n");
   CHECK(wrap_lines("one\n\ntwo", 8) == "one\n\ntwo");
   CHECK(wrap_lines("one two three\n", 0) == "one two three\n");
 }

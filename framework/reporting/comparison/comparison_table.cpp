@@ -7,17 +7,17 @@
 #include <numeric>
 #include <set>
 
-#include "framework/artifacts/checkpoint/checkpoint.h"
-#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/callbacks/progress.h"
 #include "framework/reporting/report/describe_run.h"
 #include "framework/reporting/runs/read_run.h"
 #include "framework/reporting/terminal/write_output.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/files/read_file.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "framework/support/text/printable.h"
+#include "framework/support/text/terminal.h"
 
 namespace tenon::reporting {
 
@@ -70,7 +70,7 @@ std::vector<Column> list_columns(const std::vector<ComparedVariant>& variants) {
   std::vector<Column> columns;
   for (const std::string& name : list_metrics(variants))
     columns.push_back({name, [name](const MeasuredRun& run) { return find_metric(run, name); }, format_spread});
-  columns.push_back({"train/loss", [](const MeasuredRun& run) { return run.last_training_loss; }, format_spread});
+  columns.push_back({"train/loss", [](const MeasuredRun& run) { return run.train_loss; }, format_spread});
   columns.push_back({"time", [](const MeasuredRun& run) { return std::optional(run.seconds); }, format_seconds});
   columns.push_back(
       {"time/epoch",
@@ -121,6 +121,24 @@ std::vector<std::vector<std::string>> list_rows(const std::vector<ComparedVarian
     for (size_t i = 0; i < cells.size(); ++i) rows[i + 1].push_back(cells[i]);
   }
   return rows;
+}
+
+// A line that names the best variant by the metric that all monitor. "" if there is none.
+std::string name_best(const std::vector<ComparedVariant>& variants, const std::string& margin) {
+  const std::string& metric = variants.front().monitor;
+  std::vector<VariantValues> all;
+  bool is_larger_better = false;
+  for (const ComparedVariant& compared : variants) {
+    if (compared.monitor != metric) return "";
+    std::vector<double>& values = all.emplace_back(compared.variant.name).values;
+    for (const MeasuredRun& run : compared.runs) {
+      if (!is_good(run)) continue;
+      if (const auto value = find_metric(run, metric)) values.push_back(*value);
+      is_larger_better |= run.is_larger_better;
+    }
+  }
+  const std::string best = metric.empty() ? "" : describe_best_variant(metric, is_larger_better, std::move(all));
+  return best.empty() ? "" : margin + best + "\n";
 }
 
 std::string describe_run(const ComparedVariant& compared, const MeasuredRun& run) {
@@ -182,7 +200,7 @@ Json to_json(const MeasuredRun& run) {
             {"peak_bytes", run.peak_bytes},
             {"device_peak_mib", run.device_peak_mib ? Json(*run.device_peak_mib) : Json()},
             {"best_step", run.best_step ? Json(*run.best_step) : Json()},
-            {"train/loss", run.last_training_loss ? Json(*run.last_training_loss) : Json()},
+            {"train/loss", run.train_loss ? Json(*run.train_loss) : Json()},
             {"metrics", Json::object()}};
   for (const auto& [name, value] : run.metrics)
     json["metrics"][name] = Json::parse(artifacts::format_json_number(value));
@@ -205,10 +223,14 @@ void add_metric(const std::pair<std::string, double>& metric, artifacts::NamedMe
     known->second = metric.second;
 }
 
-// Returns the step of the checkpoint that the link `best` points to.
-std::optional<int64_t> find_best_step(const fs::path& run) {
-  const auto best = artifacts::find_linked_checkpoint(artifacts::RunFolder{run}.checkpoints(), artifacts::kBest);
-  return best ? artifacts::parse_checkpoint_folder(best->filename().string()) : std::nullopt;
+// Finds the step of the best validation, as the page does.
+void read_best(const fs::path& folder, MeasuredRun& measured) {
+  try {
+    const ReadRun run(folder);
+    if (const auto best = run.best(run.monitor())) measured.best_step = best->step;
+    measured.is_larger_better = run.direction(run.monitor()) > 0;
+  } catch (const support::Error&) {  // it failed early
+  }
 }
 
 // Returns the last value of each validation metric up to `step`, and the metrics of the test data.
@@ -229,7 +251,7 @@ void read_lines(const std::vector<artifacts::HistoryLine>& history, MeasuredRun&
     run.steps = std::max(run.steps, line.step);
     run.seconds = std::max(run.seconds, line.time_s);
     for (const auto& [name, value] : line.metrics) {
-      if (name == "train/loss") run.last_training_loss = value;
+      if (name == "train/loss" && (!run.best_step || line.step <= *run.best_step)) run.train_loss = value;
       if (name == "train/device_memory_mib") run.device_peak_mib = std::max(run.device_peak_mib.value_or(0), value);
     }
   }
@@ -255,6 +277,7 @@ std::string format_table(const std::vector<ComparedVariant>& variants, size_t wi
     std::rotate(importance.begin() + 2, importance.begin() + (time - rows[0].begin()),
                 importance.begin() + (time - rows[0].begin()) + 1);
   return table.format_within(width, importance, has_colours) + explain_spread(variants, "") +
+         support::wrap_lines(support::escape_control_characters(name_best(variants, "")), width) +
          support::escape_control_characters(list_failures(variants, ""));
 }
 
@@ -270,7 +293,7 @@ std::string format_markdown(const std::vector<ComparedVariant>& variants) {
     for (size_t k = 1; k < rows[0].size(); ++k) text += "---:|";
     text += "\n";
   }
-  const std::string spread = explain_spread(variants, "\n");
+  const std::string spread = explain_spread(variants, "\n") + name_best(variants, "\n");
   const std::string failures = list_failures(variants, "- ");
   return text + spread + (failures.empty() ? "" : "\n" + failures);
 }
@@ -298,10 +321,10 @@ MeasuredRun measure_run(int exit_code, const std::string& errors, const fs::path
   run.peak_bytes = read_peak(artifacts::RunFolder{folder}.record_file());
   const auto history = read_history_so_far(artifacts::RunFolder{folder}.history_jsonl());
   if (history.empty()) return run;  // the run failed before its first line
+  read_best(folder, run);
   read_lines(history, run);
   run.epochs = static_cast<double>(run.steps) / static_cast<double>(epoch.steps);
   run.samples = run.epochs * static_cast<double>(epoch.samples);
-  run.best_step = find_best_step(folder);
   run.metrics = collect_metrics(history, run.best_step);
   return run;
 }

@@ -28,14 +28,15 @@ struct MeasuredRun {
   std::string failure;           // empty: the run did not fail
   int exit_code = 0;             // 128 + n after signal n
   int64_t steps = 0;
-  double epochs = 0;                         // epochs of the training data, computed from the steps
-  double samples = 0;                        // training samples
-  double seconds = 0;                        // from the first step to the end, with validation and checkpoints
-  int64_t peak_bytes = 0;                    // peak memory of the process, or of rank 0 of several
-  std::optional<double> device_peak_mib;     // peak memory of a CUDA device
-  std::optional<int64_t> best_step;          // best step of the monitored metric, if there is one
-  artifacts::NamedMetrics metrics;           // of the best validation, else the last one, and of the test data
-  std::optional<double> last_training_loss;  // of the last epoch, or of the last log line
+  double epochs = 0;                      // epochs of the training data, computed from the steps
+  double samples = 0;                     // training samples
+  double seconds = 0;                     // from the first step to the end, with validation and checkpoints
+  int64_t peak_bytes = 0;                 // peak memory of the process, or of rank 0 of several
+  std::optional<double> device_peak_mib;  // peak memory of a CUDA device
+  std::optional<int64_t> best_step;       // best step of the monitored metric, if there is one
+  bool is_larger_better = false;          // the monitored metric
+  artifacts::NamedMetrics metrics;        // of the best validation, else the last one, and of the test data
+  std::optional<double> train_loss = {};  // the last one up to the best step, else to the end
 };
 
 // The size of an epoch.

@@ -167,6 +167,31 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+std::string describe_best_variant(const std::string& metric, bool is_larger_better,
+                                  std::vector<VariantValues> variants) {
+  for (VariantValues& one : variants) std::erase_if(one.values, [](double value) { return !std::isfinite(value); });
+  std::erase_if(variants, [](const VariantValues& one) { return one.values.empty(); });
+  if (variants.size() < 2) return "";
+  std::ranges::stable_sort(variants, {}, [&](const VariantValues& one) {
+    return is_larger_better ? -mean_of(one.values) : mean_of(one.values);
+  });
+  const VariantValues &best = variants[0], &next = variants[1];
+  const double distance = std::fabs(mean_of(best.values) - mean_of(next.values));
+  std::string text = fmt::format("best {}: {}, {:.4g}, {:.2g} better than {}; ", metric, best.variant,
+                                 mean_of(best.values), distance, next.variant);
+  constexpr size_t kFewest = 3;  // runs whose deviation says something
+  if (std::min(best.values.size(), next.values.size()) < kFewest)
+    return text + "with fewer than three seeds of each, it cannot be told from chance";
+  const auto variance_of_mean = [](const std::vector<double>& values) {
+    const double deviation = deviation_of(values);
+    return deviation * deviation / static_cast<double>(values.size());
+  };
+  const double error = std::sqrt(variance_of_mean(best.values) + variance_of_mean(next.values));
+  return text + fmt::format("that is {} than twice the standard error of the difference, {:.2g}{}",
+                            distance > 2 * error ? "more" : "less", error,
+                            distance > 2 * error ? "" : ", so it may be chance");
+}
+
 std::string format_spread(const std::vector<double>& values) {
   if (values.size() < 2) return fmt::format("{:.4g}", values.front());
   return fmt::format("{:.4g} ± {:.2g}", mean_of(values), deviation_of(values));

@@ -25,6 +25,8 @@ constexpr double kRisen = 0.05;         // part of the best validation loss
 constexpr double kNearEnd = 0.1;        // part of all steps
 constexpr double kMostTime = 0.4;       // part of the time that the longest stage takes, if it dominates
 constexpr double kMoreTime = 1.5;       // times of the longest stage and the next one
+constexpr double kNoBetter = 0.98;      // part of the loss of all-zero outputs
+constexpr double kTooShort = 5;         // seconds of a run whose times say little
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
 
@@ -91,6 +93,9 @@ std::optional<Finding> assess_beginning(const ReadRun& run) {
                      "targets."};
 }
 
+// Whether the run has not ended with its last step as planned.
+bool has_failed(const ReadRun& run) { return run.state() == "failed" || run.state() == "crashed"; }
+
 Finding assess_convergence(const ReadRun& run) {
   const std::string question = "Did it converge?";
   const Series loss = collect_training_loss(run);
@@ -98,6 +103,16 @@ Finding assess_convergence(const ReadRun& run) {
   const MetricAt &first = loss.front(), &last = loss.back();
   const std::string fall = "train/loss went from " + at_step(first) + " to " + at_step(last);
   if (!(last.value < first.value)) return {Rating::bad, question, "No: " + fall + ", so it did not fall."};
+  // The first value of the history may come after the loss has exploded.
+  if (const auto initial = find_number(run, "first_loss"); initial && last.value >= *initial)
+    return {Rating::bad, question,
+            fmt::format("No: {}, but the initial loss was {}. It diverged: lower the learning rate.", fall,
+                        format_short_number(*initial))};
+  if (const auto chance = find_number(run, "zero_output_loss"); chance && last.value >= kNoBetter * *chance)
+    return {Rating::bad, question,
+            fmt::format("No: {}. Outputs of zeros have {}, so the model has learnt little more than that.", fall,
+                        format_short_number(*chance))};
+  if (has_failed(run)) return {Rating::neutral, question, "Unknown: " + fall + ", before the run failed."};
   if (loss.size() < kFewestValues)
     return {Rating::neutral, question,
             "It learnt: " + fall + ". There are too few values to determine whether it levelled off."};
@@ -131,22 +146,23 @@ Finding assess_overfitting(const ReadRun& run) {
   if (validation.size() < 2 || training.empty() || !best)
     return {Rating::neutral, question, "Unknown: the history has too few values of " + metric + "."};
   const MetricAt last = validation.back();
-  const double rise = (last.value - best->value) / std::fabs(best->value);
+  // Without a scale, a rise from zero is large.
+  const double rise = best->value == 0 ? (last.value > 0 ? 1 : 0) : (last.value - best->value) / std::fabs(best->value);
   const bool is_at_end = static_cast<double>(last.step - best->step) <= kNearEnd * static_cast<double>(last.step);
   const double train_then = value_at(training, best->step), train_now = training.back().value;
   const std::string now = format_short_number(train_now), end = format_short_number(last.value);
   if (is_at_end || rise <= kRisen)
-    return {Rating::good, question,
+    return {has_failed(run) ? Rating::neutral : Rating::good, question,
             fmt::format("No sign of it: the best {0} was {1}, and {2}. The final train/loss is {3} and {0} {4}.",
                         metric, at_step(*best),
                         is_at_end ? "that is near the end" : "the last is at most " + percent(kRisen) + " above it",
                         now, end)};
   if (train_now < train_then)
     return {Rating::bad, question,
-            fmt::format("Yes, from about step {}: since then {} has risen from {} to {} ({}), while train/loss "
-                        "continued to fall from {} to {}.",
-                        best->step, metric, format_short_number(best->value), end, percent(rise),
-                        format_short_number(train_then), now)};
+            fmt::format("Yes, from about step {}: since then {} has risen from {} to {}{}, while train/loss continued "
+                        "to fall from {} to {}.",
+                        best->step, metric, format_short_number(best->value), end,
+                        best->value == 0 ? "" : " (" + percent(rise) + ")", format_short_number(train_then), now)};
   return {Rating::bad, question,
           fmt::format("Not overfitting: {} has risen from {} to {}, but train/loss has not fallen since then ({}, now "
                       "{}). The learning rate may be too high.",
@@ -163,7 +179,7 @@ Finding assess_time(const ReadRun& run) {
   for (const pipeline::StageSeconds& one : stages) total += one.seconds;
   const std::string text = formats::join(
       stages, ", ", [&](const pipeline::StageSeconds& one) { return one.name + " " + percent(one.seconds / total); });
-  const std::string advice = pipeline::advise(stages, run.planned("data.workers"));
+  const std::string advice = total < kTooShort ? "" : pipeline::advise(stages, run.planned("data.workers"));
   const double longest = stages.front().seconds, next = stages.size() > 1 ? stages[1].seconds : 0;
   const bool dominates = longest >= kMostTime * total && longest >= kMoreTime * next;
   return {advice.empty() ? Rating::neutral : Rating::bad, question,

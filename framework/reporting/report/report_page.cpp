@@ -6,9 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "framework/artifacts/checkpoint/checkpoint_links.h"
+#include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/drawing/line_chart.h"
 #include "framework/artifacts/files/durable_file.h"
+#include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
+#include "framework/artifacts/run_folder/run_record.h"
 #include "framework/callbacks/progress.h"
 #include "framework/formats/strings.h"
 #include "framework/reporting/report/describe_run.h"
@@ -317,12 +321,19 @@ std::string describe_run_again(const ReadRun& run) {
   const std::string plan = support::quote_for_shell(folder + "/plan.toml");
   std::string text =
       "# repeat the run, from any folder: the plan has all defaults and absolute paths\nhost --config " + plan + "\n";
-  if (run.state() != "finished")
+  const fs::path checkpoints = run.folder().checkpoints();
+  const bool ended = artifacts::has_ended_as_planned(run.folder().record_file());
+  if (!ended && !artifacts::list_checkpoint_folders(checkpoints).empty())
     text += fmt::format("\n# resume from the newest checkpoint\nhost --config {} --resume {}\n", plan,
                         support::quote_for_shell(folder));
-  const std::string checkpoint = run.monitor().empty() ? "latest" : "best";
-  text += fmt::format("\n# compute the metrics of the {} weights\nhost evaluate --config {} --checkpoint {}\n",
-                      checkpoint, plan, support::quote_for_shell(folder + "/checkpoints/" + checkpoint));
+  for (const char* const link : {artifacts::kBest, artifacts::kLatest}) {
+    const auto checkpoint = artifacts::find_named_checkpoint(run.folder().root, link);
+    if (!checkpoint) continue;
+    const std::string name = support::path_exists(checkpoints / link) ? link : checkpoint->filename().string();
+    text += fmt::format("\n# compute the metrics of the {} weights\nhost evaluate --config {} --checkpoint {}\n", link,
+                        plan, support::quote_for_shell(folder + "/checkpoints/" + name));
+    break;
+  }
   if (const std::string typed = format_command_line(run); !typed.empty())
     text += fmt::format("\n# the original command, in {}{}\n{}\n", run.text("working_directory"), describe_commit(run),
                         typed);

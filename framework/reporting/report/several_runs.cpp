@@ -6,6 +6,7 @@
 #include <set>
 
 #include "framework/callbacks/progress.h"
+#include "framework/reporting/report/describe_run.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/text/format_values.h"
@@ -57,6 +58,9 @@ std::optional<double> find_best_value(const ReadRun& run, const std::string& met
   return found;
 }
 
+// Like the terminal, means leave out runs that failed.
+bool is_failed(const ReadRun& run) { return run.state() == "failed" || run.state() == "crashed"; }
+
 struct MeanColumn {
   std::string title;
   std::function<std::optional<double>(const ReadRun&)> read;
@@ -96,6 +100,8 @@ std::string format_means(const std::vector<ReadRun>& runs, const std::vector<Run
   const size_t variants = name_variants(labels).size();
   if (variants == runs.size()) return "";
   const std::vector<MeanColumn> columns = list_mean_columns(runs);
+  const std::string monitor = find_common_monitor(runs);
+  std::vector<VariantValues> monitored;
   std::string rows = "<th>variant</th><th class=\"number\">runs</th>";
   for (const MeanColumn& column : columns) rows += text_element("th", "class=\"number\"", column.title);
   rows = table_row(rows);
@@ -107,17 +113,24 @@ std::string format_means(const std::vector<ReadRun>& runs, const std::vector<Run
       repeated.push_back(&runs[i]);
       name = labels[i].variant;
     }
+    std::vector<double>& best_values = monitored.emplace_back(name).values;
+    for (const ReadRun* const run : repeated)
+      if (const auto value = find_best_value(*run, monitor); value && !is_failed(*run)) best_values.push_back(*value);
     std::string cells = key_cell(variant, name) + number_cell(std::to_string(repeated.size()));
     for (const MeanColumn& column : columns) {
       std::vector<double> values;
       for (const ReadRun* const run : repeated)
-        if (const auto value = column.read(*run)) values.push_back(*value);
+        if (const auto value = column.read(*run); value && !is_failed(*run)) values.push_back(*value);
       cells += number_cell(values.empty() ? "" : column.print(values));
     }
     rows += "\n" + table_row(cells);
   }
+  const bool is_larger_better = runs.front().direction(monitor) > 0;
+  const std::string best =
+      monitor.empty() ? "" : describe_best_variant(format_title(monitor), is_larger_better, std::move(monitored));
   return section("Mean and standard deviation",
                  wide_table("class=\"runs\"", rows) + "\n" +
+                     (best.empty() ? "" : text_element("p", "", "B" + best.substr(1) + ".") + "\n") +
                      quiet_line("Metrics of the best validation of each run, or of the last one if no metric is "
                                 "monitored."));
 }

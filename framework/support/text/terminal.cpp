@@ -82,7 +82,12 @@ std::string wrap_lines(const std::string& text, size_t width) {
   std::istringstream stream(text);
   std::string wrapped;
   for (std::string line; std::getline(stream, line);) {
-    wrapped += wrap_words(line, width);
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    // In a terminal that is narrower than the indent, lines are wrapped by the terminal.
+    std::string words = indent < width ? wrap_words(line.substr(indent), width - indent) : line.substr(indent);
+    for (size_t end = words.find('\n'); end != words.npos; end = words.find('\n', end + 1 + indent))
+      words.insert(end + 1, indent, ' ');
+    wrapped += std::string(indent, ' ') + words;
     if (!stream.eof()) wrapped += "\n";
   }
   return wrapped;

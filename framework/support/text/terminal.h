@@ -31,7 +31,7 @@ std::string wrap_parts(const std::vector<std::string>& parts, const std::string&
 // Wraps a sentence at its blanks.
 std::string wrap_words(const std::string& text, size_t width);
 
-// Wraps each line at its blanks.
+// Wraps each line at its blanks. What follows has the indent of the line and two more blanks.
 std::string wrap_lines(const std::string& text, size_t width);
 
 }  // namespace tenon::support
