@@ -3,7 +3,8 @@
 #
 # The builds have different versions of LibTorch. A run of digits_mlp.toml starts with one host and is resumed by the other,
 # which warns that it will not be bitwise identical. Its losses are those of an uninterrupted run, to 1e-3. Both hosts then
-# evaluate the last checkpoint and get the same metrics, to 1e-5.
+# evaluate the last checkpoint and get the same metrics, to 1e-5. The same holds for a model of torch.export; the second host
+# also exports it with the trained weights, and the first one evaluates that archive.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$3
@@ -15,9 +16,11 @@ fail() {
   exit 1
 }
 
+config=$root/configs/digits_mlp.toml
+
 # train BUILD NAME ARGUMENT...
 train() {
-  "$1/bin/host" --config "$root/configs/digits_mlp.toml" --set train.epochs=4 --set checkpoint.keep=4 --set run.name="$2" \
+  "$1/bin/host" --config "$config" --set train.epochs=4 --set checkpoint.keep=4 --set run.name="$2" \
     --set run.output_dir="$work/runs" --quiet "${@:3}" 2>"$work/$2.errors" || {
     cat "$work/$2.errors"
     fail "$2: the run failed"
@@ -34,7 +37,7 @@ expect_near() {
 }
 
 metrics() {
-  "$1/bin/host" evaluate --config "$root/configs/digits_mlp.toml" --checkpoint "$(echo "$work/runs/$2"/*)/checkpoints/latest" \
+  "$1/bin/host" evaluate --config "$config" "${@:3}" --checkpoint "$(echo "$work/runs/$2"/*)/checkpoints/latest" \
     --json | grep -oE '[0-9]+\.[0-9]+(e-?[0-9]+)?'
 }
 
@@ -52,3 +55,36 @@ continue_in() {
 }
 continue_in "$1" "$2" forwards
 continue_in "$2" "$1" backwards
+
+cat >"$work/exported.toml" <<TOML
+[model]
+use = "exported"
+params = { path = "$root/tests/parity/reference/exported/residual.pt2", outputs = ["logits"] }
+[data]
+batch_size = 64
+[data.train]
+use = "digits"
+[data.validation]
+use = "digits"
+params = { split = "test" }
+[[loss]]
+use = "cross_entropy"
+[train]
+epochs = 4
+[optimizer]
+use = "adamw"
+lr = 1e-3
+TOML
+config=$work/exported.toml
+
+# reopen_in FIRST SECOND NAME: the first host evaluates the archive that the second one exported.
+reopen_in() {
+  "$2/bin/host" export --config "$config" --checkpoint "$(echo "$work/runs/$3"/*)/checkpoints/latest" \
+    --output "$work/$3.pt2" >/dev/null || fail "$3: the model cannot be exported"
+  paste -d ' ' <(metrics "$2" "$3") <(metrics "$1" "$3" --set model.params.path="$work/$3.pt2") |
+    expect_near "$3: the exported archive has other metrics" 1e-5
+}
+continue_in "$1" "$2" exported.forwards
+reopen_in "$1" "$2" exported.forwards
+continue_in "$2" "$1" exported.backwards
+reopen_in "$2" "$1" exported.backwards
