@@ -10,6 +10,7 @@
 #include "framework/components/calls/ports.h"
 #include "framework/components/kinds/dataset.h"
 #include "framework/data/feed.h"
+#include "framework/reporting/report/saved_samples.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
@@ -69,8 +70,9 @@ class Sheet {
     }
   }
 
-  std::string make(const std::string& title, const config::ClassNames& names) const {
-    return artifacts::make_contact_sheet(title, samples_, names);
+  std::string make(const std::string& title, const config::ClassNames& names,
+                   const artifacts::Normalisations& normalisations) const {
+    return artifacts::make_contact_sheet(title, samples_, names, normalisations);
   }
   size_t size() const { return samples_.size(); }
 
@@ -119,7 +121,8 @@ void print_text(const data::Feed& feed, const config::DataSection& data, const J
       number("complete_ms_per_sample"), busy, 100 * number("wait_share")));
 }
 
-void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
+// The samples of a loader: the batch transforms of the plan have not changed them.
+void write_sheet(data::Feed& feed, config::RunPlan plan, int64_t samples, const std::string& page) {
   Sheet sheet(samples);
   const std::vector<int64_t> order = feed.sampler().order(1);
   feed.start(1);
@@ -130,7 +133,10 @@ void write_sheet(data::Feed& feed, int64_t samples, const std::string& page) {
   }
   const std::string title = feed.dataset().name() + ": " + support::format_count(sheet.size(), "sample") + " of " +
                             feed.dataset().component().schema.id;
-  artifacts::write_file_durably(page, sheet.make(title, feed.class_names()), support::ErrorKind::configuration);
+  plan.data.batch_transforms.clear();
+  const auto normalisations = reporting::find_normalisations(plan, feed.dataset());
+  artifacts::write_file_durably(page, sheet.make(title, feed.class_names(), normalisations),
+                                support::ErrorKind::configuration);
 }
 
 void add_data_options(AddOption& add) {
@@ -196,7 +202,7 @@ int show_data(const Arguments& arguments) {
   }
   components::prepare_dataset(run.catalogue.find(config::ComponentKind::dataset, named.use), named);
   data::Feed feed(run.catalogue, run.plan, named, {}, train ? &train->numbering : nullptr);
-  if (!page.empty()) write_sheet(feed, samples, page);
+  if (!page.empty()) write_sheet(feed, run.plan, samples, page);
   LoaderTiming timing;
   if (seconds > 0) timing = time_loader(feed, seconds, step_ms / 1e3);
 

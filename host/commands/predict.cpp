@@ -10,6 +10,7 @@
 
 #include "framework/pipeline/evaluation/predict.h"
 #include "framework/reporting/predictions/prediction_file.h"
+#include "framework/reporting/report/saved_samples.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format_values.h"
@@ -168,11 +169,13 @@ Columns choose_all(const Arguments& arguments, const components::Model& model, c
 // The files and folders to write, on the first process.
 class Writers {
  public:
-  Writers(const Arguments& arguments, const pipeline::BoundDataset& data) : data_name_(data.name()) {
+  Writers(const Arguments& arguments, const config::RunPlan& plan, const pipeline::BoundDataset& data)
+      : data_name_(data.name()) {
     const std::string output = arguments.text("output"), masks = arguments.text("masks"), page = arguments.text("page");
     if (!output.empty()) file_ = reporting::PredictionFile::make(output, data.feed.sampler().size());
     if (!masks.empty()) masks_.emplace(masks);
-    if (!page.empty()) page_.emplace(page, data.feed.class_names());
+    if (!page.empty())
+      page_.emplace(page, data.feed.class_names(), reporting::find_normalisations(plan, data.feed.dataset()));
     for (const std::string& path : {output, masks, page})
       if (!path.empty()) paths_ += (paths_.empty() ? "" : ", ") + path;
   }
@@ -212,7 +215,7 @@ int write_predictions(OpenedEvaluation& evaluation, const Arguments& arguments) 
   Columns columns = choose_all(arguments, evaluation.parts().model, data,
                                output.empty() || reporting::PredictionFile::holds_text(output));
   std::optional<Writers> writers;
-  if (group.rank() == 0) writers.emplace(arguments, data);
+  if (group.rank() == 0) writers.emplace(arguments, evaluation.plan(), data);
   catch_stop_signals();
   const auto take = [&](const pipeline::Prediction& prediction) {
     const std::vector<PredictedRows> collected = collect_rows(make_rows(prediction, columns, data), group);

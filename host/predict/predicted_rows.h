@@ -78,8 +78,8 @@ class PredictionPage {
  public:
   static constexpr size_t kMost = 200;  // samples
 
-  // `names`: the classes of the dataset's fields.
-  PredictionPage(std::filesystem::path file, config::ClassNames names);
+  // `names`: the classes of the dataset's fields. `normalisations`: of the fields that the model receives.
+  PredictionPage(std::filesystem::path file, config::ClassNames names, artifacts::Normalisations normalisations);
 
   // Adds the samples of a batch. Marks those with a label that differs from the most probable class.
   void add(const PredictedRows& rows);
@@ -89,10 +89,12 @@ class PredictionPage {
 
  private:
   void add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor, int64_t row);
+  std::vector<std::string> describe_top(const TopColumns& top, int64_t row) const;
   bool is_wrong(const PredictedRows& rows, int64_t row) const;
 
   std::filesystem::path file_;
   config::ClassNames names_;
+  artifacts::Normalisations normalisations_;
   std::vector<artifacts::SheetSample> samples_;
   std::vector<at::Tensor> tensors_;  // the memory of the samples' fields
   size_t wrong_ = 0;

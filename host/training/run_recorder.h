@@ -19,6 +19,7 @@
 #include "framework/pipeline/state/frozen_parameters.h"
 #include "framework/pipeline/state/recorder.h"
 #include "framework/pipeline/tools/score_samples.h"
+#include "framework/reporting/report/saved_samples.h"
 #include "host/training/checkpoint_writer.h"
 
 namespace tenon::host {
@@ -41,7 +42,8 @@ class RunRecorder final : public pipeline::Recorder {
   // Writes the histograms to the events file, if there is one.
   void add_histograms(int64_t step, const std::vector<artifacts::NamedHistogram>& histograms);
   // Writes the best and worst samples with the weights of a step to samples/ and the events file.
-  void add_samples(const pipeline::SampleScores& scores, int64_t step, const artifacts::Normalisations& normalisations);
+  void add_samples(const pipeline::SampleScores& scores, int64_t step, const artifacts::Normalisations& normalisations,
+                   const reporting::TableColumns& columns);
 
   // Writes the end of the run to run.json, with its times and memory if `report` is given.
   void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,

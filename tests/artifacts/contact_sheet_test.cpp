@@ -111,3 +111,16 @@ TEST_CASE("fields that are not images are text, and long ones are truncated") {
   for (const char* part : {"list: 0.5 0.5", "0.5 ... (100 values)", "halves: 4 values"})
     CHECK_MESSAGE(page.find(part) != std::string::npos, part);
 }
+
+TEST_CASE("a page has the true colours of normalised images, further lines, and the colours of the report") {
+  // (pixel / 255 - 0.5) / 0.25 of the pixels 0 and 255.
+  const std::vector<float> planes = {-2, 2, -2, 2, -2, 2};
+  const std::string page =
+      make_contact_sheet("page", {{"0", {view("x", TENON_FLOAT32, {3, 1, 2}, planes)}, {"predicted: a < b"}}}, {},
+                         {{"x", {{0.5}, {0.25}}}});
+  CHECK(decode_png(find_image(page, 0), 3) == std::vector<uint8_t>{0, 0, 0, 255, 255, 255});
+  CHECK(page.find("black is") == page.npos);
+  CHECK(page.find("0<br>predicted: a &lt; b</figcaption>") != page.npos);
+  for (const char* part : {"prefers-color-scheme:dark", "name=\"viewport\"", "font:16px/1.5 system-ui"})
+    CHECK_MESSAGE(page.find(part) != page.npos, part);
+}

@@ -365,8 +365,9 @@ TEST_CASE("uncommitted changes of the run file's repository are kept with the ru
 }
 
 TEST_CASE("the report of a regression has predicted against actual numbers, and no logits") {
-  std::string table = "x,y\n";
-  for (int i = 0; i < 40; ++i) table += std::to_string(i) + "," + std::to_string(3 * i + 10) + "\n";
+  std::string table = "x,parity,y\n";
+  for (int i = 0; i < 40; ++i)
+    table += std::to_string(i) + (i % 2 == 0 ? ",even," : ",odd,") + std::to_string(3 * i + 10) + "\n";
   write_file(tenon::test_folder() / "line.csv", table);
   const fs::path file = write_file(tenon::test_folder() / "line.toml", R"([model]
 use = "mlp"
@@ -396,7 +397,14 @@ lr = 0.01
   CHECK(contains(page, "<h3>target: predicted against actual</h3>"));
   CHECK(contains(page, "predicted target: "));
   CHECK_FALSE(contains(page, "logits: "));
-  const auto numbers = nlohmann::json::parse(read_file(run / "samples" / "samples.json"))["numbers"];
+  const auto samples_json = nlohmann::json::parse(read_file(run / "samples" / "samples.json"));
+  // A sample has the values of its row, with the names of the columns.
+  for (const auto& sample : samples_json["worst"]) {
+    const int x = (std::stoi(sample["values"]["target"].get<std::string>()) - 10) / 3;
+    CHECK(sample["values"]["features"] == "x " + std::to_string(x) + ", parity " + (x % 2 == 0 ? "even" : "odd"));
+  }
+  CHECK_FALSE(samples_json["worst"].empty());
+  const auto& numbers = samples_json["numbers"];
   REQUIRE(numbers.size() == 1);
   CHECK(numbers[0]["target"] == "target");
   REQUIRE(numbers[0]["values"].size() == 1);

@@ -176,7 +176,8 @@ TEST_CASE("the page of predict shows pictures, names, classes and probabilities"
   CHECK(count_parts(text, " (wrong)") == wrong);
   CHECK(count_parts(text, "&lt;dark&gt;/") == 4);
   CHECK(count_parts(text, "<dark>") == 0);
-  CHECK(count_parts(text, "probability: ") == 8);
+  CHECK(count_parts(text, "<br>predicted: ") == 8);
+  CHECK(count_parts(text, "\u00A0%<br>") == 8);
   predict(folder_config, {"--data", "validation", "--page", (page.parent_path() / "two.html").string(), "--top-k", "1",
                           "--fields", "label", "--processes", "2"});
   CHECK(read_file(page.parent_path() / "two.html") == text);

@@ -104,7 +104,7 @@ TEST_CASE("more epochs report the learning rate before and after, and warn if it
   CHECK(contains(cosine, "the learning rate was 0.0004278 in step 24 and is 0.05 in step 25"));
   CHECK(contains(cosine, "set schedule.length to the steps that the run had after its warm-up (\"24 steps\" without"));
   CHECK_FALSE(contains(continued("{use=\"cosine\",length=\"24 steps\"}", longer), "the learning rate was"));
-  CHECK(contains(continued("{use=\"one_cycle\"}", longer), "a cycle cannot be extended"));
+  CHECK(contains(continued("{use=\"one_cycle\"}", longer), "a cycle spans the whole run"));
   CHECK(contains(continued("{use=\"warmup_stable_decay\"}", longer), "resume from a checkpoint before the decay"));
   CHECK_FALSE(contains(continued("{use=\"constant\"}", longer), "the learning rate was"));
   CHECK(contains(continued("{use=\"constant\"}", joined(longer, {"--set", "optimizer.lr=0.2"})),

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "framework/artifacts/checkpoint/metric_values.h"
+#include "framework/artifacts/drawing/line_chart.h"
 #include "framework/artifacts/files/encode.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
@@ -265,11 +266,12 @@ RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int
   return drawn;
 }
 
-void write_sample(std::ostream& page, const std::string& caption, const RenderedSample& sample) {
-  page << "<figure>";
-  for (const RenderedPicture& picture : sample.pictures) page << embed_picture(picture);
-  page << "<figcaption>" << escape_html(caption);
-  for (const auto& [name, values] : sample.values) page << "<br>" << escape_html(name) << ": " << escape_html(values);
+void write_sample(std::ostream& page, const SheetSample& sample, const RenderedSample& drawn) {
+  page << "<figure" << (drawn.pictures.empty() ? " class=\"values\"" : "") << ">";
+  for (const RenderedPicture& picture : drawn.pictures) page << embed_picture(picture);
+  page << "<figcaption>" << escape_html(sample.caption);
+  for (const std::string& line : sample.lines) page << "<br>" << escape_html(line);
+  for (const auto& [name, values] : drawn.values) page << "<br>" << escape_html(name) << ": " << escape_html(values);
   page << "</figcaption></figure>\n";
 }
 
@@ -304,25 +306,37 @@ std::string embed_picture(const RenderedPicture& picture) {
                      escape_html(picture.name), picture.width * enlarged, to_base64(picture.png));
 }
 
+// A caption is as wide as its pictures.
+std::string sample_style() {
+  return ".samples{display:flex;flex-wrap:wrap;gap:1rem 1.25rem}\n"
+         ".samples figure{margin:0;min-width:8rem;max-width:100%}\n"
+         ".samples figure.values{width:17rem}\n"
+         ".samples figcaption{width:0;min-width:100%;font-size:.85rem;line-height:1.35;overflow-wrap:anywhere;"
+         "margin-top:.25rem}\n"
+         ".samples img{image-rendering:pixelated;max-width:100%;height:auto;margin-right:4px}\n";
+}
+
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,
-                               const config::ClassNames& names) {
+                               const config::ClassNames& names, const Normalisations& normalisations) {
   std::vector<SampleFields> fields;
   for (const SheetSample& sample : samples) fields.push_back(sample.fields);
-  const RenderedSamples drawn = render_samples(fields, std::numeric_limits<int64_t>::max(), names);
+  const RenderedSamples drawn = render_samples(fields, std::numeric_limits<int64_t>::max(), names, normalisations);
   std::ostringstream page;
-  page << "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" << escape_html(title)
-       << "</title>\n<style>\nbody { font: 14px sans-serif; margin: 1em; background: #fff; color: #222 }\n"
-          "main { display: flex; flex-wrap: wrap; gap: 8px }\n"
-          "figure { margin: 0; padding: 6px; border: 1px solid #ccc; max-width: 100% }\n"
-          "figcaption { max-width: 24em; overflow-wrap: anywhere }\n"
-          "img { image-rendering: pixelated; margin-right: 4px; max-width: 100% }\n</style></head>\n<body><h1>"
-       << escape_html(title) << "</h1>\n";
+  page << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
+          "content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
+          "dark\">\n<title>"
+       << escape_html(title) << "</title>\n<style>\n"
+       << chart_style()
+       << "*{box-sizing:border-box}\nbody{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 "
+          "system-ui,sans-serif}\nmain{max-width:66rem;margin:0 auto;padding:2rem 1.25rem 4rem}\nh1{font-size:1.6rem;"
+          "line-height:1.2;margin:0 0 1rem;overflow-wrap:anywhere}\n.quiet{color:var(--faint)}\n"
+       << sample_style() << "</style>\n</head>\n<body>\n<main>\n<h1>" << escape_html(title) << "</h1>\n";
   for (const auto& [name, range] : drawn.ranges)
-    page << "<p>" << escape_html(name) << ": black is " << range.smallest << ", white is " << range.largest
-         << ".</p>\n";
-  page << draw_mask_legend(drawn.mask_colours) << "<main>\n";
-  for (size_t i = 0; i < samples.size(); ++i) write_sample(page, samples[i].caption, drawn.samples[i]);
-  page << "</main></body></html>\n";
+    page << "<p class=\"quiet\">" << escape_html(name) << ": black is " << range.smallest << ", white is "
+         << range.largest << ".</p>\n";
+  page << draw_mask_legend(drawn.mask_colours) << "<div class=\"samples\">\n";
+  for (size_t i = 0; i < samples.size(); ++i) write_sample(page, samples[i], drawn.samples[i]);
+  page << "</div>\n</main>\n</body>\n</html>\n";
   return page.str();
 }
 

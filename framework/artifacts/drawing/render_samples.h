@@ -78,14 +78,19 @@ std::string draw_mask_legend(const std::vector<MaskColour>& colours);
 // are visible.
 std::string embed_picture(const RenderedPicture& picture);
 
+// The rules of a style sheet for <figure> elements of samples in an element of the class `samples`. They use the
+// colours of chart_style().
+std::string sample_style();
+
 struct SheetSample {
-  std::string caption;             // "sample 17"
-  std::vector<TensorView> fields;  // without the batch dimension; the same fields in all samples
+  std::string caption;                  // "sample 17"
+  std::vector<TensorView> fields;       // without the batch dimension; the same fields in all samples
+  std::vector<std::string> lines = {};  // text below the caption
 };
 
-// Returns a self-contained HTML page that shows the samples in the form in which a model receives them. It shows the
-// values of black and white for scaled fields, and the colours of the classes in masks.
+// Returns a self-contained HTML page that shows the samples in the form in which a model receives them, in the style of
+// the report. It shows the values of black and white for scaled fields, and the colours of the classes in masks.
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,
-                               const config::ClassNames& names = {});
+                               const config::ClassNames& names = {}, const Normalisations& normalisations = {});
 
 }  // namespace tenon::artifacts

@@ -24,7 +24,7 @@ std::string suggest_continuation(const config::SchedulePlan& plan, int64_t step)
   return std::visit(
       [&]<class Shape>(const Shape& shape) -> std::string {
         if constexpr (std::is_same_v<Shape, config::OneCycleSchedule>)
-          return "; a cycle cannot be extended: for another one, start a new run with model.weights";
+          return "; a cycle spans the whole run: for another one, start a new run with model.weights";
         if constexpr (std::is_same_v<Shape, config::WarmupStableDecaySchedule>)
           return "; to extend the stable phase, resume from a checkpoint before the decay (checkpoint.keep)";
         if constexpr (requires { shape.length; })

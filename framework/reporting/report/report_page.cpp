@@ -9,6 +9,7 @@
 #include "framework/artifacts/checkpoint/checkpoint_links.h"
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/drawing/line_chart.h"
+#include "framework/artifacts/drawing/render_samples.h"
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/run_folder/find_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
@@ -79,11 +80,6 @@ pre.table{white-space:pre}
 section h3{margin:1.5rem 0 .5rem}
 .charts h3{margin:0}
 .chart.confusion .frame{fill:none;stroke:var(--rule)}.chart.confusion .count{fill:var(--ink)}
-.samples{display:flex;flex-wrap:wrap;gap:1rem 1.25rem}
-.samples figure{min-width:8rem;max-width:100%}
-.samples figure.values{width:17rem}
-.samples figcaption{width:0;min-width:100%;font-size:.85rem;line-height:1.35;overflow-wrap:anywhere;margin-top:.25rem}
-.samples img{image-rendering:pixelated;max-width:100%;height:auto;margin-right:4px}
 .chart.bar{height:.9rem;margin:.25rem 0 .75rem}
 details{margin:.5rem 0}
 summary{cursor:pointer}
@@ -357,8 +353,8 @@ std::string make_report_page(const std::vector<ReadRun>& runs, const std::vector
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
-      "dark\">\n{}\n<style>\n{}{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
-      text_element("title", "", title), artifacts::chart_style(), kReportStyle,
+      "dark\">\n{}\n<style>\n{}{}{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+      text_element("title", "", title), artifacts::chart_style(), kReportStyle, artifacts::sample_style(),
       runs.size() == 1 ? format_one(runs.front())
                        : format_several_runs(runs, labels, format_charts(make_charts(runs, labels))));
 }

@@ -133,6 +133,38 @@ artifacts::SampleFields list_fields(const pipeline::ScoredSample& sample) {
   return fields;
 }
 
+// Returns "alcohol 13.2, colour red": the values before they were standardised, with the names of their columns.
+std::string format_columns(const at::Tensor& values, const std::vector<TableColumn>& columns) {
+  const at::Tensor numbers = values.to(at::kDouble).flatten().contiguous();
+  const double* const begin = numbers.const_data_ptr<double>();
+  int64_t next = 0;
+  std::vector<std::string> parts;
+  for (const TableColumn& column : columns) {
+    const auto count = std::max<int64_t>(std::ssize(column.categories), 1);
+    if (next + count > numbers.numel()) return "";
+    const double* const first = begin + next;
+    next += count;
+    if (column.categories.empty()) {
+      parts.push_back(fmt::format("{} {:.4g}", column.name, *first * column.std + column.mean));
+      continue;
+    }
+    const double* const chosen = std::find(first, first + count, 1.0);
+    parts.push_back(column.name + " " +
+                    (chosen == first + count ? "unknown" : column.categories[static_cast<size_t>(chosen - first)]));
+  }
+  return next == numbers.numel() ? formats::join(parts, ", ") : "";
+}
+
+// Replaces the numbers of fields that have columns.
+void name_columns(const pipeline::ScoredSample& sample, const TableColumns& columns, artifacts::RenderedSample& drawn) {
+  for (const pipeline::NamedValue& value : sample.values) {
+    const auto found = value.is_output ? columns.end() : columns.find(value.name);
+    const auto shown = std::ranges::find(drawn.values, value.name, &std::pair<std::string, std::string>::first);
+    if (found == columns.end() || shown == drawn.values.end()) continue;
+    if (const std::string text = format_columns(value.value, found->second); !text.empty()) shown->second = text;
+  }
+}
+
 // Adds the texts in the order of the sample's values.
 void add_texts(const pipeline::ScoredSample& sample, artifacts::RenderedSample& drawn) {
   std::vector<std::pair<std::string, std::string>> values;
@@ -210,7 +242,7 @@ std::vector<double> read_numbers(const Json& step, const char* key) {
 }  // namespace
 
 SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names,
-                         const artifacts::Normalisations& normalisations) {
+                         const artifacts::Normalisations& normalisations, const TableColumns& columns) {
   std::vector<artifacts::SampleFields> fields;
   for (const auto* group : {&scores.worst, &scores.best})
     for (const pipeline::ScoredSample& sample : *group) fields.push_back(list_fields(sample));
@@ -218,7 +250,10 @@ SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, con
       artifacts::render_samples(fields, kMaxSide, with_predictions(names), normalisations);
   auto next = drawn.samples.begin();
   for (const auto* group : {&scores.worst, &scores.best})
-    for (const pipeline::ScoredSample& sample : *group) add_texts(sample, *next++);
+    for (const pipeline::ScoredSample& sample : *group) {
+      name_columns(sample, columns, *next);
+      add_texts(sample, *next++);
+    }
   SavedSamples saved{scores.data, step, scores.scored, scores.size, {}, {}, std::move(drawn.ranges), {}, {}};
   next = drawn.samples.begin();
   for (const auto& [from, to] : {std::pair(&scores.worst, &saved.worst), std::pair(&scores.best, &saved.best)})
@@ -289,6 +324,26 @@ artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const
       last = {read_numbers(step, "mean"), read_numbers(step, "std")};
     }
     if (count == 1 && !last.mean.empty() && !last.std.empty()) found[field.name] = last;
+  }
+  return found;
+}
+
+TableColumns find_table_columns(const config::RunPlan& plan, const components::Dataset& data) {
+  TableColumns found;
+  for (const components::SampleField& field : data.fields()) {
+    const Json steps = Json::parse(pipeline::format_field_steps(plan, data, field.name), nullptr, false);
+    // A step after it would have changed the values.
+    if (!steps.is_array() || steps.size() != 1 || !steps[0].is_object() || steps[0].value("name", Json()) != "columns")
+      continue;
+    std::vector<TableColumn> columns;
+    try {
+      for (const Json& one : steps[0].at("columns"))
+        columns.push_back({one.at("name"), one.value("mean", 0.0), one.value("std", 1.0),
+                           one.value("categories", std::vector<std::string>())});
+    } catch (const Json::exception&) {
+      continue;  // another plugin's step of this name
+    }
+    found[field.name] = std::move(columns);
   }
   return found;
 }

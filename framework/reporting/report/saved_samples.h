@@ -52,9 +52,19 @@ struct SavedSamples {
   std::vector<artifacts::MaskColour> mask_colours = {};
 };
 
-// `names`: of the classes, by field. Outputs that predict no field are left out if they have many values.
+// A column of a table, as the dataset describes it: a number that was standardised, or the categories of several
+// features of which one is 1.
+struct TableColumn {
+  std::string name;
+  double mean = 0, std = 1;
+  std::vector<std::string> categories = {};  // empty: a number
+};
+using TableColumns = std::map<std::string, std::vector<TableColumn>>;  // by field
+
+// `names`: of the classes, by field. `columns`: of tables; they are named, with their values in the table. Outputs that
+// predict no field are left out if they have many values.
 SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names = {},
-                         const artifacts::Normalisations& normalisations = {});
+                         const artifacts::Normalisations& normalisations = {}, const TableColumns& columns = {});
 
 // Writes the folder and replaces an existing one. Throws Error(system) on failure.
 void write_samples(const SavedSamples& samples, const std::filesystem::path& folder);
@@ -69,5 +79,8 @@ std::string make_file_name(std::string_view name);
 // Returns how images were normalised, to show them in their true colours: the fields with one step `normalize` that has
 // `mean` and `std`, see tenon/preprocessing.h.
 artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const components::Dataset& data);
+
+// Finds the columns of the fields whose preprocessing describes them.
+TableColumns find_table_columns(const config::RunPlan& plan, const components::Dataset& data);
 
 }  // namespace tenon::reporting

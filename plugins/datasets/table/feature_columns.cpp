@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -300,6 +301,17 @@ void FeatureColumns::write(TextWriter& writer) const {
     writer.add(column.scale.deviation);
     writer.add(column.fill);
   }
+}
+
+std::string FeatureColumns::format_steps() const {
+  using Json = nlohmann::ordered_json;
+  Json columns = Json::array();
+  for (const Column& column : columns_)
+    columns.push_back(column.categories.empty() ? Json{{"name", column.name},
+                                                       {"mean", standardizes_ ? column.scale.mean : 0},
+                                                       {"std", standardizes_ ? column.scale.deviation : 1}}
+                                                : Json{{"name", column.name}, {"categories", column.categories}});
+  return Json{Json{{"name", "columns"}, {"columns", columns}}}.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 FeatureColumns::Column FeatureColumns::fit(const Part& training, const std::string& name, bool is_categorical) const {

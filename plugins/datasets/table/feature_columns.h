@@ -128,6 +128,10 @@ class FeatureColumns {
   FeatureColumns(TextReader& reader, const tenon::Params& params);
   void write(TextWriter& writer) const;
 
+  // Describes the features for tenon.preprocessing: [{"name": "columns", "columns": [...]}], where a column of numbers
+  // has "mean" and "std", and one of categories has "categories".
+  std::string format_steps() const;
+
   // Returns the number of features per sample: one per number column, and one per category.
   size_t width() const { return width_; }
 

@@ -160,6 +160,7 @@ class Table {
     FeatureColumns::Features features = columns.encode(part);
     samples_ = part.rows.size();
     width_ = columns.width();
+    steps_ = columns.format_steps();
     if (params.boolean("with_target")) {
       if (params.text("task") == "regression") {
         take_numbers(part, learned, params);
@@ -201,6 +202,8 @@ class Table {
   }
 
   std::string fitted_data() const { return fitted_; }
+
+  std::vector<tenon::Preprocessing> preprocessing() const { return {{"features", steps_}}; }
 
   uint64_t fingerprint() const {
     using components::hash_elements;
@@ -362,6 +365,7 @@ class Table {
   }
 
   std::string fitted_;
+  std::string steps_;  // of the features, see tenon/preprocessing.h
   size_t samples_ = 0;
   size_t width_ = 0;
   std::vector<float> features_;  // [samples, width]
