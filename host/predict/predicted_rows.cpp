@@ -224,7 +224,7 @@ void PredictionPage::add(const PredictedRows& rows) {
     for (const auto& column : rows.tensors) {
       const bool is_shown =
           std::ranges::any_of(rows.fields, [&](const auto& field) { return field.first == column.first; });
-      if (column.first != "index" && !is_shown) add_field(sample, column.first, column.second, row);
+      if (column.first != "index" && !is_shown) add_output(sample, column.first, column.second, row);
     }
     samples_.push_back(std::move(sample));
   }
@@ -235,6 +235,21 @@ void PredictionPage::commit(const std::string& of_data) const {
   if (wrong_ > 0) title += ", " + std::to_string(wrong_) + " wrong";
   artifacts::write_file_durably(file_, artifacts::make_contact_sheet(title, samples_, names_, normalisations_),
                                 support::ErrorKind::configuration);
+}
+
+// Scores of the classes of pixels are shown as a mask. Many numbers say nothing to a reader.
+void PredictionPage::add_output(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& output,
+                                int64_t row) {
+  constexpr int64_t kMostNumbers = 64;
+  const bool has_pixels =
+      output.dim() == 4 && c10::isFloatingType(output.scalar_type()) && output.size(1) > 0 && output.size(1) <= kLevels;
+  const int64_t count = output[row].numel();
+  if (has_pixels)
+    add_field(sample, "predicted from " + name, find_pixel_classes(name, output.narrow(0, row, 1)), 0);
+  else if (count > kMostNumbers)
+    sample.lines.push_back(name + ": " + support::format_count(count, "value"));
+  else
+    add_field(sample, name, output, row);
 }
 
 void PredictionPage::add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor,

@@ -89,6 +89,7 @@ class PredictionPage {
 
  private:
   void add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor, int64_t row);
+  void add_output(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& output, int64_t row);
   std::vector<std::string> describe_top(const TopColumns& top, int64_t row) const;
   bool is_wrong(const PredictedRows& rows, int64_t row) const;
 

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 
+#include "framework/artifacts/checkpoint/checkpoint_manifest.h"
 #include "framework/reporting/report/describe_run.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/report_sections.h"
@@ -80,7 +82,10 @@ TEST_CASE("the commands of the page name checkpoints that exist") {
   const std::string saved = make_report_page({run});
   CHECK(contains(saved, "compute the metrics of the latest weights"));
   CHECK(contains(saved, "step-00000003"));
-  CHECK(contains(saved, "--resume"));
+  CHECK_FALSE(contains(saved, "--resume"));  // it has only weights
+  std::ofstream(run.folder().checkpoints() / "step-00000003/manifest.json")
+      << artifacts::format_checkpoint_manifest({.epoch = 1, .step = 3, .state = {{"step", 3}}});
+  CHECK(contains(make_report_page({run}), "--resume"));
 }
 
 TEST_CASE("the best variant is named with its distance, and what the spread of its runs says") {
@@ -152,7 +157,7 @@ TEST_CASE("a run with one value of each metric has no curves, and one with curve
   CHECK_FALSE(
       contains(make_page({write_line("step", 1, R"("train/loss": 1)"), write_line("step", 2, R"("train/loss": 1)")}),
                "<h2>Single values</h2>"));
-  CHECK(contains(make_page({}), "The history has no metrics yet."));
+  CHECK(contains(make_page({}), "The history has no metrics."));
 }
 
 TEST_CASE("the metrics of the test data are in a separate table") {

@@ -140,7 +140,7 @@ double value_at(const Series& series, int64_t step) {
 Finding assess_overfitting(const ReadRun& run) {
   const std::string question = "Did it overfit?";
   const std::string metric = find_validation_loss(run);
-  if (metric.empty()) return {Rating::neutral, question, "Unknown: the run had no validation."};
+  if (metric.empty()) return {Rating::neutral, question, "Unknown: the history has no validation."};
   const Series validation = collect(run, metric, false), training = collect_training_loss(run);
   const auto best = run.best(metric);
   if (validation.size() < 2 || training.empty() || !best)
@@ -174,7 +174,9 @@ Finding assess_time(const ReadRun& run) {
   const std::vector<pipeline::StageSeconds> stages = run.stages();
   if (stages.empty())
     return {Rating::neutral, question,
-            "Unknown: a run records the times when it ends. This run has not ended, or was killed."};
+            run.state() == "failed"
+                ? "Unknown: a run that fails records no times."
+                : "Unknown: a run records the times when it ends. This run has not ended, or was killed."};
   double total = 0;
   for (const pipeline::StageSeconds& one : stages) total += one.seconds;
   const std::string text = formats::join(

@@ -20,6 +20,7 @@
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/report_sections.h"
 #include "framework/reporting/report/saved_samples.h"
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
@@ -196,7 +197,7 @@ std::string format_single_values(const std::vector<Chart>& charts) {
 }
 
 std::string format_charts(std::vector<Chart> charts) {
-  if (charts.empty()) return section("Curves", text_element("p", "", "The history has no metrics yet.") + "\n");
+  if (charts.empty()) return section("Curves", text_element("p", "", "The history has no metrics.") + "\n");
   const auto single = std::stable_partition(charts.begin(), charts.end(), has_curve);
   const std::vector<Chart> single_values(single, charts.end());
   charts.erase(single, charts.end());
@@ -311,6 +312,15 @@ std::string describe_commit(const ReadRun& run) {
                      patch.empty() ? "" : ", which are in " + patch);
 }
 
+// A failed run may leave only weights.
+bool can_be_resumed(const fs::path& checkpoint) {
+  try {
+    return !artifacts::read_manifest(checkpoint).state.empty();
+  } catch (const support::Error&) {
+    return false;
+  }
+}
+
 // Shell commands that repeat, resume or evaluate a run.
 std::string describe_run_again(const ReadRun& run) {
   const std::string folder = support::find_canonical_or_absolute(run.folder().root).string();
@@ -319,7 +329,7 @@ std::string describe_run_again(const ReadRun& run) {
       "# repeat the run, from any folder: the plan has all defaults and absolute paths\nhost --config " + plan + "\n";
   const fs::path checkpoints = run.folder().checkpoints();
   const bool ended = artifacts::has_ended_as_planned(run.folder().record_file());
-  if (!ended && !artifacts::list_checkpoint_folders(checkpoints).empty())
+  if (!ended && std::ranges::any_of(artifacts::list_checkpoint_folders(checkpoints), can_be_resumed))
     text += fmt::format("\n# resume from the newest checkpoint\nhost --config {} --resume {}\n", plan,
                         support::quote_for_shell(folder));
   for (const char* const link : {artifacts::kBest, artifacts::kLatest}) {
