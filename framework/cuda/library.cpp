@@ -83,7 +83,7 @@ class CancellableGraph final : public at::cuda::CUDAGraph {
  private:
   void abandon() noexcept {
     if (capture_dev_ == UNDEFINED_DEVICE) return;
-#if TENON_TORCH_AT_LEAST(2, 15)
+#if TENON_TORCH_AT_LEAST(2, 14)
     ignore_errors([&] { reset(); });
 #else
     // Later allocations must not use the memory of the recording.
