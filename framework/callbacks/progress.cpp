@@ -9,6 +9,7 @@
 #include <cstring>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "framework/formats/strings.h"
 #include "framework/support/text/format.h"
@@ -139,6 +140,11 @@ void Progress::on_event(Event event, const RunState& state, pipeline::CallbackRe
     case Event::log: print_log_line(state); break;
     case Event::validation_batch_end: draw_validation(state); break;
     case Event::epoch_end: print_epoch(state); break;
+    // A run that stops early ends with the row of its last epoch.
+    case Event::run_end:
+      if (is_row_missing_) print_row(state);
+      erase();
+      break;
     default: erase(); break;
   }
 }
@@ -216,7 +222,7 @@ bool Progress::skips_row(const RunState& state) {
   constexpr int64_t kMostRows = 50;
   const int64_t stride = (state.total_epochs + kMostRows - 1) / kMostRows;
   if (!is_terminal_ || stride < 2 || state.epoch % stride == 0 || state.epoch == state.total_epochs) return false;
-  if (state.epoch == 1)
+  if (!std::exchange(skips_rows_, true))
     print(fmt::format("one of {} epochs is shown; history.csv has all {}\n", stride, state.total_epochs));
   if (const auto metric = state.metrics.find(monitor_);
       metric != state.metrics.end() && state.validated_step == state.step)
@@ -225,7 +231,11 @@ bool Progress::skips_row(const RunState& state) {
 }
 
 void Progress::print_epoch(const RunState& state) {
-  if (skips_row(state)) return;
+  is_row_missing_ = skips_row(state);
+  if (!is_row_missing_) print_row(state);
+}
+
+void Progress::print_row(const RunState& state) {
   // The monitored metric comes first, then loss and time.
   enum Importance { kMonitored, kLoss, kTime, kValidationLoss, kValidation, kTraining, kLearningRate, kSpeed };
   EpochRow row{fmt::format("{}/{}", state.epoch, state.total_epochs), {}};

@@ -86,6 +86,7 @@ class Progress final : public pipeline::Observer {
   void print_log_line(const pipeline::RunState& state);
   bool skips_row(const pipeline::RunState& state);
   void print_epoch(const pipeline::RunState& state);
+  void print_row(const pipeline::RunState& state);
   bool is_time_to_draw();
   void draw(const std::string& label, int64_t done, int64_t total, const std::vector<BarPart>& parts);
   void print(const std::string& lines);  // without control characters other than those of styles
@@ -104,6 +105,8 @@ class Progress final : public pipeline::Observer {
   bool has_unicode_;
   bool is_shown_ = false;
   bool has_first_loss_ = false;  // the initial loss was printed
+  bool skips_rows_ = false;      // the note about it was printed
+  bool is_row_missing_ = false;  // of the last epoch
   std::chrono::steady_clock::time_point last_shown_{};
 };
 

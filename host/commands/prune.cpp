@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr auto kOfRuns = support::ErrorKind::checkpoint;
+constexpr auto kRunErrors = support::ErrorKind::checkpoint;
 
 // The disk space of a file, or of a folder with its content. Does not follow links. Unreadable files count as empty.
 uint64_t measure(const fs::path& path) {
@@ -65,7 +65,7 @@ void add_removal(std::vector<Removal>& list, const fs::path& path, const fs::pat
   plan.bytes += list.back().bytes;
 }
 
-// Nothing if a file of the run cannot be read.
+// Returns nothing and logs a warning if a file of the run cannot be read.
 std::optional<reporting::ReadRun> read_run(const fs::path& folder) {
   try {
     return reporting::ReadRun(folder);
@@ -121,26 +121,33 @@ std::vector<fs::path> plan_runs(const std::vector<fs::path>& folders, int64_t ke
   return stay;
 }
 
+// Whether a run can resume from the checkpoint, by its manifest and the sizes of its files.
+bool can_be_resumed(const fs::path& checkpoint, const artifacts::CheckpointManifest& manifest) {
+  return !manifest.state.empty() && std::ranges::all_of(manifest.files, [&](const artifacts::CheckpointFile& file) {
+    std::error_code error;
+    return fs::file_size(checkpoint / file.name, error) == file.bytes && !error;
+  });
+}
+
 // Plans the removal of checkpoints of a run, except the newest `keep` that a run can resume from, and those that
 // `latest` and `best` name. Newer checkpoints with only weights stay, too.
 void plan_checkpoints(const fs::path& run, int64_t keep, Plan& plan) {
   if (is_alive(run)) return;
-  std::set<fs::path> linked;
-  for (const char* const link : {artifacts::kLatest, artifacts::kBest})
-    if (const auto checkpoint = artifacts::find_named_checkpoint(run, link))
-      linked.insert(checkpoint->lexically_normal());
-  int64_t kept = 0;
-  for (const fs::path& checkpoint : artifacts::list_checkpoint_folders(artifacts::RunFolder{run}.checkpoints())) {
-    bool can_be_resumed = false;
-    try {
-      can_be_resumed = !artifacts::read_manifest(checkpoint).state.empty();
-    } catch (const support::Error& error) {
-      support::log_warning("{}; the checkpoint is kept", error.what());
-      continue;
+  try {
+    std::set<std::string> linked;
+    for (const char* const link : {artifacts::kLatest, artifacts::kBest})
+      if (const auto checkpoint = artifacts::find_named_checkpoint(run, link))
+        linked.insert(checkpoint->filename().string());
+    int64_t kept = 0;
+    std::vector<fs::path> surplus;
+    for (const fs::path& checkpoint : artifacts::list_checkpoint_folders(artifacts::RunFolder{run}.checkpoints())) {
+      const bool counts = can_be_resumed(checkpoint, artifacts::read_manifest(checkpoint));
+      if (kept >= keep && !linked.contains(checkpoint.filename().string())) surplus.push_back(checkpoint);
+      kept += counts;
     }
-    if (kept >= keep && !linked.contains(checkpoint.lexically_normal()))
-      add_removal(plan.checkpoints, checkpoint, run, plan);
-    kept += can_be_resumed;
+    for (const fs::path& checkpoint : surplus) add_removal(plan.checkpoints, checkpoint, run, plan);
+  } catch (const support::Error& error) {
+    support::log_warning("{}; the checkpoints of this run are kept", error.what());
   }
 }
 
@@ -171,21 +178,20 @@ void remove_planned(const Plan& plan) {
     for (const Removal& one : *list) by_run[one.run].push_back(one.path);
   for (const auto& [run, paths] : by_run) {
     const support::FileDescriptor lock = artifacts::lock_run_folder(run);
-    for (const fs::path& path : paths) artifacts::remove_folder_durably(path, kOfRuns);
+    for (const fs::path& path : paths) artifacts::remove_folder_durably(path, kRunErrors);
   }
 }
 
 Json to_json(const std::vector<Removal>& list) {
   Json all = Json::array();
-  for (const Removal& one : list)
-    all.push_back({{"folder", support::find_canonical_or_absolute(one.path).string()}, {"bytes", one.bytes}});
+  for (const Removal& one : list) all.push_back({{"folder", one.path.string()}, {"bytes", one.bytes}});
   return all;
 }
 
 void print(const Plan& plan, bool removes) {
   for (const auto* const list : {&plan.runs, &plan.checkpoints})
     for (const Removal& one : *list)
-      reporting::write_output("{} {}  {}\n", removes ? "removing" : "would remove", support::show_path(one.path),
+      reporting::write_output("{} {}  {}\n", removes ? "removed" : "would remove", support::show_path(one.path),
                               support::format_bytes(one.bytes));
   for (const Kept& one : plan.kept)
     reporting::write_output("keeping {}, which {}\n", support::show_path(one.run), one.reason);
@@ -217,7 +223,9 @@ int prune(const Arguments& arguments) {
   if (!keep_runs && !keep_checkpoints)
     arguments.refuse("nothing says what to remove", "--keep-runs N, --keep-checkpoints N, or both");
   const bool removes = arguments.has("yes");
-  const Plan plan = make_plan(folder.lexically_normal(), keep_runs, keep_checkpoints);
+  // One path for each run, whatever the words were: `.`, a trailing slash or links.
+  const Plan plan = make_plan(support::find_canonical(folder, kRunErrors), keep_runs, keep_checkpoints);
+  if (removes) remove_planned(plan);
   if (arguments.wants_json())
     reporting::write_output_json(Json{{"removed", removes},
                                       {"runs", to_json(plan.runs)},
@@ -225,7 +233,6 @@ int prune(const Arguments& arguments) {
                                       {"bytes", plan.bytes}});
   else
     print(plan, removes);
-  if (removes) remove_planned(plan);
   return 0;
 }
 
@@ -243,6 +250,7 @@ extern const Command prune_command{
         "and best name.",
     .page = "guides/resume.md",
     .add_options = add_prune_options,
-    .run = prune};
+    .run = prune,
+    .is_for_one_process = true};
 
 }  // namespace tenon::host

@@ -210,6 +210,9 @@ PredictionPage::PredictionPage(std::filesystem::path file, config::ClassNames na
 
 void PredictionPage::add(const PredictedRows& rows) {
   for (const auto& [name, classes] : rows.class_names) names_[name == "top" ? "predicted" : name] = classes;
+  has_mask_ = std::ranges::any_of(rows.fields, [](const auto& field) {
+    return field.second.dim() == 3 && c10::isIntegralType(field.second.scalar_type(), /*includeBool=*/true);
+  });
   const at::Tensor& indices = rows.tensors.front().second;
   for (int64_t row = 0; row < indices.size(0) && samples_.size() < kMost; ++row) {
     const bool wrong = is_wrong(rows, row);
@@ -237,7 +240,7 @@ void PredictionPage::commit(const std::string& of_data) const {
                                 support::ErrorKind::configuration);
 }
 
-// Scores of the classes of pixels are shown as a mask. Many numbers say nothing to a reader.
+// If the data have masks, scores of the classes of pixels are shown as a mask. Many numbers say nothing to a reader.
 void PredictionPage::add_output(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& output,
                                 int64_t row) {
   constexpr int64_t kMostNumbers = 64;

@@ -98,6 +98,7 @@ class PredictionPage {
   artifacts::Normalisations normalisations_;
   std::vector<artifacts::SheetSample> samples_;
   std::vector<at::Tensor> tensors_;  // the memory of the samples' fields
+  bool has_mask_ = false;            // a field has the classes of pixels
   size_t wrong_ = 0;
 };
 

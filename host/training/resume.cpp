@@ -20,6 +20,7 @@
 #include "framework/config/file/format_run_plan.h"
 #include "framework/config/file/read_run_config.h"
 #include "framework/config/plan/compare_plans.h"
+#include "framework/formats/strings.h"
 #include "framework/pipeline/build/best_metrics.h"
 #include "framework/pipeline/build/infer_sizes.h"
 #include "framework/pipeline/loop/checkpointed_run.h"
@@ -106,8 +107,12 @@ bool is_moved_path(const PlanDifference& one) {
   return one.key.starts_with("data.") && is_path(one.before) && is_path(one.after);
 }
 
+// Whether the run becomes longer, or a callback waits longer.
 bool extends_run(const PlanDifference& one) {
-  return one.key == "train.epochs" || one.key == "train.steps" || one.key.starts_with("callback[");
+  const auto before = formats::parse_number<double>(one.before), after = formats::parse_number<double>(one.after);
+  if (one.key.ends_with(".min_delta")) return before && after && *after < *before;
+  const bool is_length = one.key == "train.epochs" || one.key == "train.steps" || one.key.ends_with(".patience");
+  return is_length && before && after && *after > *before;
 }
 
 // Returns the differences that the run may have.
@@ -168,11 +173,14 @@ void check_libtorch(const artifacts::FoundCheckpoint& found) {
       before, components::torch_build());
 }
 
-// Of the CPU only: the kernels of a device do not depend on the host.
-void check_processor(const artifacts::FoundCheckpoint& found) {
-  const auto before = artifacts::read_processor(artifacts::RunFolder{found.run}.record_file());
+}  // namespace
+
+void report_other_processor(const Resumption& resumption, const pipeline::Training& training) {
+  // The kernels of a device do not depend on the host.
+  if (resumption.from.run.empty() || !training.device.is_cpu()) return;
+  const auto before = artifacts::read_processor(artifacts::RunFolder{resumption.from.run}.record_file());
   const artifacts::Processor now{artifacts::read_machine().cpu, at::get_num_threads()};
-  if (found.run.empty() || !before || *before == now) return;
+  if (!before || *before == now) return;
   const auto describe = [](const artifacts::Processor& one) {
     return fmt::format("{} of {}", support::format_count(one.threads, "thread"), one.cpu);
   };
@@ -181,6 +189,8 @@ void check_processor(const artifacts::FoundCheckpoint& found) {
       "CPU round differently",
       describe(*before), describe(now));
 }
+
+namespace {
 
 void check_plugins(const artifacts::FoundCheckpoint& found, const components::Catalogue& catalogue) {
   const std::map<std::string, std::string> before = artifacts::read_plugin_digests(found.folder / "origin.json");
@@ -207,7 +217,13 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
     if (!found && !what.empty()) found = find(what);
   }
   const std::string folder = group.broadcast_string("the checkpoint", found ? found->folder.string() : "");
+  const std::string run = group.broadcast_string("the run of the checkpoint", found ? found->run.string() : "");
+  const bool is_newest = group.broadcast_string("its place", found && found->is_newest ? "newest" : "") == "newest";
   if (!folder.empty() && !found) found = find(folder);
+  if (found) {
+    found->run = run;
+    found->is_newest = is_newest;
+  }
   group.require_equal("the checkpoint", found ? artifacts::format_checkpoint_manifest(found->manifest) : std::string());
   if (!found) return std::nullopt;
   Resumption resumption{std::move(*found), {}, opened.plan};
@@ -221,15 +237,17 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
   complete_plan(resumption, opened.catalogue);
   const bool within_epoch = is_within_epoch(resumption.checkpoint.state);
   resumption.is_extended = std::ranges::any_of(check_plan(resumption.from, resumption.plan, within_epoch), extends_run);
-  // The callbacks decide anew whether to stop the run.
-  if (resumption.is_extended) pipeline::Requests::forget_stop(resumption.checkpoint.state);
+  // The callbacks decide anew whether to stop the run. A stop that a killed run did not get to is still to be handled.
+  const auto status = artifacts::read_run_status(artifacts::RunFolder{resumption.from.run}.record_file());
+  const bool was_stopped = !resumption.from.run.empty() && status == artifacts::RunStatus::stopped;
+  const bool forgets_stop = group.broadcast_string("the stop of the run", was_stopped ? "handled" : "") == "handled";
+  if (resumption.is_extended || forgets_stop) pipeline::Requests::forget_stop(resumption.checkpoint.state);
   if (resumption.from.run.empty())
     support::log_warning(
         "{} is in no run folder, so the new run has no history before step {}, and the best checkpoints start anew",
         resumption.from.folder.string(), resumption.from.manifest.step);
   check_world(resumption.from, resumption.checkpoint.state, processes, within_epoch);
   check_libtorch(resumption.from);
-  check_processor(resumption.from);
   check_plugins(resumption.from, opened.catalogue);
   return resumption;
 }

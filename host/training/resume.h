@@ -31,6 +31,10 @@ std::optional<Resumption> find_resumption(const std::string& what, int64_t attem
 // Whether a checkpoint was written in the middle of an epoch.
 bool is_within_epoch(const pipeline::SavedState& state);
 
+// Warns if the run continues on another processor or with another number of threads. Call it once the training is
+// built, which sets the threads.
+void report_other_processor(const Resumption& resumption, const pipeline::Training& training);
+
 // Returns a sentence if the run of the checkpoint has ended as planned and there is nothing to continue: it has
 // finished, or a callback ended it and neither its length nor the patience of a callback has changed. Empty otherwise.
 std::string describe_no_work(const Resumption& resumption, const pipeline::Training& training);

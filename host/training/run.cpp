@@ -1,5 +1,6 @@
 #include "host/training/run.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "framework/callbacks/make_observers.h"
+#include "framework/components/kinds/parameter_roles.h"
 #include "framework/config/file/format_run_plan.h"
 #include "framework/distributed/launch/launch_ranks.h"
 #include "framework/pipeline/build/infer_sizes.h"
@@ -114,6 +116,15 @@ void finish_work(pipeline::Training& training, const pipeline::RunReport& report
   if (training.parameter_shards) add_samples(training, report, recorder);
 }
 
+// Whether a callback that monitors a metric, such as early_stopping, has ended the run. The reason begins with its id.
+bool was_stopped_by_metric(const pipeline::Training& training, const pipeline::RunReport& report) {
+  return report.signal == 0 && std::ranges::any_of(training.callbacks, [&](const components::Callback& callback) {
+           const std::string& id = callback.component().schema.id;
+           const bool is_reason = report.reason == id || report.reason.starts_with(id + ": ");
+           return is_reason && !components::list_metric_parameters(callback.component()).empty();
+         });
+}
+
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, reporting::RunOutput& output,
                      std::optional<Resumption>& resumption, const TrainOptions& options,
                      const components::RunDescription* description) {
@@ -134,7 +145,7 @@ int train_and_record(pipeline::Training& training, RunRecorder& recorder, report
     const int exit_code = report.signal != 0 ? 128 + report.signal : 0;
     const bool finished = report.end == pipeline::RunReport::End::finished;
     recorder.finish(finished ? artifacts::RunStatus::finished : artifacts::RunStatus::stopped, report.reason, exit_code,
-                    &report);
+                    &report, finished || was_stopped_by_metric(training, report));
     output.close(report, training, recorded());
     return exit_code;
   } catch (const std::exception& error) {
@@ -224,8 +235,10 @@ int build_and_train(const TrainOptions& options, reporting::RunOutput& output, c
   report_checks(training, resumption ? &*resumption : nullptr, options);
   if (options.is_check) return print_checked_plan(training, recorded);
   const bool is_first = group.world().is_first();
-  if (const std::string reason = resumption ? describe_no_work(*resumption, training) : ""; !reason.empty()) {
-    if (is_first) output.say(reason);
+  if (resumption && is_first) report_other_processor(*resumption, training);
+  const std::string ended = resumption && is_first ? describe_no_work(*resumption, training) : "";
+  if (!group.broadcast_string("the end of the run", ended).empty()) {
+    if (is_first) output.say(ended);
     return 0;
   }
   if (is_first)

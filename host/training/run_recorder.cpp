@@ -248,11 +248,12 @@ void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step
 }
 
 void RunRecorder::finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
-                         const pipeline::RunReport* report) {
+                         const pipeline::RunReport* report, bool is_complete) {
   finish_first_files();
   run_json_.status = status;
   run_json_.reason = reason;
   run_json_.exit_code = exit_code;
+  run_json_.is_complete = is_complete;
   run_json_.peak_bytes = artifacts::read_peak_memory();
   if (report) {
     run_json_.host_waits = report->state.host_waits;

@@ -45,9 +45,10 @@ class RunRecorder final : public pipeline::Recorder {
   void add_samples(const pipeline::SampleScores& scores, int64_t step, const artifacts::Normalisations& normalisations,
                    const reporting::TableColumns& columns);
 
-  // Writes the end of the run to run.json, with its times and memory if `report` is given.
+  // Writes the end of the run to run.json, with its times and memory if `report` is given. `is_complete`: see
+  // RunRecord.
   void finish(artifacts::RunStatus status, const std::string& reason, int exit_code,
-              const pipeline::RunReport* report = nullptr);
+              const pipeline::RunReport* report = nullptr, bool is_complete = false);
 
   std::filesystem::path folder() const override { return folder_.root; }
   int64_t lines() const { return history_.lines(); }

@@ -68,6 +68,8 @@ TEST_CASE("prune shows what it would remove, and removes old runs except the bes
   CHECK(contains(shown.output, "2 runs and 0 checkpoints, "));
   CHECK(contains(shown.output, "nothing was removed: add --yes"));
   CHECK(list(runs() / "digits") == before);
+  for (const std::string& same : {(runs() / "digits").string(), runs().string() + "/", (runs() / "digits/.").string()})
+    CHECK(contains(require_success(run_host({"prune", same, "--keep-runs", "1"})).output, "2 runs and 0 checkpoints"));
   const auto json = nlohmann::json::parse(require_success(prune({"--keep-runs", "1", "--json"})).output);
   CHECK(json.at("runs").size() == 2);
   CHECK(json.at("bytes").get<uint64_t>() > 0);
@@ -89,6 +91,22 @@ TEST_CASE("prune keeps a running run, the newest run with a checkpoint, and a re
   CHECK(contains(outcome.output, before[1] + ", which is running"));
   CHECK(contains(outcome.output, before[2] + ", which is the newest run with a checkpoint"));
   CHECK(list(runs() / "digits") == std::vector<std::string>{before[1], before[2], before[3], "baseline"});
+}
+
+TEST_CASE("prune counts no damaged checkpoint, and leaves a run with a broken link alone") {
+  make_empty_folder("runs");
+  train(0.1, 3);
+  const fs::path checkpoints = find_run_folder(runs(), "digits") / "checkpoints";
+  fs::remove(checkpoints / "best");
+  fs::create_symlink("step-00000009", checkpoints / "best");
+  fs::resize_file(checkpoints / "step-00000009/model.safetensors", 10);
+  require_success(prune({"--keep-checkpoints", "1", "--yes"}));
+  CHECK(list(checkpoints) == std::vector<std::string>{"best", "latest", "step-00000006", "step-00000009"});
+  fs::remove(checkpoints / "latest");
+  fs::create_directory(checkpoints / "latest");
+  write_file(checkpoints / "best-of-mine", "x");
+  const Outcome outcome = require_success(prune({"--keep-checkpoints", "1", "--yes"}));
+  CHECK(list(checkpoints).size() == 5);
 }
 
 TEST_CASE("prune removes old checkpoints, but neither latest nor best") {

@@ -91,6 +91,46 @@ TEST_CASE("after a run that stopped early, auto starts a new run, and latest con
                {"was written with another run file", "callback[0].params.mode"});
 }
 
+TEST_CASE("a run that a limit of time ended continues with auto, and a run with fewer epochs or patience has ended") {
+  make_empty_folder("runs");
+  const std::string text =
+      std::string(kDigits) + "\n[[callback]]\nuse = \"time_limit\"\nparams = { budget = \"1 hour\" }\n";
+  run(text, {"--set", "train.steps=30"});
+  // As if the budget had ended after the checkpoint of step 30.
+  const fs::path record = find_run_folder(test_folder() / "runs", "digits") / "run.json";
+  std::string json = read_file(record);
+  const auto replace = [&](const std::string& before, const std::string& after) {
+    const size_t at = json.find(before);
+    REQUIRE(at != json.npos);
+    json.replace(at, before.size(), after);
+  };
+  replace("\"status\": \"finished\"", "\"status\": \"stopped\"");
+  replace("\"complete\": true", "\"complete\": false");
+  write_file(record, json);
+  const Outcome resumed = run(text, {"--resume", "auto", "--set", "train.steps=40"});
+  CHECK(contains(resumed.output, "step-00000030"));
+  CHECK(contains(resumed.output, "finished after 40 steps"));
+  CHECK(count_runs() == 1);
+  const std::string stopping = std::string(kDigits) + kStopping;
+  make_empty_folder("runs");
+  run(stopping);
+  const Outcome shorter =
+      run(stopping, {"--resume", "latest", "--set", "train.epochs=6", "--set", "callback.0.params.patience=1"});
+  CHECK(contains(shorter.output, "has ended after step 48"));
+}
+
+TEST_CASE("another number of threads is reported, and not the number of the run itself") {
+  make_empty_folder("runs");
+  const std::vector<std::string> one{"--set", "run.threads=1", "--set", "train.epochs=2"};
+  run(kDigits, one);
+  const auto resume = [](const std::string& threads, const std::string& epochs) {
+    return run(kDigits, {"--resume", "latest", "--set", "run.threads=" + threads, "--set", "train.epochs=" + epochs})
+        .errors;
+  };
+  CHECK_FALSE(contains(resume("1", "3"), "the run had 1 thread of"));
+  CHECK(contains(resume("2", "4"), "the run had 1 thread of"));
+}
+
 TEST_CASE("more epochs report the learning rate before and after, and warn if it rises") {
   const auto continued = [](const std::string& schedule, const std::vector<std::string>& more) {
     make_empty_folder("runs");

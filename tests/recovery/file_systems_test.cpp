@@ -92,7 +92,7 @@ TEST_CASE("a file system without symbolic links has files with the names of chec
   for (const std::string error : {"1", "95", "38"}) {  // EPERM: exFAT, EOPNOTSUPP: CIFS, ENOSYS: FUSE
     CAPTURE(error);
     make_empty_folder("runs");
-    const std::string prefix = refuse("symlink::" + error + ";exchange::22");
+    const std::string prefix = refuse("symlink::" + error);
     const Outcome trained = require_success(run_host(of_run(), prefix));
     CHECK(count_parts(trained.errors, "has no symbolic links") == 1);
     const fs::path run = run_folder();
@@ -123,21 +123,56 @@ TEST_CASE("a copy of a run with folders in place of links resumes") {
   CHECK(tenon::artifacts::verify_checkpoint(run / "checkpoints/latest").step == 9);
 }
 
-TEST_CASE("a copied checkpoint without its original gets its name back, and another one is not removed") {
+TEST_CASE("a copied checkpoint takes the place of an original that is missing or damaged") {
+  for (const bool is_missing : {true, false}) {
+    CAPTURE(is_missing);
+    const fs::path checkpoints = train() / "checkpoints", original = checkpoints / name_step(6);
+    fs::remove(checkpoints / "latest");
+    fs::remove(checkpoints / "best");
+    fs::copy(original, checkpoints / "latest");
+    if (is_missing)
+      fs::remove_all(original);
+    else
+      fs::resize_file(original / "model.safetensors", 100);
+    const Outcome resumed =
+        require_success(run_host(of_run({"--resume", (checkpoints / "latest").string(), "--set", "train.epochs=3"})));
+    CHECK(contains(resumed.output, "(epoch 2, step 6)"));
+  }
+}
+
+TEST_CASE("the newest checkpoint may be a copy without its original, and another checkpoint is not removed") {
   make_empty_folder("runs");
   require_success(run_host(of_run({"--set", "checkpoint.keep=5"})));
-  const fs::path run = run_folder(), checkpoints = run / "checkpoints";
+  const fs::path checkpoints = run_folder() / "checkpoints";
   fs::remove(checkpoints / "latest");
   fs::remove(checkpoints / "best");
   fs::rename(checkpoints / name_step(6), checkpoints / "latest");
-  require_success(run_host(of_run({"--resume", "latest", "--set", "train.epochs=3", "--set", "checkpoint.keep=5"})));
-  CHECK(tenon::artifacts::verify_checkpoint(checkpoints / name_step(6)).step == 6);
+  const Outcome resumed = require_success(
+      run_host(of_run({"--resume", "latest", "--set", "train.epochs=3", "--set", "checkpoint.keep=5"})));
+  CHECK(contains(resumed.output, name_step(6) + " (epoch 2, step 6)"));
   fs::remove(checkpoints / "best");
   fs::copy(checkpoints / name_step(6), checkpoints / "best");
   write_file(checkpoints / "best/manifest.json", read_file(checkpoints / "best/manifest.json") + " ");
   check_errors(run_host(of_run({"--resume", "latest", "--set", "train.epochs=4"})), 5,
                {"checkpoints/best: is another checkpoint of the same step as"});
   CHECK(fs::is_directory(checkpoints / "best"));
+}
+
+TEST_CASE("a checkpoint is replaced on a file system that cannot exchange folders") {
+  make_empty_folder("runs");
+  require_success(run_host(of_run({"--set", "checkpoint.keep=5"})));
+  const fs::path checkpoints = run_folder() / "checkpoints";
+  const std::string weights = read_file(checkpoints / name_step(6) / "model.safetensors");
+  // The run resumes before the damaged checkpoint and writes it again.
+  const auto resume = [&](const std::string& refused) {
+    fs::resize_file(checkpoints / name_step(6) / "model.safetensors", 100);
+    return run_host(of_run({"--resume", "latest", "--set", "checkpoint.keep=5"}), refuse(refused));
+  };
+  require_success(resume("exchange::22"));
+  CHECK(read_file(checkpoints / name_step(6) / "model.safetensors") == weights);
+  // Without an exchange for another reason the earlier folder stays.
+  check_errors(resume("exchange::5"), 11, {"cannot be exchanged"});
+  CHECK(fs::exists(checkpoints / name_step(6) / "manifest.json"));
 }
 
 TEST_CASE("a copy of a run without links has its best checkpoint") {

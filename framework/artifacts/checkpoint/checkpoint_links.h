@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 
 namespace tenon::artifacts {
@@ -19,13 +20,18 @@ void link_checkpoint(const std::filesystem::path& link, const std::filesystem::p
 // Throws Error(checkpoint) if it names no checkpoint.
 std::optional<std::filesystem::path> find_linked_checkpoint(const std::filesystem::path& checkpoints, const char* link);
 
-// Returns the path with each file `latest` and `best` on it, and each copied checkpoint with this name, replaced by the
-// checkpoint in the same folder that it stands for. Keeps symbolic links.
+// Returns the path with each file `latest` and `best` in a folder checkpoints/ on it, and each copied checkpoint with
+// this name, replaced by the checkpoint in the same folder that it stands for. Keeps symbolic links.
 std::filesystem::path replace_checkpoint_names(const std::filesystem::path& path);
 
-// In the checkpoints/ of a run that resumes, removes copies of other checkpoints that have the names of links. A copy
-// without its original gets the name of the original. Throws Error(checkpoint) if a folder with such a name cannot be
-// removed or is not a checkpoint.
+// In the checkpoints/ of a run to resume, gives a copied checkpoint with the name of a link the name of its original,
+// if the original is missing or damaged. Returns the new path of each such copy, by the path that it had. Errors are
+// warnings.
+std::map<std::filesystem::path, std::filesystem::path> restore_copied_checkpoints(
+    const std::filesystem::path& checkpoints);
+
+// The same, and removes the other copies of checkpoints that have the names of links. Throws Error(checkpoint) if a
+// folder with such a name cannot be removed or is not a checkpoint.
 void remove_copied_checkpoints(const std::filesystem::path& checkpoints);
 
 }  // namespace tenon::artifacts

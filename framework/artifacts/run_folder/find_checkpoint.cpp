@@ -38,6 +38,7 @@ std::optional<CheckpointManifest> open_or_pass_over(const fs::path& checkpoint, 
 
 std::optional<FoundCheckpoint> newest_of(const fs::path& run, const ReadCheckpointFile& read) {
   const RunFolder folder{resolve_links(run)};
+  restore_copied_checkpoints(folder.checkpoints());
   for (const fs::path& checkpoint : list_checkpoint_folders(folder.checkpoints()))
     if (auto manifest = open_or_pass_over(checkpoint, read))
       return FoundCheckpoint{folder.root, checkpoint, std::move(*manifest), true, has_crashed(folder.root)};
@@ -173,9 +174,9 @@ FoundWeights find_linked(const std::string& link, const fs::path& output_dir, co
   const std::vector<fs::path> runs = list_runs(output_dir, name);
   if (const auto checkpoint = find_linked_in_runs(link, output_dir, name)) {
     FoundWeights weights = open_checkpoint(*checkpoint);
-    const RunFolder run{find_run_of(weights.checkpoint)};
-    if (link == kBest)
-      if (const auto monitor = read_monitored_metric(run.record_file())) weights.monitor = monitor->name;
+    const fs::path run = find_run_of(weights.checkpoint);
+    if (link == kBest && !run.empty())
+      if (const auto monitor = read_monitored_metric(RunFolder{run}.record_file())) weights.monitor = monitor->name;
     return weights;
   }
   const std::string found = runs.empty() ? "no run found"
@@ -193,7 +194,12 @@ std::optional<FoundCheckpoint> find_checkpoint(const std::string& what, const fs
   if (what == "auto") return find_automatically(output_dir, name, read);
   if (what == kLatest) return find_latest(output_dir, name, read);
   if (what == kBest) return find_best(output_dir, name, read);
-  const fs::path named = replace_checkpoint_names(what);
+  const fs::path folder = fs::path(what).parent_path();
+  fs::path named = replace_checkpoint_names(what);
+  if (folder.filename() == RunFolder{}.checkpoints()) {
+    const auto restored = restore_copied_checkpoints(folder);
+    if (const auto copy = restored.find(what); copy != restored.end()) named = copy->second;
+  }
   if (!support::is_folder(named))
     throw Error(kOfSearch, "{}: {}{}{}", support::format_path(what), support::describe_path(what), kExpected,
                 suggest_checkpoint(what, {"auto", kLatest, kBest}, output_dir));

@@ -137,6 +137,7 @@ void remove_old_leftovers(const fs::path& folder) {
 
 // Skips a run that is running, because its process has locked the folder.
 void remove_leftovers_of_runs(const fs::path& parent) {
+  remove_old_leftovers(parent);  // runs that `host prune` could not remove completely
   for (const auto& [name, root] : find_runs(parent)) {
     const support::FileDescriptor lock = open_folder(root);
     if (!lock.is_open() || try_lock(lock) != 0) continue;

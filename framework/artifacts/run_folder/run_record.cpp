@@ -190,6 +190,7 @@ std::string format_run_record(const RunRecord& record) {
   json["status"] = to_string(record.status);
   json["reason"] = text_or_null(support::printable(record.reason));  // a plugin's text may be long
   json["exit_code"] = record.exit_code ? Json(*record.exit_code) : Json();
+  json["complete"] = record.is_complete;
   json["host_waits"] = record.host_waits ? Json(*record.host_waits) : Json();
   json["graph_replays"] = record.graph_replays ? Json(*record.graph_replays) : Json();
   json["first_loss"] = record.first_loss ? Json(*record.first_loss) : Json();
@@ -245,10 +246,8 @@ std::optional<Processor> read_processor(const fs::path& file) {
 }
 
 bool has_ended_as_planned(const fs::path& file) {
-  const auto status = read_run_status(file);
-  if (status != RunStatus::stopped) return status == RunStatus::finished;
   const Json json = Json::parse(support::read_text(file), nullptr, /*allow_exceptions=*/false);
-  return json.is_object() && json.value("exit_code", Json()) == 0;
+  return json.is_object() && (json.value("status", Json()) == "finished" || json.value("complete", Json()) == true);
 }
 
 std::optional<MonitoredMetric> read_monitored_metric(const fs::path& file) {

@@ -27,7 +27,7 @@ struct Machine {
 };
 Machine read_machine();
 
-// What rounding on the CPU depends on.
+// The processor and the threads, on which rounding on the CPU depends.
 struct Processor {
   std::string cpu;
   int64_t threads;  // of LibTorch's operators
@@ -84,6 +84,7 @@ struct RunRecord {
   RunStatus status = RunStatus::running;
   std::string reason;  // "": no reason
   std::optional<int> exit_code;
+  bool is_complete = false;                // it finished, or a callback that monitors a metric stopped it
   std::optional<double> first_loss;        // loss of the first batch; none for a resumed run
   std::optional<double> zero_output_loss;  // loss of the first batch with zero outputs
   std::optional<int64_t> host_waits;       // number of synchronisations with the device
@@ -109,7 +110,8 @@ std::optional<RunStatus> read_run_status(const std::filesystem::path& file);
 // Reads the reason for the end of a run in a run.json. "" if there is none, or the file is missing or invalid.
 std::string read_run_reason(const std::filesystem::path& file);
 
-// Whether a run.json says that the run needs no resumption: it finished, or a callback ended it early, unlike a signal.
+// Whether a run.json says that the run needs no resumption: it finished, or a callback that monitors a metric, such as
+// early_stopping, ended it. A signal or a limit of time leaves work to do.
 bool has_ended_as_planned(const std::filesystem::path& file);
 
 // The metric that selects the best checkpoint of a run.

@@ -1,6 +1,7 @@
 #include "framework/config/file/moved_plan.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -67,7 +68,8 @@ void follow_moved_plan(Node& document, const fs::path& file) {
   const fs::path folder = support::make_absolute(file).lexically_normal().parent_path();
   const auto [before, now] = remove_common_end(fs::path(*output_dir) / *name / folder.filename(), folder);
   if (before == now) return;
-  if (const int64_t count = replace_paths(document, before, now); count > 0)
+  static std::atomic<bool> is_reported = false;  // a process reads its run file twice
+  if (const int64_t count = replace_paths(document, before, now); count > 0 && !is_reported.exchange(true))
     support::log_warning("{}: the run was moved: {} below {} no longer {}, and {} read below {}", file.string(),
                          support::format_count(count, "path"), before.string(), count == 1 ? "exists" : "exist",
                          count == 1 ? "is" : "are", now.string());

@@ -29,8 +29,8 @@ std::string suggest_continuation(const config::SchedulePlan& plan, int64_t step)
           return "; to extend the stable phase, resume from a checkpoint before the decay (checkpoint.keep)";
         if constexpr (requires { shape.length; })
           return fmt::format(
-              "; to stay at the end of the schedule, set schedule.length to the steps that the run had after its "
-              "warm-up (\"{} steps\" without one)",
+              "; to stay at the end of the schedule in a longer run, set schedule.length to the steps that the run had "
+              "after its warm-up (\"{} steps\" without one)",
               step);
         return "";
       },
@@ -40,6 +40,7 @@ std::string suggest_continuation(const config::SchedulePlan& plan, int64_t step)
 }  // namespace
 
 void report_resumed_rate(const Training& training, int64_t schedule_step, int64_t step, double last_rate) {
+  if (training.schedule.monitored_metric()) return;  // it reduces the rate by itself
   const double next = training.schedule.rates(schedule_step).learning_rate;
   if (is_same_rate(training.schedule.rates(schedule_step - 1).learning_rate, last_rate) ||
       is_same_rate(next, last_rate))
@@ -49,7 +50,7 @@ void report_resumed_rate(const Training& training, int64_t schedule_step, int64_
   if (next < last_rate)
     support::log_info(rates);
   else
-    support::log_warning("{}: {}, because the schedule depends on the length of the run and on the changed keys{}",
+    support::log_warning("{}: {}, because the length of the run, the schedule or optimizer.lr has changed{}",
                          training.plan->schedule.place, rates, suggest_continuation(training.plan->schedule, step));
 }
 

@@ -322,8 +322,8 @@ class Loop {
     if (!progress_.checkpoint_policy.best()) {
       if (state_.rank == 0)
         support::log_warning(
-            "checkpoint.load_best_at_end: {} was not a number in any validation, so there is no best checkpoint; the "
-            "run ends with its last weights, of step {}",
+            "checkpoint.load_best_at_end: {} was not a number in any validation since the run started or resumed, so "
+            "there is no best checkpoint; the run ends with its last weights, of step {}",
             training_.monitor->metric, state_.step);
       return;
     }

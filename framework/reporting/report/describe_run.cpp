@@ -181,7 +181,7 @@ std::string describe_best_variant(const std::string& metric, bool is_larger_bett
                                  mean_of(best.values), distance, next.variant);
   constexpr size_t kFewest = 3;  // runs whose deviation says something
   if (std::min(best.values.size(), next.values.size()) < kFewest)
-    return text + "with fewer than three seeds of each, it cannot be told from chance";
+    return text + "with fewer than three runs of each, it may be chance";
   const auto variance_of_mean = [](const std::vector<double>& values) {
     const double deviation = deviation_of(values);
     return deviation * deviation / static_cast<double>(values.size());

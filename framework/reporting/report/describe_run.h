@@ -54,9 +54,9 @@ struct VariantValues {
 };
 
 // Names the variant with the best mean and its distance to the next one, and says whether that is more than twice the
-// standard error of the difference: "best validation/accuracy: lr=0.1, 0.981, 0.012 better than lr=0.01; ...". Fewer
-// than three runs of one of the two say nothing about chance. Ignores values that are not finite. "" if fewer than two
-// variants have values.
+// standard error of the difference: "best validation/accuracy: lr=0.1, 0.981, 0.012 better than lr=0.01; ...". With
+// fewer than three runs of one of the two, it only says that it may be chance. Ignores values that are not finite. ""
+// if fewer than two variants have values.
 std::string describe_best_variant(const std::string& metric, bool is_larger_better,
                                   std::vector<VariantValues> variants);
 

@@ -26,6 +26,7 @@ constexpr double kNearEnd = 0.1;        // part of all steps
 constexpr double kMostTime = 0.4;       // part of the time that the longest stage takes, if it dominates
 constexpr double kMoreTime = 1.5;       // times of the longest stage and the next one
 constexpr double kNoBetter = 0.98;      // part of the loss of all-zero outputs
+constexpr double kExploded = 1.5;       // times the initial loss
 constexpr double kTooShort = 5;         // seconds of a run whose times say little
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
@@ -93,9 +94,6 @@ std::optional<Finding> assess_beginning(const ReadRun& run) {
                      "targets."};
 }
 
-// Whether the run has not ended with its last step as planned.
-bool has_failed(const ReadRun& run) { return run.state() == "failed" || run.state() == "crashed"; }
-
 Finding assess_convergence(const ReadRun& run) {
   const std::string question = "Did it converge?";
   const Series loss = collect_training_loss(run);
@@ -103,16 +101,21 @@ Finding assess_convergence(const ReadRun& run) {
   const MetricAt &first = loss.front(), &last = loss.back();
   const std::string fall = "train/loss went from " + at_step(first) + " to " + at_step(last);
   if (!(last.value < first.value)) return {Rating::bad, question, "No: " + fall + ", so it did not fall."};
+  const auto initial = find_number(run, "first_loss"), chance = find_number(run, "zero_output_loss");
   // The first value of the history may come after the loss has exploded.
-  if (const auto initial = find_number(run, "first_loss"); initial && last.value >= *initial)
+  const bool is_above = initial && last.value >= *initial;
+  if (is_above && std::max(first.value, last.value) > kExploded * std::fabs(*initial))
     return {Rating::bad, question,
             fmt::format("No: {}, but the initial loss was {}. It diverged: lower the learning rate.", fall,
                         format_short_number(*initial))};
-  if (const auto chance = find_number(run, "zero_output_loss"); chance && last.value >= kNoBetter * *chance)
+  if (chance && *chance > 0 && last.value >= kNoBetter * *chance)
     return {Rating::bad, question,
             fmt::format("No: {}. Outputs of zeros have {}, so the model has learnt little more than that.", fall,
                         format_short_number(*chance))};
-  if (has_failed(run)) return {Rating::neutral, question, "Unknown: " + fall + ", before the run failed."};
+  if (is_above)
+    return {Rating::bad, question,
+            fmt::format("No: {}, which is not below the initial loss of {}.", fall, format_short_number(*initial))};
+  if (run.has_failed()) return {Rating::neutral, question, "Unknown: " + fall + ", before the run failed."};
   if (loss.size() < kFewestValues)
     return {Rating::neutral, question,
             "It learnt: " + fall + ". There are too few values to determine whether it levelled off."};
@@ -152,7 +155,7 @@ Finding assess_overfitting(const ReadRun& run) {
   const double train_then = value_at(training, best->step), train_now = training.back().value;
   const std::string now = format_short_number(train_now), end = format_short_number(last.value);
   if (is_at_end || rise <= kRisen)
-    return {has_failed(run) ? Rating::neutral : Rating::good, question,
+    return {run.has_failed() ? Rating::neutral : Rating::good, question,
             fmt::format("No sign of it: the best {0} was {1}, and {2}. The final train/loss is {3} and {0} {4}.",
                         metric, at_step(*best),
                         is_at_end ? "that is near the end" : "the last is at most " + percent(kRisen) + " above it",

@@ -312,6 +312,16 @@ std::string describe_commit(const ReadRun& run) {
                      patch.empty() ? "" : ", which are in " + patch);
 }
 
+// Returns the checkpoint that the link names. None if it does not exist, or the link names no checkpoint.
+std::optional<fs::path> find_checkpoint(const ReadRun& run, const char* link) {
+  try {
+    const auto checkpoint = artifacts::find_named_checkpoint(run.folder().root, link);
+    return checkpoint && support::is_folder(*checkpoint) ? checkpoint : std::nullopt;
+  } catch (const support::Error&) {
+    return std::nullopt;
+  }
+}
+
 // A failed run may leave only weights.
 bool can_be_resumed(const fs::path& checkpoint) {
   try {
@@ -333,7 +343,7 @@ std::string describe_run_again(const ReadRun& run) {
     text += fmt::format("\n# resume from the newest checkpoint\nhost --config {} --resume {}\n", plan,
                         support::quote_for_shell(folder));
   for (const char* const link : {artifacts::kBest, artifacts::kLatest}) {
-    const auto checkpoint = artifacts::find_named_checkpoint(run.folder().root, link);
+    const auto checkpoint = find_checkpoint(run, link);
     if (!checkpoint) continue;
     const std::string name = support::path_exists(checkpoints / link) ? link : checkpoint->filename().string();
     text += fmt::format("\n# compute the metrics of the {} weights\nhost evaluate --config {} --checkpoint {}\n", link,

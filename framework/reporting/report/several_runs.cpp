@@ -58,9 +58,6 @@ std::optional<double> find_best_value(const ReadRun& run, const std::string& met
   return found;
 }
 
-// Like the terminal, means leave out runs that failed.
-bool is_failed(const ReadRun& run) { return run.state() == "failed" || run.state() == "crashed"; }
-
 struct MeanColumn {
   std::string title;
   std::function<std::optional<double>(const ReadRun&)> read;
@@ -113,14 +110,16 @@ std::string format_means(const std::vector<ReadRun>& runs, const std::vector<Run
       repeated.push_back(&runs[i]);
       name = labels[i].variant;
     }
+    const auto failed = std::ranges::count_if(repeated, [](const ReadRun* run) { return run->has_failed(); });
     std::vector<double>& best_values = monitored.emplace_back(name).values;
     for (const ReadRun* const run : repeated)
-      if (const auto value = find_best_value(*run, monitor); value && !is_failed(*run)) best_values.push_back(*value);
-    std::string cells = key_cell(variant, name) + number_cell(std::to_string(repeated.size()));
+      if (const auto value = find_best_value(*run, monitor); value && !run->has_failed()) best_values.push_back(*value);
+    std::string cells = key_cell(variant, name) + number_cell(std::to_string(std::ssize(repeated) - failed) +
+                                                              (failed > 0 ? fmt::format(" ({} failed)", failed) : ""));
     for (const MeanColumn& column : columns) {
       std::vector<double> values;
       for (const ReadRun* const run : repeated)
-        if (const auto value = column.read(*run); value && !is_failed(*run)) values.push_back(*value);
+        if (const auto value = column.read(*run); value && !run->has_failed()) values.push_back(*value);
       cells += number_cell(values.empty() ? "" : column.print(values));
     }
     rows += "\n" + table_row(cells);

@@ -45,6 +45,7 @@ class ReadRun {
   // "finished", "stopped", "failed" or "running". "crashed" if run.json has the status running but no process
   // trains in the folder.
   const std::string& state() const { return state_; }
+  bool has_failed() const { return state_ == "failed" || state_ == "crashed"; }
   std::string name() const;  // run.name and the folder name: digits/2026-11-21T11-30-05
   std::string text(const char* key) const { return text_in(record_, key); }  // in run.json
   std::vector<std::string> losses() const;                                   // names of the losses

@@ -166,10 +166,12 @@ struct RunLog {
     warnings->set_level(spdlog::level::off);
     logger.sinks() = {std::move(terminal), file, warnings};
     logger.set_level(spdlog::level::debug);
-    logger.set_error_handler([this](const std::string& message) {
-      logger.sinks().front()->log(spdlog::details::log_msg(logger.name(), spdlog::level::warn, message));
-    });
-    logger.flush_on(spdlog::level::info);  // there are few lines, and users that follow the file need them immediately
+    logger.set_error_handler([this](const std::string& message) { report(message); });
+  }
+
+  // Shows an error of a sink on the terminal.
+  void report(const std::string& message) {
+    logger.sinks().front()->log(spdlog::details::log_msg(logger.name(), spdlog::level::warn, message));
   }
 };
 
@@ -210,7 +212,13 @@ std::vector<std::string> take_warnings() { return run_log().warnings->take(); }
 void log_warning_of_any_rank(std::string_view message) try {
   const std::string text = printable(message);
   const spdlog::details::log_msg line(run_log().logger.name(), spdlog::level::warn, text);
-  for (const spdlog::sink_ptr& sink : run_log().logger.sinks()) sink->log(line);
+  for (const spdlog::sink_ptr& sink : run_log().logger.sinks()) {
+    try {
+      sink->log(line);
+    } catch (const spdlog::spdlog_ex& error) {
+      run_log().report(error.what());
+    }
+  }
   flush_log();
 } catch (const spdlog::spdlog_ex&) {
   // The log cannot be written, such as to a full disk. The run does not depend on it.
