@@ -4,11 +4,7 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <exception>
-#include <iterator>
 #include <map>
-#include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -16,6 +12,7 @@
 #include "framework/artifacts/checkpoint/inspect_checkpoint.h"
 #include "framework/artifacts/run_folder/run_folder.h"
 #include "framework/artifacts/run_folder/run_record.h"
+#include "framework/components/kinds/parameter_roles.h"
 #include "framework/components/tensors/tensor_functions.h"
 #include "framework/config/file/format_run_plan.h"
 #include "framework/config/file/read_run_config.h"
@@ -30,6 +27,7 @@
 #include "framework/support/diagnostics/log.h"
 #include "framework/support/files/read_file.h"
 #include "framework/support/text/format_values.h"
+#include "host/training/checkpoint_reader.h"
 
 namespace tenon::host {
 
@@ -44,61 +42,6 @@ bool is_within_epoch(const pipeline::SavedState& state) {
 }
 
 namespace {
-
-// Maps the files of a checkpoint into memory during its verification. What is not used of a file takes no memory: a
-// process reads only its part of a state that is divided over processes.
-class CheckpointReader {
- public:
-  // Returns the callback for artifacts::verify_checkpoint(). The reader must outlive that call.
-  artifacts::ReadCheckpointFile reading() {
-    return [this](const fs::path& file) {
-      const bool has_tensors = !artifacts::name_content(file.filename().string()).empty();
-      if (has_tensors) read(file, place_of(file));
-      return artifacts::read_checkpoint_digest(file);
-    };
-  }
-
-  // Returns the tensors of the last checkpoint read: of the model, or of the training state of all ranks. Throws
-  // Error(checkpoint) if a file matches its digest but cannot be parsed.
-  std::vector<optimization::NamedTensor> take(bool of_model) {
-    std::vector<optimization::NamedTensor> taken;
-    for (auto& [name, file] : files_) {
-      if (artifacts::is_model_file(name) != of_model) continue;
-      if (file.failure) std::rethrow_exception(file.failure);
-      std::ranges::move(file.tensors, std::back_inserter(taken));
-      file.tensors.clear();
-    }
-    return taken;
-  }
-
- private:
-  struct Tensors {
-    std::vector<optimization::NamedTensor> tensors;
-    std::exception_ptr failure;
-  };
-
-  // Forgets the previous checkpoint, which may have had other files.
-  Tensors& place_of(const fs::path& file) {
-    const std::lock_guard lock(mutex_);
-    if (file.parent_path() != folder_) files_.clear();
-    folder_ = file.parent_path();
-    return files_[file.filename().string()];
-  }
-
-  // Parse errors are kept for later: the digest reports a damaged file first, wherever the damage is.
-  static void read(const fs::path& file, Tensors& read) {
-    read = {};
-    try {
-      read.tensors = pipeline::map_tensors(std::make_shared<const artifacts::SafetensorsFile>(file));
-    } catch (const Error&) {
-      read.failure = std::current_exception();
-    }
-  }
-
-  std::mutex mutex_;                      // guards the map while files are read
-  fs::path folder_;                       // of the checkpoint
-  std::map<std::string, Tensors> files_;  // by name; each is written by one thread
-};
 
 // Whether both values are absolute paths, or lists that begin with one. Whether the data are the same is compared when
 // they have been opened.
@@ -282,6 +225,14 @@ std::string describe_no_work(const Resumption& resumption, const pipeline::Train
       "{} has ended after step {}: {}. To continue training, raise the patience of the callback, or train.epochs or "
       "train.steps",
       run, step, artifacts::read_run_reason(record));
+}
+
+bool was_stopped_by_metric(const pipeline::Training& training, const pipeline::RunReport& report) {
+  return report.signal == 0 && std::ranges::any_of(training.callbacks, [&](const components::Callback& callback) {
+           const std::string& id = callback.component().schema.id;
+           const bool is_reason = report.reason == id || report.reason.starts_with(id + ": ");
+           return is_reason && !components::list_metric_parameters(callback.component()).empty();
+         });
 }
 
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run) {

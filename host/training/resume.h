@@ -39,6 +39,9 @@ void report_other_processor(const Resumption& resumption, const pipeline::Traini
 // finished, or a callback ended it and neither its length nor the patience of a callback has changed. Empty otherwise.
 std::string describe_no_work(const Resumption& resumption, const pipeline::Training& training);
 
+// Whether a callback that monitors a metric, such as early_stopping, has ended the run. The reason begins with its id.
+bool was_stopped_by_metric(const pipeline::Training& training, const pipeline::RunReport& report);
+
 // Reads and verifies the checkpoint that the link `best` of a run folder points to. Throws Error(checkpoint).
 pipeline::BestCheckpoint read_best_checkpoint(const std::filesystem::path& run);
 

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "framework/callbacks/make_observers.h"
-#include "framework/components/kinds/parameter_roles.h"
 #include "framework/config/file/format_run_plan.h"
 #include "framework/distributed/launch/launch_ranks.h"
 #include "framework/pipeline/build/infer_sizes.h"
@@ -114,15 +113,6 @@ void finish_work(pipeline::Training& training, const pipeline::RunReport& report
   };
   training.group->rank0_first(work);
   if (training.parameter_shards) add_samples(training, report, recorder);
-}
-
-// Whether a callback that monitors a metric, such as early_stopping, has ended the run. The reason begins with its id.
-bool was_stopped_by_metric(const pipeline::Training& training, const pipeline::RunReport& report) {
-  return report.signal == 0 && std::ranges::any_of(training.callbacks, [&](const components::Callback& callback) {
-           const std::string& id = callback.component().schema.id;
-           const bool is_reason = report.reason == id || report.reason.starts_with(id + ": ");
-           return is_reason && !components::list_metric_parameters(callback.component()).empty();
-         });
 }
 
 int train_and_record(pipeline::Training& training, RunRecorder& recorder, reporting::RunOutput& output,

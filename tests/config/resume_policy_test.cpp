@@ -43,7 +43,8 @@ TEST_CASE("a key has the policy that it declares, and a key of a component that 
   CHECK(find_resume_policy("model.weights_match") == ResumePolicy::ignored);
   CHECK(find_resume_policy("loss[0].weight") == ResumePolicy::fixed);
   CHECK(find_resume_policy("loss[12].inputs.logits") == ResumePolicy::fixed);
-  CHECK(find_resume_policy("callback[1].params.patience") == ResumePolicy::fixed);
+  CHECK(find_resume_policy("callback[1].params.patience") == ResumePolicy::reported);
+  CHECK(find_resume_policy("callback[1].params.monitor") == ResumePolicy::fixed);
   CHECK(find_resume_policy("metric[0].use") == ResumePolicy::reported);
   CHECK(find_resume_policy("optimizer.use") == ResumePolicy::fixed);
   CHECK(find_resume_policy("optimizer.lr") == ResumePolicy::reported);

@@ -332,7 +332,7 @@ TEST_CASE("the best checkpoint is kept, has a link, and can be resumed") {
                               [](const std::string& one) { return one == "--processes" || one == "1"; });
   const Outcome evaluated = run_host(evaluate);
   CAPTURE(evaluated.errors);
-  CHECK(contains(evaluated.output, "checkpoints/step-00000004 (epoch 1, step 4)"));
+  CHECK(contains(evaluated.output, "checkpoints/step-00000004 (epoch 1, step 4, the best by validation/loss)"));
   const Outcome again = require_success(run_host(arguments_of("best", 1, settings, "best")));
   CHECK(contains(again.output, "step-00000004 (epoch 1, step 4)"));
   CHECK(run_of("best") != run);

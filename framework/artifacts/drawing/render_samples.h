@@ -78,8 +78,7 @@ std::string draw_mask_legend(const std::vector<MaskColour>& colours);
 // are visible.
 std::string embed_picture(const RenderedPicture& picture);
 
-// The rules of a style sheet for <figure> elements of samples in an element of the class `samples`. They use the
-// colours of chart_style().
+// The rules of a style sheet for samples in an element of the class `samples`. They use the colours of chart_style().
 std::string sample_style();
 
 struct SheetSample {

@@ -247,7 +247,9 @@ std::optional<Processor> read_processor(const fs::path& file) {
 
 bool has_ended_as_planned(const fs::path& file) {
   const Json json = Json::parse(support::read_text(file), nullptr, /*allow_exceptions=*/false);
-  return json.is_object() && (json.value("status", Json()) == "finished" || json.value("complete", Json()) == true);
+  if (!json.is_object()) return false;
+  const Json status = json.value("status", Json());
+  return status == "finished" || (status == "stopped" && json.value("complete", Json()) == true);
 }
 
 std::optional<MonitoredMetric> read_monitored_metric(const fs::path& file) {

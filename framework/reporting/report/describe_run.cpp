@@ -179,7 +179,7 @@ std::string describe_best_variant(const std::string& metric, bool is_larger_bett
   const double distance = std::fabs(mean_of(best.values) - mean_of(next.values));
   std::string text = fmt::format("best {}: {}, {:.4g}, {:.2g} better than {}; ", metric, best.variant,
                                  mean_of(best.values), distance, next.variant);
-  constexpr size_t kFewest = 3;  // runs whose deviation says something
+  constexpr size_t kFewest = 3;  // runs that have a useful deviation
   if (std::min(best.values.size(), next.values.size()) < kFewest)
     return text + "with fewer than three runs of each, it may be chance";
   const auto variance_of_mean = [](const std::vector<double>& values) {

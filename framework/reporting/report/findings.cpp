@@ -27,7 +27,7 @@ constexpr double kMostTime = 0.4;       // part of the time that the longest sta
 constexpr double kMoreTime = 1.5;       // times of the longest stage and the next one
 constexpr double kNoBetter = 0.98;      // part of the loss of all-zero outputs
 constexpr double kExploded = 1.5;       // times the initial loss
-constexpr double kTooShort = 5;         // seconds of a run whose times say little
+constexpr double kTooShort = 5;         // seconds; the times of shorter runs say little
 
 std::string percent(double share) { return fmt::format("{:.{}f} %", 100 * share, share < 0.1 ? 1 : 0); }
 

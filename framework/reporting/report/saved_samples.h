@@ -80,7 +80,7 @@ std::string make_file_name(std::string_view name);
 // `mean` and `std`, see tenon/preprocessing.h.
 artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const components::Dataset& data);
 
-// Finds the columns of the fields whose preprocessing describes them.
+// Finds the columns of the fields that the dataset describes by its preprocessing.
 TableColumns find_table_columns(const config::RunPlan& plan, const components::Dataset& data);
 
 }  // namespace tenon::reporting
