@@ -62,15 +62,6 @@ std::optional<fs::path> find_equal_original(const fs::path& copy) {
   }
 }
 
-bool is_intact(const fs::path& checkpoint) {
-  try {
-    verify_checkpoint(checkpoint);
-    return true;
-  } catch (const support::Error&) {
-    return false;
-  }
-}
-
 }  // namespace
 
 void link_checkpoint(const fs::path& link, const fs::path& checkpoint) {

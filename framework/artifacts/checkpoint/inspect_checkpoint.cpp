@@ -22,15 +22,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "step-";
 
-bool is_whole(const fs::path& checkpoint) {
-  try {
-    verify_checkpoint(checkpoint);
-    return true;
-  } catch (const support::Error&) {
-    return false;
-  }
-}
-
 // Also true if this is unknown: an overlooked checkpoint could be removed.
 bool may_be_folder(const fs::path& path) {
   std::error_code unknown;
@@ -154,7 +145,7 @@ std::optional<fs::path> find_fallback(const fs::path& checkpoint) {
   if (self.filename().empty()) self = self.parent_path();
   const auto others = list_checkpoint_folders(self.parent_path());
   const auto found =
-      std::ranges::find_if(others, [&](const fs::path& other) { return other != self && is_whole(other); });
+      std::ranges::find_if(others, [&](const fs::path& other) { return other != self && is_intact(other); });
   return found == others.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -200,6 +191,15 @@ CheckpointManifest verify_checkpoint(const fs::path& checkpoint, const ReadCheck
     check_digest(checkpoint / manifest.files[i].name, digests[i].get(), manifest.files[i]);
   if (!has_model) refuse_checkpoint(checkpoint / kManifestFile, "does not list {}", kModelFile);
   return manifest;
+}
+
+bool is_intact(const fs::path& checkpoint) {
+  try {
+    verify_checkpoint(checkpoint);
+    return true;
+  } catch (const support::Error&) {
+    return false;
+  }
 }
 
 void verify_checkpoint_file(const fs::path& file) {

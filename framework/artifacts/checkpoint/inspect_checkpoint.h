@@ -57,6 +57,9 @@ std::string read_checkpoint_digest(const std::filesystem::path& file);
 CheckpointManifest verify_checkpoint(const std::filesystem::path& checkpoint,
                                      const ReadCheckpointFile& read = read_checkpoint_digest);
 
+// Whether verify_checkpoint() accepts the checkpoint.
+bool is_intact(const std::filesystem::path& checkpoint);
+
 // Compares one file of a checkpoint, such as model.safetensors, with the manifest in its folder. A file outside of a
 // checkpoint passes. Throws Error(checkpoint) if the file or the manifest was damaged or changed. Follows links.
 void verify_checkpoint_file(const std::filesystem::path& file);
