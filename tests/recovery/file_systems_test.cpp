@@ -75,7 +75,7 @@ bool is_readable_without_links(const std::string& word, const fs::path& run) {
       {"checkpoint", "verify", link.string()},
       {"checkpoint", "show", (link / "model.safetensors").string()},
       {"checkpoint", "diff", link.string(), (run / "checkpoints" / name_step(6)).string()}};
-  for (const std::string checkpoint : {word, link.string(), (link / "model.safetensors").string()})
+  for (const std::string& checkpoint : {word, link.string(), (link / "model.safetensors").string()})
     commands.push_back(joined(joined({"evaluate"}, of_run()), {"--checkpoint", checkpoint}));
   commands.push_back(of_run({"--set", "model.weights=\"" + (link / "model.safetensors").string() + "\"", "--check"}));
   return std::ranges::all_of(commands, [](const auto& command) {
