@@ -62,6 +62,7 @@ COMPILED_IN = [
     ("Gloo headers", "BSD-3-Clause", "/usr/include/gloo/context.h"),
 ]
 SENTENCEPIECE = ("SentencePiece with protobuf-lite, Abseil, darts-clone and esaxx", "Apache-2.0 AND BSD-3-Clause AND MIT")
+UPLOT = ROOT / "framework/reporting/report/uplot"
 OPENCV_PARTS = "with libjpeg-turbo, libpng, libtiff, libwebp and zlib"
 
 
@@ -253,6 +254,8 @@ class Contents:
             shutil.copy(text, texts / f"SentencePiece-{text.parent.name}")
         shutil.copy(pathlib.Path(sentencepiece, "LICENSE"), texts / "SentencePiece")
         self._add(*SENTENCEPIECE, [], sbom.origin_of_pin("sentencepiece", "sentencepiece"))
+        shutil.copy(UPLOT / "LICENSE", texts / "uPlot")
+        self._add("uPlot", "MIT", [], sbom.origin_of_copy(UPLOT))
         lines = ["Tenon is under the Apache License 2.0, see LICENSE. It contains or links these libraries; their licences "
                  "are in the folder licenses.", ""]
         lines += [f"{component}: {licence}" + (f" ({', '.join(files)})" if files else "")

@@ -40,6 +40,18 @@ def origin_of_debian_package(package):
     return {"name": package, "version": version, "purl": f"pkg:deb/debian/{package}@{purl_version}?arch={machine}"}
 
 
+def origin_of_copy(folder):
+    """The origin of a project of GitHub with files in this tree, from the table in the folder's README.md."""
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    repository, version = re.search(r"<https://github.com/(\S+)>, tag (\S+),", text).groups()
+    digests = re.findall(r"^\| (\S+) \| ([0-9a-f]{64}) \|$", text, re.M)
+    for name, digest in digests:
+        if hashlib.sha256((folder / name).read_bytes()).hexdigest() != digest:
+            raise ValueError(f"{folder / name}: its SHA-256 is not that of README.md")
+    return {"name": repository.split("/")[1], "version": version, "purl": f"pkg:github/{repository.lower()}@{version}",
+            "hashes": [{"alg": "SHA-256", "content": digests[0][1]}]}
+
+
 def print_licence(licence):
     if SPDX_EXPRESSION.fullmatch(licence):
         return [{"expression": licence}]

@@ -94,9 +94,20 @@ void check_nested(const std::string& text) {
   CHECK(open.empty());
 }
 
+// Empties the elements of a name: neither scripts nor data contain markup.
+std::string without_content(std::string page, const std::string& name) {
+  for (size_t begin = page.find("<" + name); begin != page.npos; begin = page.find("<" + name, begin + 1)) {
+    const size_t content = page.find('>', begin) + 1, end = page.find("</" + name + ">", begin);
+    REQUIRE(end != page.npos);
+    page.erase(content, end - content);
+  }
+  return page;
+}
+
 void check_self_contained(const std::string& whole_page) {
-  const std::string page = std::regex_replace(whole_page, std::regex(" src=\"data:image/png;base64,[^\"]*\""), "");
-  for (const char* part : {"<script", "http:", "https:", "src=", "href=", "url(", "@import"})
+  const std::string page = std::regex_replace(without_content(whole_page, "script"),
+                                              std::regex(" src=\"data:image/png;base64,[^\"]*\""), "");
+  for (const char* part : {"http:", "https:", "src=", "href=", "url(", "@import"})
     CHECK_MESSAGE(!contains(page, part), part);
   CHECK(page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">"));
   check_nested(page);

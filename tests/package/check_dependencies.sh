@@ -133,5 +133,5 @@ expect_text 'TENON_LIBTORCH that lacks a library' 'missing CUDA libraries: libne
 unset TENON_LIBTORCH
 
 call 'a wrong argument' 2 '' --gpu
-expect_text 'a wrong argument' 'argument --gpu; expected --for-tests, --cuda, --libtorch VERSION or --unless-done'
+expect_text 'a wrong argument' 'argument --gpu; expected --for-tests, --for-pictures, --cuda, --libtorch VERSION or --unless-done'
 exit "$failed"

@@ -1,8 +1,13 @@
 #include "framework/reporting/report/report_sections.h"
 
 #include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "framework/reporting/report/curve_scripts.h"
+#include "framework/reporting/report/report_page.h"
 #include "tests/doctest_with_torch.h"
+#include "tests/messages.h"
 #include "tests/reporting/written_run.h"
 
 namespace tenon::reporting {
@@ -85,6 +90,64 @@ TEST_CASE("the series of several runs are named by what varies, and a variant ha
         "validation;");
   CHECK(charts[0].series[0].colour == charts[0].series[2].colour);
   CHECK(charts[0].series[0].colour != charts[0].series[1].colour);
+}
+
+namespace {
+
+nlohmann::json read_data(const Chart& chart) {
+  const std::string text = format_curve_data(chart);
+  const size_t begin = text.find('>') + 1;
+  return nlohmann::json::parse(text.substr(begin, text.rfind("</script>") - begin));
+}
+
+}  // namespace
+
+TEST_CASE("the data of a chart have its points, gaps, best values and scale") {
+  const double infinity = INFINITY;
+  const Chart chart{
+      "loss",
+      "step",
+      {{.name = "a", .points = {{1, 1e-3}, {2, infinity}, {2.5, 1.23456789}}, .best = artifacts::ChartPoint{1, 1e-3}},
+       {.name = "b", .points = {{1, 1}}, .colour = 9, .line = ChartSeries::Line::dashed}}};
+  CHECK(read_data(chart) == nlohmann::json::parse(R"({"xLabel": "step", "isLogarithmic": true, "series": [
+      {"name": "a", "colour": 0, "line": "solid", "x": [1, 2, 2.5], "y": [0.001, null, 1.23457], "best": [1, 0.001]},
+      {"name": "b", "colour": 1, "line": "dashed", "x": [1], "y": [1]}]})"));
+}
+
+TEST_CASE("no name of a series ends the element of its data") {
+  const std::string hostile = "</script><script>alert(1)</script><!--\xff";
+  const Chart chart{hostile, hostile, {{.name = hostile, .points = {{1, 1}}}}};
+  CHECK(count_parts(format_curve_data(chart), "<") == 2);
+  CHECK(read_data(chart)["series"][0]["name"] == "</script><script>alert(1)</script><!--\uFFFD");
+}
+
+TEST_CASE("a curve of a million points has a few thousand in the data, with its peaks and gaps") {
+  std::vector<artifacts::ChartPoint> points;
+  for (int i = 0; i < 1'000'000; ++i) points.push_back({1.0 * i, i % 2 ? 1.0 : 2.0});
+  points[500'001].y = 5;
+  points[700'000].y = NAN;
+  const nlohmann::json series = read_data({"loss", "step", {{.name = "a", .points = points}}})["series"][0];
+  const auto steps = series["x"].get<std::vector<int>>();
+  const auto find_value = [&](int step) -> nlohmann::json {
+    const auto found = std::ranges::find(steps, step);
+    REQUIRE(found != steps.end());
+    return series["y"][static_cast<size_t>(found - steps.begin())];
+  };
+  CHECK(steps.size() <= 4010);
+  CHECK(steps.size() == series["y"].size());
+  CHECK(steps.front() == 0);
+  CHECK(steps.back() == 999'999);
+  CHECK(find_value(500'001) == 5);
+  CHECK(find_value(700'000).is_null());
+}
+
+TEST_CASE("a page without curves has no scripts") {
+  const auto print = [](const std::vector<std::string>& history) {
+    return make_report_page({write_run({.history = history})});
+  };
+  const std::string first = write_line("step", 1, R"("train/loss": 1)");
+  CHECK(count_parts(print({first}), "<script") == 0);
+  CHECK(count_parts(print({first, write_line("step", 2, R"("train/loss": 0.5)")}), "<script") == 3);
 }
 
 }  // namespace tenon::reporting

@@ -160,26 +160,6 @@ class Picture {
   bool has_whole_x_;  // such as steps
 };
 
-// Keeps the first, lowest, highest and last point of each half unit of the image width. A line through these points
-// covers the same area as a line through all points.
-std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points, const Picture& picture) {
-  std::vector<ChartPoint> kept;
-  for (size_t begin = 0; begin < points.size();) {
-    const double column = std::floor(2 * picture.x(points[begin].x));
-    size_t end = begin, lowest = begin, highest = begin;
-    for (; end < points.size() && std::floor(2 * picture.x(points[end].x)) == column; ++end) {
-      if (points[end].y < points[lowest].y) lowest = end;
-      if (points[end].y > points[highest].y) highest = end;
-    }
-    std::vector<size_t> places{begin, lowest, highest, end - 1};
-    std::ranges::sort(places);
-    places.erase(std::unique(places.begin(), places.end()), places.end());
-    for (const size_t place : places) kept.push_back(points[place]);
-    begin = end;
-  }
-  return kept;
-}
-
 // Splits the points into stretches without gaps.
 std::vector<std::vector<ChartPoint>> split_at_gaps(const std::vector<ChartPoint>& points, const Picture& picture) {
   std::vector<std::vector<ChartPoint>> stretches(1);
@@ -228,8 +208,9 @@ std::string draw_series(const ChartSeries& series, const Picture& picture, const
     const auto place = [&](const ChartPoint& point) {
       return fmt::format("{:.1f},{:.1f}", picture.x(point.x), picture.y(point.y));
     };
+    const auto find_half_unit = [&](double x) { return std::floor(2 * picture.x(x)); };
     text += fmt::format("<polyline class=\"line {}{}\" points=\"{}\"/>\n", colour, style_of(series),
-                        formats::join(thin_out(stretch, picture), " ", place));
+                        formats::join(thin_out(stretch, find_half_unit), " ", place));
   }
   if (has_marks)
     for (const ChartPoint& point : series.points)
@@ -319,6 +300,27 @@ bool is_logarithmic(const Chart& chart) {
   const Range range = find_range(chart, &ChartPoint::y);
   return chart.scale == Chart::Scale::automatic && !range.is_empty() && range.low > 0 &&
          range.high / range.low >= kLogarithmicFrom;
+}
+
+std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points,
+                                 const std::function<double(double)>& find_column) {
+  std::vector<ChartPoint> kept;
+  for (size_t begin = 0; begin < points.size();) {
+    const double column = find_column(points[begin].x);
+    const bool is_finite = std::isfinite(points[begin].y);
+    size_t end = begin, lowest = begin, highest = begin;
+    for (; end < points.size() && find_column(points[end].x) == column && std::isfinite(points[end].y) == is_finite;
+         ++end) {
+      if (points[end].y < points[lowest].y) lowest = end;
+      if (points[end].y > points[highest].y) highest = end;
+    }
+    std::vector<size_t> places{begin, lowest, highest, end - 1};
+    std::ranges::sort(places);
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    for (const size_t place : places) kept.push_back(points[place]);
+    begin = end;
+  }
+  return kept;
 }
 
 std::string draw_chart(const Chart& chart) {

@@ -1,6 +1,7 @@
 // Line charts of metrics over steps, in SVG without scripts, for a page with chart_style() or as a file.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,6 +39,11 @@ struct Chart {
 // Whether the chart has a logarithmic axis: its scale is automatic, all values are positive, and the largest is much
 // larger than the smallest.
 bool is_logarithmic(const Chart& chart);
+
+// Keeps the first, lowest, highest and last point of each column, and of each stretch of values that are not finite.
+// `find_column`: of an x. A line through these points covers the same area as one through all points.
+std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points,
+                                 const std::function<double(double)>& find_column);
 
 // Returns an <svg> element. Long series are thinned out without a visible change of the line. The text scales with the
 // image, which is designed for a width of about 440 pixels.

@@ -16,7 +16,9 @@
 #include "framework/artifacts/run_folder/run_record.h"
 #include "framework/callbacks/progress.h"
 #include "framework/formats/strings.h"
+#include "framework/reporting/report/curve_scripts.h"
 #include "framework/reporting/report/describe_run.h"
+#include "framework/reporting/report/embedded_files.h"
 #include "framework/reporting/report/html_elements.h"
 #include "framework/reporting/report/report_sections.h"
 #include "framework/reporting/report/saved_samples.h"
@@ -168,17 +170,17 @@ bool has_curve(const Chart& chart) {
 std::string format_curves(const std::vector<Chart>& charts) {
   std::string text;
   for (size_t i = 0; i < std::min(charts.size(), kMaxCharts); ++i) {
-    std::string scale = is_logarithmic(charts[i]) ? text_element("span", "class=\"quiet\"", " logarithmic") : "";
+    std::string scale = is_logarithmic(charts[i]) ? text_element("span", "class=\"quiet scale\"", " logarithmic") : "";
     if (!charts[i].note.empty()) scale += text_element("span", "class=\"quiet\"", " " + charts[i].note);
     text += element("figure", "",
                     "\n" + element("figcaption", "", element("h3", "", format_text(charts[i].title) + scale)) + "\n" +
-                        draw_chart(charts[i]) + format_legend(charts[i]) + "\n") +
+                        draw_chart(charts[i]) + format_legend(charts[i]) + "\n" + format_curve_data(charts[i])) +
             "\n";
   }
   text = element("div", "class=\"charts\"", "\n" + text) + "\n";
   if (charts.size() > kMaxCharts)
     text += quiet_line(fmt::format("{} more metrics are in history.csv.", charts.size() - kMaxCharts));
-  return section("Curves", text);
+  return section("Curves", text, "id=\"curves\"") + format_curve_scripts();
 }
 
 // A table of the metrics that have one value each.
@@ -373,8 +375,9 @@ std::string make_report_page(const std::vector<ReadRun>& runs, const std::vector
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
       "content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
-      "dark\">\n{}\n<style>\n{}{}{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
-      text_element("title", "", title), artifacts::chart_style(), kReportStyle, artifacts::sample_style(),
+      "dark\">\n{}\n<style>\n{}{}{}{}{}</style>\n</head>\n<body>\n<main>\n{}</main>\n</body>\n</html>\n",
+      text_element("title", "", title), artifacts::chart_style(), kChartLibraryStyle, kReportStyle, kCurveStyle,
+      artifacts::sample_style(),
       runs.size() == 1 ? format_one(runs.front())
                        : format_several_runs(runs, labels, format_charts(make_charts(runs, labels))));
 }

@@ -8,7 +8,7 @@
 
 namespace tenon::reporting {
 
-// Returns HTML with embedded style and curves, without scripts and external references. It supports light and dark
+// Returns HTML with embedded style and curves, without external references. It supports light and dark
 // mode, wide and narrow screens. `variants`: see label_runs(). REQUIRES: at least one run.
 std::string make_report_page(const std::vector<ReadRun>& runs, const std::vector<std::string>& variants = {});
 
