@@ -122,6 +122,16 @@ TEST_CASE_FIXTURE(Made<Scale>, "ports reach the host in their order") {
   CHECK(ports[1]->direction == TENON_OUTPUT);
 }
 
+TEST_CASE("a port has a set of dtypes, or one dtype, but no number of a dtype") {
+  CHECK(tenon::input("a", "N", TENON_INT64).describe().dtypes == TENON_DTYPE_BIT(TENON_INT64));
+  CHECK(tenon::output("a", "N", TENON_FLOAT32, "text").describe().dtypes == TENON_DTYPE_BIT(TENON_FLOAT32));
+  CHECK(tenon::input("a", "N", TENON_ANY_INTEGER).describe().dtypes == TENON_ANY_INTEGER);
+  CHECK(tenon::input("a", "N").describe().dtypes == TENON_ANY_DTYPE);
+  CHECK(tenon::Port{TENON_INPUT, "a", "N", TENON_BOOL, ""}.describe().dtypes == TENON_DTYPE_BIT(TENON_BOOL));
+  // TENON_INT32 | TENON_INT64, or dtype_of<float>()
+  CHECK_FALSE(std::is_constructible_v<tenon::Dtypes, int>);
+}
+
 TEST_CASE_FIXTURE(Made<Scale>, "parameters and buffers are declared with name, shape and initialiser") {
   REQUIRE(declared.size() == 2);
   CHECK(declared[0].name == "scale.weight");

@@ -1,6 +1,7 @@
 #include "framework/components/calls/ports.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <set>
 #include <stdexcept>
@@ -28,6 +29,11 @@ constexpr uint32_t kMaxNdim = 64;  // of a tensor, as in LibTorch's operators
 std::string_view trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::string upper_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](char letter) { return std::toupper(letter); });
   return text;
 }
 
@@ -88,6 +94,17 @@ std::optional<std::string> find_shape_fault(uint32_t ndim, const int64_t* shape)
   if (ndim == 0 || shape) return std::nullopt;
   return fmt::format("has ndim {}, but its shape is NULL; expected a list of as many extents, or ndim 0 for a scalar",
                      ndim);
+}
+
+std::optional<std::string> find_dtypes_fault(uint64_t dtypes) {
+  constexpr uint64_t kKnown = (TENON_DTYPE_BIT(TENON_COMPLEX128) << 1) - 1 - TENON_DTYPE_BIT(TENON_DTYPE_NONE);
+  if ((dtypes & ~kKnown) == 0) return std::nullopt;
+  const bool is_number = dtypes < static_cast<uint64_t>(kDtypeCount);
+  return fmt::format("has the set of dtypes {:#x}, with bits that are no dtype{}; expected bits 1 to {}, such as {}",
+                     dtypes, is_number ? fmt::format("; {} is the number of {}", dtypes, kDtypes[dtypes].name) : "",
+                     static_cast<int>(TENON_COMPLEX128),
+                     is_number ? fmt::format("TENON_DTYPE_BIT(TENON_{})", upper_case(kDtypes[dtypes].name))
+                               : "TENON_DTYPE_BIT(TENON_FLOAT32)");
 }
 
 std::string describe_dtypes(uint64_t dtypes) {
@@ -176,6 +193,7 @@ PortList read_ports(const Component& component, const tenon_port* const* ports, 
     port.dtypes = ports[i]->dtypes;
     port.doc = to_string(ports[i]->doc);
     if (port.name.empty()) refuse(fmt::format("port {} has no name", i));
+    if (const auto fault = find_dtypes_fault(port.dtypes)) refuse("the port " + port.name + " " + *fault);
     try {
       port.shape = parse_shape(to_string(ports[i]->shape));
     } catch (const std::invalid_argument& error) {

@@ -62,8 +62,10 @@ struct Port {
 // list can be read.
 std::optional<std::string> find_shape_fault(uint32_t ndim, const int64_t* shape);
 
-const char* dtype_name(int32_t dtype);         // "float32", or "none"
-size_t dtype_bytes(int32_t dtype);             // 4, or 0 for an unknown dtype
+const char* dtype_name(int32_t dtype);  // "float32", or "none"
+size_t dtype_bytes(int32_t dtype);      // 4, or 0 for an unknown dtype
+// Why a port cannot have this set of dtypes: "has the set of dtypes 0x5, with bits that are no dtype; ..."
+std::optional<std::string> find_dtypes_fault(uint64_t dtypes);
 std::string describe_dtypes(uint64_t dtypes);  // "float16, float32", or "any dtype"
 
 // The extents of the named dimensions of one component. A rest `...S` has its length as "...S" and its extents as

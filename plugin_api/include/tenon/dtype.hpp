@@ -34,4 +34,20 @@ inline const char* dtype_name(int32_t dtype) {
   return dtype >= 0 && dtype <= TENON_COMPLEX128 ? kNames[dtype] : "an unknown dtype";
 }
 
+// The dtypes that a port accepts or returns: TENON_ANY_FLOAT, a union of sets such as TENON_DTYPE_BIT(TENON_INT32) |
+// TENON_DTYPE_BIT(TENON_INT64), or one dtype such as TENON_INT64. The number of a dtype, as dtype_of<T>() returns it,
+// is no set of dtypes and does not compile: use TENON_DTYPE_BIT(dtype_of<T>()).
+class Dtypes {
+ public:
+  constexpr Dtypes(uint64_t bits) : bits_(bits) {}  // NOLINT(google-explicit-constructor)
+  template <class Dtype, class = std::enable_if_t<std::is_enum_v<Dtype>>>
+  constexpr Dtypes(Dtype dtype) : bits_(TENON_DTYPE_BIT(dtype)) {}  // NOLINT(google-explicit-constructor)
+  Dtypes(int) = delete;
+
+  constexpr uint64_t bits() const { return bits_; }
+
+ private:
+  uint64_t bits_;
+};
+
 }  // namespace tenon

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "detail/table.hpp"
+#include "dtype.hpp"
 #include "port.h"
 
 namespace tenon {
@@ -14,7 +15,7 @@ struct Port {
   uint32_t direction;  // TENON_INPUT or TENON_OUTPUT
   std::string name;
   std::string shape;  // such as `N,3,H,W`, see port.h
-  uint64_t dtypes;    // TENON_DTYPE_BIT(...)
+  Dtypes dtypes;
   std::string doc;
 
   tenon_port describe() const {
@@ -23,17 +24,17 @@ struct Port {
     port.direction = direction;
     port.name = detail::borrow(name);
     port.shape = detail::borrow(shape);
-    port.dtypes = dtypes;
+    port.dtypes = dtypes.bits();
     port.doc = detail::borrow(doc);
     return port;
   }
 };
 
-inline Port input(std::string name, std::string shape, uint64_t dtypes = TENON_ANY_DTYPE, std::string doc = {}) {
+inline Port input(std::string name, std::string shape, Dtypes dtypes = TENON_ANY_DTYPE, std::string doc = {}) {
   return {TENON_INPUT, std::move(name), std::move(shape), dtypes, std::move(doc)};
 }
 
-inline Port output(std::string name, std::string shape, uint64_t dtypes = TENON_ANY_DTYPE, std::string doc = {}) {
+inline Port output(std::string name, std::string shape, Dtypes dtypes = TENON_ANY_DTYPE, std::string doc = {}) {
   return {TENON_OUTPUT, std::move(name), std::move(shape), dtypes, std::move(doc)};
 }
 
