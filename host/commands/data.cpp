@@ -169,7 +169,7 @@ int check_all(const Arguments& arguments) {
   for (const char* option : {"sheet", "seconds", "step-ms", "samples"})
     if (arguments.is_given(option))
       arguments.refuse(std::string("--") + option + " is given with --all", "one of the two");
-  const OpenedRunFile run = open_run_file(arguments.run_file(), Computes::no);
+  const OpenedRunFile run = open_data_of_run_file(arguments.run_file());
   std::vector<const config::NamedDataset*> datasets;
   if (arguments.has("data")) {
     datasets.push_back(&find_dataset(run.plan, arguments.text("data")));
@@ -189,7 +189,7 @@ int show_data(const Arguments& arguments) {
   const double seconds = read_duration(arguments, "seconds"), step_ms = read_duration(arguments, "step-ms");
   const int64_t samples = arguments.count("samples", 1);
   const std::string page = arguments.text("sheet");
-  const OpenedRunFile run = open_run_file(arguments.run_file(), Computes::no);
+  const OpenedRunFile run = open_data_of_run_file(arguments.run_file());
   catch_stop_signals();
   support::collect_warnings();
   config::NamedDataset named = find_dataset(run.plan, arguments.get<std::string>("data", "train"));
@@ -238,17 +238,17 @@ int show_data(const Arguments& arguments) {
 
 }  // namespace
 
-extern const Command data_command{
-    .name = "data",
-    .needed = "--config FILE",
-    .purpose = "show the samples of a dataset and time its loader",
-    .details =
-        "Shows the first samples of a dataset with their dtypes, shapes and ranges. "
-        "Times the loader without a model. --sheet renders the samples to a page. --all reads "
-        "every sample of every dataset once instead, and lists what is wrong: exit code "
-        "4 if a sample cannot be read.",
-    .page = "guides/data.md",
-    .add_options = add_data_options,
-    .run = show_data};
+extern const Command data_command{.name = "data",
+                                  .needed = "--config FILE",
+                                  .purpose = "show the samples of a dataset and time its loader",
+                                  .details =
+                                      "Shows the first samples of a dataset with their dtypes, shapes and ranges. "
+                                      "Times the loader without a model. The run file needs only [data]. --sheet "
+                                      "renders the samples to a page. --all reads "
+                                      "every sample of every dataset once instead, and lists what is wrong: exit code "
+                                      "4 if a sample cannot be read.",
+                                  .page = "guides/data.md",
+                                  .add_options = add_data_options,
+                                  .run = show_data};
 
 }  // namespace tenon::host

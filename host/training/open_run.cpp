@@ -33,14 +33,7 @@ components::Catalogue find_plugins(const RunFile& file, const config::RunConfig&
                                      config::resolve_plugin_pins(config));
 }
 
-}  // namespace
-
-void check_run_file(const RunFile& file, const config::RunConfig& config) {
-  components::install_libtorch();  // otherwise plugins that call its operators are refused
-  config::resolve_run_plan(config, find_plugins(file, config, support::find_installation()));
-}
-
-OpenedRunFile open_run_file(const RunFile& file, Computes computes, int local_rank) {
+OpenedRunFile open(const RunFile& file, Computes computes, config::Needs needs, int local_rank) {
   start_call_reports();
   if (computes == Computes::yes) pipeline::reuse_tensor_memory();
   const config::RunConfig config = config::read_run_config(file.config, file.overrides, file.plugin_directories);
@@ -58,11 +51,24 @@ OpenedRunFile open_run_file(const RunFile& file, Computes computes, int local_ra
   }
   components::install_libtorch();
   components::Catalogue catalogue = find_plugins(file, config, installation);
-  config::RunPlan plan = config::resolve_run_plan(config, catalogue);
+  config::RunPlan plan = config::resolve_run_plan(config, catalogue, needs);
   catalogue.open_plugins_of(config::used_components(plan));
   restore_standard_streams();
   return {std::move(catalogue), std::move(plan), std::move(device)};
 }
+
+}  // namespace
+
+void check_run_file(const RunFile& file, const config::RunConfig& config) {
+  components::install_libtorch();  // otherwise plugins that call its operators are refused
+  config::resolve_run_plan(config, find_plugins(file, config, support::find_installation()));
+}
+
+OpenedRunFile open_run_file(const RunFile& file, Computes computes, int local_rank) {
+  return open(file, computes, config::Needs::training, local_rank);
+}
+
+OpenedRunFile open_data_of_run_file(const RunFile& file) { return open(file, Computes::no, config::Needs::data, 0); }
 
 const config::NamedDataset& find_dataset(const config::RunPlan& plan, const std::string& name) {
   std::vector<std::string> known{plan.data.train.name};

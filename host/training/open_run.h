@@ -27,6 +27,9 @@ enum class Computes { no, yes };
 // machine.
 OpenedRunFile open_run_file(const RunFile& file, Computes computes, int local_rank = 0);
 
+// The same, without a device. The run file needs only [data].
+OpenedRunFile open_data_of_run_file(const RunFile& file);
+
 // Resolves the plan of a run file that was read. Throws what open_run_file() would throw up to there. Opens no device,
 // and only plugins without a note.
 void check_run_file(const RunFile& file, const config::RunConfig& config);

@@ -8,11 +8,13 @@
 
 #include "tests/end_to_end/hosted_run.h"
 #include "tests/messages.h"
+#include "tests/test_folder.h"
 
 namespace data_command_test {
 
 using namespace tenon::end_to_end;
 using tenon::count_parts;
+using tenon::test_folder;
 namespace fs = std::filesystem;
 
 namespace {
@@ -34,6 +36,18 @@ TEST_CASE("host data prints the fields and times the loader") {
   CHECK(outcome.output.find("label            int64    []                 8 bytes\n") != std::string::npos);
   CHECK(outcome.output.find(" samples/s, ") != std::string::npos);
   CHECK(outcome.errors.empty());
+}
+
+TEST_CASE("host data needs only [data]") {
+  const fs::path file =
+      write_file(test_folder() / "data.toml", "[data]\nbatch_size = 64\n[data.train]\nuse = \"digits\"\n");
+  const Outcome shown = require_success(run_host({"data", file.string(), "--seconds", "0.1"}));
+  CHECK(shown.output.find("1438 samples, 23 batches of 64\n") != std::string::npos);
+  require_success(run_host({"data", file.string(), "--all"}));
+  check_errors(run_host({"--config", file.string()}), 2, {"model.use is missing", "there is no loss"});
+  // What is there is still checked.
+  write_file(file, "[model]\nuse = \"mlpp\"\n[data]\nbatch_size = 64\n[data.train]\nuse = \"digits\"\n");
+  check_errors(run_host({"data", file.string()}), 2, {"model.use is \"mlpp\""});
 }
 
 TEST_CASE("the numbers of host data are consistent") {

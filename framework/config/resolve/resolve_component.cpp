@@ -161,8 +161,8 @@ std::optional<Values> resolve_choice(const ComponentConfig& config, const std::s
 }
 
 std::vector<ComponentName> used_components(const RunPlan& plan) {
-  std::vector<ComponentName> used{{ComponentKind::model, plan.model.use},
-                                  {ComponentKind::dataset, plan.data.train.use}};
+  std::vector<ComponentName> used{{ComponentKind::dataset, plan.data.train.use}};
+  if (!plan.model.use.empty()) used.insert(used.begin(), {ComponentKind::model, plan.model.use});
   for (const ScheduledDataset& later : plan.data.scheduled_train) used.push_back({ComponentKind::dataset, later.use});
   for (const NamedDataset& dataset : plan.data.validation) used.push_back({ComponentKind::dataset, dataset.use});
   for (const NamedDataset& dataset : plan.data.test) used.push_back({ComponentKind::dataset, dataset.use});

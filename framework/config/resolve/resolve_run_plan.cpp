@@ -348,7 +348,8 @@ std::vector<PluginPin> resolve_plugin_pins(const RunConfig& config) {
   return pins;
 }
 
-RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
+RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas, Needs needs) {
+  const bool trains = needs == Needs::training;
   Diagnostics diagnostics;
   const Resolving resolving{config, schemas, diagnostics};
   RunPlan plan = config.declared;
@@ -356,16 +357,18 @@ RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas) {
   resolve_run(plan.run, resolving);
   plan.plugin_paths = resolve_all_plugin_paths(config);
   plan.plugin_pins = resolve_plugin_pins(config);
-  resolve_model(plan.model, resolving);
+  if (trains || config.model.use.value) resolve_model(plan.model, resolving);
   resolve_data(plan.data, resolving);
-  resolve_losses(plan.losses, resolving);
+  if (trains || !plan.losses.empty()) resolve_losses(plan.losses, resolving);
   resolve_metrics(plan, resolving);
   require_unique_names(plan, resolving);
   for (size_t i = 0; i < plan.callbacks.size(); ++i)
     resolve_callback(plan.callbacks[i], config.callbacks[i], resolving);
-  resolve_train(plan, resolving);
-  resolve_optimizer(plan.optimizer, resolving);
-  plan.schedule = resolve_schedule(resolving, plan.optimizer);
+  if (trains || config.key("train.epochs").is_set || config.key("train.steps").is_set) resolve_train(plan, resolving);
+  if (trains || config.optimizer.use.value) {
+    resolve_optimizer(plan.optimizer, resolving);
+    plan.schedule = resolve_schedule(resolving, plan.optimizer);
+  }
   resolve_validation(plan, resolving);
   resolve_checkpoint(plan, resolving);
   check_log(plan.log, resolving);

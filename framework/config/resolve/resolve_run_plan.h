@@ -15,9 +15,12 @@ namespace tenon::config {
 // Throws Error(configuration) with a message that lists all errors, one per line: file:line:column, what was found,
 // what was expected and the nearest name.
 //
+// Needs::data: a model, losses, a length and an optimizer may be missing, and have empty ids in the plan then.
+//
 // All paths of the plan are absolute. Relative ones (model.weights, plugins.paths, path parameters) start from the run
 // file's folder; run.output_dir alone starts from the working directory.
-RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas);
+enum class Needs { training, data };
+RunPlan resolve_run_plan(const RunConfig& config, const SchemaSource& schemas, Needs needs = Needs::training);
 
 // Returns the absolute paths of [plugins] paths. They are needed before a SchemaSource exists.
 std::vector<std::filesystem::path> resolve_plugin_paths(const RunConfig& config);
