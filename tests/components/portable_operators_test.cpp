@@ -59,6 +59,9 @@ std::vector<Case> arithmetic() {
       CASE("rsqrt", INPUTS(b), rsqrt(t[0]), rsqrt(t[0])),
       CASE("sin", INPUTS(a), sin(t[0]), sin(t[0])),
       CASE("cos", INPUTS(a), cos(t[0]), cos(t[0])),
+      CASE("floor", INPUTS(a), floor(t[0]), floor(t[0])),
+      CASE("reciprocal", INPUTS(b), reciprocal(t[0]), reciprocal(t[0])),
+      CASE("a number divided by a tensor", INPUTS(b), 3 / t[0] + 0.5 / t[0], 3 / t[0] + 0.5 / t[0]),
       CASE("pow", INPUTS(b), tenon::pow(t[0], 1.7), t[0].pow(1.7)),
       CASE("clamp", INPUTS(a), clamp(t[0], -0.5, 0.25), clamp(t[0], -0.5, 0.25)),
       CASE("clamp without an upper bound", INPUTS(a), clamp(t[0], -0.5, {}), clamp(t[0], -0.5)),
@@ -100,6 +103,8 @@ std::vector<Case> comparison() {
       CASE("argmax", INPUTS(a), argmax(t[0], 1), argmax(t[0], 1)),
       CASE("topk's values", INPUTS(a), topk(t[0], 2, 0).values, std::get<0>(topk(t[0], 2, 0))),
       CASE("topk's indices", INPUTS(a), topk(t[0], 2, 0).indices, std::get<1>(topk(t[0], 2, 0))),
+      CASE("sort's values", INPUTS(a), tenon::sort(t[0], 0, true).values, std::get<0>(t[0].sort(0, true))),
+      CASE("sort's indices", INPUTS(a), tenon::sort(t[0]).indices, std::get<1>(t[0].sort())),
   };
 }
 
@@ -121,6 +126,14 @@ std::vector<Case> shape() {
       CASE("slice to the end", INPUTS(a), slice(t[0], 2, 3), t[0].slice(2, 3)),
       CASE("index_select", INPUTS(a, indices), index_select(t[0], 1, t[1]), index_select(t[0], 1, t[1])),
       CASE("gather", INPUTS(a, classes({2, 3, 5}, 6)), gather(t[0], 1, t[1]), gather(t[0], 1, t[1])),
+      CASE("scatter", INPUTS(a, indices.view({1, 3, 1}).expand({2, 3, 5}), b.slice(1, 0, 3)),
+           scatter(t[0], 1, t[1], t[2]), scatter(t[0], 1, t[1], t[2])),
+      CASE("scatter_add", INPUTS(a, classes({2, 3, 5}, 6), b.slice(1, 0, 3)), scatter_add(t[0], 1, t[1], t[2]),
+           scatter_add(t[0], 1, t[1], t[2])),
+      CASE("pad", INPUTS(a), tenon::pad(t[0], {1, 2, -1, 3}, 0.5), torch::constant_pad_nd(t[0], {1, 2, -1, 3}, 0.5)),
+      CASE("arange", INPUTS(a), tenon::arange(t[0], 7), torch::arange(7, t[0].options().dtype(torch::kLong))),
+      CASE("arange of a dtype", INPUTS(a), tenon::arange(t[0], 300, TENON_FLOAT32),
+           torch::arange(300, t[0].options().dtype(torch::kFloat))),
       CASE("masked_fill", INPUTS(a, b > 0), masked_fill(t[0], t[1], 7.5), masked_fill(t[0], t[1], 7.5)),
       CASE("one_hot", INPUTS(indices), one_hot(t[0], 6), one_hot(t[0], 6)),
       CASE("contiguous", INPUTS(a.transpose(0, 1)), contiguous(t[0]), t[0].contiguous()),

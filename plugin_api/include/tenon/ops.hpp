@@ -62,6 +62,10 @@ detail::IfNumber<Number> operator/(const Tensor& left, Number right) {
   return detail::call(tenon_div_scalar, left, detail::to_scalar(right));
 }
 template <class Number>
+detail::IfNumber<Number> operator/(Number left, const Tensor& right) {
+  return detail::call(tenon_mul_scalar, detail::call(tenon_reciprocal, right), detail::to_scalar(left));
+}
+template <class Number>
 detail::IfNumber<Number> operator+(Number left, const Tensor& right) {
   return right + left;
 }
@@ -99,6 +103,8 @@ inline Tensor sqrt(const Tensor& input) { return detail::call(tenon_sqrt, input)
 inline Tensor rsqrt(const Tensor& input) { return detail::call(tenon_rsqrt, input); }
 inline Tensor sin(const Tensor& input) { return detail::call(tenon_sin, input); }
 inline Tensor cos(const Tensor& input) { return detail::call(tenon_cos, input); }
+inline Tensor floor(const Tensor& input) { return detail::call(tenon_floor, input); }
+inline Tensor reciprocal(const Tensor& input) { return detail::call(tenon_reciprocal, input); }
 inline Tensor sum(const Tensor& input) { return detail::call(tenon_sum, input); }
 inline Tensor mean(const Tensor& input) { return detail::call(tenon_mean, input); }
 inline Tensor pow(const Tensor& input, const Argument& exponent) {
@@ -169,6 +175,15 @@ inline TopK topk(const Tensor& input, int64_t k, int64_t dim = -1) {
   return {Tensor(values, input.frame()), Tensor(indices, input.frame())};
 }
 
+// All elements in order, and their indices.
+inline TopK sort(const Tensor& input, int64_t dim = -1, bool descending = false) {
+  tenon_calls calls = tenon_begin(&detail::operators, input.checked_frame().get());
+  tenon_tensor *values, *indices;
+  tenon_sort(&calls, input.handle(), dim, descending, &values, &indices);
+  detail::check(calls.status);
+  return {Tensor(values, input.frame()), Tensor(indices, input.frame())};
+}
+
 // ---- Shape ----------------------------------------------------------------------------------------------------------
 
 inline Tensor reshape(const Tensor& input, const std::vector<int64_t>& shape) {
@@ -224,6 +239,15 @@ inline Tensor index_select(const Tensor& input, int64_t dim, const Tensor& index
 inline Tensor gather(const Tensor& input, int64_t dim, const Tensor& index) {
   return detail::call(tenon_gather, input, dim, index);
 }
+inline Tensor scatter(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source) {
+  return detail::call(tenon_scatter, input, dim, index, source);
+}
+inline Tensor scatter_add(const Tensor& input, int64_t dim, const Tensor& index, const Tensor& source) {
+  return detail::call(tenon_scatter_add, input, dim, index, source);
+}
+inline Tensor pad(const Tensor& input, const std::vector<int64_t>& pad, const Argument& value = 0) {
+  return detail::call(tenon_pad, input, pad.data(), pad.size(), value);
+}
 inline Tensor masked_fill(const Tensor& input, const Tensor& mask, const Argument& value) {
   return detail::call(tenon_masked_fill, input, mask, value);
 }
@@ -240,6 +264,10 @@ inline Tensor zeros_like(const Tensor& input) { return detail::call(tenon_zeros_
 inline Tensor ones_like(const Tensor& input) { return detail::call(tenon_ones_like, input); }
 inline Tensor new_ones(const Tensor& like, const std::vector<int64_t>& shape) {
   return detail::call(tenon_new_ones, like, shape.data(), shape.size());
+}
+// [count]: 0, 1, ... on the device of `like`.
+inline Tensor arange(const Tensor& like, int64_t count, int32_t dtype = TENON_INT64) {
+  return detail::call(tenon_arange, like, count, dtype);
 }
 inline Tensor rand_like(const Tensor& input) { return detail::call(tenon_rand_like, input); }
 

@@ -93,6 +93,16 @@ static inline tenon_tensor* tenon_cos(tenon_calls* calls, tenon_tensor* input) {
   return tenon_apply_unary(calls, tenon_operator_cos(), input);
 }
 
+/* The largest integer that is not larger. Its gradient is 0. */
+static inline tenon_tensor* tenon_floor(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, tenon_operator_floor(), input);
+}
+
+/* 1 / input. */
+static inline tenon_tensor* tenon_reciprocal(tenon_calls* calls, tenon_tensor* input) {
+  return tenon_apply_unary(calls, tenon_operator_reciprocal(), input);
+}
+
 static inline tenon_tensor* tenon_maximum(tenon_calls* calls, tenon_tensor* left, tenon_tensor* right) {
   return tenon_apply_binary(calls, tenon_operator_maximum(), left, right);
 }

@@ -34,6 +34,8 @@ extern "C" {
   X(rsqrt, "aten::rsqrt") \
   X(sin, "aten::sin") \
   X(cos, "aten::cos") \
+  X(floor, "aten::floor") \
+  X(reciprocal, "aten::reciprocal") \
   X(maximum, "aten::maximum") \
   X(minimum, "aten::minimum") \
   X(clamp, "aten::clamp") \
@@ -65,6 +67,7 @@ extern "C" {
   X(where, "aten::where.self") \
   X(argmax, "aten::argmax") \
   X(topk, "aten::topk") \
+  X(sort, "aten::sort") \
   X(reshape, "aten::reshape") \
   X(flatten, "aten::flatten.using_ints") \
   X(transpose, "aten::transpose.int") \
@@ -79,6 +82,9 @@ extern "C" {
   X(slice, "aten::slice.Tensor") \
   X(index_select, "aten::index_select") \
   X(gather, "aten::gather") \
+  X(scatter, "aten::scatter.src") \
+  X(scatter_add, "aten::scatter_add") \
+  X(pad, "aten::constant_pad_nd") \
   X(masked_fill, "aten::masked_fill.Scalar") \
   X(one_hot, "aten::one_hot") \
   X(contiguous, "aten::contiguous") \

@@ -92,6 +92,16 @@ static inline void tenon_topk(tenon_calls* calls, tenon_tensor* input, int64_t k
   *indices = results[1];
 }
 
+/* All elements in order along a dimension, and their indices as int64. Both are null after an error. */
+static inline void tenon_sort(tenon_calls* calls, tenon_tensor* input, int64_t dim, int descending,
+                              tenon_tensor** values, tenon_tensor** indices) {
+  const tenon_value args[3] = {tenon_tensor_value(input), tenon_int(dim), tenon_bool(descending)};
+  tenon_tensor* results[2];
+  tenon_apply_for(calls, tenon_operator_sort(), args, 3, results, 2);
+  *values = results[0];
+  *indices = results[1];
+}
+
 #ifdef __cplusplus
 }
 #endif

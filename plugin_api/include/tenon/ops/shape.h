@@ -2,6 +2,7 @@
 #ifndef TENON_OPS_SHAPE_H
 #define TENON_OPS_SHAPE_H
 
+#include "arithmetic.h"
 #include "call.h"
 
 #ifdef __cplusplus
@@ -101,6 +102,31 @@ static inline tenon_tensor* tenon_gather(tenon_calls* calls, tenon_tensor* input
   return tenon_apply(calls, tenon_operator_gather(), args, 3);
 }
 
+/* A copy of input with input[index[i, j], j] = source[i, j] for dim 0, and likewise for other dimensions. index: int64,
+ * with as many dimensions as input. If an element has several sources, any of them is taken. */
+static inline tenon_tensor* tenon_scatter(tenon_calls* calls, tenon_tensor* input, int64_t dim, tenon_tensor* index,
+                                          tenon_tensor* source) {
+  const tenon_value args[4] = {tenon_tensor_value(input), tenon_int(dim), tenon_tensor_value(index),
+                               tenon_tensor_value(source)};
+  return tenon_apply(calls, tenon_operator_scatter(), args, 4);
+}
+
+/* As tenon_scatter, but adds the sources to the elements of input. */
+static inline tenon_tensor* tenon_scatter_add(tenon_calls* calls, tenon_tensor* input, int64_t dim, tenon_tensor* index,
+                                              tenon_tensor* source) {
+  const tenon_value args[4] = {tenon_tensor_value(input), tenon_int(dim), tenon_tensor_value(index),
+                               tenon_tensor_value(source)};
+  return tenon_apply(calls, tenon_operator_scatter_add(), args, 4);
+}
+
+/* Adds elements with the value before and after each dimension, like torch.nn.functional.pad: `pad` has the numbers
+ * before and after the last dimension, then those of the one before it. Negative numbers remove elements. */
+static inline tenon_tensor* tenon_pad(tenon_calls* calls, tenon_tensor* input, const int64_t* pad, uint64_t pad_count,
+                                      tenon_value value) {
+  const tenon_value args[3] = {tenon_tensor_value(input), tenon_ints(pad, pad_count), value};
+  return tenon_apply(calls, tenon_operator_pad(), args, 3);
+}
+
 /* Fills with value where mask is true. */
 static inline tenon_tensor* tenon_masked_fill(tenon_calls* calls, tenon_tensor* input, tenon_tensor* mask,
                                               tenon_value value) {
@@ -158,6 +184,13 @@ static inline tenon_tensor* tenon_new_ones(tenon_calls* calls, tenon_tensor* lik
                                            uint64_t shape_count) {
   const tenon_value args[2] = {tenon_tensor_value(like), tenon_ints(shape, shape_count)};
   return tenon_apply(calls, tenon_operator_new_ones(), args, 2);
+}
+
+/* [count]: 0, 1, ... of this dtype, on the device of `like`. */
+static inline tenon_tensor* tenon_arange(tenon_calls* calls, tenon_tensor* like, int64_t count, int32_t dtype) {
+  const tenon_value ones[3] = {tenon_tensor_value(like), tenon_ints(&count, 1), tenon_dtype(TENON_INT64)};
+  tenon_tensor* const from_one = tenon_cumsum(calls, tenon_apply(calls, tenon_operator_new_ones(), ones, 3), 0);
+  return tenon_to_dtype(calls, tenon_sub_scalar(calls, from_one, tenon_int(1)), dtype);
 }
 
 /* Uniform in [0, 1), from the run's random number generator. */
