@@ -86,6 +86,24 @@ TEST_CASE("losses with different items and losses with shared gradients also mat
   }
 }
 
+TEST_CASE("a sum over items has the gradient of one batch, also if a part of it, or all of it, has no items") {
+  const auto loss = [](int counted) {
+    return "[[loss]]\nuse = \"sum_over_class\"\nweight = 0.01\nparams = { counted = " + std::to_string(counted) +
+           " }\n";
+  };
+  for (const std::string& losses : {loss(3), loss(99), kIgnoring + loss(3), kTwoParts + loss(99)}) {
+    const auto whole = gradient_of({32}, losses);
+    const double tolerance = tolerance_of(whole);
+    CHECK(relative_difference(gradient_of({1, 2, 29}, losses), whole) < tolerance);
+    CHECK(relative_difference(gradient_of({8, 8, 8, 8}, losses), whole) < tolerance);
+    CHECK(relative_difference(gradient_of({8, 8, 8, 7}, losses), whole) > 10 * tolerance);
+  }
+  // Without items the sum is divided by 1: 99 is no class, and there are 32 samples. The factor makes it their mean.
+  const std::string mean = "[[loss]]\nuse = \"cross_entropy\"\nname = \"mean\"\nweight = 0.32\n";
+  CHECK(relative_difference(gradient_of({32}, loss(99)), gradient_of({32}, mean)) <
+        tolerance_of(gradient_of({32}, mean)));
+}
+
 TEST_CASE("a loss scale changes the gradient only by rounding") {
   // In fp16 products are rounded, so results depend on the shapes of the batches. Compare equal shapes.
   const auto plain = gradient_of({8, 8, 8, 8});

@@ -47,8 +47,9 @@ components::Catalogue open_plugins() {
   components::install_libtorch();
   const fs::path built = tenon::build_folder();
   std::vector<fs::path> directories{built / "plugins"};
-  for (const char* fixture : {"counting", "doubles", "event_recorder", "log_values", "miscaptured", "noise", "poisoned",
-                              "reporting", "segmented", "sentences", "stopping", "torn", "two_parts", "undeclared"})
+  for (const char* fixture :
+       {"counting", "doubles", "event_recorder", "log_values", "miscaptured", "noise", "poisoned", "reporting",
+        "segmented", "sentences", "stopping", "sum_over_class", "torn", "two_parts", "undeclared"})
     directories.push_back(built / "tests/fixtures/plugins" / fixture);
   return components::Catalogue::open(directories, components::host_table(), components::torch_build());
 }

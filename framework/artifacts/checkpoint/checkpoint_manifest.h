@@ -42,7 +42,7 @@ struct CheckpointManifest {
   int64_t epoch;
   int64_t step;
   NamedMetrics metrics;  // the latest metrics at that time
-  std::vector<CheckpointFile> files;
+  std::vector<CheckpointFile> files = {};
   std::map<std::string, double> state = {};   // training state besides the tensors; empty: a run cannot resume
   config::ClassNames class_names = {};        // the numbering of classes that the weights know
   std::vector<ExcludedTensor> excluded = {};  // the frozen parameters that are left out, in the model's order

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <tenon/draft/loss_sums.h>
+
 #include "framework/components/calls/guard.h"
 #include "framework/components/calls/run_view.h"
 #include "framework/formats/nearest_name.h"
@@ -53,6 +55,10 @@ const void* get_extension(tenon_string id) {
   if (text == TENON_RUN_PROGRESS) return &run_progress_extension();
   if (text == TENON_RUN_METRICS) return &run_metrics_extension();
   if (text == TENON_RUN_VALUES) return &run_values_extension();
+  if (text == TENON_LOSS_SUMS) {
+    static constexpr tenon_loss_sums kAddsSums{sizeof(tenon_loss_sums), nullptr};
+    return &kAddsSums;
+  }
   return find_extension ? find_extension(text) : nullptr;
 }
 

@@ -5,17 +5,33 @@
 #include <algorithm>
 #include <cmath>
 
+#include <tenon/draft/loss_sums.h>
+
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::components {
+
+namespace {
+
+bool read_returns_sums(const Instance<tenon_loss>& instance) {
+  const auto* const extension = instance.extension<tenon_loss_sums>(TENON_LOSS_SUMS);
+  if (!extension || !extension->returns_sums) return false;
+  uint32_t returns_sums = 0;
+  instance.call([&](const tenon_loss&) { return extension->returns_sums(instance.self(), &returns_sums); },
+                "loss_sums.returns_sums");
+  return returns_sums != 0;
+}
+
+}  // namespace
 
 Loss::Loss(const Component& component, const config::LossPlan& plan)
     : name_(plan.name),
       factor_(plan.weight),
       instance_(component, plan),
       ports_(instance_.read_ports()),
-      is_capturable_(instance_.read_is_capturable()) {
+      is_capturable_(instance_.read_is_capturable()),
+      returns_sums_(read_returns_sums(instance_)) {
   if (!ports_.outputs.empty())
     throw_plugin_error(component, "ports", "{} is an output; a loss has only inputs, and returns its result separately",
                        ports_.outputs[0].name);
@@ -48,8 +64,10 @@ Loss::Result Loss::forward_unchecked(const StepContext& context, const std::vect
         return table.forward(instance_.self(), frame.get(), handles.data(), handles.size(), &result);
       },
       "forward", context.at());
-  return {to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight, to_tensors(parts)};
+  return {to_tensor(result.loss), to_tensor(result.weight_tensor), result.weight, to_tensors(parts), returns_sums_};
 }
+
+at::Tensor Loss::divisor(const at::Tensor& weight) const { return returns_sums_ ? weight.clamp_min(1.0) : weight; }
 
 Loss::Result Loss::forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const {
   Result given = forward_unchecked(context, inputs);

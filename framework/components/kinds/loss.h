@@ -1,6 +1,7 @@
 // A loss of a plugin.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace tenon::components {
 
 class Loss {
  public:
-  // `loss` is a scalar, the mean over `weight` items.
+  // `loss` is a scalar, the mean over `weight` items, or their sum.
   struct Result {
     at::Tensor loss;
     // A scalar tensor if the count is known only on the device; else undefined, and `weight` holds the number.
@@ -24,6 +25,10 @@ class Loss {
     double weight;
     // Scalars, one for each of part_names(); undefined for a part that the loss did not return.
     std::vector<at::Tensor> parts;
+    bool is_sum = false;  // the loss and the parts are sums, which count also if the weight is 0
+
+    // Whether there is nothing to minimise. `items`: the weight.
+    bool is_empty(double items) const { return !is_sum && items == 0; }
   };
 
   Loss(const Component& component, const config::LossPlan& plan);
@@ -32,6 +37,12 @@ class Loss {
   const std::string& name() const { return name_; }
   double factor() const { return factor_; }  // the weight in the sum of losses
   const std::vector<std::string>& part_names() const { return part_names_; }
+
+  // Whether its results are sums over items, see tenon/draft/loss_sums.h.
+  bool returns_sums() const { return returns_sums_; }
+  // What the sum over all results of a step is divided by, if they have this weight together.
+  double divisor(double weight) const { return returns_sums_ ? std::max(weight, 1.0) : weight; }
+  at::Tensor divisor(const at::Tensor& weight) const;
 
   // Whether a CUDA graph can replay forward and backward in training; false if the loss does not declare it.
   bool is_capturable() const { return is_capturable_; }
@@ -50,6 +61,7 @@ class Loss {
   Instance<tenon_loss> instance_;
   PortList ports_;
   bool is_capturable_;
+  bool returns_sums_;
   std::vector<std::string> part_names_;
 };
 

@@ -71,7 +71,7 @@ std::optional<NonFiniteSource> find_source(const BoundDataset& data, const Batch
                                            const std::vector<components::Loss::Result>& results) {
   const auto is_finite = [](const components::Loss::Result& result) {
     return std::isfinite(read_scalar(result.loss)) ||
-           (result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight) == 0;
+           result.is_empty(result.weight_tensor.defined() ? read_scalar(result.weight_tensor) : result.weight);
   };
   if (std::ranges::all_of(results, is_finite)) return std::nullopt;
   std::vector<const Source*> sources;
@@ -109,7 +109,7 @@ void check_items(const Training& training, const LossSums& sums) {
   bool has_items = false;
   std::string without;
   for (size_t i = 0; i < training.losses.size(); ++i) {
-    if (sums.weight(i) > 0)
+    if (sums.has_mean(i))
       has_items = true;
     else if (without.empty())
       without = fmt::format(

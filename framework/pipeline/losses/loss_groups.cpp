@@ -56,7 +56,7 @@ void LossGroups::set_totals(const at::Tensor& sums) {
   has_gradient_ = !reads_weights_;
   for (size_t i = 0; i < losses_.size(); ++i) {
     totals_.push_back(sums.select(0, static_cast<int64_t>(place_of_weight(losses_, i))));
-    if (reads_weights_ && read_scalar(totals_.back()) > 0) has_gradient_ = true;
+    if (reads_weights_ && (losses_[i].returns_sums() || read_scalar(totals_.back()) > 0)) has_gradient_ = true;
   }
 }
 
@@ -102,8 +102,8 @@ std::vector<LossGroups::Group> LossGroups::make_groups(const std::vector<compone
   std::vector<Group> groups;
   Group of_samples;
   for (size_t i = 0; i < losses_.size(); ++i) {
-    const bool counts_samples =
-        !is_shared_ && !results[i].weight_tensor.defined() && results[i].weight == static_cast<double>(samples);
+    const bool counts_samples = !is_shared_ && !losses_[i].returns_sums() && !results[i].weight_tensor.defined() &&
+                                results[i].weight == static_cast<double>(samples);
     if (counts_samples)
       of_samples.losses.push_back(i);
     else
@@ -120,7 +120,10 @@ at::Tensor LossGroups::add_up_means(const std::vector<components::Loss::Result>&
   for (size_t i = 0; i < results.size(); ++i) {
     const components::Loss::Result& result = results[i];
     at::Tensor mean = result.loss;
-    if (result.weight_tensor.defined() && !reads_weights_)
+    if (result.is_sum)
+      mean = result.weight_tensor.defined() ? mean / losses_[i].divisor(as_double(result.weight_tensor)).to(at::kFloat)
+                                            : mean / losses_[i].divisor(result.weight);
+    else if (result.weight_tensor.defined() && !reads_weights_)
       mean = zero_if_empty(mean, result.weight_tensor);
     else if (read_weight(result) == 0)
       continue;
@@ -134,6 +137,11 @@ at::Tensor LossGroups::add_up_shares(const std::vector<components::Loss::Result>
   at::Tensor total;
   for (size_t i = 0; i < results.size(); ++i) {
     const components::Loss::Result& result = results[i];
+    if (result.is_sum) {
+      const at::Tensor divisor = losses_[i].divisor(totals_[i]).to(at::kFloat);
+      total = pipeline::add(total, result.loss * (losses_[i].factor() / divisor));
+      continue;
+    }
     if (reads_weights_) {
       const double weight = read_weight(result);
       if (weight == 0) continue;
@@ -189,6 +197,10 @@ at::Tensor LossGroups::add_up_sums(const std::vector<size_t>& losses,
   for (const size_t i : losses) {
     const components::Loss::Result& result = results[i];
     const double factor = losses_[i].factor() / step_size_;
+    if (result.is_sum) {
+      total = pipeline::add(total, times(result.loss, factor));
+      continue;
+    }
     if (result.weight_tensor.defined() && !reads_weights_) {
       const at::Tensor weight = as_double(result.weight_tensor);
       total = pipeline::add(total, zero_if_empty(result.loss, weight) * (weight * factor).to(at::kFloat));
@@ -200,9 +212,13 @@ at::Tensor LossGroups::add_up_sums(const std::vector<size_t>& losses,
 }
 
 at::Tensor LossGroups::factor_of(const Group& group) const {
-  if (!is_shared_ && !group.device_weight.defined())
-    return at::full({}, group.weight > 0 ? step_size_ / group.weight : 0.0, gradients_.float_options());
-  const at::Tensor weight = is_shared_ ? totals_[group.losses.front()] : group.device_weight + group.weight;
+  const components::Loss& first = losses_[group.losses.front()];
+  if (!is_shared_ && !group.device_weight.defined()) {
+    const double weight = first.divisor(group.weight);
+    return at::full({}, weight > 0 ? step_size_ / weight : 0.0, gradients_.float_options());
+  }
+  const at::Tensor weight =
+      first.divisor(is_shared_ ? totals_[group.losses.front()] : group.device_weight + group.weight);
   return at::where(weight > 0, step_size_ / weight, at::zeros_like(weight)).to(at::kFloat);
 }
 

@@ -11,10 +11,11 @@
 
 namespace tenon::pipeline {
 
-// A loss is a mean over its weight: the number of samples, or of tokens that are not ignored. In a step of one batch
-// the total is the sum of the losses times their factors. In a step of several batches each loss is multiplied by its
-// weight, and the gradient is divided once by the sum of the weights. Losses that count different items have separate
-// sums and separate backward passes: their shares are only known after the last batch.
+// A loss is a mean over its weight: the number of samples, or of tokens that are not ignored. (Or it is their sum,
+// which is not multiplied by the weight, and divided by at least 1.) In a step of one batch the total is the sum of the
+// losses times their factors. In a step of several batches each loss is multiplied by its weight, and the gradient is
+// divided once by the sum of the weights. Losses that count different items have separate sums and separate backward
+// passes: their shares are only known after the last batch.
 //
 // With several ranks, each rank has a part of every batch, and the weights are summed over all ranks, see set_totals().
 // A step of one batch knows them before its backward, so several losses still need only one backward.

@@ -32,17 +32,19 @@ at::Tensor sum_on_device(const Results& batch, c10::Device device) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> elements;
   const at::Tensor zero = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
-  const auto add_mean = [&](const at::Tensor& mean, const at::Tensor& weight) {
+  const auto add_mean = [&](const at::Tensor& mean, const at::Tensor& weight, bool is_sum) {
     elements.push_back(weight);
-    elements.push_back(at::where(weight > 0, mean * weight, zero));
+    elements.push_back(is_sum ? mean : at::where(weight > 0, mean * weight, zero));
   };
   for (const components::Loss::Result& result : batch) {
     const at::Tensor weight =
         result.weight_tensor.defined() ? to_double(result.weight_tensor) : at::full_like(zero, result.weight);
-    add_mean(to_double(result.loss), weight);
+    add_mean(to_double(result.loss), weight, result.is_sum);
     for (const at::Tensor& part : result.parts) {
       const at::Tensor mean = part.defined() ? to_double(part) : zero;
-      add_mean(mean, part.defined() ? at::where(mean.isnan(), zero, weight) : zero);
+      const bool is_sum = result.is_sum && part.defined();
+      add_mean(is_sum ? mean.nan_to_num() : mean, part.defined() ? at::where(mean.isnan(), zero, weight) : zero,
+               is_sum);
     }
   }
   return at::stack(elements);
@@ -63,18 +65,18 @@ void LossSums::reset() { std::ranges::fill(elements_, 0.0); }
 
 void LossSums::add(const Results& batch, std::span<const double>& values, const components::StepContext& context) {
   double* element = elements_.data();
-  const auto add_mean = [&element](double mean, double weight) {
+  const auto add_mean = [&element](double mean, double weight, bool is_sum) {
     *element++ += weight;
-    *element++ += weight > 0 ? weight * mean : 0;  // the mean of 0 items is NaN
+    *element++ += is_sum ? mean : weight > 0 ? weight * mean : 0;  // the mean of 0 items is NaN
   };
   for (size_t i = 0; i < batch.size(); ++i) {
     const double mean = take_value(values);
     const double weight = batch[i].weight_tensor.defined() ? take_value(values) : batch[i].weight;
     check_weight(weight, (*losses_)[i], context);
-    add_mean(mean, weight);
+    add_mean(mean, weight, batch[i].is_sum);
     for (const at::Tensor& part : batch[i].parts) {
       const double value = part.defined() ? take_value(values) : kNaN;
-      add_mean(value, std::isnan(value) ? 0 : weight);
+      add_mean(value, std::isnan(value) ? 0 : weight, batch[i].is_sum && !std::isnan(value));
     }
   }
 }
@@ -93,17 +95,20 @@ void LossSums::add(const LossSums& sums) {
   for (size_t i = 0; i < elements_.size(); ++i) elements_[i] += sums.elements_[i];
 }
 
-double LossSums::mean_at(size_t place) const {
-  return elements_[place] > 0 ? elements_[place + 1] / elements_[place] : kNaN;
+double LossSums::mean_at(size_t place, const components::Loss& loss) const {
+  const double divisor = loss.divisor(elements_[place]);
+  return divisor > 0 ? elements_[place + 1] / divisor : kNaN;
 }
 
 double LossSums::weight(size_t loss) const { return elements_[place_of_weight(*losses_, loss)]; }
 
-double LossSums::mean(size_t loss) const { return mean_at(place_of_weight(*losses_, loss)); }
+double LossSums::mean(size_t loss) const { return mean_at(place_of_weight(*losses_, loss), (*losses_)[loss]); }
+
+bool LossSums::has_mean(size_t loss) const { return (*losses_)[loss].returns_sums() || weight(loss) > 0; }
 
 std::optional<size_t> LossSums::find_non_finite() const {
   for (size_t i = 0; i < losses_->size(); ++i)
-    if (weight(i) > 0 && !std::isfinite(mean(i))) return i;
+    if (has_mean(i) && !std::isfinite(mean(i))) return i;
   return std::nullopt;
 }
 
@@ -111,7 +116,7 @@ double LossSums::total() const {
   double total = 0;
   bool has_items = false;
   for (size_t i = 0; i < losses_->size(); ++i) {
-    if (!(weight(i) > 0)) continue;
+    if (!has_mean(i)) continue;
     total += (*losses_)[i].factor() * mean(i);
     has_items = true;
   }
@@ -122,10 +127,10 @@ std::vector<std::pair<std::string, double>> LossSums::parts() const {
   std::vector<std::pair<std::string, double>> parts;
   size_t place = 0;
   for (const components::Loss& loss : *losses_) {
-    if (losses_->size() > 1) parts.emplace_back(loss.name(), mean_at(place));
+    if (losses_->size() > 1) parts.emplace_back(loss.name(), mean_at(place, loss));
     place += 2;
     for (const std::string& part : loss.part_names()) {
-      parts.emplace_back(loss.name() + "." + part, mean_at(place));
+      parts.emplace_back(loss.name() + "." + part, mean_at(place, loss));
       place += 2;
     }
   }
@@ -165,7 +170,7 @@ Results detach(const Results& batch) {
   Results detached;
   detached.reserve(batch.size());
   for (const components::Loss::Result& result : batch) {
-    detached.push_back({result.loss.variable_data(), result.weight_tensor, result.weight, {}});
+    detached.push_back({result.loss.variable_data(), result.weight_tensor, result.weight, {}, result.is_sum});
     for (const at::Tensor& part : result.parts)
       detached.back().parts.push_back(part.defined() ? part.variable_data() : part);
   }

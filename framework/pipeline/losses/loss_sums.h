@@ -14,8 +14,8 @@
 
 namespace tenon::pipeline {
 
-// Stores each loss's weight and weight * mean, and the same for each of its parts. Sums of these over batches and ranks
-// give the mean over all of them. A loss or part without items adds nothing.
+// Stores each loss's weight and weight * mean, or its sum if it returns sums, and the same for each of its parts. Sums
+// of these over batches and ranks give the mean over all of them. A loss or part without items adds nothing.
 class LossSums {
  public:
   // `losses` must outlive the object.
@@ -33,6 +33,8 @@ class LossSums {
 
   double weight(size_t loss) const;
   double mean(size_t loss) const;  // NaN: no items
+  // Whether there is a mean: there were items, or the loss returns sums.
+  bool has_mean(size_t loss) const;
   // The first loss with items and a mean that is NaN or infinite.
   std::optional<size_t> find_non_finite() const;
 
@@ -50,7 +52,7 @@ class LossSums {
   void load(const std::string& name, const SavedState& saved);
 
  private:
-  double mean_at(size_t place) const;
+  double mean_at(size_t place, const components::Loss& loss) const;
 
   const std::vector<components::Loss>* losses_;
   std::vector<double> elements_;
