@@ -178,6 +178,7 @@ int start_training(const TrainOptions& options) {
                             options.logs_json ? support::TerminalFormat::json : support::TerminalFormat::text);
   catch_save_signal();
   const World world = distributed::read_world();
+  if (!world.is_first()) support::log_errors_only("rank " + std::to_string(world.rank));
   if (const auto exit_code = launch_processes_if_needed(options, world)) return *exit_code;
   support::log_info(wait_policy_description());
   return train_in_this_process(options, world);

@@ -15,6 +15,7 @@
 
 #include "framework/components/calls/call_record.h"
 #include "framework/components/calls/component.h"
+#include "framework/components/calls/kept_settings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
 
@@ -113,6 +114,7 @@ void call_plugin(const Component& component, const char* function, Body&& body, 
   if (observer) [[unlikely]]
     observer->before_call(function, what());
   detail::failure.clear();  // the text of an earlier, handled failure is not the reason of this one
+  const detail::QuickSettings settings = detail::QuickSettings::read();
   tenon_status status = TENON_OK;
   std::exception_ptr escaped;
   try {
@@ -123,6 +125,8 @@ void call_plugin(const Component& component, const char* function, Body&& body, 
   detail::current.set(before);
   if (observer) [[unlikely]]
     observer->after_call(component, function, status, escaped);
+  if (settings != detail::QuickSettings::read()) [[unlikely]]
+    detail::restore_quick_settings(component, function, settings);
   if (detail::has_forked.load(std::memory_order_relaxed)) [[unlikely]]
     detail::check_forks(component, function);
   if (escaped) detail::throw_escaped(component, function, escaped, what());

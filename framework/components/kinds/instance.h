@@ -50,7 +50,9 @@ class Instance {
   Instance(const Component& component, const config::ComponentPlan& plan, const char* function, const Create& create)
       : component_(&component) {
     const tenon_params params(plan.params);
+    const KeptSettings settings;
     call([&](const Table&) { return create(params, &self_); }, function, [&] { return plan.place; });
+    settings.restore(component, function);
   }
   ~Instance() {
     if (!component_) return;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "framework/components/calls/guard.h"
+#include "framework/components/calls/kept_settings.h"
 #include "framework/components/loading/check_plugin.h"
 #include "framework/components/loading/shared_library.h"
 #include "framework/support/diagnostics/error.h"
@@ -90,7 +91,9 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
     const support::SignalsBlocked signals_blocked;
     return std::async(std::launch::async, [&] { return read_plugin_sha256(file.file); });
   }();
+  const KeptSettings settings;
   const tenon_reply reply = open_plugin(file.file, host);
+  settings.restore(file.file.string(), "Opening " + file.file.string());
   const uint32_t abi = negotiate_abi(file.file, reply);
   LoadedPlugin plugin{std::make_unique<PluginInfo>(check_plugin(file.file, reply.plugin, torch_build)), {}};
   PluginInfo& info = *plugin.info;

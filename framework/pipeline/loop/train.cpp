@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "framework/components/calls/kept_settings.h"
 #include "framework/pipeline/checks/check_data.h"
 #include "framework/pipeline/checks/check_finite.h"
 #include "framework/pipeline/checks/check_model.h"
@@ -18,6 +19,7 @@
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
 namespace {
@@ -278,6 +280,7 @@ class Loop {
 
   void log() {
     requests_.take(Request::log);
+    restore_settings();
     drain();
     NamedMetrics metrics = progress_.metrics(progress_.log_losses);
     progress_.log_losses.reset();
@@ -305,8 +308,15 @@ class Loop {
     const StepTimes::Pause pause(step_times_);
     const InStage stage(training_.times, Stage::checkpoint);
     requests_.take(Request::save);
+    restore_settings();
     drain();
     saver_.save(is_stopping());
+  }
+
+  // What a plugin changed in a call that is not compared itself must not harm the files of the run, or its end by a
+  // signal.
+  void restore_settings() const {
+    settings_.restore("", fmt::format("A function of a plugin, up to step {},", state_.step));
   }
 
   // The last metrics and checkpoint of a run must belong to its last weights.
@@ -435,6 +445,7 @@ class Loop {
 
   Training& training_;
   StepTimes step_times_;
+  const components::KeptSettings settings_;
   std::optional<Checkpoint> resumed_;  // until it is loaded
   LoopState progress_;
   RunState& state_ = progress_.state;
