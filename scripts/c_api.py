@@ -14,12 +14,12 @@ HEADERS = ROOT / "plugin_api/include/tenon"
 PAGE = ROOT / "docs/reference/c_api.md"
 
 GROUPS = {
-    "Plugins and the host": ["plugin", "abi", "host", "parameters", "parameter_roles", "describe", "native_torch"],
+    "Plugins and the host": ["plugin", "abi", "host", "parameters", "parameter_roles", "describe", "native_torch", "draft/validation"],
     "Tensors and models": [
         "tensor", "port", "usual_sources", "model", "decoding", "frozen_parameters", "tied_weights", "index_inputs",
         "gradient", "checkpointing", "capture", "device_stream", "dlpack", "trusted_files"],
     "Operators in C": ["ops", "ops/call", "called_operators", "ops/arithmetic", "ops/comparison", "ops/shape", "ops/network", "ops/loss"],
-    "Losses and metrics": ["loss", "metric", "run_metrics"],
+    "Losses and metrics": ["loss", "draft/loss_sums", "metric", "run_metrics"],
     "Datasets": ["dataset", "random", "class_names", "sample_names", "sample_order", "prepare", "preprocessing", "tokenizer", "draft/fitted_data"],
     "Callbacks": ["callback", "run_progress", "run_tensors", "run_values", "saved_state"],
 }

@@ -8,6 +8,7 @@
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
+#include "framework/validation/checks/check_exceptions.h"
 #include "framework/validation/checks/checks.h"
 #include "framework/validation/session/child_process.h"
 #include "framework/validation/session/recording_host.h"
@@ -75,7 +76,10 @@ std::string run_check(const Check& check, const std::string& component, const Va
   };
   try {
     Session session(request.file, request.seed, request.params);
-    if (check.of != kPlugin) session.open(component);
+    if (check.of != kPlugin) {
+      session.open(component);
+      require_no_exception(session.component(), check.name);
+    }
     check.run(session);
     session.require_no_escaped();
     std::string warnings;

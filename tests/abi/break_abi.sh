@@ -6,7 +6,7 @@
 # detected each breakage. Fails if an expected check misses it, if a breakage cannot be applied, or if the original
 # files do not pass. The checks:
 #   asserts   the assertions in the headers (TENON_FREEZE, frozen structs)
-#   layout    layouts/*.c, as C and as C++
+#   layout    layouts/*.c and layouts/draft/*.c, as C and as C++
 #   abidiff   check_abidiff.sh
 #   target    check_target_abi.sh
 #   sizes     plugin_sizes_test.cpp, linked with a new build of framework/components/loading/check_plugin.cpp
@@ -54,7 +54,7 @@ compile_headers() { # INCLUDE
 check_asserts() { compile_headers "$tree/include"; }
 
 check_layout() {
-  local layouts=("$here"/layouts/*.c)
+  local layouts=("$here"/layouts/*.c "$here"/layouts/draft/*.c)
   "$cc" -std=c11 -I "$tree/silent" -fsyntax-only "${layouts[@]}" &&
     "$cxx" -std=c++17 -I "$tree/silent" -fsyntax-only "${layouts[@]/%.c/.cpp}"
 }

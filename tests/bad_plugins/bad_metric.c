@@ -34,6 +34,7 @@ static tenon_status ports(void* self, const tenon_port* const** list, uint64_t* 
   numbers.name = text("numbers");
   numbers.shape = text("N,C");
   numbers.dtypes = TENON_ANY_FLOAT;
+  if (FAULT == PORT_IS_INT16) numbers.dtypes = TENON_FLOAT32; /* the set of int16 alone */
   *list = one;
   *count = 1;
   return TENON_OK;

@@ -51,6 +51,8 @@ static tenon_status ports(void* self, const tenon_port* const** list, uint64_t* 
   output.shape = text("N,4");
   output.dtypes = TENON_ANY_FLOAT;
   if (FAULT == OUTPUT_OF_ANOTHER_DTYPE) output.dtypes = TENON_DTYPE_BIT(TENON_FLOAT64);
+  if (FAULT == PORT_HAS_NO_SUCH_DTYPE) input.dtypes |= TENON_DTYPE_BIT(TENON_COMPLEX128 + 1);
+  if (FAULT == PORT_HAS_THE_NUMBER_OF_A_DTYPE) input.dtypes = TENON_FLOAT64;
   if (FAULT == PORT_REFUSES_BFLOAT16) output.dtypes = TENON_DTYPE_BIT(TENON_FLOAT32) | TENON_DTYPE_BIT(TENON_FLOAT64);
   *list = both;
   *count = 2;
@@ -120,6 +122,7 @@ static tenon_tensor* call_by_name(tenon_calls* made, tenon_tensor* input) {
 
 /* Faults that change only the output. */
 static tenon_tensor* spoil(model* self, tenon_calls* made, tenon_tensor* output) {
+  static const int64_t batch = 0;
   switch (FAULT) {
     case OUTPUT_OF_ANOTHER_SHAPE: return tenon_unsqueeze(made, output, 0);
     case OUTPUT_IS_NULL: return NULL;
@@ -128,6 +131,8 @@ static tenon_tensor* spoil(model* self, tenon_calls* made, tenon_tensor* output)
     case GRADIENT_IS_WRONG: return square_wrongly(&self->ops, made, output);
     case GRADIENT_IS_NAN: /* the slope of the root is infinite at 0 */
       return tenon_sqrt(made, tenon_mul_scalar(made, output, tenon_float(0)));
+    case OUTPUT_DEPENDS_ON_THE_BATCH: return tenon_sub(made, output, tenon_mean_dims(made, output, &batch, 1, 1));
+    case OUTPUT_IS_A_SHARE_OF_THE_BATCH: return tenon_softmax(made, output, batch);
     case OPERATOR_UNDECLARED: return call_by_name(made, output);
     default: return output;
   }

@@ -71,6 +71,21 @@ const Expectation kExpected[] = {
     {"dataset/get_redirects_output", "dataset.bad keeps-descriptors", "get changed the file descriptors of the host"},
     {"dataset/get_sets_a_variable", "dataset.bad keeps-environment", "get changed the environment"},
     {"dataset/get_rounds_upward", "dataset.bad keeps-arithmetic", "get changed the modes of floating-point arithmetic"},
+    {"dataset/late_get_sets_locale", "dataset.bad keeps-locale", "get changed the locale"},
+    {"dataset/late_get_rounds_upward", "dataset.bad keeps-arithmetic", "get changed the modes of floating-point"},
+    {"dataset/get_resets_sigterm", "dataset.bad keeps-signal-handlers", "get changed the handlers of signals"},
+    {"dataset/get_prints", "dataset.bad keeps-output", "get writes to standard output: \"reading a sample\""},
+    {"dataset/get_starts_a_thread", "dataset.bad starts-no-threads", "get of sample 4 started 1 thread"},
+    {"dataset/get_starts_a_pool", "dataset.bad starts-no-threads", "get of sample 4 started 4 threads"},
+    {"dataset/get_sets_opencv_threads", "dataset.bad keeps-opencv-threads",
+     "get changed the number of threads of OpenCV"},
+    {"dataset/class_is_beyond_the_last", "dataset.bad class-numbers",
+     "get of sample 4 has 100 in label, which declares the classes 0 to 99"},
+    {"dataset/mask_counts_from_1", "dataset.bad class-numbers",
+     "get of sample 0 has 3 in mask, which declares the classes 0 to 2"},
+    {"dataset/exception_without_a_reason", "dataset.bad extensions", "starts-no-threads has no reason"},
+    {"dataset/exception_to_any_check", "dataset.bad extensions",
+     "an exception to the check \"repeats\" is not possible"},
     {"dataset/fingerprint_changes", "dataset.bad fingerprint", "fingerprint returns 12345, then 12346"},
     {"dataset/lengths_table_is_empty", "dataset.bad extensions", "tenon.sample-lengths/1 lacks a function (null)"},
     {"dataset/length_is_negative", "dataset.bad sample-lengths", "sample 4 has -1; expected 0 or more"},
@@ -102,6 +117,13 @@ const Expectation kExpected[] = {
      "calls host->call on a thread other than the training thread"},
     {"model/operator_undeclared", "model.bad declared-operators", "does not declare: aten::exp"},
 
+    {"model/port_has_no_such_dtype", "model.bad ports", "the port features has the set of dtypes 0x23c0"},
+    {"model/port_has_the_number_of_a_dtype", "model.bad ports",
+     "9 is the number of float64; expected bits 1 to 12, such as TENON_DTYPE_BIT(TENON_FLOAT64)"},
+    {"model/output_depends_on_the_batch", "model.bad sample-by-sample",
+     "scores of sample 0 depends on the other samples"},
+    {"model/output_is_a_share_of_the_batch", "model.bad sample-by-sample", "depends on the other samples"},
+
     {"loss/loss_throws", "loss.bad forward", "threw an exception"},
     {"loss/loss_not_scalar", "loss.bad scalar-loss", "expected a floating-point scalar"},
     {"loss/loss_detached", "loss.bad scalar-loss", "does not require grad"},
@@ -109,6 +131,13 @@ const Expectation kExpected[] = {
     {"loss/weight_is_negative", "loss.bad weight", "the weight is -2"},
     {"loss/loss_counts", "loss.bad repeats", "a different loss for the same inputs"},
     {"loss/loss_gradient_is_wrong", "loss.bad gradcheck", "the numerical gradient is"},
+    {"loss/loss_is_a_sum", "loss.bad adds-up", "return the mean over the items"},
+    {"loss/loss_of_the_first_sample", "loss.bad adds-up", "the loss of a batch of 5 samples"},
+    {"loss/loss_compares_samples", "loss.bad adds-up", "can declare an exception"},
+    {"loss/loss_of_some_items", "loss.bad adds-up", "Expected their weighted mean"},
+    {"loss/loss_of_the_worst_sample", "loss.bad adds-up", "Expected their weighted mean"},
+    {"loss/weight_is_constant", "loss.bad adds-up", "the weight of a batch of 5 samples is 1; of the first 2 it is 1"},
+    {"loss/weight_is_inverted", "loss.bad adds-up", "Expected their sum"},
     {"loss/capture_table_is_empty", "loss.bad extensions", "tenon.capture/1 lacks a function (null)"},
 
     {"metric/states_throws", "metric.bad states", "threw an exception"},
@@ -191,8 +220,25 @@ TEST_CASE("NaN in a sample is a warning") {
   CHECK(answer.with("warning") == std::vector<std::string>{"dataset.bad finite-samples"});
 }
 
+TEST_CASE("a port with a set of dtypes that is the number of another dtype is a warning") {
+  const Answer answer = validate(file_of("metric/port_is_int16"));
+  CAPTURE(answer.text);
+  CHECK(answer.exit_code == 0);
+  CHECK(answer.with("warning") == std::vector<std::string>{"metric.bad ports"});
+  CHECK(answer.reasons.at("metric.bad ports").find("If float32 is meant, use TENON_DTYPE_BIT(8)") != std::string::npos);
+}
+
+TEST_CASE("a check that the plugin excepts is skipped with the reason of its author") {
+  const Answer answer = validate(file_of("loss/excepted_loss_compares_samples"));
+  CAPTURE(answer.text);
+  CHECK(answer.exit_code == 0);
+  CHECK(answer.statuses.at("loss.bad adds-up") == "skipped");
+  CHECK(answer.reasons.at("loss.bad adds-up") ==
+        "the plugin declares an exception: the other samples of a batch are its negatives");
+}
+
 TEST_CASE("every plugin that is built here is tested") {
-  std::set<std::string> known{"dataset/get_gives_nan"};
+  std::set<std::string> known{"dataset/get_gives_nan", "metric/port_is_int16", "loss/excepted_loss_compares_samples"};
   for (const char* kind : {"dataset", "model", "loss", "metric", "callback"})
     known.insert(std::string(kind) + "/no_fault");
   for (const Expectation& expected : kExpected) known.insert(expected.plugin);

@@ -98,6 +98,7 @@ class ExampleData {
 
 // Why a check of a bundled plugin may be skipped: the component has nothing that it applies to.
 const std::pair<std::string, std::string> kSkipped[] = {
+    {"class-numbers", "it declares no classes"},
     {"declared-operators", "the plugin does not declare its operators"},
     {"extensions", "it has no get_extension"},
     {"fingerprint", "it has no fingerprint"},

@@ -5,6 +5,7 @@
 #include <tenon/capture.h>
 #include <tenon/class_names.h>
 #include <tenon/decoding.h>
+#include <tenon/draft/validation.h>
 #include <tenon/frozen_parameters.h>
 #include <tenon/index_inputs.h>
 #include <tenon/parameter_roles.h>
@@ -19,6 +20,7 @@
 
 #include "framework/components/kinds/parameter_roles.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/validation/checks/check_exceptions.h"
 #include "framework/validation/checks/checks.h"
 
 namespace tenon::validation {
@@ -145,7 +147,8 @@ const std::vector<ExtensionTable>& extension_tables() {
       TENON_TABLE(TENON_SAMPLE_NAMES, tenon_sample_names, name, {kDataset}),
       TENON_TABLE(TENON_SAMPLE_LENGTHS, tenon_sample_lengths, lengths, {kDataset}),
       TENON_TABLE(TENON_SAMPLE_WEIGHTS, tenon_sample_weights, weights, {kDataset}),
-      TENON_TABLE(TENON_TOKENIZER, tenon_tokenizer, decode, {kDataset})};
+      TENON_TABLE(TENON_TOKENIZER, tenon_tokenizer, decode, {kDataset}),
+      TENON_TABLE(TENON_VALIDATION, tenon_validation, exceptions, kAll)};
   return tables;
 }
 #undef TENON_TABLE
@@ -171,6 +174,7 @@ void check_extensions(Session& session) {
   components::list_metric_parameters(component);
   components::list_size_parameters(component);
   components::find_unlabelled_parameter(component);
+  check_exceptions(component);
 }
 
 }  // namespace

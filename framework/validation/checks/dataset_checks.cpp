@@ -4,10 +4,12 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
 
+#include <tenon/class_names.h>
 #include <tenon/sample_order.h>
 
 #include "framework/components/calls/ports.h"
@@ -15,6 +17,7 @@
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/compute/philox.h"
 #include "framework/support/text/format.h"
+#include "framework/support/text/format_values.h"
 #include "framework/validation/checks/checks.h"
 #include "framework/validation/session/child_process.h"
 
@@ -206,6 +209,55 @@ void check_finite_samples(Session& session) {
   }
 }
 
+// The elements of an integer field.
+std::vector<int64_t> read_integers(const std::vector<std::byte>& bytes, const components::SampleField& field) {
+  const at::Tensor elements =
+      at::from_blob(const_cast<std::byte*>(bytes.data()), {static_cast<int64_t>(bytes.size() / field.element_bytes)},
+                    components::to_scalar_type(field.dtype))
+          .to(at::kLong);
+  return {elements.data_ptr<int64_t>(), elements.data_ptr<int64_t>() + elements.numel()};
+}
+
+// A mask may have one number for the pixels of no class, and targets that a loss ignores are usually negative.
+void check_class_numbers(Session& session) {
+  const Dataset dataset = open_dataset(session);
+  if (dataset.classes().empty()) throw Skipped("it declares no classes (" TENON_CLASS_NAMES ")");
+  const OpenWorker worker(session, dataset);
+  std::vector<std::set<int64_t>> beyond(dataset.classes().size());
+  for (int64_t index = 0; index < count_read(dataset); ++index) {
+    const Contents sample = worker.read(index);
+    for (size_t i = 0; i < beyond.size(); ++i) {
+      const components::ClassList& classes = dataset.classes()[i];
+      const components::SampleField& field = dataset.fields()[classes.field];
+      for (const int64_t number : read_integers(sample[classes.field].second, field))
+        if (number >= classes.count) beyond[i].insert(number);
+      const bool has_no_class = !field.shape.empty() && beyond[i].size() == 1 && *beyond[i].begin() != classes.count;
+      if (beyond[i].empty() || has_no_class) continue;
+      throw Failed(
+          "get of {} has {} in {}, which declares the classes 0 to {}; expected numbers of these classes{}, or more "
+          "classes",
+          sample_name(index), *beyond[i].begin(), field.name, classes.count - 1,
+          field.shape.empty() ? "" : fmt::format(", one number above {} for elements of no class", classes.count));
+    }
+  }
+}
+
+// Names the samples with too many threads: "get of sample 3 started 4 threads".
+void check_starts_no_threads(Session& session) {
+  const Dataset dataset = open_dataset(session);
+  const OpenWorker worker(session, dataset);
+  for (int64_t index = 0; index < count_read(dataset); ++index) {
+    const size_t before = count_threads();
+    worker.read(index);
+    if (const size_t after = count_threads(); after > before)
+      throw Failed(
+          "get of {} started {}, which still run. Each worker of the host is a thread that calls get, so that more "
+          "threads compete for the same cores; expected none, as after cv::setNumThreads(1). A dataset that needs them "
+          "can declare an exception (tenon/draft/validation.h)",
+          sample_name(index), support::format_count(static_cast<int64_t>(after - before), "thread"));
+  }
+}
+
 std::vector<Contents> read_in_order(const Session& session, const Dataset& dataset) {
   const OpenWorker worker(session, dataset);
   std::vector<Contents> samples;
@@ -311,7 +363,7 @@ void use_dataset(Session& session) {
   const Dataset dataset = open_dataset(session);
   {
     const OpenWorker worker(session, dataset);
-    for (int64_t index = 0; index < std::min<int64_t>(dataset.size(), 4); ++index) worker.read(index);
+    for (int64_t index = 0; index < count_read(dataset); ++index) worker.read(index);
   }
   dataset.read_fingerprint();
 }
@@ -324,6 +376,8 @@ std::vector<Check> dataset_checks() {
           {"stays-in-slot", Level::contract, {"get"}, check_stays_in_slot},
           {"fills-slot", Level::contract, {"get"}, check_fills_slot},
           {"finite-samples", Level::contract, {"get"}, check_finite_samples},
+          {"class-numbers", Level::contract, {"get"}, check_class_numbers},
+          {"starts-no-threads", Level::contract, {"get", "extensions"}, check_starts_no_threads},
           {"fingerprint", Level::contract, {"fields"}, check_fingerprint},
           {"repeats", Level::training, {"get"}, check_dataset_repeats},
           {"any-order", Level::training, {"repeats"}, check_any_order},

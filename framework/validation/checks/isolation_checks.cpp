@@ -30,6 +30,16 @@ void check_setting(Session& session, const ProcessSetting& setting) {
     throw Failed("{} changed {}; expected it to leave them unchanged", session.changed_in(), setting.what);
 }
 
+void check_output(Session& session) {
+  divert_output();
+  session.watch(written_output());
+  use_component(session);
+  if (!session.changed_in().empty())
+    throw Failed(
+        "{} writes to standard output: \"{}\". It belongs to the host; expected host->log (in C++: tenon::log)",
+        session.changed_in(), read_diverted_output());
+}
+
 void check_right_thread(Session& session) {
   use_component(session);
   const HostUse use = host_use();
@@ -72,6 +82,7 @@ std::vector<Check> isolation_checks() {
     checks.push_back({setting.check, Level::contract, {"usable"}, [&setting](Session& session) {
                         check_setting(session, setting);
                       }});
+  checks.push_back({written_output().check, Level::contract, {"usable"}, check_output});
   checks.push_back({"right-thread", Level::contract, {"usable"}, check_right_thread});
   checks.push_back({"handles", Level::contract, {"usable"}, check_handles});
   checks.push_back({"declared-operators", Level::contract, {"usable"}, check_declared_operators});

@@ -102,7 +102,7 @@ void check_weight(Session& session) {
     const double weight = weight_of(result);
     if (!(weight >= 0) || std::isinf(weight))
       throw Failed("the weight is " + std::to_string(weight) + "; expected the number of items in the mean");
-    if (weight == 0)
+    if (result.is_empty(weight))
       throw Failed(
           "the weight is 0, which states that there are no items, so the loss trains nothing; expected the number of "
           "items in the mean, such as that of the samples (in C: result->weight)");
@@ -119,6 +119,53 @@ void check_loss_repeats(Session& session) {
     throw Failed(
         "forward returns a different loss for the same inputs, after other inputs in between; expected it to depend "
         "only on its arguments");
+}
+
+// One result of a loss: the loss and its parts, and the number of items in them.
+struct Measured {
+  std::vector<double> values;
+  double weight;
+  bool is_sum;
+
+  // A mean of no items may be NaN.
+  double sum(size_t i) const { return is_sum ? values[i] : weight == 0 ? 0 : weight * values[i]; }
+};
+
+Measured measure(const ReadyLoss& ready, const std::vector<at::Tensor>& inputs) {
+  const components::Loss::Result result = ready.forward(inputs);
+  Measured measured{{result.loss.to(at::kDouble).item<double>()}, weight_of(result), result.is_sum};
+  for (const at::Tensor& part : result.parts)
+    measured.values.push_back(part.defined() ? part.to(at::kDouble).item<double>() : std::nan(""));
+  return measured;
+}
+
+// Computes the loss of a batch, and those of two parts of it. Micro-batches and processes are such parts.
+void check_loss_adds_up(Session& session) {
+  const ReadyLoss ready(session);
+  if (!ready.inputs.has_batches()) throw Skipped("no input has the dimension N of the batch");
+  constexpr int64_t kFirst = 2, kAll = 5;
+  constexpr double kTolerance = 1e-5;  // the sums are of a few numbers; float32 has an error of 6e-8 for each
+  const bool has_double = takes(ready.loss.inputs(), TENON_FLOAT64);
+  const std::vector<at::Tensor> batch = ready.inputs.make(kAll, has_double ? TENON_FLOAT64 : TENON_DTYPE_NONE);
+  const Measured all = measure(ready, batch), first = measure(ready, ready.inputs.slice(batch, 0, kFirst)),
+                 second = measure(ready, ready.inputs.slice(batch, kFirst, kAll));
+  if (std::abs(first.weight + second.weight - all.weight) > kTolerance * all.weight)
+    throw Failed(
+        "the weight of a batch of {} samples is {:g}; of the first {} it is {:g}, of the others {:g}. Expected their "
+        "sum: the weight is the number of items in the mean, such as that of the samples",
+        kAll, all.weight, kFirst, first.weight, second.weight);
+  for (size_t i = 0; i < all.values.size(); ++i) {
+    const double expected = first.sum(i) + second.sum(i), found = all.sum(i);
+    const double size = std::abs(first.sum(i)) + std::abs(second.sum(i)) + std::abs(found);
+    if (!std::isfinite(expected) || std::abs(expected - found) <= kTolerance * size) continue;
+    throw Failed(
+        "{} of a batch of {} samples is {:g}; of the first {} it is {:g} with the weight {:g}, of the others {:g} with "
+        "the weight {:g}. Expected their weighted mean, {:g}, so that training does not depend on the sizes of "
+        "batches, micro-batches and processes: return the mean over the items, and their number as the weight. A loss "
+        "that compares the samples of a batch can declare an exception (tenon/draft/validation.h)",
+        i == 0 ? "the loss" : "the part " + ready.loss.part_names()[i - 1], kAll, all.values[i], kFirst,
+        first.values[i], first.weight, second.values[i], second.weight, expected / all.weight);
+  }
 }
 
 void check_loss_gradients(Session& session) {
@@ -179,6 +226,7 @@ std::vector<Check> loss_checks() {
           {"finite-loss", Level::contract, {"scalar-loss"}, check_finite_loss},
           {"weight", Level::contract, {"forward"}, check_weight},
           {"repeats", Level::training, {"finite-loss"}, check_loss_repeats},
+          {"adds-up", Level::training, {"repeats", "weight", "extensions"}, check_loss_adds_up},
           {"gradients", Level::training, {"finite-loss"}, check_loss_gradients},
           {"gradcheck", Level::training, {"repeats", "gradients"}, check_loss_gradcheck},
           {"autocast", Level::training, {"gradients"}, check_loss_autocast}};

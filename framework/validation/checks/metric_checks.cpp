@@ -139,7 +139,7 @@ std::vector<Check> metric_checks() {
           {"values", Level::contract, {"states"}, check_values},
           {"evaluation", Level::contract, {"values"}, check_evaluation},
           {"starts-anew", Level::training, {"evaluation"}, check_starts_anew},
-          {"adds-up", Level::training, {"starts-anew"}, check_adds_up}};
+          {"adds-up", Level::training, {"starts-anew", "extensions"}, check_adds_up}};
 }
 
 }  // namespace tenon::validation

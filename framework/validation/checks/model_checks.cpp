@@ -35,6 +35,15 @@ struct ReadyModel {
     return all;
   }
 
+  bool takes_double() const {
+    return takes_where_floating(model.inputs(), TENON_FLOAT64) && takes(model.outputs(), TENON_FLOAT64);
+  }
+  // In place, so that a model that keeps its tensors itself also computes in float64.
+  void convert_tensors_to_double() const {
+    for (at::Tensor& tensor : tensors())
+      if (at::isFloatingType(tensor.scalar_type())) tensor.set_data(tensor.detach().to(at::kDouble));
+  }
+
   // Operators that sample from ATen's generator get the same numbers each time.
   std::vector<at::Tensor> forward(bool training, const std::vector<at::Tensor>& given) const {
     return forward_with(tensors(), training, given);
@@ -146,6 +155,51 @@ void check_frame_tensors(Session& session) {
         "ones are overwritten; expected it to compute with frame->tensors, not with handles that it kept");
 }
 
+// The largest difference relative to the largest value. Integers and bools are compared as numbers.
+double find_relative_difference(const at::Tensor& left, const at::Tensor& right) {
+  if (left.numel() == 0) return 0;
+  const at::Tensor one = left.to(at::kDouble), other = right.to(at::kDouble);
+  const double size = at::maximum(one.abs(), other.abs()).max().item<double>();
+  return size == 0 ? 0 : (one - other).abs().max().item<double>() / size;
+}
+
+// In evaluation mode, a prediction must not depend on the other samples of its batch.
+void check_sample_by_sample(Session& session) {
+  const at::NoGradGuard no_grad;
+  const ReadyModel ready(session);
+  if (!ready.inputs.has_batches()) throw Skipped("no input has the dimension N of the batch");
+  constexpr int64_t kSamples = 3;
+  // Batches of other sizes are summed in another order, and a deep network increases the differences.
+  const double tolerance = ready.takes_double() ? 1e-8 : 1e-3;
+  if (ready.takes_double()) ready.convert_tensors_to_double();
+  const std::vector<at::Tensor> batch =
+      ready.inputs.make(kSamples, ready.takes_double() ? TENON_FLOAT64 : TENON_DTYPE_NONE);
+  const std::vector<at::Tensor> expected = ready.forward(/*training=*/false, batch);
+  for (int64_t sample = 0; sample < kSamples; ++sample) {
+    std::vector<at::Tensor> alone;
+    try {
+      alone = ready.forward(/*training=*/false, ready.inputs.slice(batch, sample, sample + 1));
+    } catch (const support::Error& error) {
+      throw Failed("forward does not accept a single sample in evaluation mode: {}", error.what());
+    }
+    for (size_t i = 0; i < alone.size(); ++i) {
+      const components::Port& port = ready.model.outputs()[i];
+      const std::optional<int64_t> dimension = find_batch_dimension(port);
+      if (!dimension || !alone[i].defined() || !expected[i].defined()) continue;
+      const at::Tensor within = expected[i].narrow(*dimension, sample, 1);
+      // Lists of different lengths are padded to the longest of the batch.
+      if (within.sizes() != alone[i].sizes()) continue;
+      if (const double difference = find_relative_difference(within, alone[i]); !(difference <= tolerance))
+        throw Failed(
+            "in evaluation mode, {} of sample {} depends on the other samples of its batch: alone it differs by {:.2g} "
+            "of its largest value. Expected each sample to be computed for itself; statistics over the batch belong "
+            "to training. A model that compares the samples of a batch can declare an exception "
+            "(tenon/draft/validation.h)",
+            port.name, sample, difference);
+    }
+  }
+}
+
 void check_model_gradients(Session& session) {
   const ReadyModel ready(session);
   const at::Tensor sum = weigh_outputs(ready.forward(/*training=*/true, ready.inputs.make(3)), session.seed());
@@ -173,11 +227,9 @@ void check_model_gradients(Session& session) {
 
 void check_model_gradcheck(Session& session) {
   const ReadyModel ready(session);
-  if (!takes_where_floating(ready.model.inputs(), TENON_FLOAT64) || !takes(ready.model.outputs(), TENON_FLOAT64))
+  if (!ready.takes_double())
     throw Skipped("not all of its ports accept float64, which gradcheck needs for its precision");
-  // In place, so that a model that keeps its tensors itself also computes in float64.
-  for (at::Tensor& tensor : ready.tensors())
-    if (at::isFloatingType(tensor.scalar_type())) tensor.set_data(tensor.detach().to(at::kDouble));
+  ready.convert_tensors_to_double();
   std::vector<at::Tensor> inputs = ready.inputs.make(3, TENON_FLOAT64);
   std::vector<NamedVariable> variables;
   for (const components::NamedTensor& declared : ready.model.tensors())
@@ -226,6 +278,7 @@ std::vector<Check> model_checks() {
           {"outputs", Level::contract, {"forward"}, check_outputs},
           {"finite-outputs", Level::contract, {"outputs"}, check_finite_outputs},
           {"repeats", Level::training, {"finite-outputs"}, check_model_repeats},
+          {"sample-by-sample", Level::training, {"repeats", "extensions"}, check_sample_by_sample},
           {"frame-tensors", Level::training, {"repeats"}, check_frame_tensors},
           {"gradients", Level::training, {"finite-outputs"}, check_model_gradients},
           {"gradcheck", Level::training, {"repeats", "gradients"}, check_model_gradcheck},

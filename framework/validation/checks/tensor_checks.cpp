@@ -14,6 +14,7 @@ namespace tenon::validation {
 
 namespace {
 
+using components::dtype_name;
 using components::Port;
 using components::ShapePattern;
 
@@ -62,6 +63,15 @@ at::Tensor fill(const std::vector<int64_t>& shape, int32_t dtype, const InputRec
   return numbers.to(type);
 }
 
+// Whether the ports leave open an extent other than that of the batch.
+bool has_open_extents(const std::vector<Port>& ports) {
+  return std::ranges::any_of(ports, [](const Port& port) {
+    return port.shape.any || port.shape.open_ended ||
+           std::ranges::any_of(port.shape.extents,
+                               [](const ShapePattern::Extent& extent) { return !extent.size && extent.name != "N"; });
+  });
+}
+
 // The most likely recipe comes first. Recipes that give equal inputs for these ports are left out.
 std::vector<InputRecipe> list_recipes(const std::vector<Port>& ports) {
   bool is_open = false;
@@ -106,10 +116,11 @@ RandomInputs::RandomInputs(const std::vector<Port>& ports, uint64_t seed, const 
     if (is_accepted && !accepted) accepted = recipe;
   }
   if (!accepted)
-    throw Failed(
-        "{} accepts none of the inputs that were tried; its last error: {}. If it requires inputs of a certain size, "
-        "declare that size in its ports, or make it accept smaller ones with --params",
-        function, last_error);
+    throw Failed("{} accepts none of the inputs that were tried; its last error: {}{}", function, last_error,
+                 has_open_extents(ports)
+                     ? ". If it requires inputs of a certain size, declare that size in its ports, or "
+                       "make it accept smaller ones with --params"
+                     : "");
   recipe_ = *accepted;
 }
 
@@ -120,6 +131,30 @@ std::vector<at::Tensor> RandomInputs::make(int64_t batch, int32_t preferred, uin
   for (const Port& port : ports_)
     inputs.push_back(fill(shapes.make(port.shape), choose_dtype(port, preferred), recipe_));
   return inputs;
+}
+
+std::optional<int64_t> find_batch_dimension(const Port& port) {
+  if (port.shape.any) return 0;
+  std::optional<int64_t> found;
+  for (size_t i = 0; i < port.shape.extents.size(); ++i) {
+    if (port.shape.extents[i].size || port.shape.extents[i].name != "N") continue;
+    if (found) return std::nullopt;
+    found = static_cast<int64_t>(i);
+  }
+  return found;
+}
+
+bool RandomInputs::has_batches() const {
+  return std::ranges::any_of(ports_, [](const Port& port) { return find_batch_dimension(port).has_value(); });
+}
+
+std::vector<at::Tensor> RandomInputs::slice(const std::vector<at::Tensor>& batch, int64_t first, int64_t end) const {
+  std::vector<at::Tensor> slices;
+  for (size_t i = 0; i < ports_.size(); ++i) {
+    const std::optional<int64_t> dimension = find_batch_dimension(ports_[i]);
+    slices.push_back(dimension ? batch[i].narrow(*dimension, first, end - first).contiguous() : batch[i]);
+  }
+  return slices;
 }
 
 bool takes(const std::vector<Port>& ports, int32_t dtype) {
@@ -140,6 +175,20 @@ std::optional<size_t> find_non_finite(const std::vector<at::Tensor>& tensors) {
 
 components::StepContext make_context(const Session& session, bool training) {
   return {.training = training, .epoch = 1, .seed = session.seed()};
+}
+
+void warn_of_odd_dtypes(Session& session, const components::PortList& ports) {
+  for (const std::vector<Port>* const list : {&ports.inputs, &ports.outputs})
+    for (const Port& port : *list) {
+      // uint8 alone is that of images.
+      const bool is_number = port.dtypes > TENON_DTYPE_BIT(TENON_UINT8) && port.dtypes <= TENON_COMPLEX128;
+      if (!is_number) continue;
+      const std::string number = fmt::format("{}", port.dtypes), name = dtype_name(static_cast<int32_t>(port.dtypes));
+      session.warn(
+          fmt::format("the port {} has the dtypes {}: this set is the number {}, that of {}. If {} is meant, use "
+                      "TENON_DTYPE_BIT({})",
+                      port.name, components::describe_dtypes(port.dtypes), number, name, name, number));
+    }
 }
 
 std::string describe(const components::PortList& ports) {

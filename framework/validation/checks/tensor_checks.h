@@ -41,11 +41,19 @@ class RandomInputs {
   // with other numbers have other values.
   std::vector<at::Tensor> make(int64_t batch, int32_t preferred = TENON_DTYPE_NONE, uint64_t number = 0) const;
 
+  // Whether an input has the dimension `N`.
+  bool has_batches() const;
+  // The samples from `first` to `end` of such inputs.
+  std::vector<at::Tensor> slice(const std::vector<at::Tensor>& batch, int64_t first, int64_t end) const;
+
  private:
   std::vector<components::Port> ports_;
   uint64_t seed_;
   InputRecipe recipe_{};
 };
+
+// The only dimension of a tensor of this port that is `N`; nothing if there is none, or several.
+std::optional<int64_t> find_batch_dimension(const components::Port& port);
 
 // Whether there are floating-point ports and all of them accept the dtype.
 bool takes(const std::vector<components::Port>& ports, int32_t dtype);
@@ -59,14 +67,18 @@ components::StepContext make_context(const Session& session, bool training);
 
 std::string describe(const components::PortList& ports);
 
+// Warns if a port has an unusual set of dtypes that is the number of a dtype.
+void warn_of_odd_dtypes(Session& session, const components::PortList& ports);
+
 // Throws Failed if the component has no input, or other ports the second time.
 template <class Table>
-void require_same_ports(const Session& session) {
+void require_same_ports(Session& session) {
   const components::Instance<Table> instance = session.create<Table>();
   const components::PortList ports = instance.read_ports();
   const std::string first = describe(ports), second = describe(instance.read_ports());
   if (ports.inputs.empty()) throw Failed("ports returns no input; expected one or more");
   if (first != second) throw Failed("ports returns " + first + " then " + second + " expected the same each time");
+  warn_of_odd_dtypes(session, ports);
 }
 
 // A scope with LibTorch's mixed precision on the CPU.

@@ -107,8 +107,6 @@ constexpr int kLeftByExit = 99;
   _exit(0);
 }
 
-size_t count_threads() { return support::list_folder("/proc/self/task", ErrorKind::system).size(); }
-
 constexpr size_t kMaxOutput = size_t{64} << 10;
 
 // Reads what is available. Returns false at the end of the file.
@@ -202,6 +200,8 @@ ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s
   end.code = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
   return end;
 }
+
+size_t count_threads() { return support::list_folder("/proc/self/task", ErrorKind::system).size(); }
 
 void record_call(const std::string& function, const std::string& detail) {
   CallRecord& record = call_record();

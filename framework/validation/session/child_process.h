@@ -22,6 +22,8 @@ struct ChildEnd {
 // by another thread would stay locked in the child.
 ChildEnd run_in_child(const std::function<std::string()>& body, double timeout_s);
 
+size_t count_threads();  // of this process
+
 // Records the plugin function that this process is in, for ChildEnd::function. Called on the main thread.
 void record_call(const std::string& function, const std::string& detail);
 void clear_call_record();

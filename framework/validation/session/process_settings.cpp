@@ -1,28 +1,37 @@
 #include "framework/validation/session/process_settings.h"
 
 #include <ATen/autocast_mode.h>
+#include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <torch/types.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cfenv>
 #include <clocale>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <locale>
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
 
+#include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::validation {
 
@@ -117,6 +126,30 @@ std::string read_torch_modes() {
   return text;
 }
 
+// Calls int getNumThreads() of namespace cv in each OpenCV that is loaded. A plugin that contains OpenCV hides it.
+std::string read_opencv_threads() {
+  std::string text;
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, size_t, void* into) {
+        if (!library->dlpi_name || !std::strstr(library->dlpi_name, "libopencv_core")) return 0;
+        void* const loaded = dlopen(library->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+        if (!loaded) return 0;
+        if (const auto count = reinterpret_cast<int (*)()>(dlsym(loaded, "_ZN2cv13getNumThreadsEv")))
+          *static_cast<std::string*>(into) += support::format_count(count(), "thread");
+        dlclose(loaded);
+        return 0;
+      },
+      &text);
+  return text;
+}
+
+// The bytes that were written to standard output since divert_output().
+std::string read_output_bytes() {
+  std::cout.flush();
+  std::fflush(stdout);
+  return support::format_count(lseek(STDOUT_FILENO, 0, SEEK_CUR), "byte");
+}
+
 }  // namespace
 
 const std::vector<ProcessSetting>& process_settings() {
@@ -129,8 +162,29 @@ const std::vector<ProcessSetting>& process_settings() {
       {"keeps-descriptors", "the file descriptors of the host", read_descriptors},
       {"keeps-environment", "the environment", read_environment},
       {"keeps-arithmetic", "the modes of floating-point arithmetic", read_arithmetic},
+      // The workers of the host are threads, so a dataset sets one.
+      {"keeps-opencv-threads", "the number of threads of OpenCV", read_opencv_threads, "1 thread"},
       {"keeps-torch-modes", "the modes of LibTorch", read_torch_modes}};
   return all;
+}
+
+const ProcessSetting& written_output() {
+  static const ProcessSetting output{"keeps-output", "what was written to standard output", read_output_bytes};
+  return output;
+}
+
+void divert_output() {
+  const int file = memfd_create("output", MFD_CLOEXEC);
+  if (file < 0 || dup2(file, STDOUT_FILENO) < 0)
+    throw support::Error(support::ErrorKind::system, "validate: standard output cannot be diverted: {}",
+                         std::strerror(errno));
+}
+
+std::string read_diverted_output() {
+  std::string text(200, '\0');
+  const ssize_t size = pread(STDOUT_FILENO, text.data(), text.size(), 0);
+  text.resize(size > 0 ? static_cast<size_t>(size) : 0);
+  return support::escape_control_characters(text.substr(0, text.find('\n')));
 }
 
 void record_host_descriptors() {
@@ -147,7 +201,7 @@ std::string describe_changes(const std::vector<std::string>& before, const std::
   std::string text;
   constexpr size_t kShort = 80;  // a whole environment would be too long to read
   for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i] == after[i]) continue;
+    if (!process_settings()[i].is_changed(before[i], after[i])) continue;
     text += (text.empty() ? "" : ", ") + std::string(process_settings()[i].what);
     if (before[i].size() < kShort && after[i].size() < kShort) text += " (" + before[i] + ", now " + after[i] + ")";
   }

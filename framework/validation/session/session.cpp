@@ -1,6 +1,9 @@
 #include "framework/validation/session/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <optional>
 
 #include "framework/components/calls/host_table.h"
@@ -23,6 +26,9 @@ using support::ErrorKind;
 Session::Session(std::filesystem::path file, uint64_t seed, std::vector<GivenParams> given)
     : file_(std::move(file)), seed_(seed), given_(std::move(given)) {
   components::detail::call_observer = this;
+  components::detail::restores_settings = false;
+  // As in a run, so that a plugin that resets them is found.
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) std::signal(signal, [](int number) { _exit(128 + number); });
 }
 
 Session::~Session() { components::detail::call_observer = nullptr; }
@@ -54,7 +60,8 @@ void Session::before_call(const char* function, const std::string& what) {
 void Session::after_call(const components::Component&, const char* function, tenon_status status,
                          const std::exception_ptr& escaped) {
   clear_call_record();
-  if (watched_ && changed_in_.empty() && watched_->read() != watched_before_) changed_in_ = function;
+  if (watched_ && changed_in_.empty() && watched_->is_changed(watched_before_, watched_->read()))
+    changed_in_ = function;
   std::fesetenv(&floating_point_);  // so that only one check reports a change of the modes
   last_status_ = status;
   last_reason_ = components::detail::failure;

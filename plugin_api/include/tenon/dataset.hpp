@@ -190,6 +190,9 @@ TENON_DETECT(fingerprint, std::declval<const T&>().fingerprint());
 TENON_DETECT(lengths, std::declval<const T&>().lengths());
 TENON_DETECT(weights, std::declval<const T&>().weights());
 TENON_DETECT(prepare, T::prepare(std::declval<const Params&>()));
+TENON_DETECT(get, std::declval<const T&>().get(std::declval<const Sample&>(), std::declval<const Sink&>()));
+TENON_DETECT(get_of_worker, std::declval<const T&>().get(std::declval<typename T::Worker&>(),
+                                                         std::declval<const Sample&>(), std::declval<const Sink&>()));
 TENON_DETECT(sample_name, std::declval<const T&>().sample_name(int64_t{}));
 
 // Copies one number per sample to the host. The host's memory has room for `samples` numbers.
@@ -243,6 +246,9 @@ struct TENON_HIDDEN DatasetInstance : PortableInstance {
   void get([[maybe_unused]] void* worker, const tenon_sample* sample, const tenon_sink* sink) const {
     const Sample requested = {sample->index, sample->epoch, sample->seed};
     const Sink out(sink, &fields);
+    static_assert(has_get<T> || has_get_of_worker<T>,
+                  "a dataset needs void get(const tenon::Sample&, const tenon::Sink&) const, with Worker& first if it "
+                  "defines Worker; it is const because several workers call it at once");
     if constexpr (has_worker<T>) {
       component.get(*static_cast<typename T::Worker*>(worker), requested, out);
     } else {

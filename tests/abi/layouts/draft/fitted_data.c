@@ -1,5 +1,5 @@
 /* The layout of the draft extension in fitted_data.h, checked as in 1_0.c. Compiled as C and as C++. */
-#include "1_0.c"
+#include "../1_0.c"
 
 #include <tenon/draft/fitted_data.h>
 
