@@ -3,7 +3,7 @@
 
     python bench/step_time.py [--runs NAME ...] [--precisions fp32 bf16] [--threads 1 2] [--rounds 3] [--json FILE]
 
-Needs torch 2.11, torchvision, safetensors, the data of the run files (scripts/example-data) and a built host. A step is forward, losses,
+Needs torch, torchvision, safetensors, the data of the run files (scripts/example-data) and a built host. A step is forward, losses,
 backward, clipping and the optimizer of the run file, for one batch, without accumulation and averaged weights. All programs repeat it
 with the same batch; reading samples is not included. The host is timed by `host profile`. PyTorch runs the networks of pytorch_networks.py with random values
 in the shapes of the host's batch:
