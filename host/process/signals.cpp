@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "framework/components/calls/kept_settings.h"
+
 namespace tenon::host {
 
 namespace {
@@ -65,11 +67,15 @@ void catch_stop_signals() {
     if (!is_ignored(signal)) handle(signal, note_stop);
   // A closed output or a limit on file sizes must not end the run: write() reports both.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  components::record_host_settings();
 }
 
 const std::atomic<int>& stop_signal() { return stop_signal_number; }
 
-void catch_save_signal() { handle(SIGUSR1, note_save); }
+void catch_save_signal() {
+  handle(SIGUSR1, note_save);
+  components::record_host_settings();
+}
 
 std::atomic<bool>& save_signal() { return save_is_requested; }
 

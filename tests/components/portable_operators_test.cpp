@@ -61,7 +61,8 @@ std::vector<Case> arithmetic() {
       CASE("cos", INPUTS(a), cos(t[0]), cos(t[0])),
       CASE("floor", INPUTS(a), floor(t[0]), floor(t[0])),
       CASE("reciprocal", INPUTS(b), reciprocal(t[0]), reciprocal(t[0])),
-      CASE("a number divided by a tensor", INPUTS(b), 3 / t[0] + 0.5 / t[0], 3 / t[0] + 0.5 / t[0]),
+      CASE("a number divided by a tensor", INPUTS(b), 3 / t[0] + 0.5 / t[0],
+           t[0].reciprocal() * 3 + t[0].reciprocal() * 0.5),  // as torch.Tensor.__rtruediv__
       CASE("pow", INPUTS(b), tenon::pow(t[0], 1.7), t[0].pow(1.7)),
       CASE("clamp", INPUTS(a), clamp(t[0], -0.5, 0.25), clamp(t[0], -0.5, 0.25)),
       CASE("clamp without an upper bound", INPUTS(a), clamp(t[0], -0.5, {}), clamp(t[0], -0.5)),

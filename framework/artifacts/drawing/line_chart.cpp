@@ -308,7 +308,7 @@ std::vector<ChartPoint> thin_out(const std::vector<ChartPoint>& points,
   for (size_t begin = 0; begin < points.size();) {
     const double column = find_column(points[begin].x);
     const bool is_finite = std::isfinite(points[begin].y);
-    size_t end = begin, lowest = begin, highest = begin;
+    size_t end = begin + 1, lowest = begin, highest = begin;
     for (; end < points.size() && find_column(points[end].x) == column && std::isfinite(points[end].y) == is_finite;
          ++end) {
       if (points[end].y < points[lowest].y) lowest = end;

@@ -1,12 +1,18 @@
 #include "framework/components/calls/kept_settings.h"
 
+#include <array>
+#include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <locale>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "framework/components/calls/guard.h"
@@ -16,6 +22,26 @@
 namespace tenon::components {
 
 namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
+
+struct HostSettings {
+  std::string c_locale;
+  std::locale locale;
+  std::string umask;
+  std::filesystem::path directory;
+  std::array<struct sigaction, kSignals.size()> actions;
+};
+
+std::mutex& settings_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+std::optional<HostSettings>& host_settings() {
+  static std::optional<HostSettings> settings;
+  return settings;
+}
 
 // Reading the umask by umask() would change it for a moment, also for other threads.
 std::string read_umask() {
@@ -51,63 +77,83 @@ void warn_once(const std::string& plugin, const std::string& what, const std::ve
       const auto first = warned.lower_bound({change.setting, ""});
       const bool is_known = plugin.empty() && first != warned.end() && first->first == change.setting;
       if (is_known || !warned.emplace(change.setting, plugin).second) continue;
-      text += (text.empty() ? "" : ", and ") + change.setting;
+      text += (text.empty() ? "" : ", ") + change.setting + " changed";
       if (!change.from.empty()) text += fmt::format(" ({}, then {})", change.from, change.to);
     }
   }
   if (text.empty()) return;
   support::log_warning_of_any_rank(fmt::format(
-      "{} changed {}. The host restored it. A plugin must leave its process as it is; `host validate` names "
+      "during {}, {}. The host restored it. A plugin must leave its process as it is; `host validate` names "
       "each function that changes it",
       what, text));
 }
 
-// The locale of the host, which a change of the current one does not free.
-const std::string& host_locale() {
-  static const std::string name = std::setlocale(LC_ALL, nullptr);
-  return name;
+// REQUIRES: settings_mutex() is locked.
+void restore_locale(std::vector<Change>& changes) {
+  const std::string& before = host_settings()->c_locale;
+  if (const std::string found = std::setlocale(LC_ALL, nullptr); found != before) {
+    std::setlocale(LC_ALL, before.c_str());
+    changes.push_back({"the locale", before, found});
+  }
+}
+
+void restore_arithmetic(uint64_t before, std::vector<Change>& changes) {
+  if (support::read_arithmetic_modes() == before) return;
+  support::set_arithmetic_modes(before);
+  changes.push_back({"the modes of floating-point arithmetic", "", ""});
+}
+
+// REQUIRES: settings_mutex() is locked.
+void restore_process(std::vector<Change>& changes) {
+  const HostSettings& before = *host_settings();
+  restore_locale(changes);
+  if (const std::locale found; found != before.locale) {
+    std::locale::global(before.locale);
+    if (changes.empty()) changes.push_back({"the locale", before.locale.name(), found.name()});
+  }
+  if (const std::string found = read_umask(); !found.empty() && !before.umask.empty() && found != before.umask) {
+    umask(static_cast<mode_t>(std::stoul(before.umask, nullptr, 8)));
+    changes.push_back({"the umask", before.umask, found});
+  }
+  if (const std::filesystem::path found = read_directory(); found != before.directory) {
+    std::error_code failure;
+    std::filesystem::current_path(before.directory, failure);
+    // A person may have renamed or removed the folder.
+    if (!failure) changes.push_back({"the working directory", before.directory.string(), found.string()});
+  }
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    struct sigaction found {};
+    sigaction(kSignals[i], nullptr, &found);
+    if (is_same_action(found, before.actions[i])) continue;
+    sigaction(kSignals[i], &before.actions[i], nullptr);
+    changes.push_back({fmt::format("the handler of SIG{}", sigabbrev_np(kSignals[i])), "", ""});
+  }
 }
 
 }  // namespace
 
-KeptSettings::KeptSettings()
-    : c_locale_(host_locale()),
-      umask_(read_umask()),
-      directory_(read_directory()),
-      arithmetic_(support::read_arithmetic_modes()) {
-  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &actions_[i]);
+void record_host_settings() {
+  const std::lock_guard lock(settings_mutex());
+  std::optional<HostSettings>& settings = host_settings();
+  if (!settings) settings = HostSettings{std::setlocale(LC_ALL, nullptr), {}, read_umask(), read_directory(), {}};
+  for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &settings->actions[i]);
+}
+
+KeptSettings::KeptSettings() : arithmetic_(support::read_arithmetic_modes()) {
+  const auto is_recorded = [] {
+    const std::lock_guard lock(settings_mutex());
+    return host_settings().has_value();
+  };
+  if (!is_recorded()) record_host_settings();
 }
 
 void KeptSettings::restore(const std::string& plugin, const std::string& what) const {
   if (!detail::restores_settings) return;
   std::vector<Change> changes;
-  if (const std::string found = std::setlocale(LC_ALL, nullptr); found != c_locale_) {
-    std::setlocale(LC_ALL, c_locale_.c_str());
-    changes.push_back({"the locale", c_locale_, found});
-  }
-  if (const std::locale found; found != locale_) {
-    std::locale::global(locale_);
-    if (changes.empty()) changes.push_back({"the locale", locale_.name(), found.name()});
-  }
-  if (const std::string found = read_umask(); !found.empty() && !umask_.empty() && found != umask_) {
-    umask(static_cast<mode_t>(std::stoul(umask_, nullptr, 8)));
-    changes.push_back({"the umask", umask_, found});
-  }
-  if (const std::filesystem::path found = read_directory(); found != directory_) {
-    std::error_code failure;
-    std::filesystem::current_path(directory_, failure);
-    changes.push_back({"the working directory", directory_.string(), found.string()});
-  }
-  if (support::read_arithmetic_modes() != arithmetic_) {
-    support::set_arithmetic_modes(arithmetic_);
-    changes.push_back({"the modes of floating-point arithmetic", "", ""});
-  }
-  for (size_t i = 0; i < kSignals.size(); ++i) {
-    struct sigaction found {};
-    sigaction(kSignals[i], nullptr, &found);
-    if (is_same_action(found, actions_[i])) continue;
-    sigaction(kSignals[i], &actions_[i], nullptr);
-    changes.push_back({fmt::format("the handler of SIG{}", sigabbrev_np(kSignals[i])), "", ""});
+  restore_arithmetic(arithmetic_, changes);
+  {
+    const std::lock_guard lock(settings_mutex());
+    restore_process(changes);
   }
   if (!changes.empty()) warn_once(plugin, what, changes);
 }
@@ -123,14 +169,10 @@ std::atomic<bool> restores_settings{true};
 void restore_quick_settings(const Component& component, const char* function, const QuickSettings& before) {
   if (!restores_settings) return;
   std::vector<Change> changes;
-  if (const uint64_t found = support::read_arithmetic_modes(); found != before.arithmetic) {
-    support::set_arithmetic_modes(before.arithmetic);
-    changes.push_back({"the modes of floating-point arithmetic", "", ""});
-  }
-  // Another thread may have restored it.
-  if (const std::string found = std::setlocale(LC_ALL, nullptr); found != host_locale()) {
-    std::setlocale(LC_ALL, host_locale().c_str());
-    changes.push_back({"the locale", host_locale(), found});
+  restore_arithmetic(before.arithmetic, changes);
+  {
+    const std::lock_guard lock(settings_mutex());
+    if (host_settings()) restore_locale(changes);  // another thread may have restored it
   }
   if (!changes.empty())
     warn_once(component.plugin->id, fmt::format("{} of {}", function, component.describe()), changes);

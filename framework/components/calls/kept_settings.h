@@ -2,45 +2,32 @@
 // setlocale(), and warns once for each plugin and setting. `host validate` restores nothing and reports each function.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <clocale>
-#include <csignal>
 #include <cstdint>
-#include <filesystem>
-#include <locale>
 #include <string>
-
-#include <sys/stat.h>
 
 #include "framework/components/calls/component.h"
 #include "framework/support/process/arithmetic_modes.h"
 
 namespace tenon::components {
 
-// The settings at construction: the locale, the umask, the working directory, the arithmetic modes of this thread, and
-// the actions of the signals that stop or save a run. Handlers of crashes are left alone, since a library may need
-// them.
+// Records the settings of this process that plugins must keep: the locale, the umask and the working directory at the
+// first call, and the actions of the signals that stop or save a run at each call. So call it after changing these.
+// Handlers of crashes are left alone, since a library may need them. [any thread]
+void record_host_settings();
+
+// Compares them, which takes 30 us, and the arithmetic modes of this thread with those at construction.
 class KeptSettings {
  public:
   KeptSettings();
 
-  // Compares all of them, which takes 30 us. `what` names the call: "create of dataset.digits". `plugin`: its id, or
-  // its file.
+  // `what` names the call: "create of dataset digits". `plugin`: its id or file; empty: not known. [any thread]
   void restore(const std::string& plugin, const std::string& what) const;
   void restore(const Component& component, const char* function) const;
 
  private:
-  static constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD, SIGPIPE};
-
-  std::string restore_changes() const;
-
-  std::string c_locale_;
-  std::locale locale_;
-  std::string umask_;
-  std::filesystem::path directory_;
   uint64_t arithmetic_;
-  std::array<struct sigaction, kSignals.size()> actions_;
 };
 
 namespace detail {

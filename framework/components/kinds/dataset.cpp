@@ -125,31 +125,12 @@ SampleField read_field(const tenon_field& declared) {
   return field;
 }
 
-// The settings that the functions get of this thread must keep. Comparing them takes longer than many a get, and most
-// changes happen in the first calls, so only the calls 1, 64, 4096 and each further 4096th are followed by a
-// comparison.
-class SettingsOfReads {
- public:
-  void begin(const Dataset& dataset) {
-    if (dataset_ == &dataset) return;
-    dataset_ = &dataset;
-    calls_ = 0;
-    kept_.emplace();
-  }
-  void end(const Component& component) {
-    ++calls_;
-    if (calls_ == 1 || calls_ == 64 || calls_ % 4096 == 0) kept_->restore(component, "get");
-  }
-
- private:
-  const Dataset* dataset_ = nullptr;
-  uint64_t calls_ = 0;
-  std::optional<KeptSettings> kept_;
-};
-
-SettingsOfReads& settings_of_reads() {
-  static thread_local SettingsOfReads settings;
-  return settings;
+// Comparing the settings of the process takes longer than many a get, and most changes happen in the first calls, so
+// only the calls 1, 64, 4096 and each further 4096th of a thread are followed by a comparison.
+bool is_compared() {
+  static thread_local uint64_t calls = 0;
+  ++calls;
+  return calls == 1 || calls == 64 || calls % 4096 == 0;
 }
 
 // Returns what a path that does not exist may mean, as "; did you mean photos?", for the first such parameter that the
@@ -322,11 +303,9 @@ void Dataset::get(void* worker, const tenon_sample& sample, std::span<const Samp
   Slots slots{this, memory, 0};
   const tenon_sink sink{sizeof(tenon_sink), &slots, open_slot};
   const At which{sample_unit_.c_str(), sample.index};
-  SettingsOfReads* const settings = detail::restores_settings ? &settings_of_reads() : nullptr;
-  if (settings) settings->begin(*this);
   instance_.call([&](const tenon_dataset& table) { return table.get(instance_.self(), worker, &sample, &sink); }, "get",
                  which);
-  if (settings) settings->end(component());
+  if (is_compared()) KeptSettings().restore(component(), "get");
   const uint64_t all = fields_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << fields_.size()) - 1;
   if (slots.requested != all) {
     const size_t missing = static_cast<size_t>(__builtin_ctzll(~slots.requested));

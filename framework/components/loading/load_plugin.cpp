@@ -93,7 +93,7 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
   }();
   const KeptSettings settings;
   const tenon_reply reply = open_plugin(file.file, host);
-  settings.restore(file.file.string(), "Opening " + file.file.string());
+  settings.restore(file.file.string(), "the opening of " + file.file.string());
   const uint32_t abi = negotiate_abi(file.file, reply);
   LoadedPlugin plugin{std::make_unique<PluginInfo>(check_plugin(file.file, reply.plugin, torch_build)), {}};
   PluginInfo& info = *plugin.info;

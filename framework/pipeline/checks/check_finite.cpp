@@ -109,7 +109,7 @@ void check_items(const Training& training, const LossSums& sums) {
   bool has_items = false;
   std::string without;
   for (size_t i = 0; i < training.losses.size(); ++i) {
-    if (sums.has_mean(i))
+    if (sums.weight(i) > 0)
       has_items = true;
     else if (without.empty())
       without = fmt::format(

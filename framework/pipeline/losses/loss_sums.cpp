@@ -15,6 +15,8 @@ namespace {
 
 using Results = std::vector<components::Loss::Result>;
 
+// A sum without items counts as measured: its weight is above 0, and too small to change that of others.
+constexpr double kMeasured = 1e-12;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 at::Tensor to_double(const at::Tensor& scalar) { return scalar.detach().reshape({}).to(at::kDouble); }
@@ -33,7 +35,7 @@ at::Tensor sum_on_device(const Results& batch, c10::Device device) {
   std::vector<at::Tensor> elements;
   const at::Tensor zero = at::zeros({}, at::TensorOptions(device).dtype(at::kDouble));
   const auto add_mean = [&](const at::Tensor& mean, const at::Tensor& weight, bool is_sum) {
-    elements.push_back(weight);
+    elements.push_back(is_sum ? weight + kMeasured : weight);
     elements.push_back(is_sum ? mean : at::where(weight > 0, mean * weight, zero));
   };
   for (const components::Loss::Result& result : batch) {
@@ -43,8 +45,8 @@ at::Tensor sum_on_device(const Results& batch, c10::Device device) {
     for (const at::Tensor& part : result.parts) {
       const at::Tensor mean = part.defined() ? to_double(part) : zero;
       const bool is_sum = result.is_sum && part.defined();
-      add_mean(is_sum ? mean.nan_to_num() : mean, part.defined() ? at::where(mean.isnan(), zero, weight) : zero,
-               is_sum);
+      add_mean(is_sum ? at::where(mean.isnan(), zero, mean) : mean,
+               part.defined() ? at::where(mean.isnan(), zero, weight) : zero, is_sum);
     }
   }
   return at::stack(elements);
@@ -66,7 +68,7 @@ void LossSums::reset() { std::ranges::fill(elements_, 0.0); }
 void LossSums::add(const Results& batch, std::span<const double>& values, const components::StepContext& context) {
   double* element = elements_.data();
   const auto add_mean = [&element](double mean, double weight, bool is_sum) {
-    *element++ += weight;
+    *element++ += is_sum ? weight + kMeasured : weight;
     *element++ += is_sum ? mean : weight > 0 ? weight * mean : 0;  // the mean of 0 items is NaN
   };
   for (size_t i = 0; i < batch.size(); ++i) {
@@ -96,19 +98,16 @@ void LossSums::add(const LossSums& sums) {
 }
 
 double LossSums::mean_at(size_t place, const components::Loss& loss) const {
-  const double divisor = loss.divisor(elements_[place]);
-  return divisor > 0 ? elements_[place + 1] / divisor : kNaN;
+  return elements_[place] > 0 ? elements_[place + 1] / loss.divisor(elements_[place]) : kNaN;
 }
 
 double LossSums::weight(size_t loss) const { return elements_[place_of_weight(*losses_, loss)]; }
 
 double LossSums::mean(size_t loss) const { return mean_at(place_of_weight(*losses_, loss), (*losses_)[loss]); }
 
-bool LossSums::has_mean(size_t loss) const { return (*losses_)[loss].returns_sums() || weight(loss) > 0; }
-
 std::optional<size_t> LossSums::find_non_finite() const {
   for (size_t i = 0; i < losses_->size(); ++i)
-    if (has_mean(i) && !std::isfinite(mean(i))) return i;
+    if (weight(i) > 0 && !std::isfinite(mean(i))) return i;
   return std::nullopt;
 }
 
@@ -116,7 +115,7 @@ double LossSums::total() const {
   double total = 0;
   bool has_items = false;
   for (size_t i = 0; i < losses_->size(); ++i) {
-    if (!has_mean(i)) continue;
+    if (!(weight(i) > 0)) continue;
     total += (*losses_)[i].factor() * mean(i);
     has_items = true;
   }

@@ -33,8 +33,6 @@ class LossSums {
 
   double weight(size_t loss) const;
   double mean(size_t loss) const;  // NaN: no items
-  // Whether there is a mean: there were items, or the loss returns sums.
-  bool has_mean(size_t loss) const;
   // The first loss with items and a mean that is NaN or infinite.
   std::optional<size_t> find_non_finite() const;
 

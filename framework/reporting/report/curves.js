@@ -57,7 +57,9 @@
     const splits = [];
     for (let power = first; power <= last; power += step)
       splits.push(...factors.map(factor => Number(`${factor}e${power}`)));
-    return splits.filter(split => split >= low && split <= high);
+    const shown = splits.filter(split => split >= low && split <= high);
+    if (shown.length > 1) return shown;
+    return [0, 1, 2, 3].map(i => Number((low * (high / low) ** (i / 3)).toPrecision(2)));
   };
 
   const addElement = (parent, name, properties) =>
@@ -127,7 +129,7 @@
     // Shows each value at the pointer as the run logged it, without smoothing.
     showValues(plot) {
       const {idx, idxs} = plot.cursor;
-      this.head.textContent = idx == null ? '' : `${this.xLabel} ${format(this.data[0][idx])}`;
+      this.head.textContent = idx == null ? '' : `${this.xLabel} ${this.data[0][idx].toLocaleString('en')}`;
       this.cells.forEach((cell, i) => {
         cell.textContent = idx == null || !plot.series[i + 1].show ? '' : format(this.data[i + 1][idxs[i + 1]]);
       });

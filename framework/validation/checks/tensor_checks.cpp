@@ -144,8 +144,18 @@ std::optional<int64_t> find_batch_dimension(const Port& port) {
   return found;
 }
 
-bool RandomInputs::has_batches() const {
-  return std::ranges::any_of(ports_, [](const Port& port) { return find_batch_dimension(port).has_value(); });
+void RandomInputs::require_slices() const {
+  bool has_batches = false;
+  for (const Port& port : ports_) {
+    const bool is_fixed = !port.shape.open_ended && std::ranges::all_of(port.shape.extents, [](const auto& extent) {
+      return extent.size.has_value();
+    });
+    if (find_batch_dimension(port))
+      has_batches = true;
+    else if (!is_fixed)
+      throw Skipped("a batch cannot be divided, because its input " + port.describe() + " has not one dimension N");
+  }
+  if (!has_batches) throw Skipped("no input has the dimension N of the batch");
 }
 
 std::vector<at::Tensor> RandomInputs::slice(const std::vector<at::Tensor>& batch, int64_t first, int64_t end) const {

@@ -41,8 +41,9 @@ class RandomInputs {
   // with other numbers have other values.
   std::vector<at::Tensor> make(int64_t batch, int32_t preferred = TENON_DTYPE_NONE, uint64_t number = 0) const;
 
-  // Whether an input has the dimension `N`.
-  bool has_batches() const;
+  // Throws Skipped unless slice() can divide a batch: one input has the dimension `N`, none has it twice, and the
+  // others have fixed shapes.
+  void require_slices() const;
   // The samples from `first` to `end` of such inputs.
   std::vector<at::Tensor> slice(const std::vector<at::Tensor>& batch, int64_t first, int64_t end) const;
 

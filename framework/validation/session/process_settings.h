@@ -10,10 +10,10 @@ struct ProcessSetting {
   const char* check;         // "keeps-locale"
   const char* what;          // "the locale"
   std::string (*read)();     // reads the current value
-  std::string allowed = {};  // a value that any function may set; empty: none
+  std::string allowed = {};  // a value that any function may set, also the first one; empty: none
 
   bool is_changed(const std::string& before, const std::string& after) const {
-    return before != after && (allowed.empty() || after != allowed);
+    return before != after && (allowed.empty() || (!before.empty() && after != allowed));
   }
 };
 

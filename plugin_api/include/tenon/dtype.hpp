@@ -39,12 +39,15 @@ inline const char* dtype_name(int32_t dtype) {
 // is no set of dtypes and does not compile: use TENON_DTYPE_BIT(dtype_of<T>()).
 class Dtypes {
  public:
-  constexpr Dtypes(uint64_t bits) : bits_(bits) {}  // NOLINT(google-explicit-constructor)
-  template <class Dtype, class = std::enable_if_t<std::is_enum_v<Dtype>>>
+  constexpr Dtypes() : bits_(TENON_ANY_DTYPE) {}
+  template <class Bits, std::enable_if_t<std::is_unsigned_v<Bits>, int> = 0>
+  constexpr Dtypes(Bits bits) : bits_(bits) {}  // NOLINT(google-explicit-constructor)
+  template <class Dtype, std::enable_if_t<std::is_enum_v<Dtype>, int> = 0>
   constexpr Dtypes(Dtype dtype) : bits_(TENON_DTYPE_BIT(dtype)) {}  // NOLINT(google-explicit-constructor)
-  Dtypes(int) = delete;
+  template <class Number, std::enable_if_t<std::is_integral_v<Number> && std::is_signed_v<Number>, int> = 0>
+  Dtypes(Number) = delete;
 
-  constexpr uint64_t bits() const { return bits_; }
+  constexpr operator uint64_t() const { return bits_; }  // NOLINT(google-explicit-constructor)
 
  private:
   uint64_t bits_;

@@ -24,7 +24,7 @@ struct Port {
     port.direction = direction;
     port.name = detail::borrow(name);
     port.shape = detail::borrow(shape);
-    port.dtypes = dtypes.bits();
+    port.dtypes = dtypes;
     port.doc = detail::borrow(doc);
     return port;
   }

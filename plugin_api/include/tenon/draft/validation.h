@@ -1,6 +1,6 @@
 /* Checks of `host validate` that do not hold for a component, as an extension of a component
  * (tenon_component.get_extension). A contrastive loss compares each sample with the others of its batch, so that the
- * loss of a batch is not the mean of those of its parts. The checks `adds-up`, `sample-by-sample` and
+ * loss of a batch is not the mean of those of its parts. The checks `adds-up`, `class-numbers`, `sample-by-sample` and
  * `starts-no-threads` can be excepted. A run does not request this extension. A draft: it may change or be removed in
  * any release. */
 #ifndef TENON_VALIDATION_H
