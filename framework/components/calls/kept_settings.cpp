@@ -135,7 +135,7 @@ void restore_process(std::vector<Change>& changes) {
 void record_host_settings() {
   const std::lock_guard lock(settings_mutex());
   std::optional<HostSettings>& settings = host_settings();
-  if (!settings) settings = HostSettings{std::setlocale(LC_ALL, nullptr), {}, read_umask(), read_directory(), {}};
+  settings = HostSettings{std::setlocale(LC_ALL, nullptr), {}, read_umask(), read_directory(), {}};
   for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &settings->actions[i]);
 }
 

@@ -12,9 +12,9 @@
 
 namespace tenon::components {
 
-// Records the settings of this process that plugins must keep: the locale, the umask and the working directory at the
-// first call, and the actions of the signals that stop or save a run at each call. So call it after changing these.
-// Handlers of crashes are left alone, since a library may need them. [any thread]
+// Records the settings of this process that plugins must keep: the locale, the umask, the working directory, and the
+// actions of the signals that stop or save a run. Call it after changing one, while no function of a plugin runs.
+// Handlers of crashes are left alone, since a library may need them.
 void record_host_settings();
 
 // Compares them, which takes 30 us, and the arithmetic modes of this thread with those at construction.

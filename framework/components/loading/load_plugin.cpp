@@ -91,6 +91,7 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
     const support::SignalsBlocked signals_blocked;
     return std::async(std::launch::async, [&] { return read_plugin_sha256(file.file); });
   }();
+  record_host_settings();
   const KeptSettings settings;
   const tenon_reply reply = open_plugin(file.file, host);
   settings.restore(file.file.string(), "the opening of " + file.file.string());
