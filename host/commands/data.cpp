@@ -238,17 +238,17 @@ int show_data(const Arguments& arguments) {
 
 }  // namespace
 
-extern const Command data_command{.name = "data",
-                                  .needed = "--config FILE",
-                                  .purpose = "show the samples of a dataset and time its loader",
-                                  .details =
-                                      "Shows the first samples of a dataset with their dtypes, shapes and ranges. "
-                                      "Times the loader without a model. The run file needs only [data]. --sheet "
-                                      "renders the samples to a page. --all reads "
-                                      "every sample of every dataset once instead, and lists what is wrong: exit code "
-                                      "4 if a sample cannot be read.",
-                                  .page = "guides/data.md",
-                                  .add_options = add_data_options,
-                                  .run = show_data};
+extern const Command data_command{
+    .name = "data",
+    .needed = "--config FILE",
+    .purpose = "show the samples of a dataset and time its loader",
+    .details =
+        "Shows the first samples of a dataset with their dtypes, shapes and ranges. "
+        "Times the loader without a model. The run file needs only [data]. --sheet renders the "
+        "samples to a page. --all reads every sample of every dataset once instead, and lists "
+        "what is wrong: exit code 4 if a sample cannot be read.",
+    .page = "guides/data.md",
+    .add_options = add_data_options,
+    .run = show_data};
 
 }  // namespace tenon::host

@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <locale>
 #include <mutex>
 #include <optional>
@@ -17,6 +16,7 @@
 
 #include "framework/components/calls/guard.h"
 #include "framework/support/diagnostics/log.h"
+#include "framework/support/process/process_state.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::components {
@@ -43,21 +43,12 @@ std::optional<HostSettings>& host_settings() {
   return settings;
 }
 
-// Reading the umask by umask() would change it for a moment, also for other threads.
-std::string read_umask() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("Umask:")) return line.substr(line.find_first_of("01234567"));
-  return "";
-}
-
-std::filesystem::path read_directory() {
-  std::error_code failure;
-  return std::filesystem::current_path(failure);
-}
-
 bool is_same_action(const struct sigaction& one, const struct sigaction& other) {
   return one.sa_handler == other.sa_handler && one.sa_flags == other.sa_flags;
+}
+
+std::string describe_call(const Component& component, const char* function) {
+  return fmt::format("{} of {}", function, component.describe());
 }
 
 struct Change {
@@ -111,11 +102,12 @@ void restore_process(std::vector<Change>& changes) {
     std::locale::global(before.locale);
     if (changes.empty()) changes.push_back({"the locale", before.locale.name(), found.name()});
   }
-  if (const std::string found = read_umask(); !found.empty() && !before.umask.empty() && found != before.umask) {
+  if (const std::string found = support::read_umask();
+      !found.empty() && !before.umask.empty() && found != before.umask) {
     umask(static_cast<mode_t>(std::stoul(before.umask, nullptr, 8)));
     changes.push_back({"the umask", before.umask, found});
   }
-  if (const std::filesystem::path found = read_directory(); found != before.directory) {
+  if (const std::filesystem::path found = support::read_working_folder(); found != before.directory) {
     std::error_code failure;
     std::filesystem::current_path(before.directory, failure);
     // A person may have renamed or removed the folder.
@@ -135,31 +127,24 @@ void restore_process(std::vector<Change>& changes) {
 void record_host_settings() {
   const std::lock_guard lock(settings_mutex());
   std::optional<HostSettings>& settings = host_settings();
-  settings = HostSettings{std::setlocale(LC_ALL, nullptr), {}, read_umask(), read_directory(), {}};
+  settings =
+      HostSettings{std::setlocale(LC_ALL, nullptr), {}, support::read_umask(), support::read_working_folder(), {}};
   for (size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], nullptr, &settings->actions[i]);
 }
 
-KeptSettings::KeptSettings() : arithmetic_(support::read_arithmetic_modes()) {
-  const auto is_recorded = [] {
-    const std::lock_guard lock(settings_mutex());
-    return host_settings().has_value();
-  };
-  if (!is_recorded()) record_host_settings();
-}
-
-void KeptSettings::restore(const std::string& plugin, const std::string& what) const {
+void restore_host_settings(const std::string& plugin, const std::string& what, uint64_t arithmetic) {
   if (!detail::restores_settings) return;
   std::vector<Change> changes;
-  restore_arithmetic(arithmetic_, changes);
+  restore_arithmetic(arithmetic, changes);
   {
     const std::lock_guard lock(settings_mutex());
-    restore_process(changes);
+    if (host_settings()) restore_process(changes);
   }
   if (!changes.empty()) warn_once(plugin, what, changes);
 }
 
-void KeptSettings::restore(const Component& component, const char* function) const {
-  restore(component.plugin->id, fmt::format("{} of {}", function, component.describe()));
+void restore_host_settings(const Component& component, const char* function) {
+  restore_host_settings(component.plugin->id, describe_call(component, function));
 }
 
 namespace detail {
@@ -174,8 +159,7 @@ void restore_quick_settings(const Component& component, const char* function, co
     const std::lock_guard lock(settings_mutex());
     if (host_settings()) restore_locale(changes);  // another thread may have restored it
   }
-  if (!changes.empty())
-    warn_once(component.plugin->id, fmt::format("{} of {}", function, component.describe()), changes);
+  if (!changes.empty()) warn_once(component.plugin->id, describe_call(component, function), changes);
 }
 
 }  // namespace detail

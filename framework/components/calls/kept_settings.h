@@ -17,18 +17,12 @@ namespace tenon::components {
 // Handlers of crashes are left alone, since a library may need them.
 void record_host_settings();
 
-// Compares them, which takes 30 us, and the arithmetic modes of this thread with those at construction.
-class KeptSettings {
- public:
-  KeptSettings();
-
-  // `what` names the call: "create of dataset digits". `plugin`: its id or file; empty: not known. [any thread]
-  void restore(const std::string& plugin, const std::string& what) const;
-  void restore(const Component& component, const char* function) const;
-
- private:
-  uint64_t arithmetic_;
-};
+// Compares and restores them, which takes 30 us, and the arithmetic modes of this thread. `what` names the call:
+// "create of dataset digits". `plugin`: its id or file; empty: not known. `arithmetic`: the modes before the call,
+// unless they are compared by detail::QuickSettings. [any thread]
+void restore_host_settings(const std::string& plugin, const std::string& what,
+                           uint64_t arithmetic = support::read_arithmetic_modes());
+void restore_host_settings(const Component& component, const char* function);
 
 namespace detail {
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include <string>
 
@@ -44,13 +43,12 @@ class Callback {
     // Events of a step are too frequent for it.
     const bool is_rare = event == TENON_RUN_SETUP || event == TENON_RUN_START || event == TENON_EPOCH_START ||
                          event == TENON_EPOCH_END || event == TENON_VALIDATION_END;
-    const std::optional<KeptSettings> settings = is_rare ? std::optional<KeptSettings>(std::in_place) : std::nullopt;
     tenon_requests requests{};
     requests.size = sizeof requests;
     instance_.call(
         [&](const tenon_callback& table) { return table.on_event(instance_.self(), event, &run, &requests); },
         "on_event", At{event_unit(event), run.step});
-    if (settings) settings->restore(component(), "on_event");
+    if (is_rare) restore_host_settings(component(), "on_event");
     require_known_requests(component(), {event_unit(event), run.step}, requests.flags);
     return requests;
   }

@@ -305,7 +305,7 @@ void Dataset::get(void* worker, const tenon_sample& sample, std::span<const Samp
   const At which{sample_unit_.c_str(), sample.index};
   instance_.call([&](const tenon_dataset& table) { return table.get(instance_.self(), worker, &sample, &sink); }, "get",
                  which);
-  if (is_compared()) KeptSettings().restore(component(), "get");
+  if (is_compared()) restore_host_settings(component(), "get");
   const uint64_t all = fields_.size() == 64 ? ~uint64_t{0} : (uint64_t{1} << fields_.size()) - 1;
   if (slots.requested != all) {
     const size_t missing = static_cast<size_t>(__builtin_ctzll(~slots.requested));

@@ -50,9 +50,8 @@ class Instance {
   Instance(const Component& component, const config::ComponentPlan& plan, const char* function, const Create& create)
       : component_(&component) {
     const tenon_params params(plan.params);
-    const KeptSettings settings;
     call([&](const Table&) { return create(params, &self_); }, function, [&] { return plan.place; });
-    settings.restore(component, function);
+    restore_host_settings(component, function);
   }
   ~Instance() {
     if (!component_) return;
@@ -97,11 +96,17 @@ class Instance {
 
   // The result of a model's or loss's extension TENON_CAPTURE; false without it. Throws Error(plugin).
   bool read_is_capturable() const {
-    const auto* const extension = this->extension<tenon_capture>(TENON_CAPTURE);
-    if (!extension || !extension->is_capturable) return false;
-    uint32_t is_capturable = 0;
-    call([&](const Table&) { return extension->is_capturable(self_, &is_capturable); }, "capture.is_capturable");
-    return is_capturable != 0;
+    return read_flag(TENON_CAPTURE, &tenon_capture::is_capturable, "capture.is_capturable");
+  }
+
+  // What a function of an extension sets to 0 or 1; false without it. Throws Error(plugin).
+  template <class Extension>
+  bool read_flag(const char* id, tenon_status (*Extension::*field)(void*, uint32_t*), const char* function) const {
+    const auto* const functions = extension<Extension>(id);
+    if (!functions || !(functions->*field)) return false;
+    uint32_t flag = 0;
+    call([&](const Table&) { return (functions->*field)(self_, &flag); }, function);
+    return flag != 0;
   }
 
   // [train] The bytes from tenon_saved_state.save; empty without this extension. Throws Error(plugin).

@@ -12,26 +12,13 @@
 
 namespace tenon::components {
 
-namespace {
-
-bool read_returns_sums(const Instance<tenon_loss>& instance) {
-  const auto* const extension = instance.extension<tenon_loss_sums>(TENON_LOSS_SUMS);
-  if (!extension || !extension->returns_sums) return false;
-  uint32_t returns_sums = 0;
-  instance.call([&](const tenon_loss&) { return extension->returns_sums(instance.self(), &returns_sums); },
-                "loss_sums.returns_sums");
-  return returns_sums != 0;
-}
-
-}  // namespace
-
 Loss::Loss(const Component& component, const config::LossPlan& plan)
     : name_(plan.name),
       factor_(plan.weight),
       instance_(component, plan),
       ports_(instance_.read_ports()),
       is_capturable_(instance_.read_is_capturable()),
-      returns_sums_(read_returns_sums(instance_)) {
+      returns_sums_(instance_.read_flag(TENON_LOSS_SUMS, &tenon_loss_sums::returns_sums, "loss_sums.returns_sums")) {
   if (!ports_.outputs.empty())
     throw_plugin_error(component, "ports", "{} is an output; a loss has only inputs, and returns its result separately",
                        ports_.outputs[0].name);

@@ -92,9 +92,9 @@ LoadedPlugin load_plugin(const PluginFile& file, const tenon_host& host, const s
     return std::async(std::launch::async, [&] { return read_plugin_sha256(file.file); });
   }();
   record_host_settings();
-  const KeptSettings settings;
+  const uint64_t arithmetic = support::read_arithmetic_modes();
   const tenon_reply reply = open_plugin(file.file, host);
-  settings.restore(file.file.string(), "the opening of " + file.file.string());
+  restore_host_settings(file.file.string(), "the opening of " + file.file.string(), arithmetic);
   const uint32_t abi = negotiate_abi(file.file, reply);
   LoadedPlugin plugin{std::make_unique<PluginInfo>(check_plugin(file.file, reply.plugin, torch_build)), {}};
   PluginInfo& info = *plugin.info;

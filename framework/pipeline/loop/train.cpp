@@ -316,7 +316,7 @@ class Loop {
   // What a plugin changed in a call that is not compared itself must not harm the files of the run, or its end by a
   // signal.
   void restore_settings() const {
-    settings_.restore("", fmt::format("a function of a plugin up to step {}", state_.step));
+    components::restore_host_settings("", fmt::format("a function of a plugin up to step {}", state_.step));
   }
 
   // The last metrics and checkpoint of a run must belong to its last weights.
@@ -445,7 +445,6 @@ class Loop {
 
   Training& training_;
   StepTimes step_times_;
-  const components::KeptSettings settings_;
   std::optional<Checkpoint> resumed_;  // until it is loaded
   LoopState progress_;
   RunState& state_ = progress_.state;

@@ -6,6 +6,7 @@
 #include <tenon/draft/validation.h>
 
 #include "framework/components/kinds/instance.h"
+#include "framework/formats/strings.h"
 #include "framework/validation/session/session.h"
 
 namespace tenon::validation {
@@ -27,11 +28,8 @@ CheckException read_exception(const tenon_exception* exception) {
     throw Failed("validation.exceptions returns an exception that is null or cut short");
   CheckException read{components::to_string(exception->check), components::to_string(exception->reason)};
   if (!can_be_excepted(read.check))
-    throw Failed(
-        "an exception to the check \"{}\" is not possible; expected one of adds-up, class-numbers, sample-by-sample "
-        "and "
-        "starts-no-threads",
-        read.check);
+    throw Failed("an exception to the check \"{}\" is not possible; expected one of {}", read.check,
+                 formats::join(kExceptional));
   if (read.reason.empty()) throw Failed("the exception to the check {} has no reason", read.check);
   return read;
 }

@@ -23,12 +23,10 @@
 #include <iostream>
 #include <locale>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
+#include "framework/support/process/arithmetic_modes.h"
+#include "framework/support/process/process_state.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/format_values.h"
 #include "framework/support/text/printable.h"
@@ -61,16 +59,7 @@ std::string read_signal_handlers() {
   return text;
 }
 
-std::string read_umask() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return fmt::format("0{:o}", mask);
-}
-
-std::string read_directory() {
-  std::error_code failure;
-  return std::filesystem::current_path(failure).string();
-}
+std::string read_directory() { return support::read_working_folder().string(); }
 
 std::vector<int> list_descriptors() {
   std::vector<int> numbers;
@@ -108,12 +97,8 @@ std::string read_environment() {
 
 // Rounding and the handling of subnormal numbers, without the exception flags.
 std::string read_arithmetic() {
-  auto modes = static_cast<uint32_t>(std::fegetround());
-#if defined(__x86_64__)
-  constexpr uint32_t kFlags = 0x3F;
-  modes ^= (_mm_getcsr() & ~kFlags) << 8;
-#endif
-  return fmt::format("{:x}", modes);
+  // Also the rounding of the x87 registers, which long double uses.
+  return fmt::format("{:x}, {:x}", support::read_arithmetic_modes(), std::fegetround());
 }
 
 std::string read_torch_modes() {
@@ -157,7 +142,7 @@ const std::vector<ProcessSetting>& process_settings() {
       {"keeps-locale", "the locale", read_locale},
       {"keeps-signal-mask", "the mask of blocked signals", read_signal_mask},
       {"keeps-signal-handlers", "the handlers of signals", read_signal_handlers},
-      {"keeps-umask", "the umask", read_umask},
+      {"keeps-umask", "the umask", support::read_umask},
       {"keeps-directory", "the working directory", read_directory},
       {"keeps-descriptors", "the file descriptors of the host", read_descriptors},
       {"keeps-environment", "the environment", read_environment},

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "../detail/added_extension.hpp"
 #include "../detail/extension.hpp"
 #include "../loss.hpp"
 #include "../ops.hpp"
@@ -46,20 +48,14 @@ struct LossSum {
 
 namespace detail {
 
-template <class T>
-struct TENON_HIDDEN SumLossTable {
+struct TENON_HIDDEN LossSumsExtension {
   static tenon_status returns_sums(void*, uint32_t* result) {
     *result = host_adds_sums() ? 1 : 0;
     return TENON_OK;
   }
 
-  static const void* get_extension(tenon_string id) {
-    static constexpr tenon_loss_sums kTable = {sizeof(tenon_loss_sums), &returns_sums};
-    if (tenon::detail::copy(id) == TENON_LOSS_SUMS) return &kTable;
-    return others ? others(id) : nullptr;
-  }
-
-  static inline const void* (*others)(tenon_string id) = nullptr;  // the component's other extensions
+  static constexpr std::string_view id = TENON_LOSS_SUMS;
+  static constexpr tenon_loss_sums table = {sizeof(tenon_loss_sums), &returns_sums};
 };
 
 }  // namespace detail
@@ -67,10 +63,7 @@ struct TENON_HIDDEN SumLossTable {
 // Registers T as the loss `id`.
 template <class T>
 Component sum_loss(std::string id, std::string doc) {
-  Component made = loss<T>(std::move(id), std::move(doc));
-  detail::SumLossTable<T>::others = made.get_extension;
-  made.get_extension = &detail::SumLossTable<T>::get_extension;
-  return made;
+  return tenon::detail::add_extension<T, detail::LossSumsExtension>(loss<T>(std::move(id), std::move(doc)));
 }
 
 }  // namespace tenon::draft

@@ -8,10 +8,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "../component.hpp"
+#include "../detail/added_extension.hpp"
 #include "../detail/table.hpp"
 #include "validation.h"
 
@@ -33,7 +34,7 @@ struct Exception {
 namespace detail {
 
 template <class T>
-struct TENON_HIDDEN ExceptionsOf {
+struct TENON_HIDDEN ValidationExtension {
   static tenon_status exceptions(const tenon_exception* const** exceptions, uint64_t* count) {
     return tenon::detail::guard([&] {
       static const tenon::detail::Table<Exception> kAll(T::exceptions());
@@ -41,13 +42,8 @@ struct TENON_HIDDEN ExceptionsOf {
     });
   }
 
-  static const void* get_extension(tenon_string id) {
-    static constexpr tenon_validation kTable = {sizeof(tenon_validation), &exceptions};
-    if (tenon::detail::copy(id) == TENON_VALIDATION) return &kTable;
-    return others ? others(id) : nullptr;
-  }
-
-  static inline const void* (*others)(tenon_string id) = nullptr;  // the component's other extensions
+  static constexpr std::string_view id = TENON_VALIDATION;
+  static constexpr tenon_validation table = {sizeof(tenon_validation), &exceptions};
 };
 
 }  // namespace detail
@@ -55,9 +51,7 @@ struct TENON_HIDDEN ExceptionsOf {
 // Adds the exceptions of T to its component.
 template <class T>
 Component with_exceptions(Component component) {
-  detail::ExceptionsOf<T>::others = component.get_extension;
-  component.get_extension = &detail::ExceptionsOf<T>::get_extension;
-  return component;
+  return tenon::detail::add_extension<T, detail::ValidationExtension<T>>(std::move(component));
 }
 
 }  // namespace tenon::draft
