@@ -8,6 +8,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 #include <type_traits>
 
+#include "framework/distributed/launch/failure_monitor.h"
 #include "framework/distributed/launch/process_state.h"
 #include "tests/doctest_with_torch.h"
 #include "tests/ranks/run_ranks.h"
@@ -163,7 +164,7 @@ TEST_CASE("the others report the activity of a missing rank, and it is killed") 
 TEST_CASE("the others report a stopped rank") {
   for (const int64_t stopped : {0, 1}) {
     CAPTURE(stopped);
-    const auto texts = in_group(3, /*timeout_s=*/1, [stopped](ProcessGroup& group) {
+    const auto texts = in_group(3, /*timeout_s=*/5, [stopped](ProcessGroup& group) {
       group.barrier();  // from now on no rank waits for the store
       if (group.rank() == stopped) raise(SIGSTOP);
       group.barrier();
@@ -253,13 +254,33 @@ TEST_CASE("the work of rank 0 for all may fail, and rank 0 may not reach it") {
   for (const size_t rank : {1, 2}) CHECK(failed[rank] == "threw: rank 0 has failed: the disk is full");
   const auto killed = in_group(2, [](ProcessGroup& group) { group.rank0_first([] { raise(SIGKILL); }); });
   CHECK(killed[1].find("has exited without an error message") != std::string::npos);
-  const auto missed = in_group(2, /*timeout_s=*/1, [](ProcessGroup& group) {
+  const auto missed = in_group(2, /*timeout_s=*/5, [](ProcessGroup& group) {
     if (group.rank() == 0) std::this_thread::sleep_for(std::chrono::hours(1));
     group.rank0_first([] {});
   });
   CAPTURE(missed[1]);
   CHECK(missed[0] == "ended: exit code 6");
   CHECK(missed[1].find("rank 0 is in the test") != std::string::npos);
+}
+
+// As on a busy machine.
+TEST_CASE("the reply of a rank that runs is waited for") {
+  const auto texts = run_ranks(2, [](const World& world) {
+    ProcessGroup group(world, plan_with(8), [&world] {
+      if (world.rank == 0) std::this_thread::sleep_for(2 * FailureMonitor::kCauseTimeout);
+      return std::string("in the test");
+    });
+    if (world.rank == 0) std::this_thread::sleep_for(std::chrono::hours(1));
+    try {
+      group.rank0_first([] {});
+    } catch (const std::exception& error) {
+      group.report_failure(error.what());
+      throw;
+    }
+    return std::string("completed");
+  });
+  CAPTURE(texts[1]);
+  CHECK(texts[1].find("rank 0 is in the test") != std::string::npos);
 }
 
 // torchrun starts all ranks again in another number when machines join or leave, without counting it as a restart.

@@ -18,6 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kPeriod = 250ms;
+constexpr auto kLongestReply = 10s;  // of a rank that runs
 constexpr auto kQueryPeriod = 20ms;  // while this rank waits for an answer
 
 // Time limit for a heartbeat if timeout_s is shorter: a machine may be that busy.
@@ -124,6 +125,22 @@ std::string FailureMonitor::describe_silent_store() const {
   return world_.is_first() || world_.store_is_launchers ? describe_store() + " does not answer" : describe_silent(0);
 }
 
+// Returns whether a rank that has not replied runs. If the store does not answer, only rank 0 counts, which serves it.
+// REQUIRES: the mutex is locked.
+bool FailureMonitor::may_still_reply(bool is_store_silent) const {
+  const auto runs = [this](int64_t rank, bool if_unknown) {
+    const auto& process = ranks_[static_cast<size_t>(rank)].process;
+    if (!process || !world_.is_one_machine()) return if_unknown;
+    const char state = read_process_state(*process);
+    return !is_stopped(state) && !has_ended(state);
+  };
+  if (is_store_silent) return world_.store_is_launchers || runs(0, /*if_unknown=*/true);
+  for (int64_t rank = 0; rank < world_.size; ++rank)
+    if (!ranks_[static_cast<size_t>(rank)].reply && rank != world_.rank && runs(rank, /*if_unknown=*/false))
+      return true;
+  return false;
+}
+
 std::string FailureMonitor::describe_missing(std::chrono::milliseconds within) {
   std::unique_lock lock(mutex_);
   is_querying_ = true;
@@ -134,8 +151,10 @@ std::string FailureMonitor::describe_missing(std::chrono::milliseconds within) {
   };
   const auto is_complete = [&] { return has_store_ended_ || std::ranges::all_of(ranks_, has_replied); };
   changed_.wait_for(lock, within, is_complete);
-  // On a busy machine the store may be slow. Without a single answer, the wrong rank would be named.
-  if (answers_ == answers_before) changed_.wait_for(lock, within, is_complete);
+  // On a busy machine the store and the ranks may be slow. Without their replies, the wrong rank could be named.
+  const auto limit = Clock::now() + kLongestReply;
+  while (!is_complete() && may_still_reply(answers_ == answers_before) && Clock::now() < limit)
+    changed_.wait_for(lock, kPeriod, is_complete);
   if (has_store_ended_) return describe_store() + " has exited without an error message";
   // Then the replies of the other ranks cannot be read.
   if (answers_ == answers_before) return describe_silent_store();

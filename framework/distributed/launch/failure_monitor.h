@@ -78,7 +78,7 @@ class FailureMonitor {
   std::optional<std::string> first_failure(std::chrono::milliseconds within);
 
   // Describes the activity of the ranks that do not wait, for a message about missing ranks. A rank that does not
-  // reply has ended or is stopped. Waits twice as long if the store does not answer at all.
+  // reply has ended or is stopped. Waits 10 s longer for ranks that run, and for a store that does not answer.
   std::string describe_missing(std::chrono::milliseconds within);
 
  private:
@@ -101,6 +101,7 @@ class FailureMonitor {
   void fail(const std::string& failure);
   std::string describe_rank() const;
   std::string describe_silent(int64_t rank) const;
+  bool may_still_reply(bool is_store_silent) const;
   std::string describe_store() const;
   std::string describe_silent_store() const;
 
