@@ -52,12 +52,18 @@ void PaddedField::pad(int64_t size) {
   block_.shape.assign(field_.shape.size() + 1, 0);
   block_.shape[0] = size;
   const std::span<int64_t> largest = std::span(block_.shape).subspan(1);
+  for (size_t d = 0; d < largest.size(); ++d)
+    if (field_.shape[d] == -1) largest[d] = field_.least_extent;
   for (int64_t i = 0; i < size; ++i)
     for (size_t d = 0; d < largest.size(); ++d) largest[d] = std::max(largest[d], sample(i).shape()[d]);
 
   block_.is_padded = false;
-  for (int64_t i = 0; i < size; ++i)
+  block_.lengths.clear();
+  for (int64_t i = 0; i < size; ++i) {
     block_.is_padded = block_.is_padded || !std::ranges::equal(sample(i).shape(), largest);
+    for (size_t d = 0; d < largest.size(); ++d)
+      if (field_.shape[d] == -1) block_.lengths.push_back(sample(i).shape()[d]);
+  }
 
   const std::optional<size_t> part_bytes = components::count_sample_bytes(largest, field_.element_bytes);
   size_t bytes = 0;

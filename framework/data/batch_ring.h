@@ -20,10 +20,10 @@ class PaddedField {
 
   VaryingSample& sample(int64_t place) { return samples_[static_cast<size_t>(place)]; }
 
-  // Copies the first `size` samples into one block. Each extent of the block is the largest one among the samples. A
-  // sample starts at index 0 of every dimension, and the field's padding fills the rest. Throws
-  // support::Error(configuration) with the required size if there is not enough memory. REQUIRES: all of these samples
-  // were written.
+  // Copies the first `size` samples into one block. Each extent of the block is the largest one among the samples, and
+  // at least the least extent of the field. A sample starts at index 0 of every dimension, and the field's padding
+  // fills the rest. Throws support::Error(configuration) with the required size if there is not enough memory.
+  // REQUIRES: all of these samples were written.
   void pad(int64_t size);
 
   // The result of pad().

@@ -56,6 +56,8 @@ struct Batch {
     std::byte* data;             // never null
     std::vector<int64_t> shape;  // [size, extents of a sample...]
     bool is_padded = false;      // whether a sample was smaller
+    // The extents of each sample along the dimensions of -1, [size, number of these]; empty if none varies.
+    std::vector<int64_t> lengths = {};
   };
 
   int64_t size;  // samples; smaller at the end of an epoch or if samples were skipped, 0 if all were skipped

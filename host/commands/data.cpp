@@ -10,6 +10,8 @@
 #include "framework/components/calls/ports.h"
 #include "framework/components/kinds/dataset.h"
 #include "framework/data/feed.h"
+#include "framework/pipeline/build/connections.h"
+#include "framework/pipeline/state/saved_state.h"
 #include "framework/reporting/report/saved_samples.h"
 #include "framework/reporting/terminal/write_output.h"
 #include "framework/support/diagnostics/error.h"
@@ -38,19 +40,6 @@ Json describe_fields(const components::Dataset& dataset) {
   return fields;
 }
 
-std::vector<artifacts::TensorView> view_sample(const components::Dataset& dataset, const data::Batch& batch,
-                                               int64_t i) {
-  std::vector<artifacts::TensorView> views;
-  for (size_t k = 0; k < batch.fields.size(); ++k) {
-    const components::SampleField& field = dataset.fields()[k];
-    const std::vector<int64_t> shape(batch.fields[k].shape.begin() + 1, batch.fields[k].shape.end());
-    uint64_t bytes = field.element_bytes;
-    for (const int64_t extent : shape) bytes *= static_cast<uint64_t>(extent);
-    views.push_back({field.name, field.dtype, shape, batch.fields[k].data + static_cast<uint64_t>(i) * bytes, bytes});
-  }
-  return views;
-}
-
 // Renders the first samples of an epoch as a page.
 class Sheet {
  public:
@@ -63,31 +52,30 @@ class Sheet {
            size_t first) {
     size_t place = first;
     auto skipped = batch.skipped.begin();
+    const pipeline::BatchTensors batch_tensors = pipeline::view_batch(batch, dataset.fields());
     for (int64_t i = 0; i < batch.size && !is_full(); ++i, ++place) {
       for (; skipped != batch.skipped.end() && first + static_cast<size_t>(skipped->place) == place; ++skipped) ++place;
-      samples_.push_back({"sample " + std::to_string(order[place]), view_sample(dataset, batch, i)});
-      keep(samples_.back());
+      artifacts::SheetSample& sample = samples_.emplace_back("sample " + std::to_string(order[place]));
+      for (size_t k = 0; k < batch.fields.size(); ++k) {
+        const components::SampleField& field = dataset.fields()[k];
+        const at::Tensor shapes = pipeline::find_sample_shapes(batch_tensors, k, field);
+        // A copy, because the loader reuses the memory of the batch.
+        kept_.push_back(pipeline::take_sample(batch_tensors.fields[k], shapes, i).clone(at::MemoryFormat::Contiguous));
+        sample.fields.push_back(pipeline::make_view(field.name, kept_.back()));
+      }
     }
   }
 
   std::string make(const std::string& title, const config::ClassNames& names,
-                   const artifacts::Normalisations& normalisations) const {
-    return artifacts::make_contact_sheet(title, samples_, names, normalisations);
+                   const artifacts::ImageDetails& details) const {
+    return artifacts::make_contact_sheet(title, samples_, names, details);
   }
   size_t size() const { return samples_.size(); }
 
  private:
-  // Copies the sample, because the loader reuses the memory of the batch.
-  void keep(artifacts::SheetSample& sample) {
-    for (artifacts::TensorView& field : sample.fields) {
-      copies_.emplace_back(field.data, field.data + field.bytes);
-      field.data = copies_.back().data();
-    }
-  }
-
   size_t limit_;
   std::vector<artifacts::SheetSample> samples_;
-  std::vector<std::vector<std::byte>> copies_;
+  std::vector<at::Tensor> kept_;
 };
 
 void print_text(const data::Feed& feed, const config::DataSection& data, const Json& fields, const Json& timing) {
@@ -134,8 +122,8 @@ void write_sheet(data::Feed& feed, config::RunPlan plan, int64_t samples, const 
   const std::string title = feed.dataset().name() + ": " + support::format_count(sheet.size(), "sample") + " of " +
                             feed.dataset().component().schema.id;
   plan.data.batch_transforms.clear();
-  const auto normalisations = reporting::find_normalisations(plan, feed.dataset());
-  artifacts::write_file_durably(page, sheet.make(title, feed.class_names(), normalisations),
+  const auto details = reporting::find_image_details(plan, feed.dataset());
+  artifacts::write_file_durably(page, sheet.make(title, feed.class_names(), details),
                                 support::ErrorKind::configuration);
 }
 

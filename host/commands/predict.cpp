@@ -35,6 +35,12 @@ struct Columns {
   size_t fields_left = 0;                     // samples with fields for the page, of this process
 };
 
+void add_shapes(const std::string& name, const pipeline::BatchTensors& batch_tensors, size_t index,
+                const components::SampleField& field, PredictedRows& rows) {
+  const at::Tensor shapes = pipeline::find_sample_shapes(batch_tensors, index, field);
+  if (shapes.defined()) rows.shapes[name] = shapes;
+}
+
 void add_fields(const pipeline::Prediction& prediction, Columns& columns, const pipeline::BoundDataset& data,
                 PredictedRows& rows) {
   if (columns.fields_left == 0) return;
@@ -44,6 +50,7 @@ void add_fields(const pipeline::Prediction& prediction, Columns& columns, const 
     const at::Tensor& field = prediction.batch_tensors.fields[i];
     const bool is_half = field.scalar_type() == at::kHalf || field.scalar_type() == at::kBFloat16;
     rows.fields.emplace_back(fields[i].name, (is_half ? field.to(at::kFloat) : field).cpu().contiguous());
+    add_shapes(fields[i].name, prediction.batch_tensors, i, fields[i], rows);
   }
 }
 
@@ -69,6 +76,8 @@ PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns
       rows.texts.push_back({column.name, column.read_text(prediction.batch_tensors, *dataset.tokenizer())});
     else
       rows.tensors.emplace_back(column.name, column.read(prediction.batch_tensors));
+    if (!column.is_text() && column.kind == pipeline::Source::Kind::field)
+      add_shapes(column.name, prediction.batch_tensors, column.index, data.transforms.fields()[column.index], rows);
   }
   if (columns.scores) {
     rows.top = find_top_classes(columns.scores->name, columns.scores->read(prediction.batch_tensors), columns.top_k);
@@ -175,7 +184,7 @@ class Writers {
     if (!output.empty()) file_ = reporting::PredictionFile::make(output, data.feed.sampler().size());
     if (!masks.empty()) masks_.emplace(masks);
     if (!page.empty())
-      page_.emplace(page, data.feed.class_names(), reporting::find_normalisations(plan, data.feed.dataset()));
+      page_.emplace(page, data.feed.class_names(), reporting::find_image_details(plan, data.feed.dataset()));
     for (const std::string& path : {output, masks, page})
       if (!path.empty()) paths_ += (paths_.empty() ? "" : ", ") + path;
   }

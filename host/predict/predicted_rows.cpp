@@ -11,6 +11,7 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/encode.h"
 #include "framework/components/tensors/tensor_handles.h"
+#include "framework/pipeline/build/connections.h"
 #include "framework/pipeline/state/saved_state.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/files/files.h"
@@ -25,7 +26,7 @@ namespace {
 using nlohmann::json;
 
 // What a tensor of a message is.
-enum class Part { column, top_classes, top_probabilities, mask, field };
+enum class Part { column, top_classes, top_probabilities, mask, field, shapes };
 
 struct PackedTensor {
   Part part;
@@ -42,6 +43,7 @@ std::vector<PackedTensor> list_tensors(const PredictedRows& rows) {
   }
   if (rows.mask.defined()) all.push_back({Part::mask, "", rows.mask});
   for (const auto& [name, tensor] : rows.fields) all.push_back({Part::field, name, tensor});
+  for (const auto& [name, tensor] : rows.shapes) all.push_back({Part::shapes, name, tensor});
   return all;
 }
 
@@ -51,6 +53,7 @@ void take_tensor(PackedTensor given, PredictedRows& rows) {
     case Part::top_classes: rows.top.emplace().classes = std::move(given.tensor); return;
     case Part::top_probabilities: rows.top->probabilities = std::move(given.tensor); return;
     case Part::mask: rows.mask = std::move(given.tensor); return;
+    case Part::shapes: rows.shapes[given.name] = std::move(given.tensor); return;
     case Part::field: rows.fields.emplace_back(std::move(given.name), std::move(given.tensor)); return;
   }
 }
@@ -121,6 +124,9 @@ TopColumns find_top_classes(const std::string& name, const at::Tensor& scores, i
 reporting::PredictionRows view_rows(const PredictedRows& rows) {
   reporting::PredictionRows views;
   for (const auto& [name, tensor] : rows.tensors) views.tensors.push_back(pipeline::make_view(name, tensor));
+  for (const auto& [name, tensor] : rows.tensors)
+    if (const auto shapes = rows.shapes.find(name); shapes != rows.shapes.end())
+      views.shapes.emplace(name, pipeline::make_view(name, shapes->second));
   views.texts = rows.texts;
   views.names = rows.names;
   if (rows.top)
@@ -204,9 +210,8 @@ std::filesystem::path MaskFolder::choose_file(const std::string& name) {
   return folder_ / file;
 }
 
-PredictionPage::PredictionPage(std::filesystem::path file, config::ClassNames names,
-                               artifacts::Normalisations normalisations)
-    : file_(std::move(file)), names_(std::move(names)), normalisations_(std::move(normalisations)) {}
+PredictionPage::PredictionPage(std::filesystem::path file, config::ClassNames names, artifacts::ImageDetails details)
+    : file_(std::move(file)), names_(std::move(names)), details_(std::move(details)) {}
 
 void PredictionPage::add(const PredictedRows& rows) {
   for (const auto& [name, classes] : rows.class_names) names_[name == "top" ? "predicted" : name] = classes;
@@ -221,7 +226,10 @@ void PredictionPage::add(const PredictedRows& rows) {
     sample.caption = rows.names.empty() ? "sample " + std::to_string(indices[row].item<int64_t>())
                                         : rows.names[static_cast<size_t>(row)];
     if (wrong) sample.caption += " (wrong)";
-    for (const auto& [name, tensor] : rows.fields) add_field(sample, name, tensor, row);
+    for (const auto& [name, tensor] : rows.fields) {
+      const auto shapes = rows.shapes.find(name);
+      add_field(sample, name, tensor, row, shapes == rows.shapes.end() ? at::Tensor() : shapes->second);
+    }
     if (rows.mask.defined()) add_field(sample, "predicted", rows.mask, row);
     if (rows.top) sample.lines = describe_top(*rows.top, row);
     for (const auto& column : rows.tensors) {
@@ -236,7 +244,7 @@ void PredictionPage::add(const PredictedRows& rows) {
 void PredictionPage::commit(const std::string& of_data) const {
   std::string title = of_data + ": " + std::to_string(samples_.size()) + " predictions";
   if (wrong_ > 0) title += ", " + std::to_string(wrong_) + " wrong";
-  artifacts::write_file_durably(file_, artifacts::make_contact_sheet(title, samples_, names_, normalisations_),
+  artifacts::write_file_durably(file_, artifacts::make_contact_sheet(title, samples_, names_, details_),
                                 support::ErrorKind::configuration);
 }
 
@@ -256,8 +264,10 @@ void PredictionPage::add_output(artifacts::SheetSample& sample, const std::strin
 }
 
 void PredictionPage::add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor,
-                               int64_t row) {
-  const at::Tensor& kept = tensors_.emplace_back(tensor[row].clone());  // the batch is reused
+                               int64_t row, const at::Tensor& shapes) {
+  // The batch is reused.
+  const at::Tensor& kept =
+      tensors_.emplace_back(pipeline::take_sample(tensor, shapes, row).clone(at::MemoryFormat::Contiguous));
   sample.fields.push_back(pipeline::make_view(name, kept));
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,6 +33,8 @@ struct PredictedRows {
   at::Tensor mask = {};  // uint8 [N, H, W], or undefined
   // The dataset's fields for the page; may be empty.
   std::vector<std::pair<std::string, at::Tensor>> fields = {};
+  // Of padded columns and fields, by name: the shape of each sample, int64 [N, D].
+  std::map<std::string, at::Tensor> shapes = {};
   config::ClassNames class_names;  // of the columns
   bool is_stopped = false;         // by a signal
 
@@ -78,8 +81,8 @@ class PredictionPage {
  public:
   static constexpr size_t kMost = 200;  // samples
 
-  // `names`: the classes of the dataset's fields. `normalisations`: of the fields that the model receives.
-  PredictionPage(std::filesystem::path file, config::ClassNames names, artifacts::Normalisations normalisations);
+  // `names`: the classes of the dataset's fields. `details`: of the fields that the model receives.
+  PredictionPage(std::filesystem::path file, config::ClassNames names, artifacts::ImageDetails details);
 
   // Adds the samples of a batch. Marks those with a label that differs from the most probable class.
   void add(const PredictedRows& rows);
@@ -88,14 +91,15 @@ class PredictionPage {
   void commit(const std::string& of_data) const;
 
  private:
-  void add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor, int64_t row);
+  void add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor, int64_t row,
+                 const at::Tensor& shapes = {});
   void add_output(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& output, int64_t row);
   std::vector<std::string> describe_top(const TopColumns& top, int64_t row) const;
   bool is_wrong(const PredictedRows& rows, int64_t row) const;
 
   std::filesystem::path file_;
   config::ClassNames names_;
-  artifacts::Normalisations normalisations_;
+  artifacts::ImageDetails details_;
   std::vector<artifacts::SheetSample> samples_;
   std::vector<at::Tensor> tensors_;  // the memory of the samples' fields
   bool has_mask_ = false;            // a field has the classes of pixels

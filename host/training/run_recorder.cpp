@@ -238,8 +238,8 @@ void RunRecorder::add_histograms(int64_t step, const std::vector<artifacts::Name
 }
 
 void RunRecorder::add_samples(const pipeline::SampleScores& scores, int64_t step,
-                              const artifacts::Normalisations& normalisations, const reporting::TableColumns& columns) {
-  const reporting::SavedSamples samples = reporting::draw_scores(scores, step, class_names_, normalisations, columns);
+                              const artifacts::ImageDetails& details, const reporting::TableColumns& columns) {
+  const reporting::SavedSamples samples = reporting::draw_scores(scores, step, class_names_, details, columns);
   reporting::write_samples(samples, folder_.samples());
   write_events([&] {
     add_pictures(*events_, samples.data + "/worst/", samples.worst, step);

@@ -42,7 +42,7 @@ class RunRecorder final : public pipeline::Recorder {
   // Writes the histograms to the events file, if there is one.
   void add_histograms(int64_t step, const std::vector<artifacts::NamedHistogram>& histograms);
   // Writes the best and worst samples with the weights of a step to samples/ and the events file.
-  void add_samples(const pipeline::SampleScores& scores, int64_t step, const artifacts::Normalisations& normalisations,
+  void add_samples(const pipeline::SampleScores& scores, int64_t step, const artifacts::ImageDetails& details,
                    const reporting::TableColumns& columns);
 
   // Writes the end of the run to run.json, with its times and memory if `report` is given. `is_complete`: see

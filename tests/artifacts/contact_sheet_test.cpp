@@ -96,7 +96,7 @@ TEST_CASE("a mask is rendered over a copy of its image") {
   CHECK(pixel(1) != pixel(0));
   CHECK(pixel(2) != pixel(1));
   CHECK(pixel(3) == std::vector<uint8_t>{255, 255, 255});
-  CHECK(count_parts(page, "Colours of masks:") == 1);
+  CHECK(count_parts(page, "Colours of classes:") == 1);
   CHECK(page.find("background:#ffffff\"></span> ignored</span>") != page.npos);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("a page has the true colours of normalised images, further lines, and 
   const std::vector<float> planes = {-2, 2, -2, 2, -2, 2};
   const std::string page =
       make_contact_sheet("page", {{"0", {view("x", TENON_FLOAT32, {3, 1, 2}, planes)}, {"predicted: a < b"}}}, {},
-                         {{"x", {{0.5}, {0.25}}}});
+                         {{{"x", {{0.5}, {0.25}}}}});
   CHECK(decode_png(find_image(page, 0), 3) == std::vector<uint8_t>{0, 0, 0, 255, 255, 255});
   CHECK(page.find("black is") == page.npos);
   CHECK(page.find("0<br>predicted: a &lt; b</figcaption>") != page.npos);

@@ -1,8 +1,10 @@
 #include "framework/components/kinds/dataset.h"
 
 #include <doctest/doctest.h>
+#include <tenon/draft/field_details.h>
 
 #include <algorithm>
+#include <map>
 
 #include "tests/components/fixture_plugins.h"
 
@@ -99,6 +101,45 @@ TEST_CASE("invalid steps of a field are refused with the text that was found") {
     CHECK(refusal.starts_with(begin + "the steps of image are "));
     CHECK(refusal.ends_with("; expected a JSON array of objects that have a \"name\" each"));
   }
+}
+
+TEST_CASE("a dataset describes what its fields are in an image") {
+  const auto catalogue = open_fixture("placed");
+  const Dataset dataset(only_dataset(catalogue), plan_for(only_dataset(catalogue)));
+  const auto& boxes = dataset.fields()[1];
+  CHECK(boxes.role == TENON_FIELD_BOXES);
+  CHECK(boxes.image == "image");
+  CHECK(boxes.classes == "classes");
+  CHECK(boxes.least_extent == 1);
+  CHECK(dataset.fields()[2].role == TENON_FIELD_NUMBERS);
+}
+
+TEST_CASE("details that do not fit their field are refused with what was found and expected") {
+  const auto refusal = [](const std::map<std::string, tenon::config::Value>& params) {
+    const auto catalogue = open_fixture("placed");
+    tenon::config::NamedDataset plan = plan_for(only_dataset(catalogue));
+    for (const auto& [name, value] : params) plan.params[name] = value;
+    const std::string message = message_of([&] { Dataset(only_dataset(catalogue), plan); }, ErrorKind::plugin);
+    const std::string begin = "dataset \"placed\" of plugin placed 1.0.0, field_details.details: ";
+    return message.starts_with(begin) ? message.substr(begin.size()) : message;
+  };
+  const std::string none = "";
+  CHECK(refusal({{"field", "box"}}) == "names the field box, which is not a field of the dataset");
+  CHECK(refusal({{"twice", true}}) == "boxes has two details; expected one for each field");
+  CHECK(refusal({{"role", int64_t{9}}}) == "boxes has the role 9, which does not exist");
+  CHECK(refusal({{"image", "picture"}}) == "boxes has the image \"picture\"; expected the name of a field of images");
+  CHECK(refusal({{"image", "heading"}}).starts_with("boxes has the image \"heading\""));
+  CHECK(refusal({{"classes", "image"}}) ==
+        "boxes has the classes \"image\"; expected boxes, and the name of an integer field [M]");
+  CHECK(refusal({{"least", int64_t{-1}}}).find("has a least extent of -1") != std::string::npos);
+  CHECK(refusal({{"field", "heading"}, {"role", int64_t{0}}}) ==
+        "heading is [] and has a least extent of 1; expected 0, or an extent of -1 and a positive number");
+  CHECK(refusal({{"field", "classes"}}) == "classes is int64 [-1]; expected boxes: floating-point numbers [M, 4]");
+  CHECK(refusal({{"role", int64_t{2}}, {"classes", none}}) ==
+        "boxes is float32 [-1, 4]; expected keypoints: floating-point numbers [..., 2] or [..., 3]");
+  CHECK(refusal({{"field", "classes"}, {"role", int64_t{3}}, {"classes", none}}) ==
+        "classes is int64 [-1]; expected angles: floating-point numbers");
+  CHECK(refusal({{"field", "joints"}, {"role", int64_t{2}}, {"classes", none}, {"least", int64_t{0}}}).empty());
 }
 
 TEST_CASE("a dataset of a plugin gives its size, fields and samples") {

@@ -134,6 +134,21 @@ TEST_CASE("a batch without any element has a shape and an address") {
   CHECK(padded.block().data != nullptr);
 }
 
+TEST_CASE("a batch has the least extent of its field, and the lengths of its samples") {
+  Field field = field_of<int64_t>(TENON_INT64, {-1, 2, -1}, 7);
+  field.least_extent = 2;
+  PaddedField padded(field, 2);
+  write<int64_t>(padded, 0, {0, 2, 3}, 0);
+  write<int64_t>(padded, 1, {1, 2, 0}, 0);
+  padded.pad(2);
+  CHECK(padded.block().shape == Shape{2, 2, 2, 3});
+  CHECK(elements<int64_t>(padded) == std::vector<int64_t>(2 * 2 * 2 * 3, 7));
+  CHECK(padded.block().is_padded);
+  CHECK(padded.block().lengths == Shape{0, 3, 1, 0});
+  padded.pad(1);
+  CHECK(padded.block().lengths == Shape{0, 3});
+}
+
 TEST_CASE("memory grows with the largest batch and is kept for smaller ones") {
   const Field field = field_of<int64_t>(TENON_INT64, {-1}, 0);
   PaddedField padded(field, 1);

@@ -144,6 +144,30 @@ TEST_CASE("integers become floating-point numbers only if the run file names the
         std::string::npos);
 }
 
+TEST_CASE("the lengths of a padded field are an input that is chosen by name") {
+  SampleField tokens = field_of("tokens", TENON_INT64, {-1}), grid = field_of("grid", TENON_FLOAT32, {-1, 3, -1});
+  CHECK(connect_fields("N", kInt64, {tokens}, "data.tokens.lengths") == "data.tokens.lengths");
+  CHECK(connect_fields("N,2", kInt64, {grid}, "data.grid.lengths") == "data.grid.lengths");
+  CHECK(connect_fields("N", kInt64, {tokens}).find("fits no source") != std::string::npos);
+  CHECK(connect_fields("N", kInt64, {tokens, field_of("label", TENON_INT64)}) == "data.label");
+  CHECK(connect_fields("N", kInt64, {field_of("x", TENON_INT64, {2})}, "data.x.lengths").find("does not exist") !=
+        std::string::npos);
+
+  BatchTensors tensors;
+  tensors.fields = {at::zeros({2, 4}, at::kLong), at::zeros({2, 2, 3, 5})};
+  const Source of_tokens{Source::Kind::lengths, 0, "data.tokens.lengths", {}, {1}};
+  const Source of_grid{Source::Kind::lengths, 1, "data.grid.lengths", {}, {1, 3}};
+  CHECK(of_tokens.take(tensors).equal(at::tensor({4, 4}, at::kLong)));
+  CHECK(of_grid.take(tensors).equal(at::tensor({2, 5, 2, 5}, at::kLong).view({2, 2})));
+  tensors.lengths = {at::tensor({3, 4}, at::kLong).view({2, 1}), at::tensor({1, 5, 2, 0}, at::kLong).view({2, 2})};
+  CHECK(of_tokens.take(tensors).equal(at::tensor({3, 4}, at::kLong)));
+  CHECK(of_grid.take(tensors).equal(at::tensor({1, 5, 2, 0}, at::kLong).view({2, 2})));
+  const at::Tensor shapes = find_sample_shapes(tensors, 1, grid);
+  CHECK(shapes.equal(at::tensor({1, 3, 5, 2, 3, 0}, at::kLong).view({2, 3})));
+  CHECK(take_sample(tensors.fields[1], shapes, 0).sizes() == at::IntArrayRef{1, 3, 5});
+  CHECK(take_sample(tensors.fields[0], {}, 1).sizes() == at::IntArrayRef{4});
+}
+
 TEST_CASE("a converted field has the values of its input") {
   BatchTensors batch;
   batch.fields = {at::tensor({0.5, -2.0}, at::kDouble), at::tensor({1, 0}).to(at::kBool)};

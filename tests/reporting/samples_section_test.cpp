@@ -45,11 +45,11 @@ TEST_CASE("the legend of masks names the classes by colour, and is kept in sampl
   write_samples(saved, test_folder() / "masks");
   const auto read = read_samples(test_folder() / "masks");
   REQUIRE(read);
-  REQUIRE(read->mask_colours.size() == 2);
+  REQUIRE(read->colours.size() == 2);
   const std::string section = format_samples_section(*read);
   CHECK(contains(section, "background:#808080\"></span> sky</span>"));
-  CHECK(contains(section, "background:" + saved.mask_colours[1].colour + "\"></span> a &lt; b</span>"));
-  CHECK(section.find("Colours of masks:") < section.find("Worst samples"));
+  CHECK(contains(section, "background:" + saved.colours[1].colour + "\"></span> a &lt; b</span>"));
+  CHECK(section.find("Colours of classes:") < section.find("Worst samples"));
   CHECK_FALSE(contains(format_samples_section(draw_scores(scores_of({{"label", at::tensor(1)}}), 1)), "Colours of"));
 }
 

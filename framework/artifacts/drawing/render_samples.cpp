@@ -1,6 +1,7 @@
 #include "framework/artifacts/drawing/render_samples.h"
 
 #include <tenon/abi.h>
+#include <tenon/draft/field_details.h>
 
 #include <algorithm>
 #include <array>
@@ -167,6 +168,44 @@ SampleImage draw_mask(const SampleImage& picture, const TensorView& mask) {
   return drawn;
 }
 
+// Repeats each pixel `factor` x `factor` times, in colours.
+SampleImage enlarge(const SampleImage& picture, int64_t factor) {
+  SampleImage large{picture.height * factor, picture.width * factor, 3, {}};
+  large.pixels.reserve(static_cast<size_t>(3 * large.height * large.width));
+  for (int64_t y = 0; y < large.height; ++y)
+    for (int64_t x = 0; x < large.width; ++x)
+      for (int64_t c = 0; c < 3; ++c) {
+        const int64_t pixel = y / factor * picture.width + x / factor;
+        large.pixels.push_back(picture.pixels[static_cast<size_t>(pixel * picture.channels + c % picture.channels)]);
+      }
+  return large;
+}
+
+// Fills the pixels of a rectangle that are within the image. The sides on the right and at the bottom are excluded.
+void fill(SampleImage& picture, double left, double top, double right, double bottom,
+          const std::array<double, 3>& colour) {
+  const auto limit = [](double at, int64_t extent) {
+    return static_cast<int64_t>(std::lround(std::clamp(at, 0.0, static_cast<double>(extent))));
+  };
+  for (int64_t y = limit(top, picture.height); y < limit(bottom, picture.height); ++y)
+    for (int64_t x = limit(left, picture.width); x < limit(right, picture.width); ++x)
+      for (size_t c = 0; c < 3; ++c)
+        picture.pixels[static_cast<size_t>(3 * (y * picture.width + x)) + c] =
+            static_cast<uint8_t>(std::lround(colour[c]));
+}
+
+constexpr double kLine = 2;  // pixels
+constexpr std::array<double, 3> kNoClass{255, 220, 0};
+
+// Draws the inner edge of a box.
+void draw_box(SampleImage& picture, const std::array<double, 4>& box, const std::array<double, 3>& colour) {
+  const auto [left, top, right, bottom] = box;
+  fill(picture, left, top, right, top + kLine, colour);
+  fill(picture, left, bottom - kLine, right, bottom, colour);
+  fill(picture, left, top, left + kLine, bottom, colour);
+  fill(picture, right - kLine, top, right, bottom, colour);
+}
+
 // The classes of masks: their numbers, -1 for ignored pixels, and their names.
 using MaskClasses = std::set<std::pair<int64_t, std::string>>;
 
@@ -181,12 +220,16 @@ void add_classes(const TensorView& mask, const config::ClassNames& class_names, 
     classes.emplace(number, number < 0 ? "ignored" : config::name_class(names, number));
 }
 
+std::string print_colour(const auto& levels) {
+  const auto level = [&](size_t c) { return static_cast<int>(std::lround(static_cast<double>(levels[c]))); };
+  return fmt::format("#{:02x}{:02x}{:02x}", level(0), level(1), level(2));
+}
+
 // The colours over a medium grey. Ignored pixels are the last.
-std::vector<MaskColour> list_colours(const MaskClasses& classes) {
-  std::vector<MaskColour> colours;
+std::vector<ClassColour> list_colours(const MaskClasses& classes) {
+  std::vector<ClassColour> colours;
   for (const auto& [number, name] : classes) {
-    const std::array<uint8_t, 3> pixel = blend(static_cast<double>(number), 128);
-    colours.push_back({name, fmt::format("#{:02x}{:02x}{:02x}", pixel[0], pixel[1], pixel[2])});
+    colours.push_back({name, print_colour(blend(static_cast<double>(number), 128))});
   }
   if (!classes.empty() && classes.begin()->first < 0) std::rotate(colours.begin(), colours.begin() + 1, colours.end());
   return colours;
@@ -242,15 +285,83 @@ std::string format_values(const TensorView& field, const config::ClassNames& cla
   return text.str();
 }
 
+const TensorView* find_view(const SampleFields& fields, const std::string& name) {
+  const auto found = std::ranges::find(fields, name, &TensorView::name);
+  return found == fields.end() || !is_readable(found->dtype) ? nullptr : &*found;
+}
+
+// Draws the boxes and keypoints of an image, and adds the classes of its boxes.
+class PlaceDrawing {
+ public:
+  PlaceDrawing(const ImagePlaces& places, const config::ClassNames& names) : places_(places), names_(names) {}
+
+  // `picture`: of the image `name`, shrunk to fit. `scale`: its pixels per pixel of the image.
+  SampleImage draw(const SampleImage& picture, double scale, const std::string& name, const SampleFields& fields) {
+    constexpr int64_t kSide = 256;
+    std::vector<std::pair<const ImagePlace*, const TensorView*>> drawn;
+    for (const auto& [field, place] : places_)
+      if (const TensorView* const view = place.image == name ? find_view(fields, field) : nullptr)
+        drawn.emplace_back(&place, view);
+    if (drawn.empty()) return picture;
+    const int64_t factor = std::max<int64_t>(1, kSide / std::max(picture.height, picture.width));
+    SampleImage large = enlarge(picture, factor);
+    for (const auto& [place, view] : drawn) {
+      if (place->role == TENON_FIELD_BOXES)
+        draw_boxes(large, scale * static_cast<double>(factor), *view, find_view(fields, place->classes));
+      if (place->role == TENON_FIELD_KEYPOINTS) draw_keypoints(large, scale * static_cast<double>(factor), *view);
+    }
+    return large;
+  }
+
+  std::vector<ClassColour> colours() const {
+    std::vector<ClassColour> colours;
+    for (const auto& [number, name] : classes_)
+      colours.push_back({name, print_colour(colour_of(static_cast<double>(number)))});
+    return colours;
+  }
+
+ private:
+  void draw_boxes(SampleImage& picture, double scale, const TensorView& boxes, const TensorView* classes) {
+    const std::vector<std::string> names =
+        classes ? config::find_classes(names_, classes->name) : std::vector<std::string>();
+    for (uint64_t i = 0, count = count_values(boxes) / 4; i < count; ++i) {
+      std::array<double, 4> box{};
+      for (uint64_t k = 0; k < 4; ++k) box[k] = scale * value_at(boxes, 4 * i + k);
+      if (!std::ranges::all_of(box, [](double side) { return std::isfinite(side); })) continue;
+      const bool has_class = classes && i < count_values(*classes);
+      const double number = has_class ? value_at(*classes, i) : -1;
+      draw_box(picture, box, number < 0 ? kNoClass : colour_of(number));
+      if (number >= 0)
+        classes_.emplace(static_cast<int64_t>(number), config::name_class(names, static_cast<int64_t>(number)));
+    }
+  }
+
+  static void draw_keypoints(SampleImage& picture, double scale, const TensorView& points) {
+    const auto width = static_cast<uint64_t>(points.shape.back());
+    for (uint64_t i = 0, count = count_values(points) / width; i < count; ++i) {
+      const double x = scale * value_at(points, width * i), y = scale * value_at(points, width * i + 1);
+      const bool is_shown = width < 3 || value_at(points, width * i + 2) != 0;
+      if (is_shown && std::isfinite(x) && std::isfinite(y))
+        fill(picture, x - kLine, y - kLine, x + kLine, y + kLine, kNoClass);
+    }
+  }
+
+  const ImagePlaces& places_;
+  const config::ClassNames& names_;
+  MaskClasses classes_;
+};
+
 // Renders images first, because masks are rendered over the first image.
 RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int64_t longest,
                            const config::ClassNames& names, const Normalisations& normalisations,
-                           MaskClasses& mask_classes) {
+                           MaskClasses& mask_classes, PlaceDrawing& places) {
   RenderedSample drawn;
   std::optional<SampleImage> first;
   for (const TensorView& field : fields) {
     if (const std::optional<SampleImage> picture = draw(field, ranges, normalisations)) {
-      drawn.pictures.push_back(encode(field.name, fit(*picture, longest)));
+      const SampleImage fitted = fit(*picture, longest);
+      const double scale = static_cast<double>(fitted.width) / static_cast<double>(picture->width);
+      drawn.pictures.push_back(encode(field.name, places.draw(fitted, scale, field.name, fields)));
       if (!first) first = picture;
     }
   }
@@ -280,19 +391,22 @@ void write_sample(std::ostream& page, const SheetSample& sample, const RenderedS
 bool is_image(const TensorView& field) { return is_byte_image(field) || is_float_image(field); }
 
 RenderedSamples render_samples(const std::vector<SampleFields>& samples, int64_t longest,
-                               const config::ClassNames& names, const Normalisations& normalisations) {
-  RenderedSamples drawn{{}, find_ranges(samples, normalisations)};
+                               const config::ClassNames& names, const ImageDetails& details) {
+  RenderedSamples drawn{{}, find_ranges(samples, details.normalisations)};
   MaskClasses mask_classes;
+  PlaceDrawing places(details.places, names);
   for (const SampleFields& fields : samples)
-    drawn.samples.push_back(draw_sample(fields, drawn.ranges, longest, names, normalisations, mask_classes));
-  drawn.mask_colours = list_colours(mask_classes);
+    drawn.samples.push_back(
+        draw_sample(fields, drawn.ranges, longest, names, details.normalisations, mask_classes, places));
+  drawn.colours = list_colours(mask_classes);
+  for (ClassColour& one : places.colours()) drawn.colours.push_back(std::move(one));
   return drawn;
 }
 
-std::string draw_mask_legend(const std::vector<MaskColour>& colours) {
+std::string draw_legend(const std::vector<ClassColour>& colours) {
   if (colours.empty()) return "";
-  std::string text = "<p>Colours of masks:";
-  for (const MaskColour& one : colours)
+  std::string text = "<p>Colours of classes:";
+  for (const ClassColour& one : colours)
     text += fmt::format(
         " <span style=\"white-space:nowrap;margin-left:.6em\"><span style=\"display:inline-block;width:.9em;"
         "height:.9em;vertical-align:-.1em;border:1px solid #888;background:{}\"></span> {}</span>",
@@ -317,10 +431,10 @@ std::string sample_style() {
 }
 
 std::string make_contact_sheet(const std::string& title, const std::vector<SheetSample>& samples,
-                               const config::ClassNames& names, const Normalisations& normalisations) {
+                               const config::ClassNames& names, const ImageDetails& details) {
   std::vector<SampleFields> fields;
   for (const SheetSample& sample : samples) fields.push_back(sample.fields);
-  const RenderedSamples drawn = render_samples(fields, std::numeric_limits<int64_t>::max(), names, normalisations);
+  const RenderedSamples drawn = render_samples(fields, std::numeric_limits<int64_t>::max(), names, details);
   std::ostringstream page;
   page << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" "
           "content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
@@ -334,7 +448,7 @@ std::string make_contact_sheet(const std::string& title, const std::vector<Sheet
   for (const auto& [name, range] : drawn.ranges)
     page << "<p class=\"quiet\">" << escape_html(name) << ": black is " << range.smallest << ", white is "
          << range.largest << ".</p>\n";
-  page << draw_mask_legend(drawn.mask_colours) << "<div class=\"samples\">\n";
+  page << draw_legend(drawn.colours) << "<div class=\"samples\">\n";
   for (size_t i = 0; i < samples.size(); ++i) write_sample(page, samples[i], drawn.samples[i]);
   page << "</div>\n</main>\n</body>\n</html>\n";
   return page.str();

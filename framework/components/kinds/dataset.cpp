@@ -1,6 +1,7 @@
 #include "framework/components/kinds/dataset.h"
 
 #include <tenon/class_names.h>
+#include <tenon/draft/field_details.h>
 #include <tenon/draft/fitted_data.h>
 #include <tenon/prepare.h>
 #include <tenon/preprocessing.h>
@@ -204,6 +205,10 @@ Dataset::Dataset(const Component& component, const config::NamedDataset& plan) t
   instance_.read_extension_list(TENON_PREPROCESSING, &tenon_preprocessing_lists::lists, "preprocessing.lists",
                                 "preprocessing.lists, reading its result", [&](const auto* lists, uint64_t count) {
                                   preprocessing_ = read_field_steps(component, lists, count, fields_);
+                                });
+  instance_.read_extension_list(TENON_FIELD_DETAILS, &tenon_field_details::details, "field_details.details",
+                                "field_details.details, reading its result", [&](const auto* details, uint64_t count) {
+                                  read_field_details(component, details, count, fields_);
                                 });
   tokenizer_ = Tokenizer::read(component, instance_.self(), fields_);
 } catch (const Error& error) {

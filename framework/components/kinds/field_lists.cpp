@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "framework/components/calls/guard.h"
 #include "framework/components/calls/ports.h"
@@ -66,6 +67,35 @@ struct ListReader {
   }
 };
 
+// Returns what is wrong with the shape or dtype of a field that has a role; "" if nothing is.
+std::string find_role_fault(const SampleField& field) {
+  const auto expect = [&](const char* expected) {
+    return fmt::format("is {} {}; expected {}", dtype_name(field.dtype), describe_shape(field.shape), expected);
+  };
+  const bool is_float = (TENON_ANY_FLOAT & TENON_DTYPE_BIT(field.dtype)) != 0;
+  const int64_t last = field.shape.empty() ? 0 : field.shape.back();
+  if (field.role == TENON_FIELD_BOXES && (!is_float || field.shape.size() != 2 || last != 4))
+    return expect("boxes: floating-point numbers [M, 4]");
+  if (field.role == TENON_FIELD_KEYPOINTS && (!is_float || field.shape.size() < 2 || (last != 2 && last != 3)))
+    return expect("keypoints: floating-point numbers [..., 2] or [..., 3]");
+  if (field.role == TENON_FIELD_ANGLES && !is_float) return expect("angles: floating-point numbers");
+  return "";
+}
+
+// Returns what is wrong with the fields that a field with a role names; "" if nothing is.
+std::string find_reference_fault(const SampleField& field, const std::vector<SampleField>& fields) {
+  const auto image = std::ranges::find(fields, field.image, &SampleField::name);
+  if (image == fields.end() || image->shape.size() != 3)
+    return fmt::format("has the image \"{}\"; expected the name of a field of images", field.image);
+  if (field.classes.empty()) return "";
+  const auto classes = std::ranges::find(fields, field.classes, &SampleField::name);
+  const bool fits = classes != fields.end() && classes->is_integer() && classes->shape.size() == 1;
+  return field.role == TENON_FIELD_BOXES && fits
+             ? ""
+             : fmt::format("has the classes \"{}\"; expected boxes, and the name of an integer field [M]",
+                           field.classes);
+}
+
 }  // namespace
 
 std::vector<ClassList> read_class_lists(const Component& component, const tenon_class_names* const* lists,
@@ -106,6 +136,31 @@ std::vector<FieldSteps> read_field_steps(const Component& component, const tenon
     read.push_back({index, steps});
   }
   return read;
+}
+
+void read_field_details(const Component& component, const tenon_field_detail* const* details, uint64_t count,
+                        std::vector<SampleField>& fields) {
+  const ListReader reader{component, "field_details.details", "details", fields};
+  reader.require_count(details, count);
+  std::set<size_t> described;
+  for (uint64_t i = 0; i < count; ++i) {
+    const size_t index = reader.find_field(details[i], TENON_SIZE_TO(tenon_field_detail, least_extent), i);
+    const tenon_field_detail& detail = *details[i];
+    SampleField& field = fields[index];
+    const auto refuse = [&](const std::string& fault) { reader.refuse(field.name + " " + fault); };
+    if (!described.insert(index).second) refuse("has two details; expected one for each field");
+    if (detail.role > TENON_FIELD_ANGLES) refuse(fmt::format("has the role {}, which does not exist", detail.role));
+    if (detail.least_extent < 0 || (detail.least_extent > 0 && !field.is_varying()))
+      refuse(fmt::format("is {} and has a least extent of {}; expected 0, or an extent of -1 and a positive number",
+                         describe_shape(field.shape), detail.least_extent));
+    field.role = detail.role;
+    field.least_extent = detail.least_extent;
+    field.image = to_string(detail.image);
+    field.classes = to_string(detail.classes);
+    if (const std::string fault = find_role_fault(field); !fault.empty()) refuse(fault);
+    if (field.role == TENON_FIELD_NUMBERS) continue;
+    if (const std::string fault = find_reference_fault(field, fields); !fault.empty()) refuse(fault);
+  }
 }
 
 }  // namespace tenon::components

@@ -1,4 +1,5 @@
-// What a dataset declares for its fields: classes (tenon/class_names.h) and steps (tenon/preprocessing.h).
+// What a dataset declares for its fields: classes (tenon/class_names.h), steps (tenon/preprocessing.h) and details
+// (tenon/draft/field_details.h).
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include <tenon/class_names.h>
+#include <tenon/draft/field_details.h>
 #include <tenon/preprocessing.h>
 
 #include "framework/components/calls/component.h"
@@ -36,5 +38,10 @@ struct FieldSteps {
 // text of another form.
 std::vector<FieldSteps> read_field_steps(const Component& component, const tenon_preprocessing* const* lists,
                                          uint64_t count, const std::vector<SampleField>& fields);
+
+// Reads a dataset's details into its fields. Throws Error(plugin) for a field that does not exist, several details for
+// one field, a field whose dtype or shape does not fit its role, and a least extent where no extent varies.
+void read_field_details(const Component& component, const tenon_field_detail* const* details, uint64_t count,
+                        std::vector<SampleField>& fields);
 
 }  // namespace tenon::components

@@ -32,6 +32,11 @@ struct SampleField {
   size_t element_bytes;
   size_t sample_bytes;   // of one sample; 0 if the size varies
   Element padding = {};  // used only if the size varies
+  // The rest is declared by tenon/draft/field_details.h.
+  uint32_t role = 0;         // TENON_FIELD_BOXES, ..., or TENON_FIELD_NUMBERS
+  std::string image = {};    // name of the field with the image; "" without a role
+  std::string classes = {};  // name of the field with the classes of boxes; ""
+  int64_t least_extent = 0;  // each extent of -1 is at least this in a batch
 
   bool is_varying() const { return std::find(shape.begin(), shape.end(), -1) != shape.end(); }
   bool is_integer() const { return (TENON_ANY_INTEGER & TENON_DTYPE_BIT(dtype)) != 0; }

@@ -23,6 +23,10 @@ using support::ErrorKind;
 
 namespace {
 
+constexpr uint64_t kFloat32 = TENON_DTYPE_BIT(TENON_FLOAT32);
+constexpr uint64_t kInt64 = TENON_DTYPE_BIT(TENON_INT64);
+constexpr uint64_t kBytes = TENON_DTYPE_BIT(TENON_UINT8);
+
 // A possible source of an input.
 struct Candidate {
   std::string name;  // "data.image", "model.logits"
@@ -43,6 +47,27 @@ std::vector<Candidate> field_candidates(const std::vector<SampleField>& fields) 
   return candidates;
 }
 
+// The lengths of fields with extents that differ between samples.
+std::vector<Candidate> lengths_candidates(const std::vector<SampleField>& fields) {
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const int64_t varying = std::ranges::count(fields[i].shape, -1);
+    if (varying == 0) continue;
+    components::ShapePattern shape;
+    shape.extents.push_back({std::nullopt, "N"});
+    if (varying > 1) shape.extents.push_back({varying, ""});
+    candidates.push_back({"data." + fields[i].name + ".lengths", Source::Kind::lengths, i, shape, kInt64});
+  }
+  return candidates;
+}
+
+std::vector<int64_t> find_varying(const SampleField& field) {
+  std::vector<int64_t> varying;
+  for (size_t d = 0; d < field.shape.size(); ++d)
+    if (field.shape[d] == -1) varying.push_back(static_cast<int64_t>(d) + 1);
+  return varying;
+}
+
 std::vector<Candidate> output_candidates(const components::Model& model) {
   std::vector<Candidate> candidates;
   for (size_t i = 0; i < model.outputs().size(); ++i) {
@@ -59,10 +84,6 @@ bool has_varying_fields(const std::vector<SampleField>& fields) {
 std::string describe(const Candidate& candidate) {
   return candidate.name + ": " + components::describe_dtypes(candidate.dtypes) + " " + to_string(candidate.shape);
 }
-
-constexpr uint64_t kFloat32 = TENON_DTYPE_BIT(TENON_FLOAT32);
-constexpr uint64_t kInt64 = TENON_DTYPE_BIT(TENON_INT64);
-constexpr uint64_t kBytes = TENON_DTYPE_BIT(TENON_UINT8);
 
 // Which conversions of a field are allowed: those within integers or within floating-point numbers, or all.
 enum class Conversion { none, widening, any };
@@ -90,10 +111,13 @@ std::string bare_name(const Candidate& candidate) { return candidate.name.substr
 // Finds the source of each input of one component.
 class Connector {
  public:
-  // `groups`: the candidates; earlier groups are preferred.
+  // `groups`: the candidates, and then those of `fields`; earlier groups are preferred.
   Connector(const std::vector<Port>& inputs, std::string owner, const config::ComponentPlan& plan,
-            std::vector<std::vector<Candidate>> groups)
-      : inputs_(inputs), owner_(std::move(owner)), plan_(plan), groups_(std::move(groups)) {}
+            const std::vector<SampleField>& fields, std::vector<std::vector<Candidate>> groups = {})
+      : inputs_(inputs), owner_(std::move(owner)), plan_(plan), fields_(fields), groups_(std::move(groups)) {
+    groups_.push_back(field_candidates(fields));
+    named_ = lengths_candidates(fields);
+  }
 
   std::vector<Source> connect() {
     check_names();
@@ -105,6 +129,7 @@ class Connector {
       const uint64_t dtype = find_conversion(found, port, Conversion::any);
       const at::ScalarType converted = dtype == kInt64 ? at::kLong : at::kFloat;
       sources.push_back({found.kind, found.index, found.name, dtype == 0 ? std::nullopt : std::optional(converted)});
+      if (found.kind == Source::Kind::lengths) sources.back().varying = find_varying(fields_[found.index]);
       text += fmt::format("{}{} = {}{}", text.empty() ? "" : ", ", port.name, found.name,
                           dtype == 0 ? "" : " as " + components::describe_dtypes(dtype));
     }
@@ -126,10 +151,19 @@ class Connector {
     return nullptr;
   }
 
+  // The same among those that are found by name alone, too.
+  template <class Condition>
+  const Candidate* find_named(const Condition& condition) const {
+    if (const Candidate* const found = find_candidate(condition)) return found;
+    const auto named = std::ranges::find_if(named_, condition);
+    return named == named_.end() ? nullptr : &*named;
+  }
+
   std::vector<std::string> candidate_names() const {
     std::vector<std::string> names;
     for (const auto& group : groups_)
       for (const Candidate& candidate : group) names.push_back(candidate.name);
+    for (const Candidate& candidate : named_) names.push_back(candidate.name);
     return names;
   }
 
@@ -181,7 +215,7 @@ class Connector {
   const Candidate& find(const Port& port) {
     if (const auto named = plan_.inputs.find(port.name); named != plan_.inputs.end()) {
       const auto is_named = [&](const Candidate& candidate) { return candidate.name == named->second; };
-      if (const Candidate* const found = find_candidate(is_named)) return accept(*found, port, Conversion::any);
+      if (const Candidate* const found = find_named(is_named)) return accept(*found, port, Conversion::any);
       refuse(fmt::format("inputs.{} is \"{}\", which does not exist{}", port.name, named->second,
                          formats::suggest_name(named->second, candidate_names())));
     }
@@ -189,7 +223,7 @@ class Connector {
     const Candidate* found = find_candidate(has_name);
     for (const std::string& usual : port.usual_sources) {
       if (found) break;
-      found = find_candidate([&](const Candidate& candidate) {
+      found = find_named([&](const Candidate& candidate) {
         return (bare_name(candidate) == usual || candidate.name == usual) && is_free(candidate) &&
                fits(candidate, port, Conversion::widening);
       });
@@ -234,7 +268,9 @@ class Connector {
   const std::vector<Port>& inputs_;
   std::string owner_;
   const config::ComponentPlan& plan_;
+  const std::vector<SampleField>& fields_;
   std::vector<std::vector<Candidate>> groups_;
+  std::vector<Candidate> named_;  // these do not compete with others
   components::Extents extents_;
   std::map<std::string, std::string> taken_;  // a source's name -> the first input connected to it
 };
@@ -282,6 +318,49 @@ std::string suggest_numbering(const at::Tensor& field, int64_t limit) {
 }
 
 }  // namespace
+
+BatchTensors view_batch(const data::Batch& batch, const std::vector<SampleField>& fields) {
+  BatchTensors batch_tensors;
+  for (size_t i = 0; i < batch.fields.size(); ++i) {
+    const data::Batch::Field& field = batch.fields[i];
+    batch_tensors.fields.push_back(at::from_blob(field.data, field.shape, components::to_scalar_type(fields[i].dtype)));
+    batch_tensors.lengths.push_back(
+        field.lengths.empty() ? at::Tensor() : at::tensor(field.lengths, at::kLong).reshape({batch.size, -1}));
+  }
+  return batch_tensors;
+}
+
+at::Tensor Source::take(const BatchTensors& batch_tensors) const {
+  if (kind == Kind::output) return batch_tensors.outputs[index];
+  const at::Tensor& field = batch_tensors.fields[index];
+  if (kind == Kind::field) return dtype ? field.to(*dtype) : field;
+  at::Tensor lengths;
+  if (index < batch_tensors.lengths.size()) {
+    lengths = batch_tensors.lengths[index];
+  } else {
+    std::vector<int64_t> extents;
+    for (const int64_t dimension : varying) extents.push_back(field.size(dimension));
+    lengths = at::tensor(extents, at::kLong).expand({field.size(0), -1});
+  }
+  return (varying.size() == 1 ? lengths.squeeze(1) : lengths).to(field.device());
+}
+
+at::Tensor find_sample_shapes(const BatchTensors& batch_tensors, size_t index, const SampleField& field) {
+  if (index >= batch_tensors.lengths.size() || !batch_tensors.lengths[index].defined()) return {};
+  const at::Tensor& batch = batch_tensors.fields[index];
+  at::Tensor shapes = at::tensor(batch.sizes().slice(1), at::kLong).repeat({batch.size(0), 1});
+  const std::vector<int64_t> varying = find_varying(field);
+  for (size_t k = 0; k < varying.size(); ++k)
+    shapes.select(1, varying[k] - 1).copy_(batch_tensors.lengths[index].select(1, static_cast<int64_t>(k)));
+  return shapes;
+}
+
+at::Tensor take_sample(const at::Tensor& batch, const at::Tensor& shapes, int64_t row) {
+  at::Tensor sample = batch.select(0, row);
+  for (int64_t d = 0; shapes.defined() && d < sample.dim(); ++d)
+    sample = sample.narrow(d, 0, shapes[row][d].item<int64_t>());
+  return sample;
+}
 
 std::vector<at::Tensor> Wiring::gather(const BatchTensors& batch_tensors) {
   std::vector<at::Tensor> inputs;
@@ -372,14 +451,14 @@ void Wiring::check(const std::vector<at::Tensor>& inputs) const {
 Wiring connect_model(const components::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
                      const std::vector<SampleField>& fields) {
   const std::string owner = fmt::format("{} on the data of {}", model.component().describe(), data_name);
-  return Wiring(Connector(model.inputs(), owner, plan, {field_candidates(fields)}).connect(), model.inputs(), owner,
+  return Wiring(Connector(model.inputs(), owner, plan, fields).connect(), model.inputs(), owner,
                 has_varying_fields(fields));
 }
 
 Wiring connect(const std::vector<Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
                const components::Model& model, const std::vector<SampleField>& fields) {
-  return Wiring(Connector(inputs, owner, plan, {output_candidates(model), field_candidates(fields)}).connect(), inputs,
-                owner, has_varying_fields(fields));
+  return Wiring(Connector(inputs, owner, plan, fields, {output_candidates(model)}).connect(), inputs, owner,
+                has_varying_fields(fields));
 }
 
 }  // namespace tenon::pipeline

@@ -24,22 +24,36 @@ struct BatchTensors {
   // The dataset's fields in host memory, before the batch transforms, while the batch is valid. Empty if the fields do
   // not come from a dataset.
   std::vector<at::Tensor> host_fields = {};
+  // The extents of padded fields in each sample, int64 [N, K] in host memory for the K extents that differ; undefined
+  // for other fields. Empty if the fields do not come from a dataset.
+  std::vector<at::Tensor> lengths = {};
   const BoundDataset* data = nullptr;  // null without host_fields
   const data::Batch* batch = nullptr;
 };
 
+// The fields of a batch as the dataset returned them. They refer to the memory of the batch.
+BatchTensors view_batch(const data::Batch& batch, const std::vector<components::SampleField>& fields);
+
 // The source of one input.
 struct Source {
-  enum class Kind { field, output } kind;
+  enum class Kind { field, lengths, output } kind;
   size_t index;
   std::string name;                          // for messages, for example "data.label"
   std::optional<at::ScalarType> dtype = {};  // a field is converted to it
-  at::Tensor take(const BatchTensors& batch_tensors) const {
-    if (kind == Kind::output) return batch_tensors.outputs[index];
-    const at::Tensor& field = batch_tensors.fields[index];
-    return dtype ? field.to(*dtype) : field;
-  }
+  // Of lengths: the dimensions of the field that differ between samples.
+  std::vector<int64_t> varying = {};
+
+  // The lengths of a field are int64 [N], or [N, K] if K dimensions differ between samples, on the field's device.
+  // Tensors that do not come from a dataset have no padding.
+  at::Tensor take(const BatchTensors& batch_tensors) const;
 };
+
+// The shape of each sample of a padded field without its padding, int64 [N, D] in host memory. Undefined for other
+// fields.
+at::Tensor find_sample_shapes(const BatchTensors& batch_tensors, size_t index, const components::SampleField& field);
+
+// Row `row` of a batch [N, ...], without padding if `shapes` is defined.
+at::Tensor take_sample(const at::Tensor& batch, const at::Tensor& shapes, int64_t row);
 
 // The sources of one component's inputs, in the order of its ports.
 class Wiring {
@@ -75,7 +89,8 @@ class Wiring {
 };
 
 // connect_model() connects the model's inputs to the fields of a dataset after the batch transforms. connect() connects
-// a loss or metric to outputs and fields. A source named in the run file is used first, then a source with the name of
+// a loss or metric to outputs and fields. The lengths of a field that is padded, `data.FIELD.lengths`, are used if the
+// run file or a usual source names them. A source named in the run file is used first, then a source with the name of
 // the port, then the only source that fits; the model's outputs are searched first. Dtypes and shapes are checked as
 // far as they are declared. A field that the port does not take as it is, is converted if its values keep their
 // meaning: floating-point numbers to float32, integers and bools to int64, and if the run file names the source, to

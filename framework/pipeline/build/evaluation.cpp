@@ -14,13 +14,9 @@ void BoundDataset::add_skipped(NamedMetrics& metric_values, int64_t skipped) con
 }
 
 BatchTensors BoundDataset::to_batch_tensors(const data::Batch& batch, bool training) {
-  BatchTensors batch_tensors;
+  BatchTensors batch_tensors = view_batch(batch, feed.dataset().fields());
   batch_tensors.data = this;
   batch_tensors.batch = &batch;
-  batch_tensors.fields.reserve(batch.fields.size());
-  for (size_t i = 0; i < batch.fields.size(); ++i)
-    batch_tensors.fields.push_back(at::from_blob(batch.fields[i].data, batch.fields[i].shape,
-                                                 components::to_scalar_type(feed.dataset().fields()[i].dtype)));
   transforms.check(batch_tensors.fields);
   batch_tensors.host_fields = batch_tensors.fields;
   copies.copy(batch_tensors.fields, training ? is_read : std::vector<bool>());

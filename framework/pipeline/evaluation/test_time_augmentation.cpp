@@ -1,5 +1,6 @@
 #include "framework/pipeline/evaluation/test_time_augmentation.h"
 
+#include <tenon/draft/field_details.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -23,13 +24,29 @@ std::vector<size_t> find_images(const Evaluation& evaluation, const BoundDataset
                                 const BatchTensors& batch_tensors) {
   std::vector<size_t> images;
   for (const Source& source : data.model.front().sources()) {
-    const at::Tensor& field = source.take(batch_tensors);
+    if (source.kind != Source::Kind::field) continue;
+    const at::Tensor field = source.take(batch_tensors);
     if (field.dim() == 4 && field.is_floating_point() && std::ranges::count(images, source.index) == 0)
       images.push_back(source.index);
   }
   if (images.empty())
     refuse(evaluation, "reads no images", "a model with a floating-point input [N, C, H, W]: remove --tta");
   return images;
+}
+
+// A model that learned places in its images predicts other ones in the mirrored images.
+void refuse_places(const Evaluation& evaluation, const BoundDataset& data, const std::vector<size_t>& images) {
+  const std::vector<components::SampleField>& fields = data.transforms.fields();
+  for (const components::SampleField& field : fields)
+    for (const size_t image : images)
+      if (field.role != TENON_FIELD_NUMBERS && field.image == fields[image].name)
+        refuse(evaluation,
+               fmt::format("is for data with {} in the images: the field {}",
+                           field.role == TENON_FIELD_BOXES       ? "boxes"
+                           : field.role == TENON_FIELD_KEYPOINTS ? "keypoints"
+                                                                 : "angles",
+                           field.name),
+               "outputs whose mean has a meaning: remove --tta");
 }
 
 // Returns whether the last dimension of the output is the width of pixels.
@@ -57,6 +74,7 @@ void run_augmented_model(Evaluation& evaluation, BoundDataset& data, BatchTensor
   run_model(evaluation, data, batch_tensors, context);
   if (evaluation.test_time_augmentation == TestTimeAugmentation::none) return;
   const std::vector<size_t> images = find_images(evaluation, data, batch_tensors);
+  refuse_places(evaluation, data, images);
   BatchTensors mirrored = batch_tensors;
   for (const size_t image : images) mirrored.fields[image] = batch_tensors.fields[image].flip({-1});
   run_model(evaluation, data, mirrored, context);

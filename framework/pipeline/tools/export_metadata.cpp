@@ -82,10 +82,16 @@ Json format_inputs(const config::RunPlan& plan, const components::Model& model, 
   const BatchTransforms transforms(plan.data.batch_transforms, data->fields());
   const Wiring wiring = connect_model(model, plan.model, data->name(), transforms.fields());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const SampleField& field = transforms.fields()[wiring.sources()[i].index];
+    const Source& source = wiring.sources()[i];
+    const SampleField& field = transforms.fields()[source.index];
+    if (source.kind == Source::Kind::lengths) {
+      inputs[i]["dtype"] = components::dtype_name(TENON_INT64);
+      inputs[i]["field"] = field.name + ".lengths";
+      continue;
+    }
     std::vector<int64_t> shape = field.shape;
     shape.insert(shape.begin(), -1);
-    const auto& converted = wiring.sources()[i].dtype;
+    const auto& converted = source.dtype;
     inputs[i]["dtype"] = components::dtype_name(converted ? components::to_dtype(*converted) : field.dtype);
     inputs[i]["shape"] = format_extents(shape);
     inputs[i]["field"] = field.name;

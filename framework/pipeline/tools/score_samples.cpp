@@ -87,6 +87,8 @@ at::Tensor count_classes(const at::Tensor& predicted, const at::Tensor& target, 
 BatchTensors take_row(const BatchTensors& batch_tensors, int64_t row) {
   BatchTensors one;
   for (const at::Tensor& field : batch_tensors.fields) one.fields.push_back(field.narrow(0, row, 1));
+  for (const at::Tensor& lengths : batch_tensors.lengths)
+    one.lengths.push_back(lengths.defined() ? lengths.narrow(0, row, 1) : lengths);
   for (const at::Tensor& output : batch_tensors.outputs) one.outputs.push_back(output.narrow(0, row, 1));
   return one;
 }
@@ -223,13 +225,13 @@ class Scoring {
   std::vector<NamedValue> list_values(const BatchTensors& batch_tensors, int64_t row,
                                       const std::vector<at::Tensor>& predicted) const {
     std::vector<NamedValue> values;
-    const auto add = [&](const std::string& name, const at::Tensor& batch) {
-      at::Tensor value = batch.select(0, row);
+    const auto add = [&](const std::string& name, const at::Tensor& batch, const at::Tensor& shapes = {}) {
+      at::Tensor value = take_sample(batch, shapes, row);
       if (at::isReducedFloatingType(value.scalar_type())) value = value.to(at::kFloat);
       values.push_back({name, value.to(at::kCPU, value.scalar_type(), false, /*copy=*/true).contiguous()});
     };
     for (size_t i = 0; i < batch_tensors.fields.size(); ++i) {
-      add(field_name(i), batch_tensors.fields[i]);
+      add(field_name(i), batch_tensors.fields[i], find_sample_shapes(batch_tensors, i, data_.transforms.fields()[i]));
       values.back().text = decode(field_name(i), values.back().value);
     }
     for (size_t i = 0; i < batch_tensors.outputs.size(); ++i) {

@@ -65,6 +65,126 @@ int64_t class_at(const TopClasses& top, int64_t i) {
   return static_cast<int64_t>(artifacts::read_element(TENON_INT64, top.classes.data + i * int64_t{sizeof(int64_t)}));
 }
 
+std::string format_json_element(int32_t dtype, const std::byte* data) {
+  const std::string text = format_element(dtype, data);
+  return text.find_first_of("NI") == std::string::npos ? text : '"' + text + '"';
+}
+
+// Appends a sample as nested lists. `padded`: the shape of its memory; `shape`: without the padding.
+void print_json(std::string& text, int32_t dtype, std::span<const int64_t> padded, std::span<const int64_t> shape,
+                const std::byte* data) {
+  if (shape.empty()) {
+    text += format_json_element(dtype, data);
+    return;
+  }
+  uint64_t bytes = artifacts::find_stored_type(dtype)->bytes;  // of one element of the list
+  for (const int64_t extent : padded.subspan(1)) bytes *= static_cast<uint64_t>(extent);
+  text += '[';
+  for (int64_t i = 0; i < shape[0]; ++i) {
+    if (i > 0) text += ", ";
+    print_json(text, dtype, padded.subspan(1), shape.subspan(1), data + static_cast<uint64_t>(i) * bytes);
+  }
+  text += ']';
+}
+
+// Whether the samples of the tensor have shapes of their own.
+bool is_padded(const PredictionRows& rows, const TensorView& tensor) { return rows.shapes.contains(tensor.name); }
+
+// Returns the shape of a sample without its padding.
+std::vector<int64_t> sample_shape(const PredictionRows& rows, const TensorView& tensor, int64_t row) {
+  std::vector<int64_t> shape = row_shape(tensor);
+  const auto found = rows.shapes.find(tensor.name);
+  if (found != rows.shapes.end() && !shape.empty())
+    std::memcpy(shape.data(), row_data(found->second, row), shape.size() * sizeof(int64_t));
+  return shape;
+}
+
+// Calls `visit` with each contiguous run of elements of a sample without its padding. `data`: the padded sample.
+template <class Visit>
+void visit_elements(std::span<const int64_t> padded, std::span<const int64_t> shape, const std::byte* data,
+                    uint64_t bytes, const Visit& visit) {
+  if (padded.empty() || std::ranges::equal(padded, shape)) return visit(std::span(data, bytes));
+  const uint64_t part = padded[0] > 0 ? bytes / static_cast<uint64_t>(padded[0]) : 0;
+  for (int64_t i = 0; i < shape[0]; ++i)
+    visit_elements(padded.subspan(1), shape.subspan(1), data + static_cast<uint64_t>(i) * part, part, visit);
+}
+
+// Collects the rows of samples of different shapes, in memory.
+class CollectedTensors {
+ public:
+  explicit CollectedTensors(const PredictionRows& rows, const std::vector<TensorView>& tensors) {
+    for (const TensorView& tensor : tensors)
+      all_.push_back({tensor.name, tensor.dtype, row_shape(tensor), is_padded(rows, tensor)});
+  }
+
+  void append(const PredictionRows& rows, const std::vector<TensorView>& tensors) {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      for (int64_t row = 0; row < tensors[i].shape.front(); ++row) {
+        const std::vector<int64_t> shape = sample_shape(rows, tensors[i], row);
+        Collected& one = all_[i];
+        const std::vector<int64_t> padded = row_shape(tensors[i]);
+        visit_elements(
+            padded, shape, row_data(tensors[i], row),
+            static_cast<uint64_t>(row_data(tensors[i], row + 1) - row_data(tensors[i], row)),
+            [&](std::span<const std::byte> bytes) { one.bytes.insert(one.bytes.end(), bytes.begin(), bytes.end()); });
+        one.shapes.push_back(shape);
+      }
+  }
+
+  void write(const fs::path& path, const artifacts::Metadata& metadata) {
+    std::vector<TensorView> views;
+    for (Collected& one : all_) add_views(one, views);
+    artifacts::write_safetensors(path, views, metadata, kKind);
+  }
+
+ private:
+  struct Collected {
+    std::string name;
+    int32_t dtype;
+    std::vector<int64_t> row_shape;  // of the first sample
+    bool is_padded;
+    std::vector<std::byte> bytes = {};
+    std::vector<std::vector<int64_t>> shapes = {};  // of all samples
+    std::vector<int64_t> offsets = {};
+    std::vector<int64_t> all_shapes = {};
+  };
+
+  static void add_views(Collected& one, std::vector<TensorView>& views) {
+    const auto samples = static_cast<int64_t>(one.shapes.size());
+    const auto add = [&](const std::string& name, int32_t dtype, std::vector<int64_t> shape, const void* data) {
+      uint64_t bytes = artifacts::find_stored_type(dtype)->bytes;
+      for (const int64_t extent : shape) bytes *= static_cast<uint64_t>(extent);
+      views.push_back({name, dtype, std::move(shape), static_cast<const std::byte*>(data), bytes});
+    };
+    const auto rest = [](const std::vector<int64_t>& shape) { return std::vector(shape.begin() + 1, shape.end()); };
+    if (!one.is_padded) {
+      std::vector<int64_t> shape = one.row_shape;
+      shape.insert(shape.begin(), samples);
+      return add(one.name, one.dtype, std::move(shape), one.bytes.data());
+    }
+    const bool differs_in_first =
+        std::ranges::all_of(one.shapes, [&](const auto& shape) { return rest(shape) == rest(one.row_shape); });
+    std::vector<int64_t> values{0};
+    if (differs_in_first) values.insert(values.end(), one.row_shape.begin() + 1, one.row_shape.end());
+    one.offsets.push_back(0);
+    for (const std::vector<int64_t>& shape : one.shapes) {
+      int64_t count = shape[0];
+      for (size_t d = 1; !differs_in_first && d < shape.size(); ++d) count *= shape[d];
+      one.offsets.push_back(one.offsets.back() + count);
+      one.all_shapes.insert(one.all_shapes.end(), shape.begin(), shape.end());
+    }
+    values[0] = one.offsets.back();
+    add(one.name + ".values", one.dtype, std::move(values), one.bytes.data());
+    add(one.name + ".offsets", TENON_INT64, {samples + 1}, one.offsets.data());
+    if (!differs_in_first)
+      add(one.name + ".shapes", TENON_INT64, {samples, static_cast<int64_t>(one.row_shape.size())},
+          one.all_shapes.data());
+  }
+
+  std::vector<Collected> all_;
+};
+
+// Rows of one shape are written one after another, without keeping them in memory.
 class SafetensorsPredictions final : public PredictionFile {
  public:
   SafetensorsPredictions(fs::path path, int64_t max_rows) : path_(std::move(path)), max_rows_(max_rows) {}
@@ -77,22 +197,35 @@ class SafetensorsPredictions final : public PredictionFile {
       tensors.push_back(rows.top->probabilities);
       tensors.back().name = "top.probability";
     }
-    if (!file_) open(tensors);
+    if (!file_ && !collected_) rows.shapes.empty() ? open(tensors) : collect(rows, tensors);
+    if (collected_) return collected_->append(rows, tensors);
     for (size_t i = 0; i < tensors.size(); ++i) {
       require_same_rows(path_, tensors[i], row_shapes_[i]);
       file_->append(i, std::span(tensors[i].data, tensors[i].bytes));
     }
   }
 
-  void commit() override { file_->commit(); }
+  void commit() override {
+    if (file_) file_->commit();
+    if (collected_) collected_->write(path_, artifacts::make_weights_metadata(names_));
+  }
 
  private:
+  void require_stored(const TensorView& tensor) const {
+    if (!artifacts::find_stored_type(tensor.dtype))
+      throw Error(kKind, "{}: {} is {}, which safetensors does not support; expected real numbers: omit it",
+                  path_.string(), tensor.name, components::dtype_name(tensor.dtype));
+  }
+
+  void collect(const PredictionRows& rows, const std::vector<TensorView>& tensors) {
+    for (const TensorView& tensor : tensors) require_stored(tensor);
+    collected_.emplace(rows, tensors);
+  }
+
   void open(std::span<const TensorView> tensors) {
     std::vector<artifacts::RowTensor> rows;
     for (const TensorView& tensor : tensors) {
-      if (!artifacts::find_stored_type(tensor.dtype))
-        throw Error(kKind, "{}: {} is {}, which safetensors does not support; expected real numbers: omit it",
-                    path_.string(), tensor.name, components::dtype_name(tensor.dtype));
+      require_stored(tensor);
       rows.push_back({tensor.name, tensor.dtype, row_shape(tensor)});
       row_shapes_.push_back(row_shape(tensor));
     }
@@ -103,6 +236,7 @@ class SafetensorsPredictions final : public PredictionFile {
   int64_t max_rows_;
   std::vector<std::vector<int64_t>> row_shapes_;
   std::optional<artifacts::SafetensorsRows> file_;
+  std::optional<CollectedTensors> collected_;  // in place of file_, if samples have different shapes
 };
 
 // Writes one line per sample. Each element of a vector has a column: `logits.0`, `logits.1`, ..., or `logits.cat` with
@@ -116,10 +250,11 @@ class CsvPredictions final : public PredictionFile {
     const std::vector<TensorView>& tensors = rows.tensors;
     std::string text;
     if (row_shapes_.empty()) text = start(rows);
-    for (size_t i = 0; i < tensors.size(); ++i) require_same_rows(path_, tensors[i], row_shapes_[i]);
+    for (size_t i = 0; i < tensors.size(); ++i)
+      if (!is_padded(rows, tensors[i])) require_same_rows(path_, tensors[i], row_shapes_[i]);
     for (int64_t row = 0; row < tensors.front().shape.front(); ++row) {
       for (const TensorView& tensor : tensors) {
-        print_row(text, tensor, row);
+        is_padded(rows, tensor) ? print_list(text, rows, tensor, row) : print_row(text, tensor, row);
         if (&tensor != &tensors.front()) continue;
         if (!rows.names.empty()) text += artifacts::quote_for_csv(rows.names[static_cast<size_t>(row)]) + ',';
         if (rows.top) print_top(text, *rows.top, row);
@@ -141,7 +276,8 @@ class CsvPredictions final : public PredictionFile {
     for (const TensorView& tensor : rows.tensors) {
       row_shapes_.push_back(row_shape(tensor));
       const std::vector<int64_t>& shape = row_shapes_.back();
-      if (shape.size() > 1 || (shape.size() == 1 && shape[0] > kMaxColumns))
+      const bool is_list = is_padded(rows, tensor);
+      if (!is_list && (shape.size() > 1 || (shape.size() == 1 && shape[0] > kMaxColumns)))
         throw Error(kKind,
                     "{}: {} of a sample is {}; expected a number, or a vector of up to {}, in a CSV file: write a "
                     ".safetensors file, or choose others with --outputs and --fields",
@@ -151,6 +287,8 @@ class CsvPredictions final : public PredictionFile {
                     "{}: {} is {}; expected integers, booleans, float32 or float64 in a CSV file: omit it, or write a "
                     ".safetensors file",
                     path_.string(), tensor.name, components::dtype_name(tensor.dtype));
+      if (is_list) header += artifacts::quote_for_csv(tensor.name) + ',';
+      if (is_list) continue;
       const std::vector<std::string>* const names = find_names(tensor);
       if (shape.empty()) header += artifacts::quote_for_csv(tensor.name) + ',';
       if (shape.empty() && names) header += artifacts::quote_for_csv(tensor.name + ".name") + ',';
@@ -188,6 +326,12 @@ class CsvPredictions final : public PredictionFile {
     return found == names_.end() || (is_number && !is_integer(tensor)) ? nullptr : &found->second;
   }
 
+  static void print_list(std::string& text, const PredictionRows& rows, const TensorView& tensor, int64_t row) {
+    std::string list;
+    print_json(list, tensor.dtype, row_shape(tensor), sample_shape(rows, tensor, row), row_data(tensor, row));
+    text += artifacts::quote_for_csv(list) + ',';
+  }
+
   void print_row(std::string& text, const TensorView& tensor, int64_t row) const {
     const std::byte* const data = row_data(tensor, row);
     for (const std::byte* element = data; element < row_data(tensor, row + 1);
@@ -203,26 +347,6 @@ class CsvPredictions final : public PredictionFile {
   artifacts::DurableFile file_;
   std::vector<std::vector<int64_t>> row_shapes_;
 };
-
-std::string format_json_element(int32_t dtype, const std::byte* data) {
-  const std::string text = format_element(dtype, data);
-  return text.find_first_of("NI") == std::string::npos ? text : '"' + text + '"';
-}
-
-// Appends the dimensions from `dimension` on, and moves `data` past their elements.
-void print_json_tensor(std::string& text, const TensorView& tensor, size_t dimension, const std::byte*& data) {
-  if (dimension == tensor.shape.size()) {
-    text += format_json_element(tensor.dtype, data);
-    data += artifacts::find_stored_type(tensor.dtype)->bytes;
-    return;
-  }
-  text += '[';
-  for (int64_t i = 0; i < tensor.shape[dimension]; ++i) {
-    if (i > 0) text += ", ";
-    print_json_tensor(text, tensor, dimension + 1, data);
-  }
-  text += ']';
-}
 
 // Writes one object per sample and line. A tensor is a number or nested lists, of a shape that may differ between
 // samples. The number of a class is followed by its name, as in a CSV file. NaN and infinities are strings, because
@@ -240,7 +364,7 @@ class JsonPredictions final : public PredictionFile {
     for (int64_t row = 0; row < rows.tensors.front().shape.front(); ++row) {
       text += '{';
       for (const TensorView& tensor : rows.tensors) {
-        print_tensor(text, tensor, row);
+        print_tensor(text, rows, tensor, row);
         if (&tensor != &rows.tensors.front()) continue;
         if (!rows.names.empty()) print_text(text, "name", rows.names[static_cast<size_t>(row)]);
         if (rows.top) print_top(text, *rows.top, row);
@@ -264,11 +388,10 @@ class JsonPredictions final : public PredictionFile {
     text += artifacts::format_json_string(value);
   }
 
-  void print_tensor(std::string& text, const TensorView& tensor, int64_t row) const {
-    const std::byte* data = row_data(tensor, row);
+  void print_tensor(std::string& text, const PredictionRows& rows, const TensorView& tensor, int64_t row) const {
     print_key(text, tensor.name);
     const size_t begin = text.size();
-    print_json_tensor(text, tensor, 1, data);
+    print_json(text, tensor.dtype, row_shape(tensor), sample_shape(rows, tensor, row), row_data(tensor, row));
     const auto names = names_.find(tensor.name);
     if (tensor.shape.size() > 1 || !is_integer(tensor) || names == names_.end()) return;
     const int64_t number = std::stoll(text.substr(begin));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ struct PredictionRows {
   std::vector<TextColumn> texts;               // empty if the format does not hold text
   std::vector<std::string> names;              // of the samples; empty: they have none, or the format holds no text
   std::optional<TopClasses> top = {};
+  // Of tensors that are padded, by name: the shape of each sample without its padding, int64 [N, D].
+  std::map<std::string, artifacts::TensorView> shapes = {};
 };
 
 class PredictionFile {
@@ -41,8 +44,11 @@ class PredictionFile {
   // element for each class. "top" names those of PredictionRows::top. Call it before the first append().
   void name_classes(const config::ClassNames& names) { names_ = names; }
 
-  // Appends the rows of one batch. Texts are written after the tensors. Names and dtypes must be the same in each call.
-  // Throws Error(configuration) with the tensor's name if the format does not support its shape or the shape changes.
+  // Appends the rows of one batch, without their padding: .jsonl has lists, .csv has them in one column as JSON, and
+  // .safetensors has `NAME.values` with the rows of all samples, and `NAME.offsets`, int64 [samples + 1], where those
+  // of each sample begin; if another extent than the first differs, the elements of all samples, and `NAME.shapes`.
+  // Texts are written after the tensors. Names and dtypes must be the same in each call. Throws Error(configuration)
+  // with the tensor's name if the format does not support its shape or the shape changes.
   virtual void append(const PredictionRows& rows) = 0;
 
   // Renames the file to its final name, durably. Without this call an existing file stays unchanged.

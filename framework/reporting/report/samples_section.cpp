@@ -161,7 +161,7 @@ std::optional<Finding> find_misclassified(const SavedSamples& samples) {
 std::string format_samples_section(const SavedSamples& samples) {
   std::string text;
   for (const SavedConfusion& one : samples.classes) text += format_confusion(one);
-  text += format_numbers(samples.numbers) + draw_mask_legend(samples.mask_colours) +
+  text += format_numbers(samples.numbers) + draw_legend(samples.colours) +
           format_group("Worst samples", samples.worst) + format_group("Best samples", samples.best);
   const std::string source =
       fmt::format("Selected from {}{} {} of {} by the loss of each sample, with the weights of step {}.{}",

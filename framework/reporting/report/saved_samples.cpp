@@ -223,7 +223,7 @@ SavedSamples parse(const Json& json, const fs::path& folder) {
   for (const auto& [field, range] : json.at("ranges").items()) read.ranges[field] = {range.at(0), range.at(1)};
   for (const Json& one : json.at("classes")) read.classes.push_back(read_confusion(one));
   for (const Json& one : json.at("numbers")) read.numbers.push_back(read_numbers(one));
-  for (const Json& one : json.at("mask_colours")) read.mask_colours.push_back({one.at("name"), one.at("colour")});
+  for (const Json& one : json.at("mask_colours")) read.colours.push_back({one.at("name"), one.at("colour")});
   return read;
 }
 
@@ -242,12 +242,11 @@ std::vector<double> read_numbers(const Json& step, const char* key) {
 }  // namespace
 
 SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names,
-                         const artifacts::Normalisations& normalisations, const TableColumns& columns) {
+                         const artifacts::ImageDetails& details, const TableColumns& columns) {
   std::vector<artifacts::SampleFields> fields;
   for (const auto* group : {&scores.worst, &scores.best})
     for (const pipeline::ScoredSample& sample : *group) fields.push_back(list_fields(sample));
-  artifacts::RenderedSamples drawn =
-      artifacts::render_samples(fields, kMaxSide, with_predictions(names), normalisations);
+  artifacts::RenderedSamples drawn = artifacts::render_samples(fields, kMaxSide, with_predictions(names), details);
   auto next = drawn.samples.begin();
   for (const auto* group : {&scores.worst, &scores.best})
     for (const pipeline::ScoredSample& sample : *group) {
@@ -262,7 +261,7 @@ SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, con
     saved.classes.push_back(
         {one.output, one.target, one.is_per_sample, to_confusion(one.counts, config::find_classes(names, one.target))});
   for (const pipeline::PredictedNumbers& one : scores.numbers) saved.numbers.push_back(to_saved(one));
-  saved.mask_colours = std::move(drawn.mask_colours);
+  saved.colours = std::move(drawn.colours);
   return saved;
 }
 
@@ -276,7 +275,7 @@ void write_samples(const SavedSamples& samples, const fs::path& folder) {
   Json numbers = Json::array();
   for (const SavedNumbers& one : samples.numbers) numbers.push_back(to_json(one));
   Json mask_colours = Json::array();
-  for (const artifacts::MaskColour& one : samples.mask_colours)
+  for (const artifacts::ClassColour& one : samples.colours)
     mask_colours.push_back({{"name", one.name}, {"colour", one.colour}});
   const Json json{{"data", samples.data},
                   {"step", samples.step},
@@ -311,9 +310,10 @@ std::string make_file_name(std::string_view name) {
   return file;
 }
 
-artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const components::Dataset& data) {
-  artifacts::Normalisations found;
+artifacts::ImageDetails find_image_details(const config::RunPlan& plan, const components::Dataset& data) {
+  artifacts::ImageDetails found;
   for (const components::SampleField& field : data.fields()) {
+    if (!field.image.empty()) found.places[field.name] = {field.role, field.image, field.classes};
     const Json steps = Json::parse(pipeline::format_field_steps(plan, data, field.name), nullptr, false);
     if (!steps.is_array()) continue;
     size_t count = 0;
@@ -323,7 +323,7 @@ artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const
       ++count;
       last = {read_numbers(step, "mean"), read_numbers(step, "std")};
     }
-    if (count == 1 && !last.mean.empty() && !last.std.empty()) found[field.name] = last;
+    if (count == 1 && !last.mean.empty() && !last.std.empty()) found.normalisations[field.name] = last;
   }
   return found;
 }

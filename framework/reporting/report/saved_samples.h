@@ -49,7 +49,7 @@ struct SavedSamples {
   std::map<std::string, artifacts::GreyRange> ranges;
   std::vector<SavedConfusion> classes;
   std::vector<SavedNumbers> numbers = {};
-  std::vector<artifacts::MaskColour> mask_colours = {};
+  std::vector<artifacts::ClassColour> colours = {};
 };
 
 // A column of a table, as the dataset describes it: a number that was standardised, or the categories of several
@@ -64,7 +64,7 @@ using TableColumns = std::map<std::string, std::vector<TableColumn>>;  // by fie
 // `names`: of the classes, by field. `columns`: of tables; they are named, with their values in the table. Outputs that
 // predict no field are left out if they have many values.
 SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names = {},
-                         const artifacts::Normalisations& normalisations = {}, const TableColumns& columns = {});
+                         const artifacts::ImageDetails& details = {}, const TableColumns& columns = {});
 
 // Writes the folder and replaces an existing one. Throws Error(system) on failure.
 void write_samples(const SavedSamples& samples, const std::filesystem::path& folder);
@@ -77,8 +77,8 @@ std::optional<SavedSamples> read_samples(const std::filesystem::path& folder);
 std::string make_file_name(std::string_view name);
 
 // Returns how images were normalised, to show them in their true colours: the fields with one step `normalize` that has
-// `mean` and `std`, see tenon/preprocessing.h.
-artifacts::Normalisations find_normalisations(const config::RunPlan& plan, const components::Dataset& data);
+// `mean` and `std`, see tenon/preprocessing.h. And the fields with places in images.
+artifacts::ImageDetails find_image_details(const config::RunPlan& plan, const components::Dataset& data);
 
 // Finds the columns of the fields that the dataset describes by its preprocessing.
 TableColumns find_table_columns(const config::RunPlan& plan, const components::Dataset& data);

@@ -24,7 +24,7 @@ extern const char tenon_called_operators_end[] __asm__("__stop_tenon_operators")
 
 /* [load] Returns the name after `name`, or the first one for null: `aten::linear`, or with an overload
  * `aten::add.Tensor`. Returns null after the last name. Names repeat if several source files call the operator. */
-static inline const char* tenon_next_called_operator(const char* name) {
+TENON_HELPER const char* tenon_next_called_operator(const char* name) {
   /* Without this reference to it, a plugin that calls no operator would not have the section. */
   static const char kNone[] TENON_CALLED_OPERATOR = "";
   const char* volatile none = kNone;

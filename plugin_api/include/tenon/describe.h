@@ -147,6 +147,17 @@ extern "C" {
                             .param_count = sizeof((const tenon_param* const[]){__VA_ARGS__}) / sizeof(void*), \
                             .table = &(its_table)})
 
+/* The same for a component with extensions: `its_get_extension` is tenon_component.get_extension. */
+#define TENON_COMPONENT_EXTENDED(its_kind, its_id, its_doc, its_table, its_get_extension, ...)                \
+  (&(const tenon_component){.size = sizeof(tenon_component),                                                  \
+                            .kind = (its_kind),                                                               \
+                            .id = TENON_STRING(its_id),                                                       \
+                            .doc = TENON_STRING(its_doc),                                                     \
+                            .params = (const tenon_param* const[]){__VA_ARGS__},                              \
+                            .param_count = sizeof((const tenon_param* const[]){__VA_ARGS__}) / sizeof(void*), \
+                            .table = &(its_table),                                                            \
+                            .get_extension = (its_get_extension)})
+
 /* Defines the entry function. Components follow the description. Use it once, at the end of one source file. */
 #define TENON_C_PLUGIN(its_id, its_version, its_license, its_doc, ...)                        \
   static const tenon_component* const tenon_plugin_components[] = {__VA_ARGS__};              \
@@ -170,7 +181,7 @@ extern "C" {
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-static inline tenon_status
+TENON_HELPER tenon_status
 tenon_fail(const tenon_host* host, tenon_status status, const char* format, ...) {
   char text[501];
   va_list arguments;
@@ -183,33 +194,38 @@ tenon_fail(const tenon_host* host, tenon_status status, const char* format, ...)
   return host->fail(status, tenon_make_string(text, (uint64_t)size));
 }
 
+/* [any] The same with a message that is complete, for languages without variadic functions. */
+TENON_HELPER tenon_status tenon_fail_text(const tenon_host* host, tenon_status status, const char* text) {
+  return host->fail(status, tenon_make_string(text, strlen(text)));
+}
+
 /* [any] The value of a parameter of the type TENON_PARAM_INT, and likewise below. */
-static inline tenon_status tenon_read_value(const tenon_host* host, const tenon_params* params, const char* name,
-                                            uint32_t kind, tenon_value* value) {
+TENON_HELPER tenon_status tenon_read_value(const tenon_host* host, const tenon_params* params, const char* name,
+                                           uint32_t kind, tenon_value* value) {
   const tenon_status status = host->param(params, tenon_make_string(name, strlen(name)), value);
   if (status != TENON_OK || value->kind == kind) return status;
   return tenon_fail(host, TENON_INVALID_ARGUMENT, "the parameter %s is read as another type than that of its schema",
                     name);
 }
 
-static inline tenon_status tenon_read_int(const tenon_host* host, const tenon_params* params, const char* name,
-                                          int64_t* out) {
+TENON_HELPER tenon_status tenon_read_int(const tenon_host* host, const tenon_params* params, const char* name,
+                                         int64_t* out) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_INT, &value);
   if (status == TENON_OK) *out = value.as.i;
   return status;
 }
 
-static inline tenon_status tenon_read_float(const tenon_host* host, const tenon_params* params, const char* name,
-                                            double* out) {
+TENON_HELPER tenon_status tenon_read_float(const tenon_host* host, const tenon_params* params, const char* name,
+                                           double* out) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_FLOAT, &value);
   if (status == TENON_OK) *out = value.as.f;
   return status;
 }
 
-static inline tenon_status tenon_read_bool(const tenon_host* host, const tenon_params* params, const char* name,
-                                           int* out) {
+TENON_HELPER tenon_status tenon_read_bool(const tenon_host* host, const tenon_params* params, const char* name,
+                                          int* out) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_BOOL, &value);
   if (status == TENON_OK) *out = value.as.i != 0;
@@ -217,8 +233,8 @@ static inline tenon_status tenon_read_bool(const tenon_host* host, const tenon_p
 }
 
 /* The text of a string or path. It is borrowed for the call of create. */
-static inline tenon_status tenon_read_text(const tenon_host* host, const tenon_params* params, const char* name,
-                                           tenon_string* out) {
+TENON_HELPER tenon_status tenon_read_text(const tenon_host* host, const tenon_params* params, const char* name,
+                                          tenon_string* out) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_STRING, &value);
   if (status == TENON_OK) *out = tenon_make_string((const char*)value.as.p, value.n);
@@ -226,8 +242,8 @@ static inline tenon_status tenon_read_text(const tenon_host* host, const tenon_p
 }
 
 /* A list of integers. It is borrowed for the call of create. */
-static inline tenon_status tenon_read_ints(const tenon_host* host, const tenon_params* params, const char* name,
-                                           const int64_t** out, uint64_t* count) {
+TENON_HELPER tenon_status tenon_read_ints(const tenon_host* host, const tenon_params* params, const char* name,
+                                          const int64_t** out, uint64_t* count) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_INTS, &value);
   if (status == TENON_OK) {
@@ -239,18 +255,18 @@ static inline tenon_status tenon_read_ints(const tenon_host* host, const tenon_p
 
 /* [any] Copies a filled struct to new memory and returns it as the instance of a component, at the end of `create`. The
  * `destroy` of the component is tenon_free_instance. */
-static inline tenon_status tenon_new_instance(const tenon_host* host, const void* contents, size_t size, void** self) {
+TENON_HELPER tenon_status tenon_new_instance(const tenon_host* host, const void* contents, size_t size, void** self) {
   void* const copy = malloc(size);
   if (!copy) return tenon_fail(host, TENON_FAILED, "out of memory");
   *self = memcpy(copy, contents, size);
   return TENON_OK;
 }
 
-static inline void tenon_free_instance(void* self) { free(self); }
+TENON_HELPER void tenon_free_instance(void* self) { free(self); }
 
 /* [train] Declares a float32 parameter of a model, in build(). `init`, `a` and `b`: see model.h. */
-static inline tenon_status tenon_declare_parameter(const tenon_builder* builder, const char* name, const int64_t* shape,
-                                                   uint32_t ndim, uint32_t init, double a, double b, uint64_t* index) {
+TENON_HELPER tenon_status tenon_declare_parameter(const tenon_builder* builder, const char* name, const int64_t* shape,
+                                                  uint32_t ndim, uint32_t init, double a, double b, uint64_t* index) {
   tenon_declaration parameter;
   memset(&parameter, 0, sizeof parameter);
   parameter.size = sizeof parameter;
@@ -266,8 +282,8 @@ static inline tenon_status tenon_declare_parameter(const tenon_builder* builder,
 }
 
 /* [train] The number in a float64 state of a metric, in compute(). */
-static inline tenon_status tenon_read_state(const tenon_host* host, const tenon_frame* frame, uint64_t state,
-                                            double* out) {
+TENON_HELPER tenon_status tenon_read_state(const tenon_host* host, const tenon_frame* frame, uint64_t state,
+                                           double* out) {
   void* elements;
   const tenon_status status = host->tensor_data(frame->tensors[state], &elements);
   if (status == TENON_OK) memcpy(out, elements, sizeof *out);

@@ -8,9 +8,10 @@
  *   outputs[0] = tenon_linear(&calls, hidden, ...);
  *   return calls.status;
  *
- * All functions are static inline, so these files are not part of the ABI. Tensors that an operator returns belong to
- * the frame. Names, shapes and type promotion are those of PyTorch. A plugin declares an operator by calling it. Call
- * an operator that is missing here with tenon_call_op, and name it in tenon_plugin.operators. All functions: [train].
+ * The functions are part of the plugin, so these files are not part of the ABI. Tensors that an operator returns belong
+ * to the frame. Names, shapes and type promotion are those of PyTorch. A plugin declares an operator by calling it.
+ * Call an operator that is missing here with tenon_call_op, and name it in tenon_plugin.operators. All functions:
+ * [train].
  */
 #ifndef TENON_OPS_H
 #define TENON_OPS_H

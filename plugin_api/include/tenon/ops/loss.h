@@ -12,9 +12,9 @@ enum { TENON_REDUCTION_NONE = 0, TENON_REDUCTION_MEAN = 1, TENON_REDUCTION_SUM =
 
 /* Softmax cross entropy. logits: [N, C, ...]; target: [N, ...] int64 in [0, C), or ignore_index; class_weights: [C] or
  * null. Label smoothing: Szegedy et al., arXiv:1512.00567. */
-static inline tenon_tensor* tenon_cross_entropy_loss(tenon_calls* calls, tenon_tensor* logits, tenon_tensor* target,
-                                                     tenon_tensor* class_weights, int64_t reduction,
-                                                     int64_t ignore_index, double label_smoothing) {
+TENON_HELPER tenon_tensor* tenon_cross_entropy_loss(tenon_calls* calls, tenon_tensor* logits, tenon_tensor* target,
+                                                    tenon_tensor* class_weights, int64_t reduction,
+                                                    int64_t ignore_index, double label_smoothing) {
   const tenon_value args[6] = {tenon_tensor_value(logits),        tenon_tensor_value(target),
                                tenon_tensor_value(class_weights), tenon_int(reduction),
                                tenon_int(ignore_index),           tenon_float(label_smoothing)};
@@ -22,37 +22,37 @@ static inline tenon_tensor* tenon_cross_entropy_loss(tenon_calls* calls, tenon_t
 }
 
 /* log_probabilities: [N, C]; target: [N] int64. */
-static inline tenon_tensor* tenon_nll_loss(tenon_calls* calls, tenon_tensor* log_probabilities, tenon_tensor* target,
-                                           tenon_tensor* class_weights, int64_t reduction, int64_t ignore_index) {
+TENON_HELPER tenon_tensor* tenon_nll_loss(tenon_calls* calls, tenon_tensor* log_probabilities, tenon_tensor* target,
+                                          tenon_tensor* class_weights, int64_t reduction, int64_t ignore_index) {
   const tenon_value args[5] = {tenon_tensor_value(log_probabilities), tenon_tensor_value(target),
                                tenon_tensor_value(class_weights), tenon_int(reduction), tenon_int(ignore_index)};
   return tenon_apply(calls, tenon_operator_nll_loss(), args, 5);
 }
 
 /* The squared difference. */
-static inline tenon_tensor* tenon_mse_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
-                                           int64_t reduction) {
+TENON_HELPER tenon_tensor* tenon_mse_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
+                                          int64_t reduction) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction)};
   return tenon_apply(calls, tenon_operator_mse_loss(), args, 3);
 }
 
 /* The absolute difference. */
-static inline tenon_tensor* tenon_l1_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
-                                          int64_t reduction) {
+TENON_HELPER tenon_tensor* tenon_l1_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
+                                         int64_t reduction) {
   const tenon_value args[3] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction)};
   return tenon_apply(calls, tenon_operator_l1_loss(), args, 3);
 }
 
 /* Girshick, arXiv:1504.08083. */
-static inline tenon_tensor* tenon_smooth_l1_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
-                                                 int64_t reduction, double beta) {
+TENON_HELPER tenon_tensor* tenon_smooth_l1_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
+                                                int64_t reduction, double beta) {
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction),
                                tenon_float(beta)};
   return tenon_apply(calls, tenon_operator_smooth_l1_loss(), args, 4);
 }
 
-static inline tenon_tensor* tenon_huber_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
-                                             int64_t reduction, double delta) {
+TENON_HELPER tenon_tensor* tenon_huber_loss(tenon_calls* calls, tenon_tensor* input, tenon_tensor* target,
+                                            int64_t reduction, double delta) {
   const tenon_value args[4] = {tenon_tensor_value(input), tenon_tensor_value(target), tenon_int(reduction),
                                tenon_float(delta)};
   return tenon_apply(calls, tenon_operator_huber_loss(), args, 4);
@@ -60,17 +60,17 @@ static inline tenon_tensor* tenon_huber_loss(tenon_calls* calls, tenon_tensor* i
 
 /* Binary cross entropy of sigmoid(logits). target: in [0, 1], with the shape of logits; weight: broadcast, or null;
  * positive_weight: [C] or null. */
-static inline tenon_tensor* tenon_bce_with_logits(tenon_calls* calls, tenon_tensor* logits, tenon_tensor* target,
-                                                  tenon_tensor* weight, tenon_tensor* positive_weight,
-                                                  int64_t reduction) {
+TENON_HELPER tenon_tensor* tenon_bce_with_logits(tenon_calls* calls, tenon_tensor* logits, tenon_tensor* target,
+                                                 tenon_tensor* weight, tenon_tensor* positive_weight,
+                                                 int64_t reduction) {
   const tenon_value args[5] = {tenon_tensor_value(logits), tenon_tensor_value(target), tenon_tensor_value(weight),
                                tenon_tensor_value(positive_weight), tenon_int(reduction)};
   return tenon_apply(calls, tenon_operator_bce_with_logits(), args, 5);
 }
 
 /* Kullback-Leibler divergence. target: probabilities. The mean divides by the number of elements. */
-static inline tenon_tensor* tenon_kl_div(tenon_calls* calls, tenon_tensor* log_probabilities, tenon_tensor* target,
-                                         int64_t reduction) {
+TENON_HELPER tenon_tensor* tenon_kl_div(tenon_calls* calls, tenon_tensor* log_probabilities, tenon_tensor* target,
+                                        int64_t reduction) {
   const tenon_value args[3] = {tenon_tensor_value(log_probabilities), tenon_tensor_value(target), tenon_int(reduction)};
   return tenon_apply(calls, tenon_operator_kl_div(), args, 3);
 }
