@@ -17,10 +17,10 @@ GROUPS = {
     "Plugins and the host": ["plugin", "abi", "host", "parameters", "parameter_roles", "describe", "native_torch", "draft/validation"],
     "Tensors and models": [
         "tensor", "port", "usual_sources", "model", "decoding", "frozen_parameters", "tied_weights", "index_inputs",
-        "gradient", "checkpointing", "capture", "device_stream", "dlpack", "trusted_files"],
+        "gradient", "checkpointing", "capture", "device_stream", "dlpack", "trusted_files", "draft/results"],
     "Operators in C": ["ops", "ops/call", "called_operators", "ops/arithmetic", "ops/comparison", "ops/shape", "ops/network", "ops/loss"],
     "Losses and metrics": ["loss", "draft/loss_sums", "metric", "run_metrics"],
-    "Datasets": ["dataset", "random", "class_names", "sample_names", "sample_order", "prepare", "preprocessing", "tokenizer", "draft/fitted_data"],
+    "Datasets": ["dataset", "random", "class_names", "sample_names", "sample_order", "prepare", "preprocessing", "tokenizer", "draft/field_details", "draft/fitted_data"],
     "Callbacks": ["callback", "run_progress", "run_tensors", "run_values", "saved_state"],
 }
 INTRODUCTION = """# C API
@@ -108,8 +108,8 @@ def shorten(code: str) -> str:
     code = re.sub(r"^TENON_(FREEZE|STATIC_ASSERT)\((?:[^;]|\n)*?\);\n?", "", code, flags=re.MULTILINE)
     code = re.sub(r"^(#define \w+\([^)]*\))[ \t]*\\\n(?:.*\\\n)*.*$", r"\1 ...", code, flags=re.MULTILINE)
     code = re.sub(r"^(#define \w+)[ \t]*\\\n(?:.*\\\n)*.*$", r"\1 ...", code, flags=re.MULTILINE)
-    code = re.sub(r"^(TENON_HELPER[^;{]*?)\s*\{.*?^\}", r"\1;", code, flags=re.MULTILINE | re.DOTALL)
-    code = re.sub(r"^(TENON_HELPER[^;{]*?)\s*\{[^\n]*\}$", r"\1;", code, flags=re.MULTILINE)
+    code = re.sub(r"^(TENON_INLINE[^;{]*?)\s*\{.*?^\}", r"\1;", code, flags=re.MULTILINE | re.DOTALL)
+    code = re.sub(r"^(TENON_INLINE[^;{]*?)\s*\{[^\n]*\}$", r"\1;", code, flags=re.MULTILINE)
     code = re.sub(r"^#if defined\(__GNUC__\)\n__attribute__.*\n#endif\n|^/\* clang-format \w+ \*/\n?", "", code, flags=re.MULTILINE)
     return code.strip("\n")
 
@@ -118,7 +118,7 @@ def name_of(code: str) -> str | None:
     """Returns the name that the code declares first."""
     plain = without_comments(code)
     for pattern in (r"typedef struct \w+ \{.*?\} (\w+);", r"typedef struct \w+ (\w+);", r"\(\*(\w+)\)\(", r"typedef [\w ]+?(\w+);",
-                    r"^(?:TENON_HELPER|TENON_EXPORT)[^(]*?(\w+)\(", r"^#define (\w+)", r"^enum \{\s*(\w+)", r"(\w+)\("):
+                    r"^(?:TENON_INLINE|TENON_EXPORT)[^(]*?(\w+)\(", r"^#define (\w+)", r"^enum \{\s*(\w+)", r"(\w+)\("):
         if match := re.search(pattern, plain, flags=re.DOTALL | re.MULTILINE):
             return match[1]
     return None
@@ -147,7 +147,7 @@ def document(header: Path) -> str:
             continue
         if not words and re.match(r"#(if|endif)", code):
             continue  # how a compiler sees the header
-        if not words and code.startswith("TENON_HELPER") and parts[-1].endswith(";\n```"):
+        if not words and code.startswith("TENON_INLINE") and parts[-1].endswith(";\n```"):
             parts[-1] = parts[-1].removesuffix("\n```") + f"\n{code}\n```"
             continue
         if name := name_of(code):

@@ -12,41 +12,44 @@
 #include <tenon/draft/boxes.hpp>
 #include <tenon/plugin.hpp>
 
-#include "centre_net.hpp"
-
 class AveragePrecision final {
  public:
-  static std::vector<tenon::Param> schema() {
-    return {tenon::param("most", 20)
-                .range("[1, inf)")
-                .doc("detections of an image that count, those with the highest scores")};
-  }
-  explicit AveragePrecision(const tenon::Params& params) : most_(params.integer("most")) {}
-
   std::vector<tenon::Port> ports() const {
-    return {tenon::input("heat", "N,C,Y,X", TENON_ANY_FLOAT), tenon::input("sides", "N,4,Y,X", TENON_ANY_FLOAT),
-            tenon::input("boxes", "N,M,4", TENON_ANY_FLOAT), tenon::input("classes", "N,M", TENON_INT64, "-1: padding"),
-            tenon::input("count", "N", TENON_INT64, "number of objects")};
+    return {tenon::input("found_boxes", "N,K,4", TENON_ANY_FLOAT, "by descending score"),
+            tenon::input("found_classes", "N,K", TENON_INT64),
+            tenon::input("scores", "N,K", TENON_ANY_FLOAT),
+            tenon::input("found", "N", TENON_INT64, "number of found boxes; the others are padding"),
+            tenon::input("boxes", "N,M,4", TENON_ANY_FLOAT),
+            tenon::input("classes", "N,M", TENON_INT64),
+            tenon::input("count", "N", TENON_INT64, "number of objects; the others are padding")};
   }
-  static std::vector<std::pair<std::string, std::string>> usual_sources() { return {{"count", "classes.lengths"}}; }
+  static std::vector<std::pair<std::string, std::string>> usual_sources() {
+    return {{"found", "result.found_boxes.lengths"}, {"count", "data.boxes.lengths"}};
+  }
 
-  // The rows of all images, image after image, in the same order in each state.
+  // The rows of all images, image after image, in the same order in each state. All have the padding.
   std::vector<tenon::State> states() const {
-    return {tenon::rows("detections", TENON_FLOAT32, {most_, 6}),  // left, top, right, bottom, class, score
-            tenon::rows("objects", TENON_FLOAT32, {5}),            // left, top, right, bottom, class; also the padding
-            tenon::rows("counts", TENON_INT64, {2})};              // rows of `objects`, and how many are objects
+    return {tenon::rows("detections", TENON_FLOAT32, {6}),  // left, top, right, bottom, class, score
+            tenon::rows("objects", TENON_FLOAT32, {5}),     // left, top, right, bottom, class
+            tenon::rows("counts", TENON_INT64, {4})};  // rows of detections, of these without padding; likewise objects
   }
   std::vector<tenon::MetricValue> values() const {
     return {tenon::higher_is_better("ap50", "average precision at an intersection over union of 0.5, in [0, 1]")};
   }
 
   void update(const tenon::Frame& frame, const tenon::Inputs& inputs) const {
-    frame.append(0, detect(to_dtype(inputs["heat"], TENON_FLOAT32), to_dtype(inputs["sides"], TENON_FLOAT32)));
-    const tenon::Tensor classes = inputs["classes"], count = inputs["count"];
-    const int64_t n = classes.shape()[0], m = classes.shape()[1];
-    const tenon::Tensor kinds = to_dtype(reshape(classes, {n, m, 1}), TENON_FLOAT32);
-    frame.append(1, reshape(tenon::cat({to_dtype(inputs["boxes"], TENON_FLOAT32), kinds}, 2), {n * m, 5}));
-    frame.append(2, tenon::stack({ones_like(count) * m, count}, 1));
+    const auto column = [](const tenon::Tensor& numbers) { return unsqueeze(to_dtype(numbers, TENON_FLOAT32), 2); };
+    const auto append = [&](uint64_t state, const std::vector<tenon::Tensor>& columns) {
+      const tenon::Tensor rows = tenon::cat(columns, 2);
+      const std::vector<int64_t> shape = rows.shape();
+      frame.append(state, reshape(rows, {shape[0] * shape[1], shape[2]}));
+      return shape[1];
+    };
+    const int64_t k = append(
+        0, {to_dtype(inputs["found_boxes"], TENON_FLOAT32), column(inputs["found_classes"]), column(inputs["scores"])});
+    const int64_t m = append(1, {to_dtype(inputs["boxes"], TENON_FLOAT32), column(inputs["classes"])});
+    const tenon::Tensor count = inputs["found"], one = ones_like(count);
+    frame.append(2, tenon::stack({one * k, count, one * m, inputs["count"]}, 1));
   }
 
   double compute(const tenon::Frame& frame) const {
@@ -55,22 +58,24 @@ class AveragePrecision final {
     const tenon::Tensor counts = frame.tensor(2);
     std::map<int64_t, Class> classes;
     for (int64_t image = 0; image < counts.shape()[0]; ++image) {
-      const int64_t rows = counts.data<int64_t>()[2 * image], count = counts.data<int64_t>()[2 * image + 1];
+      const int64_t* const count = counts.data<int64_t>() + 4 * image;
       std::map<int64_t, std::vector<tenon::draft::Box>> left;  // objects without a detection
-      for (int64_t i = 0; i < count; ++i) left[class_of(object + 5 * i)].push_back(box_of(object + 5 * i));
+      for (int64_t i = 0; i < count[3]; ++i) left[class_of(object + 5 * i)].push_back(box_of(object + 5 * i));
       for (const auto& [kind, boxes] : left) classes[kind].objects += boxes.size();
-      for (int64_t i = 0; i < most_; ++i, detection += 6) {  // by descending score
-        std::vector<tenon::draft::Box>& boxes = left[class_of(detection)];
+      for (int64_t i = 0; i < count[1]; ++i) {
+        const float* const row = detection + 6 * i;
+        std::vector<tenon::draft::Box>& boxes = left[class_of(row)];
         const auto overlap = [&](const tenon::draft::Box& box) {
-          return tenon::draft::intersection_over_union(box_of(detection), box);
+          return tenon::draft::intersection_over_union(box_of(row), box);
         };
         const auto best = std::max_element(boxes.begin(), boxes.end(),
                                            [&](const auto& a, const auto& b) { return overlap(a) < overlap(b); });
         const bool is_true = best != boxes.end() && overlap(*best) > 0.5F;
-        classes[class_of(detection)].found.push_back({detection[5], is_true});
+        classes[class_of(row)].found.push_back({row[5], is_true});
         if (is_true) boxes.erase(best);
       }
-      object += 5 * rows;
+      detection += 6 * count[0];
+      object += 5 * count[2];
     }
     double total = 0, counted = 0;
     for (auto& [kind, one] : classes) {
@@ -94,25 +99,6 @@ class AveragePrecision final {
   static tenon::draft::Box box_of(const float* row) { return {row[0], row[1], row[2], row[3]}; }
   static int64_t class_of(const float* row) { return static_cast<int64_t>(row[4]); }
 
-  // The cells with the highest probabilities among their neighbours, as [N, most, 6].
-  tenon::Tensor detect(const tenon::Tensor& heat, const tenon::Tensor& sides) const {
-    constexpr double kStride = CentreNet::kStride;
-    const std::vector<int64_t> extents = heat.shape();
-    const int64_t n = extents[0], cells = extents[2] * extents[3], columns = extents[3];
-    const tenon::Tensor peaks = eq(max_pool2d(heat, 3, 1, 1), heat);
-    const tenon::Tensor scores = sigmoid(heat) * to_dtype(peaks, TENON_FLOAT32);
-    const tenon::TopK top = topk(reshape(scores, {n, extents[1] * cells}), most_);
-    const tenon::Tensor place = to_dtype(top.indices, TENON_FLOAT32);  // exact below 2^24
-    const tenon::Tensor kind = floor(place / static_cast<double>(cells));
-    const tenon::Tensor cell = place - kind * static_cast<double>(cells);
-    const tenon::Tensor row = floor(cell / static_cast<double>(columns));
-    const tenon::Tensor x = (cell - row * static_cast<double>(columns) + 0.5) * kStride, y = (row + 0.5) * kStride;
-    const tenon::Tensor of_cell =
-        gather(reshape(sides, {n, 4, cells}), 2, expand(unsqueeze(to_dtype(cell, TENON_INT64), 1), {n, 4, most_}));
-    const auto side = [&](int64_t i) { return select(of_cell, 1, i); };
-    return tenon::stack({x - side(0), y - side(1), x + side(2), y + side(3), kind, top.values}, 2);
-  }
-
   static double area_under_curve(Class& one) {
     std::stable_sort(one.found.begin(), one.found.end(),
                      [](const Detection& a, const Detection& b) { return a.score > b.score; });
@@ -130,6 +116,4 @@ class AveragePrecision final {
     }
     return area;
   }
-
-  int64_t most_;
 };

@@ -1,9 +1,11 @@
 // The model: an anchor-free detector of one stage (Zhou et al., "Objects as points", arXiv:1904.07850).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
+#include <tenon/draft/results.hpp>
 #include <tenon/plugin.hpp>
 
 class CentreNet final {
@@ -12,11 +14,16 @@ class CentreNet final {
 
   static std::vector<tenon::Param> schema() {
     return {tenon::param("classes", 3).range("[1, inf)").doc("number of classes").counts_classes(),
-            tenon::param("width", 32).range("[1, inf)").doc("channels of the cells")};
+            tenon::param("width", 32).range("[1, inf)").doc("channels of the cells"),
+            tenon::param("most", 20).range("[1, inf)").doc("most objects of an image"),
+            tenon::param("least_score", 0.1).range("[0, 1]").doc("least probability of an object")};
   }
 
   explicit CentreNet(const tenon::Params& params)
-      : classes_(params.integer("classes")), width_(params.integer("width")) {}
+      : classes_(params.integer("classes")),
+        width_(params.integer("width")),
+        most_(params.integer("most")),
+        least_score_(params.number("least_score")) {}
 
   std::vector<tenon::Port> ports() const {
     return {tenon::input("image", "N,3,H,W", TENON_ANY_FLOAT),
@@ -51,6 +58,35 @@ class CentreNet final {
     return {heat_(cells), softplus(sides_(cells)) * static_cast<double>(kStride)};
   }
 
+  // What predictions, pages and the metric get in place of the outputs.
+  std::vector<tenon::draft::Result> results() const {
+    return {tenon::draft::box_list("found_boxes", "image", "found_classes", "left, top, right and bottom in pixels"),
+            tenon::draft::list("found_classes"), tenon::draft::list("scores", "probabilities, in descending order")};
+  }
+
+  // Takes the cells with the highest probabilities, if these are higher than those of their neighbours.
+  std::vector<tenon::draft::ResultValue> compute_results(const tenon::Frame&,
+                                                         const std::vector<tenon::Tensor>& outputs) const {
+    const tenon::Tensor heat = to_dtype(outputs[0], TENON_FLOAT32), sides = to_dtype(outputs[1], TENON_FLOAT32);
+    const std::vector<int64_t> extents = heat.shape();
+    const int64_t n = extents[0], cells = extents[2] * extents[3], columns = extents[3];
+    const tenon::Tensor is_peak = to_dtype(eq(max_pool2d(heat, 3, 1, 1), heat), TENON_FLOAT32);
+    const tenon::Tensor scores = reshape(sigmoid(heat) * is_peak, {n, extents[1] * cells});
+    const tenon::TopK top = topk(scores, std::min(most_, extents[1] * cells));
+    const tenon::Tensor place = to_dtype(top.indices, TENON_FLOAT32);  // exact below 2^24
+    const tenon::Tensor kind = floor(place / static_cast<double>(cells));
+    const tenon::Tensor cell = place - kind * static_cast<double>(cells);
+    const tenon::Tensor row = floor(cell / static_cast<double>(columns));
+    const tenon::Tensor x = (cell - row * static_cast<double>(columns) + 0.5) * static_cast<double>(kStride);
+    const tenon::Tensor y = (row + 0.5) * static_cast<double>(kStride);
+    const tenon::Tensor of_cell = gather(reshape(sides, {n, 4, cells}), 2,
+                                         expand(unsqueeze(to_dtype(cell, TENON_INT64), 1), {n, 4, cell.shape()[1]}));
+    const auto side = [&](int64_t i) { return select(of_cell, 1, i); };
+    const tenon::Tensor boxes = tenon::stack({x - side(0), y - side(1), x + side(2), y + side(3)}, 2);
+    const tenon::Tensor count = sum(to_dtype(ge(top.values, least_score_), TENON_INT64), {1});
+    return {{boxes, count}, {to_dtype(kind, TENON_INT64), count}, {top.values, count}};
+  }
+
  private:
   struct Layer {
     tenon::Conv2d conv;
@@ -59,6 +95,8 @@ class CentreNet final {
 
   int64_t classes_;
   int64_t width_;
+  int64_t most_;
+  double least_score_;
   std::vector<Layer> layers_;
   tenon::Conv2d heat_, sides_;
 };

@@ -1,4 +1,5 @@
 // A callback that writes the settings and the values of a run to a file for another program.
+#include <filesystem>
 #include <fstream>
 #include <tenon/plugin.hpp>
 
@@ -25,6 +26,14 @@ class LogValues final {
   void on_validation_end(const tenon::Run& run) { write("validation", run); }
   void on_epoch_end(const tenon::Run& run) { write("epoch", run); }
   void on_run_end(const tenon::Run& run) { write("end", run); }
+
+  // A killed run repeats what followed its last checkpoint. These lines must not be there twice.
+  std::string save_state() const {
+    return file_.is_open() ? std::to_string(std::filesystem::file_size(path_)) : "";
+  }
+  void load_state(std::string_view bytes) {
+    if (file_.is_open()) std::filesystem::resize_file(path_, std::stoull(std::string(bytes)));
+  }
 
  private:
   void write(const char* event, const tenon::Run& run) {

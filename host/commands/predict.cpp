@@ -41,8 +41,15 @@ void add_shapes(const std::string& name, const pipeline::BatchTensors& batch_ten
   if (shapes.defined()) rows.shapes[name] = shapes;
 }
 
+void add_result_shapes(const std::string& name, const pipeline::BatchTensors& batch_tensors, size_t index,
+                       PredictedRows& rows) {
+  const at::Tensor shapes = pipeline::find_result_shapes(batch_tensors, index);
+  if (shapes.defined()) rows.shapes[name] = shapes;
+}
+
+// The dataset's fields and the model's results.
 void add_fields(const pipeline::Prediction& prediction, Columns& columns, const pipeline::BoundDataset& data,
-                PredictedRows& rows) {
+                const components::Model& model, PredictedRows& rows) {
   if (columns.fields_left == 0) return;
   columns.fields_left -= std::min(columns.fields_left, prediction.indices.size());
   const std::vector<components::SampleField>& fields = data.transforms.fields();
@@ -52,9 +59,15 @@ void add_fields(const pipeline::Prediction& prediction, Columns& columns, const 
     rows.fields.emplace_back(fields[i].name, (is_half ? field.to(at::kFloat) : field).cpu().contiguous());
     add_shapes(fields[i].name, prediction.batch_tensors, i, fields[i], rows);
   }
+  for (size_t i = 0; i < model.results().size(); ++i) {
+    const std::string name = pipeline::name_result(model.results()[i], fields);
+    rows.fields.emplace_back(name, prediction.batch_tensors.results.values[i].cpu().contiguous());
+    add_result_shapes(name, prediction.batch_tensors, i, rows);
+  }
 }
 
-PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns, const pipeline::BoundDataset& data) {
+PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns, const pipeline::BoundDataset& data,
+                        const components::Model& model) {
   PredictedRows rows;
   rows.is_stopped = stop_signal() != 0;
   if (prediction.indices.empty()) return rows;
@@ -78,6 +91,8 @@ PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns
       rows.tensors.emplace_back(column.name, column.read(prediction.batch_tensors));
     if (!column.is_text() && column.kind == pipeline::Source::Kind::field)
       add_shapes(column.name, prediction.batch_tensors, column.index, data.transforms.fields()[column.index], rows);
+    if (column.kind == pipeline::Source::Kind::result)
+      add_result_shapes(column.name, prediction.batch_tensors, column.index, rows);
   }
   if (columns.scores) {
     rows.top = find_top_classes(columns.scores->name, columns.scores->read(prediction.batch_tensors), columns.top_k);
@@ -85,7 +100,7 @@ PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns
     if (!names.empty()) rows.class_names["top"] = names.begin()->second;
   }
   if (columns.mask) rows.mask = find_pixel_classes(columns.mask->name, columns.mask->read(prediction.batch_tensors));
-  add_fields(prediction, columns, data, rows);
+  add_fields(prediction, columns, data, model, rows);
   if (columns.has_names)
     for (const int64_t index : prediction.indices) rows.names.push_back(dataset.name_sample(index));
   return rows;
@@ -178,13 +193,13 @@ Columns choose_all(const Arguments& arguments, const components::Model& model, c
 // The files and folders to write, on the first process.
 class Writers {
  public:
-  Writers(const Arguments& arguments, const config::RunPlan& plan, const pipeline::BoundDataset& data)
+  Writers(const Arguments& arguments, const config::RunPlan& plan, const pipeline::BoundDataset& data,
+          const components::Model& model)
       : data_name_(data.name()) {
     const std::string output = arguments.text("output"), masks = arguments.text("masks"), page = arguments.text("page");
     if (!output.empty()) file_ = reporting::PredictionFile::make(output, data.feed.sampler().size());
     if (!masks.empty()) masks_.emplace(masks);
-    if (!page.empty())
-      page_.emplace(page, data.feed.class_names(), reporting::find_image_details(plan, data.feed.dataset()));
+    if (!page.empty()) page_.emplace(page, data.feed.class_names(), reporting::find_image_details(plan, data, model));
     for (const std::string& path : {output, masks, page})
       if (!path.empty()) paths_ += (paths_.empty() ? "" : ", ") + path;
   }
@@ -224,10 +239,11 @@ int write_predictions(OpenedEvaluation& evaluation, const Arguments& arguments) 
   Columns columns = choose_all(arguments, evaluation.parts().model, data,
                                output.empty() || reporting::PredictionFile::holds_text(output));
   std::optional<Writers> writers;
-  if (group.rank() == 0) writers.emplace(arguments, evaluation.plan(), data);
+  if (group.rank() == 0) writers.emplace(arguments, evaluation.plan(), data, evaluation.parts().model);
   catch_stop_signals();
   const auto take = [&](const pipeline::Prediction& prediction) {
-    const std::vector<PredictedRows> collected = collect_rows(make_rows(prediction, columns, data), group);
+    const std::vector<PredictedRows> collected =
+        collect_rows(make_rows(prediction, columns, data, evaluation.parts().model), group);
     for (const PredictedRows& rows : collected)
       if (writers && !rows.is_empty()) writers->write(rows);
     return !collected.front().is_stopped;

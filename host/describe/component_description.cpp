@@ -18,13 +18,11 @@ namespace {
 using config::ComponentKind;
 using Json = nlohmann::ordered_json;
 
-DescribedPort describe(const components::Port& port) {
-  return {port.name, components::describe_dtypes(port.dtypes), components::to_string(port.shape), port.doc};
-}
-
 std::vector<DescribedPort> describe_all(const std::vector<components::Port>& ports) {
   std::vector<DescribedPort> described;
-  for (const components::Port& port : ports) described.push_back(describe(port));
+  for (const components::Port& port : ports)
+    described.push_back(
+        {port.name, components::describe_dtypes(port.dtypes), components::to_string(port.shape), port.doc});
   return described;
 }
 
@@ -51,6 +49,8 @@ void request(const components::Component& component, const config::ComponentPlan
       const components::Model model(component, plan);
       ports.inputs = describe_all(model.inputs());
       ports.outputs = describe_all(model.outputs());
+      for (const components::ModelResult& result : model.results())
+        ports.results.push_back(result.name + (result.is_list ? " (a list)" : ""));
       return;
     }
     case ComponentKind::dataset: {
@@ -200,6 +200,7 @@ Json to_json(const ComponentDescription& description) {
   json["inputs"] = to_json(ports.inputs);
   json["outputs"] = to_json(ports.outputs);
   json["fields"] = to_json(ports.fields);
+  json["results"] = ports.results;
   json["values"] = ports.values;
   return json;
 }
@@ -214,8 +215,10 @@ std::string format_rest(const ComponentDescription& description) {
   const ComponentPorts& ports = *description.ports;
   std::string text = format_ports("inputs", ports.inputs) + format_ports("outputs", ports.outputs) +
                      format_ports("fields of a sample", ports.fields);
-  if (!ports.values.empty()) text += "\nmetric values\n";
-  for (const std::string& value : ports.values) text += "  " + value + "\n";
+  for (const auto& [title, lines] : {std::pair("results", &ports.results), std::pair("metric values", &ports.values)}) {
+    if (!lines->empty()) text += fmt::format("\n{}\n", title);
+    for (const std::string& line : *lines) text += "  " + line + "\n";
+  }
   if (!ports.not_created.empty()) text += "\n" + ports.not_created + "\n";
   return text;
 }
@@ -278,6 +281,7 @@ std::string format_markdown(const ComponentDescription& description) {
     const ComponentPorts& ports = *description.ports;
     text += format_port_table("input", ports.inputs) + format_port_table("output", ports.outputs) +
             format_port_table("field", ports.fields);
+    if (!ports.results.empty()) text += "\nResults: " + reporting::join(ports.results) + ".\n";
     if (!ports.values.empty()) text += "\nMetric values: " + reporting::join(ports.values) + ".\n";
     if (!ports.missing.empty())
       text += "\nInputs, outputs and fields depend on " + code(reporting::join(ports.missing)) + ": `host describe " +

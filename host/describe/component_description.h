@@ -27,6 +27,7 @@ struct ComponentPorts {
   std::vector<DescribedPort> inputs;
   std::vector<DescribedPort> outputs;
   std::vector<DescribedPort> fields;  // only for a dataset
+  std::vector<std::string> results;   // results of a model, "boxes (a list)"
   std::vector<std::string> values;    // values of a metric
 };
 

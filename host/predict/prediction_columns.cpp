@@ -77,9 +77,12 @@ PredictionColumn choose_field(const components::SampleField& field, size_t index
 }
 
 std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const components::Model& model) {
-  std::vector<std::string> known;
+  std::vector<std::string> known, results;
   for (const components::Port& port : model.outputs()) known.push_back(port.name);
-  const std::vector<std::string> chosen = choice.outputs.value_or(known);
+  for (const components::ModelResult& result : model.results()) results.push_back(result.name);
+  const std::vector<std::string> chosen = choice.outputs.value_or(results.empty() ? known : results);
+  const size_t outputs = known.size();
+  known.insert(known.end(), results.begin(), results.end());
   std::vector<std::vector<Apply>> functions(chosen.size());
   for (const std::string& text : choice.apply) {
     const Application application = parse_application(text, chosen);
@@ -87,10 +90,18 @@ std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const c
   }
   std::vector<PredictionColumn> columns;
   for (size_t i = 0; i < chosen.size(); ++i) {
-    const size_t index = find(chosen[i], known, "--outputs", "an output of the model");
-    if (functions[i].empty()) columns.push_back({chosen[i], chosen[i], Source::Kind::output, index});
+    const size_t place = find(chosen[i], known, "--outputs", "an output or a result of the model");
+    const Source::Kind kind = place < outputs ? Source::Kind::output : Source::Kind::result;
+    const size_t index = place < outputs ? place : place - outputs;
+    if (kind == Source::Kind::result && !functions[i].empty())
+      throw_command_line_error("--apply names {}, a result of the model; expected an output", chosen[i]);
+    const bool holds_classes =
+        std::ranges::find(model.results(), chosen[i], &components::ModelResult::classes) != model.results().end();
+    if (functions[i].empty())
+      columns.push_back(
+          {chosen[i], chosen[i], kind, index, Apply::nothing, kind == Source::Kind::result && holds_classes});
     for (const Apply function : functions[i])
-      columns.push_back({chosen[i] + "." + print(function), chosen[i], Source::Kind::output, index, function});
+      columns.push_back({chosen[i] + "." + print(function), chosen[i], kind, index, function});
   }
   return columns;
 }
@@ -108,7 +119,10 @@ void distinguish(std::vector<PredictionColumn>& columns, const std::vector<std::
   for (const PredictionColumn& column : columns) names.insert(column.name);
   for (PredictionColumn& column : columns)
     if (names.count(column.name) > 1)
-      column.name = (column.kind == Source::Kind::field ? "data." : "model.") + column.name;
+      column.name = (column.kind == Source::Kind::field    ? "data."
+                     : column.kind == Source::Kind::result ? "result."
+                                                           : "model.") +
+                    column.name;
 }
 
 // Returns [N, T] of int64, contiguous on the CPU, from integers [N, ...] or from scores [N, ..., V], where V is at
@@ -127,10 +141,15 @@ at::Tensor read_tokens(const std::string& name, const at::Tensor& tensor, const 
   return tokens.reshape({tokens.size(0), -1}).to(at::kCPU, at::kLong).contiguous();
 }
 
+const at::Tensor& pick(const PredictionColumn& column, const pipeline::BatchTensors& batch_tensors) {
+  if (column.kind == Source::Kind::result) return batch_tensors.results.values[column.index];
+  return column.kind == Source::Kind::field ? batch_tensors.fields[column.index] : batch_tensors.outputs[column.index];
+}
+
 }  // namespace
 
 at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) const {
-  at::Tensor tensor = kind == Source::Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index];
+  at::Tensor tensor = pick(*this, batch_tensors);
   if (tensor.scalar_type() == at::kHalf || tensor.scalar_type() == at::kBFloat16) tensor = tensor.to(at::kFloat);
   const bool needs_classes = apply == Apply::softmax || apply == Apply::argmax;
   const bool needs_floats = apply == Apply::softmax || apply == Apply::sigmoid;
@@ -147,8 +166,7 @@ at::Tensor PredictionColumn::read(const pipeline::BatchTensors& batch_tensors) c
 
 std::vector<std::string> PredictionColumn::read_text(const pipeline::BatchTensors& batch_tensors,
                                                      const components::Tokenizer& tokenizer) const {
-  const at::Tensor tokens = read_tokens(
-      name, kind == Source::Kind::field ? batch_tensors.fields[index] : batch_tensors.outputs[index], tokenizer);
+  const at::Tensor tokens = read_tokens(name, pick(*this, batch_tensors), tokenizer);
   const auto width = static_cast<size_t>(tokens.size(1));
   std::vector<std::string> texts;
   for (int64_t row = 0; row < tokens.size(0); ++row)
@@ -166,6 +184,8 @@ config::ClassNames name_columns(const std::vector<PredictionColumn>& columns,
         names.emplace(column.name, found->second);
       continue;
     }
+    if (column.holds_classes && of_fields.size() == 1) names.emplace(column.name, of_fields.begin()->second);
+    if (column.kind == Source::Kind::result) continue;
     const at::Tensor& output = batch_tensors.outputs[column.index];
     std::vector<std::vector<std::string>> fitting;
     for (const auto& [field, classes] : of_fields)

@@ -16,10 +16,11 @@ struct PredictionColumn {
   enum class Apply { nothing, softmax, sigmoid, argmax, text };
 
   std::string name;    // "logits", "logits.softmax", "label", "source.text", "data.index"
-  std::string source;  // the output or field
+  std::string source;  // the output, result or field
   pipeline::Source::Kind kind;
-  size_t index;  // index of the model output or field
+  size_t index;  // index of the model output, result or field
   Apply apply = Apply::nothing;
+  bool holds_classes = false;  // whether it is a result with the classes of boxes
 
   // Returns [N, ...], contiguous on the CPU. Half precision is converted to float32. softmax and argmax reduce over
   // dimension 1, the classes. Throws Error(configuration) if the function does not fit the output. REQUIRES: not
@@ -36,7 +37,7 @@ struct PredictionColumn {
 };
 
 struct ColumnChoice {
-  std::optional<std::vector<std::string>> outputs;  // unset: all
+  std::optional<std::vector<std::string>> outputs;  // also results; unset: all results, or without any all outputs
   std::vector<std::string> fields;
   std::vector<std::string> apply;     // "argmax", "logits=argmax"
   std::vector<std::string> reserved;  // names of other columns of the file

@@ -96,7 +96,8 @@ void add_samples(pipeline::Training& training, const pipeline::RunReport& report
     if (!recorder) return;
     const components::Dataset& dataset = training.validation.front()->feed.dataset();
     recorder->add_samples(scores, has_best_weights(training, report) ? report.best->step : report.state.step,
-                          reporting::find_image_details(plan, dataset), reporting::find_table_columns(plan, dataset));
+                          reporting::find_image_details(plan, *training.validation.front(), training.model),
+                          reporting::find_table_columns(plan, dataset));
   } catch (const std::exception& error) {
     support::log_warning(std::string("the report has no samples: ") + error.what());
   }

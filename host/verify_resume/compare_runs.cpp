@@ -16,6 +16,7 @@
 #include "framework/pipeline/state/stage_times.h"
 #include "framework/reporting/runs/read_run.h"
 #include "framework/reporting/terminal/write_output.h"
+#include "framework/support/files/read_file.h"
 #include "framework/support/text/format.h"
 #include "host/training/inspected_files.h"
 
@@ -31,12 +32,34 @@ using artifacts::TensorView;
 
 constexpr const char* kHistory = "history.jsonl";
 constexpr const char* kManifest = "manifest.json";
+constexpr const char* kFiles = "files";
 
 // A metric of the host that starts from zero in each process.
 constexpr const char* kDeviceMemory = "train/device_memory_mib";
 
 bool is_same(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b) || (std::isnan(a) && std::isnan(b));
+}
+
+// The files and folders of the host, see docs/reference/run_folder.md.
+bool is_hosts_file(const std::string& name) {
+  static const std::set<std::string> kNames = {"plan.toml",   "run.json",      "git.patch",  "log.txt",
+                                               "history.csv", "history.jsonl", "plots",      "report.html",
+                                               "samples",     "tracker.json",  "trace.json", "checkpoints"};
+  return kNames.contains(name) || name.starts_with("events.out.tfevents.") || name.starts_with(".");
+}
+
+// Paths relative to the run folder, of all files that the host did not write.
+std::set<std::string> list_callback_files(const fs::path& run) {
+  std::set<std::string> files;
+  for (const fs::directory_entry& top : fs::directory_iterator(run)) {
+    if (is_hosts_file(top.path().filename().string())) continue;
+    if (top.is_regular_file()) files.insert(top.path().filename().string());
+    if (!top.is_directory()) continue;
+    for (const fs::directory_entry& inner : fs::recursive_directory_iterator(top.path()))
+      if (inner.is_regular_file()) files.insert(inner.path().lexically_relative(run).string());
+  }
+  return files;
 }
 
 bool is_callback_metric(const std::string& name) {
@@ -89,6 +112,7 @@ class PairComparison {
         compare_file(artifacts::kModelFile) + compare_excluded(manifest.excluded, other_manifest.excluded);
     found_.training_tensors = compare_file(artifacts::kTrainingFile);
     compare_numbers(manifest.state, other_manifest.state);
+    compare_files();
     return std::move(found_);
   }
 
@@ -99,6 +123,22 @@ class PairComparison {
 
   void add(const std::string& file, const std::string& name, const std::string& text, bool is_callbacks) {
     found_.differences.push_back({file, name, text, is_callbacks});
+  }
+
+  void compare_files() {
+    const std::set<std::string> files = list_callback_files(run_.root), others = list_callback_files(other_.root);
+    found_.files = static_cast<int64_t>(files.size());
+    for (const std::string& file : files) {
+      if (!others.contains(file))
+        add(kFiles, file, "is missing in the other run", true);
+      else if (const auto a = support::read_text(run_.root / file), b = support::read_text(other_.root / file); a != b)
+        add(kFiles, file,
+            fmt::format("has {} and {} bytes, and differs from byte {} on", a.size(), b.size(),
+                        std::ranges::mismatch(a, b).in1 - a.begin()),
+            true);
+    }
+    for (const std::string& file : others)
+      if (!files.contains(file)) add(kFiles, file, "is in the other run alone", true);
   }
 
   // Compares the lines up to the first one with a different position. Reports the first difference of each metric.

@@ -183,6 +183,7 @@ std::string describe_report(const ResumeReport& report, const std::vector<std::s
         support::format_count(kills, "kill"), support::format_count(all.model_tensors, "tensor"),
         support::format_count(all.training_tensors, "tensor"), support::format_count(all.numbers, "number"), all.step,
         support::format_count(all.lines, "line"));
+    if (all.files > 0) text.insert(text.size() - 1, ", " + support::format_count(all.files, "file") + " of callbacks");
   } else if (is_unsteady(report)) {
     text = "NOT DETERMINISTIC: two uninterrupted runs differ, so that resuming cannot be verified\n" +
            describe_differences(find_unsteady(report));
@@ -218,7 +219,8 @@ std::string format_json(const ResumeReport& report, const std::vector<std::strin
               {"model_tensors", all.model_tensors},
               {"training_tensors", all.training_tensors},
               {"numbers", all.numbers},
-              {"lines", all.lines}}},
+              {"lines", all.lines},
+              {"files", all.files}}},
             {"differences", to_json(find_counting(report))},
             {"left_out", to_json(find_left_out(report))},
             {"differences_without_interruption", to_json(report.repeated.differences)},

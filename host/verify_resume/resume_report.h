@@ -13,10 +13,10 @@
 namespace tenon::host {
 
 struct RunDifference {
-  std::string file;   // file of the run folder or its last checkpoint: "history.jsonl", "model.safetensors"
-  std::string name;   // tensor, number or metric; empty: the difference concerns the whole file
+  std::string file;   // file of the run folder or its last checkpoint: "history.jsonl", "model.safetensors"; or "files"
+  std::string name;   // tensor, number, metric, or path of a callback's file; empty: the difference concerns the whole file
   std::string text;   // the difference, as a sentence without subject
-  bool is_callbacks;  // state or metric of a callback; no weight or metric of the host depends on it
+  bool is_callbacks;  // state, metric or file of a callback; no weight or metric of the host depends on it
 };
 
 struct RunComparison {
@@ -27,9 +27,10 @@ struct RunComparison {
   int64_t training_tensors = 0;  // tensors in training.safetensors: optimizer, generators, callback states
   int64_t numbers = 0;           // numbers in the manifest's state, without times
   int64_t lines = 0;             // lines of history.jsonl
+  int64_t files = 0;             // files of callbacks
 };
 
-// Compares the history and the last checkpoint of two run folders bit by bit. Ignores times. Throws Error(checkpoint)
+// Compares the history, the last checkpoint and the files of callbacks of two run folders bit by bit. Ignores times. Throws Error(checkpoint)
 // if a run has no checkpoint or a file cannot be read.
 RunComparison compare_runs(const std::filesystem::path& run, const std::filesystem::path& other);
 

@@ -61,7 +61,7 @@ TEST_CASE("boxes and keypoints are drawn into their image, in the colours of the
     CHECK(colour_at(x, y) == drawn.colours[0].colour);
   for (const auto& [x, y] : {std::pair<size_t, size_t>{19, 40}, {60, 99}, {20, 100}, {22, 42}, {160, 160}})
     CHECK(colour_at(x, y) == grey);
-  CHECK(colour_at(0, 200) == no_class);  // the top of a box whose sides on the left and right are outside
+  CHECK(colour_at(0, 200) == no_class);  // the top of a box that is cut off on the left and right
   CHECK(colour_at(255, 239) == no_class);
   CHECK(colour_at(128, 128) == no_class);
 }

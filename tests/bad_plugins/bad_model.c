@@ -2,6 +2,8 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
+#include <tenon/draft/results.h>
 #include <tenon/ops.h>
 
 #include "describe.h"
@@ -158,6 +160,41 @@ static tenon_status forward(void* untyped, const tenon_frame* frame, tenon_tenso
   return made.status;
 }
 
+/* ---- Results ----------------------------------------------------------------------------------------------------- */
+
+static tenon_status results(void* self, const tenon_result* const** list, uint64_t* count) {
+  static tenon_result best;
+  static const tenon_result* const all[] = {&best};
+  (void)self;
+  best.size = sizeof best;
+  best.name = text("best");
+  best.is_list = FAULT == RESULT_WITHOUT_LENGTHS;
+  *list = all;
+  *count = 1;
+  return TENON_OK;
+}
+
+static tenon_status compute(void* untyped, const tenon_frame* frame, tenon_tensor* const* outputs,
+                            uint64_t output_count, tenon_tensor** values, tenon_tensor** lengths,
+                            uint64_t result_count) {
+  static const int64_t batch = 0, width = 1;
+  model* self = untyped;
+  tenon_calls made = tenon_begin(&self->ops, frame);
+  tenon_tensor* best = tenon_amax(&made, outputs[0], &width, 1, /*keep_dims=*/1);
+  (void)output_count;
+  (void)lengths;
+  (void)result_count;
+  if (FAULT == RESULT_DEPENDS_ON_THE_BATCH) best = tenon_sub(&made, best, tenon_mean_dims(&made, best, &batch, 1, 1));
+  values[0] = best;
+  return made.status;
+}
+
+static const void* get_extension(tenon_string id) {
+  static const tenon_results table = {sizeof table, results, compute};
+  const tenon_string known = text(TENON_RESULTS);
+  return id.size == known.size && memcmp(id.data, known.data, id.size) == 0 ? &table : NULL;
+}
+
 tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   static tenon_model table;
   table.size = sizeof table;
@@ -166,5 +203,6 @@ tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_reply* reply) {
   table.ports = ports;
   table.build = build;
   table.forward = forward;
-  return describe(offer, reply, TENON_MODEL, &table, NULL);
+  return describe(offer, reply, TENON_MODEL, &table,
+                  FAULT == RESULT_DEPENDS_ON_THE_BATCH || FAULT == RESULT_WITHOUT_LENGTHS ? get_extension : NULL);
 }

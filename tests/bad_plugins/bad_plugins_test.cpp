@@ -123,6 +123,10 @@ const Expectation kExpected[] = {
     {"model/output_depends_on_the_batch", "model.bad sample-by-sample",
      "scores of sample 0 depends on the other samples"},
     {"model/output_is_a_share_of_the_batch", "model.bad sample-by-sample", "depends on the other samples"},
+    {"model/result_depends_on_the_batch", "model.bad results",
+     "the result best of a sample alone differs from that in a batch"},
+    {"model/result_without_lengths", "model.bad results",
+     "best: returned no lengths; expected the number of rows of each sample"},
 
     {"loss/loss_throws", "loss.bad forward", "threw an exception"},
     {"loss/loss_not_scalar", "loss.bad scalar-loss", "expected a floating-point scalar"},

@@ -66,6 +66,34 @@ TEST_CASE("the sum over the objects of a step does not depend on the number of p
   for (size_t i = 0; i < 4; ++i) CHECK(two[i] == doctest::Approx(one[i]).epsilon(1e-5));
 }
 
+TEST_CASE("predictions and pages have the results of the model, of any batch and process") {
+  const std::filesystem::path run = train("found", {"--set", "train.epochs=1", "--set", "log.samples=50"});
+  const std::vector<std::string> arguments = {
+      "predict",      "--data",     "validation",   "--config",    (run / "plan.toml").string(),
+      "--checkpoint", run.string(), "--plugin-dir", TENON_DETECTOR};
+  const auto predict = [&](const std::string& name, const std::vector<std::string>& more) {
+    require_success(run_host(joined(joined(arguments, {"--output", (run / name).string()}), more)));
+    return read_file(run / name);
+  };
+  const std::string lines = predict("found.jsonl", {"--fields", "boxes", "--page", (run / "page.html").string()});
+  CHECK(lines == predict("in_two.jsonl", {"--fields", "boxes", "--processes", "2"}));
+  const auto first = nlohmann::json::parse(lines.substr(0, lines.find('\n')));
+  CHECK(first.size() == 5);
+  CHECK(first["found_boxes"].size() == first["scores"].size());
+  CHECK(first["found_boxes"].size() == first["found_classes"].size());
+  size_t found = 0;
+  std::istringstream rows(lines);
+  for (std::string line; std::getline(rows, line);) {
+    const auto parsed = nlohmann::json::parse(line);
+    for (const auto& score : parsed["scores"]) CHECK(score.get<double>() >= 0.1);
+    found += parsed["scores"].size();
+  }
+  CHECK(found > 500);
+  CHECK(read_file(run / "page.html").find("predicted in image") != std::string::npos);
+  CHECK(read_file(run / "report.html").find("predicted in image") != std::string::npos);
+  CHECK(predict("heat.jsonl", {"--outputs", "heat"}).find("found_boxes") == std::string::npos);
+}
+
 TEST_CASE("padding is left out of predictions, and mirroring that would leave boxes behind is refused") {
   const std::filesystem::path run =
       train("predicted", {"--set", "train.steps=2", "--set", "data.validation.params.samples=40"});

@@ -163,6 +163,17 @@ if ! diff -u --label 'the headers' --label examples/rust/tenon.rs <("$work/layou
   exit 1
 fi
 
+# A dtype where a set of dtypes is expected has another type.
+mkdir "$work/wrong_dtype"
+cp "$rust"/*.rs "$work/wrong_dtype"
+sed -i 's/dtypes: ANY_FLOAT/dtypes: FLOAT32/' "$work/wrong_dtype/mlp.rs"
+if rustc --crate-type cdylib --edition 2021 "$work/wrong_dtype/lib.rs" -o "$work/wrong_dtype/disc.so" \
+  2>"$work/wrong_dtype/log" || ! grep -q '^error\[E0308\]: mismatched types' "$work/wrong_dtype/log"; then
+  cat "$work/wrong_dtype/log"
+  printf 'above: expected that rustc refuses a dtype as a set of dtypes\n'
+  exit 1
+fi
+
 # The model computes the same as mlp.c, so it must reach the same weights with the dataset and loss in C++.
 printf '%-22s %-18s%-18s\n' variant spiral disc
 optimisations=(3)

@@ -122,6 +122,15 @@ TEST_CASE("a callback without saved state is found by its metrics") {
   CHECK(contains(looked.output, "model.safetensors: 4 tensors are equal"));
 }
 
+TEST_CASE("files of a callback are compared") {
+  const std::string settings = "callback=[{use=\"journal\",params={cuts=";
+  const Outcome outcome = require_success(verify({"--set", settings + "true}}]"}));
+  CHECK(contains(outcome.output, " lines of history, 1 file of callbacks\n"));
+  const json found = verify_as_json({"--set", settings + "false}}]"}, 9);
+  CHECK(found["result"] == "differs");
+  CHECK(names(found["differences"], "files", "journal/epochs.txt"));
+}
+
 TEST_CASE("a dataset with hidden state is found by the weights") {
   const json found = verify_as_json({"--set", "data.train={use=\"moody\"}", "--kills", "1"}, 9);
   CHECK(found["result"] == "differs");

@@ -296,18 +296,22 @@ class PlaceDrawing {
   PlaceDrawing(const ImagePlaces& places, const config::ClassNames& names) : places_(places), names_(names) {}
 
   // `picture`: of the image `name`, shrunk to fit. `scale`: its pixels per pixel of the image.
-  SampleImage draw(const SampleImage& picture, double scale, const std::string& name, const SampleFields& fields) {
+  // Returns nothing if it has neither targets nor, with `is_predicted`, predictions.
+  std::optional<SampleImage> draw(const SampleImage& picture, double scale, const std::string& name,
+                                  const SampleFields& fields, bool is_predicted) {
     constexpr int64_t kSide = 256;
     std::vector<std::pair<const ImagePlace*, const TensorView*>> drawn;
     for (const auto& [field, place] : places_)
-      if (const TensorView* const view = place.image == name ? find_view(fields, field) : nullptr)
+      if (const TensorView* const view =
+              place.image == name && place.is_predicted == is_predicted ? find_view(fields, field) : nullptr)
         drawn.emplace_back(&place, view);
-    if (drawn.empty()) return picture;
+    if (drawn.empty()) return std::nullopt;
     const int64_t factor = std::max<int64_t>(1, kSide / std::max(picture.height, picture.width));
     SampleImage large = enlarge(picture, factor);
     for (const auto& [place, view] : drawn) {
       if (place->role == TENON_FIELD_BOXES)
-        draw_boxes(large, scale * static_cast<double>(factor), *view, find_view(fields, place->classes));
+        draw_boxes(large, scale * static_cast<double>(factor), *view, find_view(fields, place->classes),
+                   place->named_by.empty() ? place->classes : place->named_by);
       if (place->role == TENON_FIELD_KEYPOINTS) draw_keypoints(large, scale * static_cast<double>(factor), *view);
     }
     return large;
@@ -321,9 +325,9 @@ class PlaceDrawing {
   }
 
  private:
-  void draw_boxes(SampleImage& picture, double scale, const TensorView& boxes, const TensorView* classes) {
-    const std::vector<std::string> names =
-        classes ? config::find_classes(names_, classes->name) : std::vector<std::string>();
+  void draw_boxes(SampleImage& picture, double scale, const TensorView& boxes, const TensorView* classes,
+                  const std::string& named_by) {
+    const std::vector<std::string> names = config::find_classes(names_, named_by);
     for (uint64_t i = 0, count = count_values(boxes) / 4; i < count; ++i) {
       std::array<double, 4> box{};
       for (uint64_t k = 0; k < 4; ++k) box[k] = scale * value_at(boxes, 4 * i + k);
@@ -361,7 +365,10 @@ RenderedSample draw_sample(const SampleFields& fields, const Ranges& ranges, int
     if (const std::optional<SampleImage> picture = draw(field, ranges, normalisations)) {
       const SampleImage fitted = fit(*picture, longest);
       const double scale = static_cast<double>(fitted.width) / static_cast<double>(picture->width);
-      drawn.pictures.push_back(encode(field.name, places.draw(fitted, scale, field.name, fields)));
+      const std::optional<SampleImage> targets = places.draw(fitted, scale, field.name, fields, false);
+      const std::optional<SampleImage> predicted = places.draw(fitted, scale, field.name, fields, true);
+      drawn.pictures.push_back(encode(field.name, targets.value_or(fitted)));
+      if (predicted) drawn.pictures.push_back(encode("predicted in " + field.name, *predicted));
       if (!first) first = picture;
     }
   }

@@ -47,6 +47,9 @@ struct ImagePlace {
   uint32_t role;        // TENON_FIELD_BOXES, ...
   std::string image;    // name of the field with the image
   std::string classes;  // name of the field with the classes of boxes; "": none
+  // Whether the numbers are predictions: these are drawn into a second picture of the image.
+  bool is_predicted = false;
+  std::string named_by = {};  // name of the field that has the names of the classes; "": that of `classes`
 };
 using ImagePlaces = std::map<std::string, ImagePlace>;  // by field
 

@@ -40,7 +40,7 @@ std::vector<FieldSteps> read_field_steps(const Component& component, const tenon
                                          uint64_t count, const std::vector<SampleField>& fields);
 
 // Reads a dataset's details into its fields. Throws Error(plugin) for a field that does not exist, several details for
-// one field, a field whose dtype or shape does not fit its role, and a least extent where no extent varies.
+// one field, a dtype or shape that does not fit the role, and a least extent where no extent varies.
 void read_field_details(const Component& component, const tenon_field_detail* const* details, uint64_t count,
                         std::vector<SampleField>& fields);
 

@@ -199,6 +199,9 @@ Model::Model(const Component& component, const config::ComponentPlan& plan)
     throw_plugin_error(component, "ports", "returns {} inputs and {} outputs; expected at least one of each",
                        ports_.inputs.size(), ports_.outputs.size());
   read_decoding();
+  instance_.read_extension_list(TENON_RESULTS, &tenon_results::results, "results.results",
+                                "results.results, reading its result",
+                                [&](const auto* results, uint64_t count) { read_results(results, count); });
 }
 
 void Model::build(const AfterDeclaration& after_declaration) {

@@ -11,6 +11,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <tenon/decoding.h>
+#include <tenon/draft/results.h>
 #include <tenon/model.h>
 #include <tenon/tied_weights.h>
 
@@ -48,6 +49,21 @@ struct Decoded {
   std::vector<at::Tensor> cache;  // [N, ...] each
 };
 
+// What a model's outputs mean, see tenon/draft/results.h.
+struct ModelResult {
+  std::string name;
+  uint32_t role;        // TENON_FIELD_...
+  bool is_list;         // whether samples have different numbers of rows
+  std::string image;    // name of the input with the image; "" without a role
+  std::string classes;  // name of the result with the classes of boxes; "": none
+};
+
+// The results of a batch, in the order of Model::results().
+struct ComputedResults {
+  std::vector<at::Tensor> values;   // [N, ...], or [N, K, ...] for a list
+  std::vector<at::Tensor> lengths;  // for a list int64 [N], the number of rows of each sample; else undefined
+};
+
 // Reads the description of a model with these ports. Throws Error(plugin) for invalid names or numbers.
 Decoding read_decoding(const Component& component, const tenon_decoding_info& info, const PortList& ports);
 
@@ -76,6 +92,12 @@ class Model {
   // The extension TENON_DECODING; nothing if the model does not have it.
   const std::optional<Decoding>& decoding() const { return decoding_; }
 
+  // The extension TENON_RESULTS; empty if the model does not have it.
+  const std::vector<ModelResult>& results() const { return results_; }
+
+  // Takes the outputs of forward. Throws Error(plugin). REQUIRES: results() are not empty.
+  ComputedResults compute_results(const StepContext& context, const std::vector<at::Tensor>& outputs) const;
+
   // Takes inputs and returns outputs in the order of the ports. Throws Error(plugin) with the step, and with the
   // operator that failed where the forward can be repeated.
   std::vector<at::Tensor> forward(const StepContext& context, const std::vector<at::Tensor>& inputs) const;
@@ -94,6 +116,7 @@ class Model {
   struct Builder;
   void build_with(Builder& state);
   void read_decoding();
+  void read_results(const tenon_result* const* results, uint64_t count);
   void require_name_count(const char* function, const void* list, uint64_t count) const;
   void read_frozen_parameters(const tenon_string* list, uint64_t count);
   void read_tied_tensors(const tenon_tied_weight* list, uint64_t count);
@@ -107,6 +130,7 @@ class Model {
   bool is_capturable_;
   std::optional<Decoding> decoding_;
   decltype(tenon_decoding::forward) decode_ = nullptr;
+  std::vector<ModelResult> results_;
   std::vector<NamedTensor> tensors_, tied_tensors_;
   std::vector<tenon_tensor*> handles_;  // handles of tensors_
   std::vector<at::Tensor> buffers_;     // the tensors of tensors_ that are not trained

@@ -53,12 +53,14 @@ std::map<std::string, std::string> resolve_inputs(const ComponentConfig& config,
   std::map<std::string, std::string> inputs;
   for (const auto& [port, source] : config.inputs) {
     const std::string& text = *source.value;
-    if (is_source(text, "data.") || (!is_model && is_source(text, "model."))) {
+    if (is_source(text, "data.") || (!is_model && is_source(text, "model.")) ||
+        (kind == ComponentKind::metric && is_source(text, "result."))) {
       inputs[port] = text;
       continue;
     }
-    diagnostics.add(source.place, "{}.inputs.{} is {}; expected {}\"data.<field>\"", config.path, port, to_toml(text),
-                    is_model ? "" : "\"model.<output>\" or ");
+    diagnostics.add(source.place, "{}.inputs.{} is {}; expected {}{}\"data.<field>\"", config.path, port, to_toml(text),
+                    is_model ? "" : "\"model.<output>\" or ",
+                    kind == ComponentKind::metric ? "\"result.<result>\" or " : "");
   }
   return inputs;
 }

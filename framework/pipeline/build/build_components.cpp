@@ -259,7 +259,8 @@ std::unique_ptr<BoundDataset> build_data(Evaluation& evaluation, const component
     for (const auto* wirings : {&bound->model, &bound->losses, &bound->metrics})
       for (const Wiring& wiring : *wirings)
         for (const Source& source : wiring.sources())
-          if (source.kind != Source::Kind::output) bound->is_read[source.index] = true;
+          if (source.kind == Source::Kind::field || source.kind == Source::Kind::lengths)
+            bound->is_read[source.index] = true;
   }
   return bound;
 }

@@ -77,6 +77,12 @@ void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_t
   warn_of_padding(evaluation, data, batch_tensors);
 }
 
+void compute_results(const Evaluation& evaluation, const std::vector<Wiring>& inputs, BatchTensors& batch_tensors,
+                     const components::StepContext& context) {
+  if (std::ranges::any_of(inputs, &Wiring::needs_results))
+    batch_tensors.results = compute_results(evaluation.model, batch_tensors.outputs, context);
+}
+
 std::vector<components::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,
                                                      const BatchTensors& batch_tensors,
                                                      const components::StepContext& context) {

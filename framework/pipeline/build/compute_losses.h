@@ -26,6 +26,10 @@ class OneValuePerChannel : public support::Error {
 void run_model(Evaluation& evaluation, BoundDataset& data, BatchTensors& batch_tensors,
                const components::StepContext& context);
 
+// Fills batch_tensors.results if one of the inputs needs them. REQUIRES: run_model() has filled the outputs.
+void compute_results(const Evaluation& evaluation, const std::vector<Wiring>& inputs, BatchTensors& batch_tensors,
+                     const components::StepContext& context);
+
 // Returns one result per loss. `data`: the source of `batch_tensors`.
 std::vector<components::Loss::Result> compute_losses(Evaluation& evaluation, BoundDataset& data,
                                                      const BatchTensors& batch_tensors,

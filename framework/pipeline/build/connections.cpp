@@ -61,6 +61,22 @@ std::vector<Candidate> lengths_candidates(const std::vector<SampleField>& fields
   return candidates;
 }
 
+// The results of the model, and the lengths of those that are lists.
+std::vector<Candidate> result_candidates(const components::Model& model) {
+  std::vector<Candidate> candidates;
+  for (size_t i = 0; i < model.results().size(); ++i) {
+    const components::ModelResult& result = model.results()[i];
+    components::ShapePattern shape, lengths;
+    shape.extents.push_back({std::nullopt, "N"});
+    shape.open_ended = true;
+    lengths.extents.push_back({std::nullopt, "N"});
+    candidates.push_back({"result." + result.name, Source::Kind::result, i, shape, TENON_ANY_DTYPE});
+    if (result.is_list)
+      candidates.push_back({"result." + result.name + ".lengths", Source::Kind::result_lengths, i, lengths, kInt64});
+  }
+  return candidates;
+}
+
 std::vector<int64_t> find_varying(const SampleField& field) {
   std::vector<int64_t> varying;
   for (size_t d = 0; d < field.shape.size(); ++d)
@@ -113,10 +129,13 @@ class Connector {
  public:
   // `groups`: the candidates, and then those of `fields`; earlier groups are preferred.
   Connector(const std::vector<Port>& inputs, std::string owner, const config::ComponentPlan& plan,
-            const std::vector<SampleField>& fields, std::vector<std::vector<Candidate>> groups = {})
+            const std::vector<SampleField>& fields, std::vector<std::vector<Candidate>> groups = {},
+            const components::Model* with_results = nullptr)
       : inputs_(inputs), owner_(std::move(owner)), plan_(plan), fields_(fields), groups_(std::move(groups)) {
     groups_.push_back(field_candidates(fields));
     named_ = lengths_candidates(fields);
+    if (with_results)
+      for (Candidate& candidate : result_candidates(*with_results)) named_.push_back(std::move(candidate));
   }
 
   std::vector<Source> connect() {
@@ -220,7 +239,7 @@ class Connector {
                          formats::suggest_name(named->second, candidate_names())));
     }
     const auto has_name = [&](const Candidate& candidate) { return bare_name(candidate) == port.name; };
-    const Candidate* found = find_candidate(has_name);
+    const Candidate* found = find_named(has_name);
     for (const std::string& usual : port.usual_sources) {
       if (found) break;
       found = find_named([&](const Candidate& candidate) {
@@ -332,6 +351,8 @@ BatchTensors view_batch(const data::Batch& batch, const std::vector<SampleField>
 
 at::Tensor Source::take(const BatchTensors& batch_tensors) const {
   if (kind == Kind::output) return batch_tensors.outputs[index];
+  if (kind == Kind::result) return batch_tensors.results.values[index];
+  if (kind == Kind::result_lengths) return batch_tensors.results.lengths[index];
   const at::Tensor& field = batch_tensors.fields[index];
   if (kind == Kind::field) return dtype ? field.to(*dtype) : field;
   at::Tensor lengths;
@@ -353,6 +374,28 @@ at::Tensor find_sample_shapes(const BatchTensors& batch_tensors, size_t index, c
   for (size_t k = 0; k < varying.size(); ++k)
     shapes.select(1, varying[k] - 1).copy_(batch_tensors.lengths[index].select(1, static_cast<int64_t>(k)));
   return shapes;
+}
+
+at::Tensor find_result_shapes(const BatchTensors& batch_tensors, size_t index) {
+  const at::Tensor& lengths = batch_tensors.results.lengths[index];
+  if (!lengths.defined()) return {};
+  const at::Tensor& values = batch_tensors.results.values[index];
+  at::Tensor shapes = at::tensor(values.sizes().slice(1), at::kLong).repeat({values.size(0), 1});
+  shapes.select(1, 0).copy_(lengths);
+  return shapes;
+}
+
+components::ComputedResults compute_results(const components::Model& model, const std::vector<at::Tensor>& outputs,
+                                            const components::StepContext& context) {
+  const at::NoGradGuard no_grad;
+  std::vector<at::Tensor> detached;
+  for (const at::Tensor& output : outputs) detached.push_back(output.detach());
+  return model.compute_results(context, detached);
+}
+
+std::string name_result(const components::ModelResult& result, const std::vector<SampleField>& fields) {
+  const bool is_taken = std::ranges::find(fields, result.name, &SampleField::name) != fields.end();
+  return is_taken ? "predicted " + result.name : result.name;
 }
 
 at::Tensor take_sample(const at::Tensor& batch, const at::Tensor& shapes, int64_t row) {
@@ -432,6 +475,12 @@ std::string Wiring::describe(const BatchTensors& batch_tensors) const {
   return text;
 }
 
+bool Wiring::needs_results() const {
+  return std::ranges::any_of(sources_, [](const Source& source) {
+    return source.kind == Source::Kind::result || source.kind == Source::Kind::result_lengths;
+  });
+}
+
 std::map<std::string, std::string> Wiring::source_names() const {
   std::map<std::string, std::string> names;
   for (size_t i = 0; i < sources_.size(); ++i) names[ports_[i].name] = sources_[i].name;
@@ -456,9 +505,10 @@ Wiring connect_model(const components::Model& model, const config::ComponentPlan
 }
 
 Wiring connect(const std::vector<Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
-               const components::Model& model, const std::vector<SampleField>& fields) {
-  return Wiring(Connector(inputs, owner, plan, fields, {output_candidates(model)}).connect(), inputs, owner,
-                has_varying_fields(fields));
+               const components::Model& model, const std::vector<SampleField>& fields, bool has_results) {
+  return Wiring(
+      Connector(inputs, owner, plan, fields, {output_candidates(model)}, has_results ? &model : nullptr).connect(),
+      inputs, owner, has_results || has_varying_fields(fields));
 }
 
 }  // namespace tenon::pipeline

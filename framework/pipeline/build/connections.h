@@ -27,6 +27,8 @@ struct BatchTensors {
   // The extents of padded fields in each sample, int64 [N, K] in host memory for the K extents that differ; undefined
   // for other fields. Empty if the fields do not come from a dataset.
   std::vector<at::Tensor> lengths = {};
+  // What the model's results are computed of, where they are needed.
+  components::ComputedResults results = {};
   const BoundDataset* data = nullptr;  // null without host_fields
   const data::Batch* batch = nullptr;
 };
@@ -36,7 +38,7 @@ BatchTensors view_batch(const data::Batch& batch, const std::vector<components::
 
 // The source of one input.
 struct Source {
-  enum class Kind { field, lengths, output } kind;
+  enum class Kind { field, lengths, output, result, result_lengths } kind;
   size_t index;
   std::string name;                          // for messages, for example "data.label"
   std::optional<at::ScalarType> dtype = {};  // a field is converted to it
@@ -51,6 +53,16 @@ struct Source {
 // The shape of each sample of a padded field without its padding, int64 [N, D] in host memory. Undefined for other
 // fields.
 at::Tensor find_sample_shapes(const BatchTensors& batch_tensors, size_t index, const components::SampleField& field);
+
+// The same of a result of the model that is a list.
+at::Tensor find_result_shapes(const BatchTensors& batch_tensors, size_t index);
+
+// The results without gradients. REQUIRES: the model has some.
+components::ComputedResults compute_results(const components::Model& model, const std::vector<at::Tensor>& outputs,
+                                            const components::StepContext& context);
+
+// The name of a result next to the dataset's fields: "predicted boxes" if there is a field `boxes`.
+std::string name_result(const components::ModelResult& result, const std::vector<components::SampleField>& fields);
 
 // Row `row` of a batch [N, ...], without padding if `shapes` is defined.
 at::Tensor take_sample(const at::Tensor& batch, const at::Tensor& shapes, int64_t row);
@@ -73,6 +85,9 @@ class Wiring {
   std::string describe(const BatchTensors& batch_tensors) const;
 
   const std::vector<Source>& sources() const { return sources_; }
+  // Whether an input is a result of the model, or its lengths.
+  bool needs_results() const;
+
   // The sources by input, as in a plan: {{"logits", "model.logits"}}.
   std::map<std::string, std::string> source_names() const;
 
@@ -90,7 +105,8 @@ class Wiring {
 
 // connect_model() connects the model's inputs to the fields of a dataset after the batch transforms. connect() connects
 // a loss or metric to outputs and fields. The lengths of a field that is padded, `data.FIELD.lengths`, are used if the
-// run file or a usual source names them. A source named in the run file is used first, then a source with the name of
+// run file or a usual source names them; likewise for a metric a result of the model, `result.NAME`, and the numbers of
+// rows of a list, `result.NAME.lengths`. A source named in the run file is used first, then a source with the name of
 // the port, then the only source that fits; the model's outputs are searched first. Dtypes and shapes are checked as
 // far as they are declared. A field that the port does not take as it is, is converted if its values keep their
 // meaning: floating-point numbers to float32, integers and bools to int64, and if the run file names the source, to
@@ -98,7 +114,9 @@ class Wiring {
 // candidate with the reason why it does not fit.
 Wiring connect_model(const components::Model& model, const config::ComponentPlan& plan, const std::string& data_name,
                      const std::vector<components::SampleField>& fields);
+// `has_results`: whether the model's results are sources.
 Wiring connect(const std::vector<components::Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
-               const components::Model& model, const std::vector<components::SampleField>& fields);
+               const components::Model& model, const std::vector<components::SampleField>& fields,
+               bool has_results = false);
 
 }  // namespace tenon::pipeline

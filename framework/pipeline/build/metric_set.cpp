@@ -104,7 +104,8 @@ std::vector<Wiring> MetricSet::connect_all(const components::Model& model,
                                            const std::vector<components::SampleField>& fields) const {
   std::vector<Wiring> wirings;
   for (size_t i = 0; i < metrics_.size(); ++i)
-    wirings.push_back(connect(metrics_[i].inputs(), metrics_[i].component().describe(), *plans_[i], model, fields));
+    wirings.push_back(connect(metrics_[i].inputs(), metrics_[i].component().describe(), *plans_[i], model, fields,
+                              /*has_results=*/true));
   return wirings;
 }
 

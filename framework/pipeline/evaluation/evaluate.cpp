@@ -26,6 +26,7 @@ void evaluate_batch(Evaluation& evaluation, MetricSet& metrics, BoundDataset& da
     sums.add(losses, values, context);
   });
   readback.deliver_arrived();
+  compute_results(evaluation, data.metrics, batch_tensors, context);
   metrics.update(context, data.metrics, batch_tensors);
 }
 

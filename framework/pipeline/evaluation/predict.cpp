@@ -43,6 +43,8 @@ bool predict(Evaluation& evaluation, BoundDataset& data, components::StepContext
       if (batch->size > 0) {
         BatchTensors batch_tensors = data.to_batch_tensors(*batch, /*training=*/false);
         run_augmented_model(evaluation, data, batch_tensors, context);
+        if (!evaluation.model.results().empty())
+          batch_tensors.results = compute_results(evaluation.model, batch_tensors.outputs, context);
         if (!take({samples, batch_tensors})) return false;
         continue;
       }

@@ -46,7 +46,7 @@ void refuse_places(const Evaluation& evaluation, const BoundDataset& data, const
                            : field.role == TENON_FIELD_KEYPOINTS ? "keypoints"
                                                                  : "angles",
                            field.name),
-               "outputs whose mean has a meaning: remove --tta");
+               "data without them: remove --tta");
 }
 
 // Returns whether the last dimension of the output is the width of pixels.

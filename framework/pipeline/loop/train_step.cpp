@@ -164,6 +164,7 @@ void TrainStep::run_batch(const data::Batch& batch, components::StepContext cont
   if (training_.device.is_cpu() && training_.group->is_single() && !non_finite_source_)
     non_finite_source_ = find_source(data, batch_tensors, results);
   inspect(data, batch_tensors, results);
+  compute_results(training_, data.metrics, batch_tensors, context);
   training_.train_metrics.update(context, data.metrics, batch_tensors);
   dispatch_(Event::loss_end);
   stage.next(Stage::backward);
@@ -191,6 +192,7 @@ void TrainStep::run_batch_as_graph(BatchTensors& batch_tensors, int64_t samples,
   groups_.count(results, samples);
   losses_.add(results, context_);
   inspect(data, batch_tensors, results);
+  compute_results(training_, data.metrics, batch_tensors, context);
   training_.train_metrics.update(context, data.metrics, batch_tensors);
   for (const Event event : {Event::forward_end, Event::loss_end, Event::backward_end}) dispatch_(event);
 }

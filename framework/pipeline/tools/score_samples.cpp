@@ -113,6 +113,8 @@ class Scoring {
       if (batch->size == 0) continue;
       BatchTensors batch_tensors = data_.to_batch_tensors(*batch, /*training=*/false);
       run_model(evaluation_, data_, batch_tensors, context_);
+      if (!evaluation_.model.results().empty())
+        batch_tensors.results = compute_results(evaluation_.model, batch_tensors.outputs, context_);
       take({indices, batch_tensors});
       if (!should_continue()) break;
     }
@@ -243,6 +245,10 @@ class Scoring {
         add(evaluation_.model.outputs()[i].name, batch_tensors.outputs[i]);
         values.back().is_output = true;
       }
+    }
+    for (size_t i = 0; i < batch_tensors.results.values.size(); ++i) {
+      const std::string name = name_result(evaluation_.model.results()[i], data_.transforms.fields());
+      add(name, batch_tensors.results.values[i], find_result_shapes(batch_tensors, i));
     }
     return values;
   }

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "framework/components/tensors/tensor_handles.h"
+#include "framework/formats/python_keywords.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
@@ -65,6 +66,12 @@ std::vector<at::Tensor> to_tensors(const std::vector<IValue>& stack) {
 
 torch::jit::Module trace(const Model& model, const ModelInputs& inputs) {
   ModuleTree tree;
+  // The names become those of attributes in TorchScript's code.
+  for (const components::NamedTensor& named : model.tensors())
+    if (const std::string keyword = formats::find_python_keyword(named.name); !keyword.empty())
+      refuse(model, fmt::format("the tensor {} has \"{}\" in its name, a keyword of Python, which TorchScript cannot "
+                                "read; rename the layer",
+                                named.name, keyword));
   for (const components::NamedTensor& named : model.tensors()) tree.add(named);
   torch::jit::Module module = tree.root();
   const auto forward = [&](const std::vector<IValue>& stack) -> std::vector<IValue> {

@@ -87,7 +87,7 @@ void print_json(std::string& text, int32_t dtype, std::span<const int64_t> padde
   text += ']';
 }
 
-// Whether the samples of the tensor have shapes of their own.
+// Whether the samples of the tensor differ in shape.
 bool is_padded(const PredictionRows& rows, const TensorView& tensor) { return rows.shapes.contains(tensor.name); }
 
 // Returns the shape of a sample without its padding.

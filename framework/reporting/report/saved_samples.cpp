@@ -328,6 +328,27 @@ artifacts::ImageDetails find_image_details(const config::RunPlan& plan, const co
   return found;
 }
 
+artifacts::ImageDetails find_image_details(const config::RunPlan& plan, const pipeline::BoundDataset& data,
+                                           const components::Model& model) {
+  artifacts::ImageDetails found = find_image_details(plan, data.feed.dataset());
+  const std::vector<components::SampleField>& fields = data.transforms.fields();
+  const std::vector<pipeline::Source>& sources = data.model.front().sources();
+  for (const components::ModelResult& result : model.results()) {
+    const auto input = std::ranges::find(model.inputs(), result.image, &components::Port::name);
+    if (input == model.inputs().end()) continue;
+    const pipeline::Source& source = sources[static_cast<size_t>(input - model.inputs().begin())];
+    if (source.kind != pipeline::Source::Kind::field) continue;
+    artifacts::ImagePlace place{result.role, fields[source.index].name, "", /*is_predicted=*/true};
+    const auto classes = std::ranges::find(model.results(), result.classes, &components::ModelResult::name);
+    if (classes != model.results().end()) place.classes = pipeline::name_result(*classes, fields);
+    // The classes of predicted boxes are those of the boxes that the data have.
+    for (const components::SampleField& field : fields)
+      if (field.role == result.role && field.image == place.image) place.named_by = field.classes;
+    found.places[pipeline::name_result(result, fields)] = place;
+  }
+  return found;
+}
+
 TableColumns find_table_columns(const config::RunPlan& plan, const components::Dataset& data) {
   TableColumns found;
   for (const components::SampleField& field : data.fields()) {

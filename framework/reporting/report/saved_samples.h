@@ -80,6 +80,10 @@ std::string make_file_name(std::string_view name);
 // `mean` and `std`, see tenon/preprocessing.h. And the fields with places in images.
 artifacts::ImageDetails find_image_details(const config::RunPlan& plan, const components::Dataset& data);
 
+// The same, and the results of the model with places in an image that it reads.
+artifacts::ImageDetails find_image_details(const config::RunPlan& plan, const pipeline::BoundDataset& data,
+                                           const components::Model& model);
+
 // Finds the columns of the fields that the dataset describes by its preprocessing.
 TableColumns find_table_columns(const config::RunPlan& plan, const components::Dataset& data);
 

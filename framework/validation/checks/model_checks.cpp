@@ -7,6 +7,7 @@
 #include "framework/components/kinds/model.h"
 #include "framework/components/tensors/graph_leaves.h"
 #include "framework/components/tensors/tensor_handles.h"
+#include "framework/formats/python_keywords.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
 #include "framework/validation/checks/checks.h"
@@ -83,8 +84,42 @@ void check_model_ports(Session& session) {
 }
 
 void check_build(Session& session) {
-  build_model(session);
+  const components::Model model = build_model(session);
+  for (const components::NamedTensor& named : model.tensors())
+    if (const std::string keyword = formats::find_python_keyword(named.name); !keyword.empty()) {
+      session.warn(
+          fmt::format("the tensor {} has \"{}\" in its name, a keyword of Python: such a model cannot be exported "
+                      "as TorchScript",
+                      named.name, keyword));
+      break;
+    }
   session.require_no_violation("build", "build");
+}
+
+// The results of a sample do not depend on the others of its batch.
+void check_results(Session& session) {
+  const ReadyModel ready(session);
+  if (ready.model.results().empty()) throw Skipped(std::string("it does not provide them (") + TENON_RESULTS + ")");
+  constexpr int64_t kBatch = 3;
+  const std::vector<at::Tensor> outputs = ready.forward(/*training=*/false, ready.inputs.make(kBatch));
+  const components::ComputedResults whole = ready.model.compute_results({}, outputs);
+  for (int64_t row = 0; row < kBatch; ++row) {
+    std::vector<at::Tensor> of_row;
+    for (const at::Tensor& output : outputs) of_row.push_back(output.narrow(0, row, 1));
+    const components::ComputedResults alone = ready.model.compute_results({}, of_row);
+    for (size_t i = 0; i < whole.values.size(); ++i) {
+      const auto take = [&](const components::ComputedResults& results, int64_t at) {
+        const at::Tensor values = results.values[i][at];
+        return results.lengths[i].defined() ? values.narrow(0, 0, results.lengths[i][at].item<int64_t>()) : values;
+      };
+      const at::Tensor expected = take(whole, row), found = take(alone, 0);
+      if (expected.sizes() != found.sizes() || !at::allclose(found, expected, 1e-5, 1e-6, /*equal_nan=*/true))
+        throw Failed(
+            "the result {} of a sample alone differs from that in a batch; expected rows that do not depend on "
+            "each other",
+            ready.model.results()[i].name);
+    }
+  }
 }
 
 void check_model_forward(Session& session) {
@@ -277,6 +312,7 @@ std::vector<Check> model_checks() {
           {"forward", Level::contract, {"build"}, check_model_forward},
           {"outputs", Level::contract, {"forward"}, check_outputs},
           {"finite-outputs", Level::contract, {"outputs"}, check_finite_outputs},
+          {"results", Level::contract, {"finite-outputs", "extensions"}, check_results},
           {"repeats", Level::training, {"finite-outputs"}, check_model_repeats},
           {"sample-by-sample", Level::training, {"repeats", "extensions"}, check_sample_by_sample},
           {"frame-tensors", Level::training, {"repeats"}, check_frame_tensors},

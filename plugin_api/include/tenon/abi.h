@@ -48,10 +48,10 @@
 #define TENON_EXPORT
 #endif
 
-/* The functions that the headers define. Languages that cannot include the headers link libtenon_helpers.a, which has
+/* The functions that the headers define. Languages that cannot include the headers link libtenon_functions.a, which has
  * them with external linkage. */
-#ifndef TENON_HELPER
-#define TENON_HELPER static inline
+#ifndef TENON_INLINE
+#define TENON_INLINE static inline
 #endif
 
 #ifdef __cplusplus
@@ -153,14 +153,14 @@ TENON_STATIC_ASSERT(sizeof(tenon_string) == 16, "tenon_string is frozen");
 TENON_STATIC_ASSERT(sizeof(tenon_value) == 24 && offsetof(tenon_value, as) == 8 && offsetof(tenon_value, n) == 16,
                     "tenon_value is frozen");
 
-TENON_HELPER tenon_string tenon_make_string(const char* data, uint64_t size) {
+TENON_INLINE tenon_string tenon_make_string(const char* data, uint64_t size) {
   tenon_string text;
   text.data = data;
   text.size = size;
   return text;
 }
 
-TENON_HELPER tenon_value tenon_none(void) {
+TENON_INLINE tenon_value tenon_none(void) {
   tenon_value value;
   value.kind = TENON_VALUE_NONE;
   value.reserved = 0;
@@ -169,42 +169,42 @@ TENON_HELPER tenon_value tenon_none(void) {
   return value;
 }
 
-TENON_HELPER tenon_value tenon_bool(int truth) {
+TENON_INLINE tenon_value tenon_bool(int truth) {
   tenon_value value = tenon_none();
   value.kind = TENON_VALUE_BOOL;
   value.as.i = truth != 0;
   return value;
 }
 
-TENON_HELPER tenon_value tenon_int(int64_t number) {
+TENON_INLINE tenon_value tenon_int(int64_t number) {
   tenon_value value = tenon_none();
   value.kind = TENON_VALUE_INT;
   value.as.i = number;
   return value;
 }
 
-TENON_HELPER tenon_value tenon_float(double number) {
+TENON_INLINE tenon_value tenon_float(double number) {
   tenon_value value = tenon_none();
   value.kind = TENON_VALUE_FLOAT;
   value.as.f = number;
   return value;
 }
 
-TENON_HELPER tenon_value tenon_dtype(int64_t dtype) {
+TENON_INLINE tenon_value tenon_dtype(int64_t dtype) {
   tenon_value value = tenon_none();
   value.kind = TENON_VALUE_DTYPE;
   value.as.i = dtype;
   return value;
 }
 
-TENON_HELPER tenon_value tenon_tensor_value(const tenon_tensor* tensor) {
+TENON_INLINE tenon_value tenon_tensor_value(const tenon_tensor* tensor) {
   tenon_value value = tenon_none();
   if (tensor) value.kind = TENON_VALUE_TENSOR;
   value.as.p = tensor;
   return value;
 }
 
-TENON_HELPER tenon_value tenon_list_value(uint32_t kind, const void* data, uint64_t n) {
+TENON_INLINE tenon_value tenon_list_value(uint32_t kind, const void* data, uint64_t n) {
   tenon_value value = tenon_none();
   value.kind = kind;
   value.as.p = data;
@@ -212,15 +212,15 @@ TENON_HELPER tenon_value tenon_list_value(uint32_t kind, const void* data, uint6
   return value;
 }
 
-TENON_HELPER tenon_value tenon_text(const char* data, uint64_t size) {
+TENON_INLINE tenon_value tenon_text(const char* data, uint64_t size) {
   return tenon_list_value(TENON_VALUE_STRING, data, size);
 }
 
-TENON_HELPER tenon_value tenon_ints(const int64_t* data, uint64_t n) {
+TENON_INLINE tenon_value tenon_ints(const int64_t* data, uint64_t n) {
   return tenon_list_value(TENON_VALUE_INTS, data, n);
 }
 
-TENON_HELPER tenon_value tenon_tensors(tenon_tensor* const* data, uint64_t n) {
+TENON_INLINE tenon_value tenon_tensors(tenon_tensor* const* data, uint64_t n) {
   return tenon_list_value(TENON_VALUE_TENSORS, (const void*)data, n);
 }
 

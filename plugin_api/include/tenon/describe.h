@@ -181,7 +181,7 @@ extern "C" {
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-TENON_HELPER tenon_status
+TENON_INLINE tenon_status
 tenon_fail(const tenon_host* host, tenon_status status, const char* format, ...) {
   char text[501];
   va_list arguments;
@@ -195,20 +195,21 @@ tenon_fail(const tenon_host* host, tenon_status status, const char* format, ...)
 }
 
 /* [any] The same with a message that is complete, for languages without variadic functions. */
-TENON_HELPER tenon_status tenon_fail_text(const tenon_host* host, tenon_status status, const char* text) {
+TENON_INLINE tenon_status tenon_fail_text(const tenon_host* host, tenon_status status, const char* text) {
   return host->fail(status, tenon_make_string(text, strlen(text)));
 }
 
 /* [any] The value of a parameter of the type TENON_PARAM_INT, and likewise below. */
-TENON_HELPER tenon_status tenon_read_value(const tenon_host* host, const tenon_params* params, const char* name,
+TENON_INLINE tenon_status tenon_read_value(const tenon_host* host, const tenon_params* params, const char* name,
                                            uint32_t kind, tenon_value* value) {
   const tenon_status status = host->param(params, tenon_make_string(name, strlen(name)), value);
+  char text[200];
   if (status != TENON_OK || value->kind == kind) return status;
-  return tenon_fail(host, TENON_INVALID_ARGUMENT, "the parameter %s is read as another type than that of its schema",
-                    name);
+  snprintf(text, sizeof text, "the parameter %s is read as another type than that of its schema", name);
+  return tenon_fail_text(host, TENON_INVALID_ARGUMENT, text);
 }
 
-TENON_HELPER tenon_status tenon_read_int(const tenon_host* host, const tenon_params* params, const char* name,
+TENON_INLINE tenon_status tenon_read_int(const tenon_host* host, const tenon_params* params, const char* name,
                                          int64_t* out) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_INT, &value);
@@ -216,7 +217,7 @@ TENON_HELPER tenon_status tenon_read_int(const tenon_host* host, const tenon_par
   return status;
 }
 
-TENON_HELPER tenon_status tenon_read_float(const tenon_host* host, const tenon_params* params, const char* name,
+TENON_INLINE tenon_status tenon_read_float(const tenon_host* host, const tenon_params* params, const char* name,
                                            double* out) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_FLOAT, &value);
@@ -224,7 +225,7 @@ TENON_HELPER tenon_status tenon_read_float(const tenon_host* host, const tenon_p
   return status;
 }
 
-TENON_HELPER tenon_status tenon_read_bool(const tenon_host* host, const tenon_params* params, const char* name,
+TENON_INLINE tenon_status tenon_read_bool(const tenon_host* host, const tenon_params* params, const char* name,
                                           int* out) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_BOOL, &value);
@@ -233,7 +234,7 @@ TENON_HELPER tenon_status tenon_read_bool(const tenon_host* host, const tenon_pa
 }
 
 /* The text of a string or path. It is borrowed for the call of create. */
-TENON_HELPER tenon_status tenon_read_text(const tenon_host* host, const tenon_params* params, const char* name,
+TENON_INLINE tenon_status tenon_read_text(const tenon_host* host, const tenon_params* params, const char* name,
                                           tenon_string* out) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_STRING, &value);
@@ -242,7 +243,7 @@ TENON_HELPER tenon_status tenon_read_text(const tenon_host* host, const tenon_pa
 }
 
 /* A list of integers. It is borrowed for the call of create. */
-TENON_HELPER tenon_status tenon_read_ints(const tenon_host* host, const tenon_params* params, const char* name,
+TENON_INLINE tenon_status tenon_read_ints(const tenon_host* host, const tenon_params* params, const char* name,
                                           const int64_t** out, uint64_t* count) {
   tenon_value value;
   const tenon_status status = tenon_read_value(host, params, name, TENON_VALUE_INTS, &value);
@@ -255,17 +256,17 @@ TENON_HELPER tenon_status tenon_read_ints(const tenon_host* host, const tenon_pa
 
 /* [any] Copies a filled struct to new memory and returns it as the instance of a component, at the end of `create`. The
  * `destroy` of the component is tenon_free_instance. */
-TENON_HELPER tenon_status tenon_new_instance(const tenon_host* host, const void* contents, size_t size, void** self) {
+TENON_INLINE tenon_status tenon_new_instance(const tenon_host* host, const void* contents, size_t size, void** self) {
   void* const copy = malloc(size);
-  if (!copy) return tenon_fail(host, TENON_FAILED, "out of memory");
+  if (!copy) return tenon_fail_text(host, TENON_FAILED, "out of memory");
   *self = memcpy(copy, contents, size);
   return TENON_OK;
 }
 
-TENON_HELPER void tenon_free_instance(void* self) { free(self); }
+TENON_INLINE void tenon_free_instance(void* self) { free(self); }
 
 /* [train] Declares a float32 parameter of a model, in build(). `init`, `a` and `b`: see model.h. */
-TENON_HELPER tenon_status tenon_declare_parameter(const tenon_builder* builder, const char* name, const int64_t* shape,
+TENON_INLINE tenon_status tenon_declare_parameter(const tenon_builder* builder, const char* name, const int64_t* shape,
                                                   uint32_t ndim, uint32_t init, double a, double b, uint64_t* index) {
   tenon_declaration parameter;
   memset(&parameter, 0, sizeof parameter);
@@ -282,7 +283,7 @@ TENON_HELPER tenon_status tenon_declare_parameter(const tenon_builder* builder, 
 }
 
 /* [train] The number in a float64 state of a metric, in compute(). */
-TENON_HELPER tenon_status tenon_read_state(const tenon_host* host, const tenon_frame* frame, uint64_t state,
+TENON_INLINE tenon_status tenon_read_state(const tenon_host* host, const tenon_frame* frame, uint64_t state,
                                            double* out) {
   void* elements;
   const tenon_status status = host->tensor_data(frame->tensors[state], &elements);

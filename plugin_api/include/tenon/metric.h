@@ -15,8 +15,8 @@ enum {
   TENON_REDUCE_MAX = 2,
   TENON_REDUCE_MIN = 3,
   /* Rows that tenon_host.append adds, for metrics over all samples, such as the area under a curve. The shape of the
-   * state starts with 0. In update the state is empty. In compute it holds the rows of all batches, starting with those
-   * of rank 0. */
+   * state starts with 0. In update the state is empty. In compute it holds the rows of rank 0, then those of rank 1,
+   * and so on, each in the order in which they were appended. So the rows of several states stay in the same order. */
   TENON_REDUCE_CONCATENATE = 4
 };
 

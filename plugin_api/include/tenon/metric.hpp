@@ -53,7 +53,8 @@ struct State {
 };
 
 // A state of rows, each with this shape. frame.append adds rows to it. Use it for metrics over all samples. compute
-// receives all rows as [n, shape...].
+// receives all rows as [n, shape...], by rank and then in the order in which they were appended: the rows of several
+// states stay in the same order.
 inline State rows(std::string name, int32_t dtype, std::vector<int64_t> shape = {}) {
   shape.insert(shape.begin(), 0);
   return {std::move(name), dtype, std::move(shape), TENON_REDUCE_CONCATENATE};

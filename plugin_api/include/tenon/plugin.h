@@ -89,7 +89,7 @@ TENON_EXPORT tenon_status tenon_plugin_open(const tenon_offer* offer, tenon_repl
 /* [load] Returns the description with the operators of called_operators.h after those that it lists. Returns null if
  * there is not enough memory. Returns the description itself if there are none to add, or if it is not that of these
  * headers, which the host reports. */
-TENON_HELPER const tenon_plugin* tenon_add_called_operators(const tenon_plugin* plugin) {
+TENON_INLINE const tenon_plugin* tenon_add_called_operators(const tenon_plugin* plugin) {
   static tenon_plugin complete;
   static tenon_string* operators; /* kept for a second call */
   const char* name;
@@ -117,7 +117,7 @@ TENON_HELPER const tenon_plugin* tenon_add_called_operators(const tenon_plugin* 
 /* [load] Implements tenon_plugin_open for a plugin in C. It replies with the versions from TENON_TARGET_ABI to the
  * version of these headers, and passes the plugin if the host supports one of them, with the operators that it calls
  * through tenon/ops. Otherwise it returns TENON_UNSUPPORTED. */
-TENON_HELPER tenon_status tenon_answer(const tenon_offer* offer, tenon_reply* reply, const tenon_plugin* plugin) {
+TENON_INLINE tenon_status tenon_answer(const tenon_offer* offer, tenon_reply* reply, const tenon_plugin* plugin) {
   reply->abi_min = TENON_TARGET_ABI;
   reply->abi_max = TENON_ABI_CURRENT;
   reply->plugin = NULL;

@@ -26,7 +26,7 @@ typedef struct tenon_random {
 } tenon_random;
 
 /* Starts a generator. `stream` separates several uses of one seed, for example geometry and colour. */
-TENON_HELPER tenon_random tenon_random_start(uint64_t seed, uint64_t stream) {
+TENON_INLINE tenon_random tenon_random_start(uint64_t seed, uint64_t stream) {
   tenon_random random;
   random.seed = seed;
   random.stream = stream;
@@ -37,7 +37,7 @@ TENON_HELPER tenon_random tenon_random_start(uint64_t seed, uint64_t stream) {
 }
 
 /* Returns 64 random bits. */
-TENON_HELPER uint64_t tenon_random_bits(tenon_random* random) {
+TENON_INLINE uint64_t tenon_random_bits(tenon_random* random) {
   if (random->unused == 0) {
     uint32_t counter[4], key[2];
     int round;
@@ -66,18 +66,18 @@ TENON_HELPER uint64_t tenon_random_bits(tenon_random* random) {
 }
 
 /* Returns a uniform number in [0, 1), a multiple of 2^-53. */
-TENON_HELPER double tenon_random_uniform(tenon_random* random) {
+TENON_INLINE double tenon_random_uniform(tenon_random* random) {
   return (double)(tenon_random_bits(random) >> 11) * 0x1p-53;
 }
 
 /* Returns a normally distributed number with mean 0 and standard deviation 1 (Box and Muller, 1958). Link libm. */
-TENON_HELPER double tenon_random_normal(tenon_random* random) {
+TENON_INLINE double tenon_random_normal(tenon_random* random) {
   const double radius = sqrt(-2.0 * log(1.0 - tenon_random_uniform(random)));
   return radius * cos(6.283185307179586476925 * tenon_random_uniform(random));
 }
 
 /* Returns a uniform integer in [0, count). REQUIRES: count > 0. */
-TENON_HELPER int64_t tenon_random_integer(tenon_random* random, int64_t count) {
+TENON_INLINE int64_t tenon_random_integer(tenon_random* random, int64_t count) {
   const uint64_t range = (uint64_t)count;
   /* The first 2^64 mod range values would be sampled once too often. */
   const uint64_t excess = (~range + 1) % range;

@@ -163,7 +163,7 @@ typedef struct tenon_ops {
   const tenon_op* found[TENON_OPERATOR_COUNT];
 } tenon_ops;
 
-TENON_HELPER void tenon_ops_open(const tenon_host* host, tenon_ops* ops) {
+TENON_INLINE void tenon_ops_open(const tenon_host* host, tenon_ops* ops) {
   memset(ops, 0, sizeof *ops);
   ops->host = host;
 }
@@ -175,7 +175,7 @@ typedef struct tenon_calls {
   tenon_status status;
 } tenon_calls;
 
-TENON_HELPER tenon_calls tenon_begin(tenon_ops* ops, const tenon_frame* frame) {
+TENON_INLINE tenon_calls tenon_begin(tenon_ops* ops, const tenon_frame* frame) {
   tenon_calls calls;
   calls.ops = ops;
   calls.frame = frame;
@@ -184,12 +184,12 @@ TENON_HELPER tenon_calls tenon_begin(tenon_ops* ops, const tenon_frame* frame) {
 }
 
 /* Looks up an operator, unless an earlier call has failed or `op` is set. */
-TENON_HELPER void tenon_look_up_op(tenon_calls* calls, const tenon_op** op, tenon_string name, tenon_string overload) {
+TENON_INLINE void tenon_look_up_op(tenon_calls* calls, const tenon_op** op, tenon_string name, tenon_string overload) {
   if (calls->status == TENON_OK && !*op) calls->status = calls->ops->host->op(name, overload, op);
 }
 
 /* Calls an operator that was looked up. After an error all `results` are null. */
-TENON_HELPER void tenon_call_found_op(tenon_calls* calls, const tenon_op* op, const tenon_value* args,
+TENON_INLINE void tenon_call_found_op(tenon_calls* calls, const tenon_op* op, const tenon_value* args,
                                       uint64_t arg_count, tenon_tensor** results, uint64_t result_count) {
   enum { kMaxResults = 16 };
   tenon_value values[kMaxResults];
@@ -209,7 +209,7 @@ TENON_HELPER void tenon_call_found_op(tenon_calls* calls, const tenon_op* op, co
 
 /* Calls any operator that returns `result_count` tensors. `op` caches the looked-up operator and must be null at first.
  * After an error all `results` are null. Name the operator in tenon_plugin.operators. */
-TENON_HELPER void tenon_call_op_for(tenon_calls* calls, const tenon_op** op, const char* name, const char* overload,
+TENON_INLINE void tenon_call_op_for(tenon_calls* calls, const tenon_op** op, const char* name, const char* overload,
                                     const tenon_value* args, uint64_t arg_count, tenon_tensor** results,
                                     uint64_t result_count) {
   tenon_look_up_op(calls, op, tenon_make_string(name, strlen(name)), tenon_make_string(overload, strlen(overload)));
@@ -217,7 +217,7 @@ TENON_HELPER void tenon_call_op_for(tenon_calls* calls, const tenon_op** op, con
 }
 
 /* The same for an operator that returns one tensor. */
-TENON_HELPER tenon_tensor* tenon_call_op(tenon_calls* calls, const tenon_op** op, const char* name,
+TENON_INLINE tenon_tensor* tenon_call_op(tenon_calls* calls, const tenon_op** op, const char* name,
                                          const char* overload, const tenon_value* args, uint64_t arg_count) {
   tenon_tensor* result;
   tenon_call_op_for(calls, op, name, overload, args, arg_count, &result, 1);
@@ -225,41 +225,41 @@ TENON_HELPER tenon_tensor* tenon_call_op(tenon_calls* calls, const tenon_op** op
 }
 
 /* Calls an operator of the table above. */
-TENON_HELPER void tenon_apply_for(tenon_calls* calls, tenon_operator operation, const tenon_value* args,
+TENON_INLINE void tenon_apply_for(tenon_calls* calls, tenon_operator operation, const tenon_value* args,
                                   uint64_t arg_count, tenon_tensor** results, uint64_t result_count) {
   const tenon_op** op = &calls->ops->found[operation.number];
   const size_t length = strcspn(operation.name, ".");
-  const char* overload = operation.name + length + (operation.name[length] == '.');
+  const char* overload = operation.name + length + (operation.name[length] == '.' ? 1 : 0);
   tenon_look_up_op(calls, op, tenon_make_string(operation.name, length), tenon_make_string(overload, strlen(overload)));
   tenon_call_found_op(calls, *op, args, arg_count, results, result_count);
 }
 
-TENON_HELPER tenon_tensor* tenon_apply(tenon_calls* calls, tenon_operator operation, const tenon_value* args,
+TENON_INLINE tenon_tensor* tenon_apply(tenon_calls* calls, tenon_operator operation, const tenon_value* args,
                                        uint64_t arg_count) {
   tenon_tensor* result;
   tenon_apply_for(calls, operation, args, arg_count, &result, 1);
   return result;
 }
 
-TENON_HELPER tenon_tensor* tenon_apply_unary(tenon_calls* calls, tenon_operator operation, tenon_tensor* input) {
+TENON_INLINE tenon_tensor* tenon_apply_unary(tenon_calls* calls, tenon_operator operation, tenon_tensor* input) {
   const tenon_value argument = tenon_tensor_value(input);
   return tenon_apply(calls, operation, &argument, 1);
 }
 
-TENON_HELPER tenon_tensor* tenon_apply_binary(tenon_calls* calls, tenon_operator operation, tenon_tensor* left,
+TENON_INLINE tenon_tensor* tenon_apply_binary(tenon_calls* calls, tenon_operator operation, tenon_tensor* left,
                                               tenon_tensor* right) {
   const tenon_value args[2] = {tenon_tensor_value(left), tenon_tensor_value(right)};
   return tenon_apply(calls, operation, args, 2);
 }
 
-TENON_HELPER tenon_tensor* tenon_apply_with(tenon_calls* calls, tenon_operator operation, tenon_tensor* input,
+TENON_INLINE tenon_tensor* tenon_apply_with(tenon_calls* calls, tenon_operator operation, tenon_tensor* input,
                                             tenon_value value) {
   const tenon_value args[2] = {tenon_tensor_value(input), value};
   return tenon_apply(calls, operation, args, 2);
 }
 
 /* The extent of a dimension, or -1 after an error. A negative dimension counts from the end. */
-TENON_HELPER int64_t tenon_extent(tenon_calls* calls, const tenon_tensor* tensor, int64_t dim) {
+TENON_INLINE int64_t tenon_extent(tenon_calls* calls, const tenon_tensor* tensor, int64_t dim) {
   static const char kMessage[] = "the tensor does not have the requested dimension";
   const tenon_host* host = calls->ops->host;
   tenon_tensor_info info;
