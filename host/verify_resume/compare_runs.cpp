@@ -16,6 +16,7 @@
 #include "framework/pipeline/state/stage_times.h"
 #include "framework/reporting/runs/read_run.h"
 #include "framework/reporting/terminal/write_output.h"
+#include "framework/support/files/files.h"
 #include "framework/support/files/read_file.h"
 #include "framework/support/text/format.h"
 #include "host/training/inspected_files.h"
@@ -49,16 +50,22 @@ bool is_hosts_file(const std::string& name) {
   return kNames.contains(name) || name.starts_with("events.out.tfevents.") || name.starts_with(".");
 }
 
-// Paths relative to the run folder, of all files that the host did not write.
+// Adds the files in the folder and its folders, with paths relative to `root`.
+void add_files(const fs::path& root, const fs::path& folder, std::set<std::string>& files) {
+  for (const fs::path& path : support::list_folder(folder, support::ErrorKind::checkpoint)) {
+    std::error_code error;
+    if (fs::is_symlink(path, error) || (folder == root && is_hosts_file(path.filename().string()))) continue;
+    if (support::is_folder(path))
+      add_files(root, path, files);
+    else
+      files.insert(path.lexically_relative(root).string());
+  }
+}
+
+// The paths, relative to the run folder, of all files that the host did not write.
 std::set<std::string> list_callback_files(const fs::path& run) {
   std::set<std::string> files;
-  for (const fs::directory_entry& top : fs::directory_iterator(run)) {
-    if (is_hosts_file(top.path().filename().string())) continue;
-    if (top.is_regular_file()) files.insert(top.path().filename().string());
-    if (!top.is_directory()) continue;
-    for (const fs::directory_entry& inner : fs::recursive_directory_iterator(top.path()))
-      if (inner.is_regular_file()) files.insert(inner.path().lexically_relative(run).string());
-  }
+  add_files(run, run, files);
   return files;
 }
 

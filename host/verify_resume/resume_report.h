@@ -13,8 +13,9 @@
 namespace tenon::host {
 
 struct RunDifference {
-  std::string file;   // file of the run folder or its last checkpoint: "history.jsonl", "model.safetensors"; or "files"
-  std::string name;   // tensor, number, metric, or path of a callback's file; empty: the difference concerns the whole file
+  std::string file;  // file of the run folder or its last checkpoint: "history.jsonl", "model.safetensors"; or "files"
+  std::string
+      name;  // tensor, number, metric, or path of a callback's file; empty: the difference concerns the whole file
   std::string text;   // the difference, as a sentence without subject
   bool is_callbacks;  // state, metric or file of a callback; no weight or metric of the host depends on it
 };
@@ -30,8 +31,8 @@ struct RunComparison {
   int64_t files = 0;             // files of callbacks
 };
 
-// Compares the history, the last checkpoint and the files of callbacks of two run folders bit by bit. Ignores times. Throws Error(checkpoint)
-// if a run has no checkpoint or a file cannot be read.
+// Compares the history, the last checkpoint and the files of callbacks of two run folders bit by bit. Ignores times.
+// Throws Error(checkpoint) if a run has no checkpoint or a file cannot be read.
 RunComparison compare_runs(const std::filesystem::path& run, const std::filesystem::path& other);
 
 // One of the started runs, with one process or several.

@@ -107,6 +107,7 @@ const std::pair<std::string, std::string> kSkipped[] = {
     {"odd-params", "it has no parameters"},
     {"operators", "it does not declare its operators"},
     {"parts", "it has no parts"},
+    {"results", "it does not provide them"},
     {"sample-lengths", "it does not provide them"},
     {"sample-weights", "it does not provide them"},
     {"saved-state", "it has no saved state"},
