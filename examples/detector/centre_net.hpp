@@ -69,9 +69,10 @@ class CentreNet final {
                                                          const std::vector<tenon::Tensor>& outputs) const {
     const tenon::Tensor heat = to_dtype(outputs[0], TENON_FLOAT32), sides = to_dtype(outputs[1], TENON_FLOAT32);
     const std::vector<int64_t> extents = heat.shape();
-    const int64_t n = extents[0], cells = extents[2] * extents[3], columns = extents[3];
+    const int64_t cells = extents[2] * extents[3], columns = extents[3];
+    // Without the number of images, which an exported model would keep as a constant.
     const tenon::Tensor is_peak = to_dtype(eq(max_pool2d(heat, 3, 1, 1), heat), TENON_FLOAT32);
-    const tenon::Tensor scores = reshape(sigmoid(heat) * is_peak, {n, extents[1] * cells});
+    const tenon::Tensor scores = flatten(sigmoid(heat) * is_peak, 1);
     const tenon::TopK top = topk(scores, std::min(most_, extents[1] * cells));
     const tenon::Tensor place = to_dtype(top.indices, TENON_FLOAT32);  // exact below 2^24
     const tenon::Tensor kind = floor(place / static_cast<double>(cells));
@@ -79,8 +80,8 @@ class CentreNet final {
     const tenon::Tensor row = floor(cell / static_cast<double>(columns));
     const tenon::Tensor x = (cell - row * static_cast<double>(columns) + 0.5) * static_cast<double>(kStride);
     const tenon::Tensor y = (row + 0.5) * static_cast<double>(kStride);
-    const tenon::Tensor of_cell = gather(reshape(sides, {n, 4, cells}), 2,
-                                         expand(unsqueeze(to_dtype(cell, TENON_INT64), 1), {n, 4, cell.shape()[1]}));
+    const tenon::Tensor of_cell =
+        gather(flatten(sides, 2), 2, expand(unsqueeze(to_dtype(cell, TENON_INT64), 1), {-1, 4, -1}));
     const auto side = [&](int64_t i) { return select(of_cell, 1, i); };
     const tenon::Tensor boxes = tenon::stack({x - side(0), y - side(1), x + side(2), y + side(3)}, 2);
     const tenon::Tensor count = sum(to_dtype(ge(top.values, least_score_), TENON_INT64), {1});

@@ -128,6 +128,8 @@ std::string format_export_metadata(const config::RunPlan& plan, const components
   Json printed{{"format", kFormat}, {"model", format_component(model.component(), plan.model.params)}};
   printed["inputs"] = format_inputs(plan, model, data);
   printed["outputs"] = format_outputs(model, data, outputs);
+  for (const components::ModelResult& result : model.results())
+    printed["results"].push_back({{"name", result.name}, {"list", result.is_list}});
   Json class_names = Json::object();
   for (const auto& [field, names] : plan.data.class_names) class_names[field] = names;
   printed["class_names"] = class_names;

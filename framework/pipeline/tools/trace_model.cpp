@@ -3,12 +3,14 @@
 #include <torch/csrc/jit/frontend/tracer.h>
 #include <torch/script.h>
 
+#include <functional>
 #include <sstream>
 
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/formats/python_keywords.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
+#include "framework/support/diagnostics/log.h"
 #include "framework/support/text/format.h"
 
 namespace tenon::pipeline {
@@ -64,7 +66,34 @@ std::vector<at::Tensor> to_tensors(const std::vector<IValue>& stack) {
   return tensors;
 }
 
-torch::jit::Module trace(const Model& model, const ModelInputs& inputs) {
+// The results of the model, each followed by its lengths if it is a list.
+std::vector<at::Tensor> list_results(const Model& model, const std::vector<at::Tensor>& outputs) {
+  const components::ComputedResults computed = model.compute_results({}, outputs);
+  std::vector<at::Tensor> results;
+  for (size_t i = 0; i < computed.values.size(); ++i) {
+    results.push_back(computed.values[i]);
+    if (computed.lengths[i].defined()) results.push_back(computed.lengths[i]);
+  }
+  return results;
+}
+
+// Adds a method of the module, traced on these inputs.
+void add_method(torch::jit::Module& module, const std::string& name, const std::vector<std::string>& input_names,
+                const std::vector<at::Tensor>& inputs,
+                const std::function<std::vector<at::Tensor>(const std::vector<at::Tensor>&)>& compute) {
+  const auto traced_function = [&](const std::vector<IValue>& stack) -> std::vector<IValue> {
+    const std::vector<at::Tensor> outputs = compute(to_tensors(stack));
+    if (outputs.size() == 1) return {outputs[0]};
+    return {c10::ivalue::Tuple::create(to_stack(outputs))};
+  };
+  const auto name_of = [](const at::Tensor&) { return std::string(); };
+  const auto traced = torch::jit::tracer::trace(to_stack(inputs), traced_function, name_of, /*strict=*/true,
+                                                /*force_outplace=*/false, &module, input_names);
+  module.type()->addMethod(module._ivalue()->compilation_unit()->create_function(
+      c10::QualifiedName(*module.type()->name(), name), traced.first->graph));
+}
+
+torch::jit::Module trace(const Model& model, const ModelInputs& inputs, bool has_results) {
   ModuleTree tree;
   // The names become those of attributes in TorchScript's code.
   for (const components::NamedTensor& named : model.tensors())
@@ -74,19 +103,16 @@ torch::jit::Module trace(const Model& model, const ModelInputs& inputs) {
                                 named.name, keyword));
   for (const components::NamedTensor& named : model.tensors()) tree.add(named);
   torch::jit::Module module = tree.root();
-  const auto forward = [&](const std::vector<IValue>& stack) -> std::vector<IValue> {
-    const std::vector<at::Tensor> outputs = model.forward({}, to_tensors(stack));
-    if (outputs.size() == 1) return {outputs[0]};
-    return {c10::ivalue::Tuple::create(to_stack(outputs))};
+  const auto names_of = [](const std::vector<components::Port>& ports) {
+    std::vector<std::string> names;
+    for (const components::Port& port : ports) names.push_back(port.name);
+    return names;
   };
-  std::vector<std::string> names;
-  for (const components::Port& port : model.inputs()) names.push_back(port.name);
-  const auto name_of = [](const at::Tensor&) { return std::string(); };
-  const auto traced = torch::jit::tracer::trace(to_stack(inputs), forward, name_of, /*strict=*/true,
-                                                /*force_outplace=*/false, &module, names);
-  torch::jit::Function* const function = module._ivalue()->compilation_unit()->create_function(
-      c10::QualifiedName(*module.type()->name(), "forward"), traced.first->graph);
-  module.type()->addMethod(function);
+  add_method(module, "forward", names_of(model.inputs()), inputs,
+             [&](const std::vector<at::Tensor>& given) { return model.forward({}, given); });
+  if (has_results)
+    add_method(module, "results", names_of(model.outputs()), model.forward({}, inputs),
+               [&](const std::vector<at::Tensor>& given) { return list_results(model, given); });
   return module;
 }
 
@@ -104,12 +130,13 @@ std::string describe(const ModelInputs& inputs) {
   return text;
 }
 
-// Describes how the loaded module differs from the model on this batch; empty: no difference.
-std::string find_difference(const Model& model, torch::jit::Module& module, const ModelInputs& inputs) {
-  const std::vector<at::Tensor> expected = model.forward({}, inputs);
+// Describes how a method of the loaded module differs from what the model gives; empty: no difference.
+std::string find_difference(torch::jit::Module& module, const std::string& method,
+                            const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& expected,
+                            const std::vector<std::string>& names) {
   std::vector<at::Tensor> found;
   try {
-    const IValue result = module.forward(to_stack(inputs));
+    const IValue result = module.get_method(method)(to_stack(inputs));
     found = result.isTensor() ? std::vector<at::Tensor>{result.toTensor()} : to_tensors(result.toTuple()->elements());
   } catch (const std::exception& error) {
     // LibTorch's message starts with the interpreter's stack; the cause is in the last line.
@@ -118,7 +145,7 @@ std::string find_difference(const Model& model, torch::jit::Module& module, cons
     return "fails: " + words.substr(words.rfind('\n') + 1);
   }
   for (size_t i = 0; i < expected.size(); ++i) {
-    const std::string& name = model.outputs()[i].name;
+    const std::string& name = names[i];
     if (found[i].sizes() != expected[i].sizes() || found[i].scalar_type() != expected[i].scalar_type())
       return fmt::format("gives {} as {}; the model gives {}", name, components::describe(found[i]),
                          components::describe(expected[i]));
@@ -128,27 +155,55 @@ std::string find_difference(const Model& model, torch::jit::Module& module, cons
   return "";
 }
 
+std::string find_difference(const Model& model, torch::jit::Module& module, const ModelInputs& inputs) {
+  std::vector<std::string> names;
+  for (const components::Port& port : model.outputs()) names.push_back(port.name);
+  return find_difference(module, "forward", inputs, model.forward({}, inputs), names);
+}
+
+std::string find_result_difference(const Model& model, torch::jit::Module& module, const ModelInputs& inputs) {
+  std::vector<std::string> names;
+  for (const components::ModelResult& result : model.results()) {
+    names.push_back(result.name);
+    if (result.is_list) names.push_back("the lengths of " + result.name);
+  }
+  const std::vector<at::Tensor> outputs = model.forward({}, inputs);
+  return find_difference(module, "results", outputs, list_results(model, outputs), names);
+}
+
 }  // namespace
 
 std::string trace_model(const Model& model, const std::vector<ModelInputs>& batches,
                         const std::map<std::string, std::string>& extra_files) {
   TENON_CHECK(!batches.empty(), "there is no batch to trace " << model.component().describe() << " on");
   const at::NoGradGuard no_grad;
-  std::ostringstream file;
-  try {
-    trace(model, batches.front()).save(file, {extra_files.begin(), extra_files.end()});
-  } catch (const c10::Error& error) {
-    refuse(model, std::string("cannot be traced: ") + error.what_without_backtrace());
-  }
-  std::istringstream written(file.str());
-  torch::jit::Module module = torch::jit::load(written);
   std::vector<ModelInputs> trials{resize(batches.front())};
   trials.insert(trials.end(), batches.begin(), batches.end());
-  for (const ModelInputs& inputs : trials)
-    if (const std::string difference = find_difference(model, module, inputs); !difference.empty())
-      refuse(model, "traced on " + describe(batches.front()) + ", its TorchScript " + difference + " on " +
-                        describe(inputs) + ": forward has branches or sizes that tracing records as constants");
-  return file.str();
+  for (bool has_results = !model.results().empty();; has_results = false) {
+    std::ostringstream file;
+    try {
+      trace(model, batches.front(), has_results).save(file, {extra_files.begin(), extra_files.end()});
+    } catch (const c10::Error& error) {
+      refuse(model, std::string("cannot be traced: ") + error.what_without_backtrace());
+    }
+    std::istringstream written(file.str());
+    torch::jit::Module module = torch::jit::load(written);
+    std::string lost;  // how its results differ
+    for (const ModelInputs& inputs : trials) {
+      const std::string on = " on " + describe(inputs);
+      if (const std::string difference = find_difference(model, module, inputs); !difference.empty())
+        refuse(model, "traced on " + describe(batches.front()) + ", its TorchScript " + difference + on +
+                          ": forward has branches or sizes that tracing records as constants");
+      if (const std::string difference = has_results ? find_result_difference(model, module, inputs) : "";
+          !difference.empty() && lost.empty())
+        lost = difference + on;
+    }
+    if (lost.empty()) return file.str();
+    support::log_warning(
+        "{}: the exported model has no results, because their TorchScript {}: compute_results has branches, numbers of "
+        "tensors or sizes that tracing records as constants",
+        model.component().describe(), lost);
+  }
 }
 
 }  // namespace tenon::pipeline
