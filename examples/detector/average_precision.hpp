@@ -1,6 +1,7 @@
-// The metric: average precision at an intersection over union of 0.5, the area under the curve of precision over recall
-// with the highest precision at this or a higher recall (Everingham et al., "The PASCAL VOC challenge: a
-// retrospective", 2015), and the mean over the classes that have objects.
+// The metric: average precision at an intersection over union of 0.5, the mean over the classes that have objects.
+// Each detection, by descending score, matches the object of its class with the largest intersection that no detection
+// before it has matched, as in COCO. The area is that under the highest precision at a recall or above it (Everingham
+// et al., "The PASCAL VOC challenge: a retrospective", 2015).
 #pragma once
 
 #include <algorithm>

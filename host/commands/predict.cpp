@@ -36,15 +36,19 @@ struct Columns {
 };
 
 void add_shapes(const std::string& name, const pipeline::BatchTensors& batch_tensors, size_t index,
-                const components::SampleField& field, PredictedRows& rows) {
+                const components::SampleField& field, std::map<std::string, at::Tensor>& to) {
   const at::Tensor shapes = pipeline::find_sample_shapes(batch_tensors, index, field);
-  if (shapes.defined()) rows.shapes[name] = shapes;
+  if (shapes.defined()) to[name] = shapes;
 }
 
 void add_result_shapes(const std::string& name, const pipeline::BatchTensors& batch_tensors, size_t index,
-                       PredictedRows& rows) {
+                       std::map<std::string, at::Tensor>& to) {
   const at::Tensor shapes = pipeline::find_result_shapes(batch_tensors, index);
-  if (shapes.defined()) rows.shapes[name] = shapes;
+  if (shapes.defined()) to[name] = shapes;
+}
+
+at::Tensor to_page(const at::Tensor& tensor) {
+  return (at::isReducedFloatingType(tensor.scalar_type()) ? tensor.to(at::kFloat) : tensor).cpu().contiguous();
 }
 
 // The dataset's fields and the model's results.
@@ -55,14 +59,17 @@ void add_fields(const pipeline::Prediction& prediction, Columns& columns, const 
   const std::vector<components::SampleField>& fields = data.transforms.fields();
   for (size_t i = 0; i < fields.size(); ++i) {
     const at::Tensor& field = prediction.batch_tensors.fields[i];
-    const bool is_half = field.scalar_type() == at::kHalf || field.scalar_type() == at::kBFloat16;
-    rows.fields.emplace_back(fields[i].name, (is_half ? field.to(at::kFloat) : field).cpu().contiguous());
-    add_shapes(fields[i].name, prediction.batch_tensors, i, fields[i], rows);
+    rows.fields.emplace_back(fields[i].name, to_page(field));
+    add_shapes(fields[i].name, prediction.batch_tensors, i, fields[i], rows.field_shapes);
   }
   for (size_t i = 0; i < model.results().size(); ++i) {
     const std::string name = pipeline::name_result(model.results()[i], fields);
-    rows.fields.emplace_back(name, prediction.batch_tensors.results.values[i].cpu().contiguous());
-    add_result_shapes(name, prediction.batch_tensors, i, rows);
+    rows.fields.emplace_back(name, to_page(prediction.batch_tensors.results.values[i]));
+    const bool holds_classes = std::ranges::find(model.results(), model.results()[i].name,
+                                                 &components::ModelResult::classes) != model.results().end();
+    if (holds_classes && data.feed.class_names().size() == 1)
+      rows.class_names[name] = data.feed.class_names().begin()->second;
+    add_result_shapes(name, prediction.batch_tensors, i, rows.field_shapes);
   }
 }
 
@@ -90,9 +97,10 @@ PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns
     else
       rows.tensors.emplace_back(column.name, column.read(prediction.batch_tensors));
     if (!column.is_text() && column.kind == pipeline::Source::Kind::field)
-      add_shapes(column.name, prediction.batch_tensors, column.index, data.transforms.fields()[column.index], rows);
+      add_shapes(column.name, prediction.batch_tensors, column.index, data.transforms.fields()[column.index],
+                 rows.shapes);
     if (column.kind == pipeline::Source::Kind::result)
-      add_result_shapes(column.name, prediction.batch_tensors, column.index, rows);
+      add_result_shapes(column.name, prediction.batch_tensors, column.index, rows.shapes);
   }
   if (columns.scores) {
     rows.top = find_top_classes(columns.scores->name, columns.scores->read(prediction.batch_tensors), columns.top_k);
@@ -117,7 +125,8 @@ void add_predict_options(AddOption& add) {
   add("masks", text_value("FOLDER"), "write the class of each pixel as a grey PNG picture for each sample");
   add("page", text_value("FILE"), "write an HTML page with the first samples");
   add("top-k", integer_value("K"), "write the K most probable classes in place of their scores");
-  add("outputs", text_value("NAME,..."), "model outputs to write, or none; default: all");
+  add("outputs", text_value("NAME,..."),
+      "outputs or results of the model to write, or none; default: all results, or all outputs if there are none");
   add("fields", text_value("NAME,..."), "dataset fields to write next to the outputs");
   add("apply", texts_value("[OUTPUT=]FUNCTION"),
       "replace an output by its softmax, sigmoid, argmax or text; may be repeated");
@@ -178,12 +187,13 @@ Columns choose_all(const Arguments& arguments, const components::Model& model, c
   if (arguments.has("page")) columns.fields_left = PredictionPage::kMost;
   const auto outputs = std::ranges::count(columns.all, pipeline::Source::Kind::output, &PredictionColumn::kind);
   if (columns.top_k > 0) {
-    if (outputs != 1 || columns.all.front().apply != PredictionColumn::Apply::nothing)
+    const auto only = std::ranges::find(columns.all, pipeline::Source::Kind::output, &PredictionColumn::kind);
+    if (outputs != 1 || only->apply != PredictionColumn::Apply::nothing)
       arguments.refuse("--top-k is given, and " + std::to_string(outputs) + " outputs are written" +
                            (choice.apply.empty() ? "" : ", with --apply"),
                        "one output without --apply: choose the scores of classes with --outputs");
-    columns.scores = columns.all.front();
-    columns.all.erase(columns.all.begin());
+    columns.scores = *only;
+    columns.all.erase(only);
   } else if (outputs == 1 && (arguments.has("input") || !arguments.has("output"))) {
     columns.guesses_top = !choice.outputs && choice.apply.empty() && choice.fields.empty();
   }

@@ -20,9 +20,8 @@ using Json = nlohmann::ordered_json;
 
 std::vector<DescribedPort> describe_all(const std::vector<components::Port>& ports) {
   std::vector<DescribedPort> described;
-  for (const components::Port& port : ports)
-    described.push_back(
-        {port.name, components::describe_dtypes(port.dtypes), components::to_string(port.shape), port.doc});
+  for (const components::Port& one : ports)
+    described.push_back({one.name, components::describe_dtypes(one.dtypes), components::to_string(one.shape), one.doc});
   return described;
 }
 
@@ -50,7 +49,8 @@ void request(const components::Component& component, const config::ComponentPlan
       ports.inputs = describe_all(model.inputs());
       ports.outputs = describe_all(model.outputs());
       for (const components::ModelResult& result : model.results())
-        ports.results.push_back(result.name + (result.is_list ? " (a list)" : ""));
+        ports.results.push_back(result.name + (result.is_list ? " (a list)" : "") +
+                                (result.doc.empty() ? "" : "  " + result.doc));
       return;
     }
     case ComponentKind::dataset: {

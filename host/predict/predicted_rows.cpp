@@ -3,9 +3,6 @@
 #include <ATen/ATen.h>
 
 #include <algorithm>
-#include <cstring>
-#include <nlohmann/json.hpp>
-#include <string_view>
 #include <utility>
 
 #include "framework/artifacts/files/durable_file.h"
@@ -23,84 +20,19 @@ using support::ErrorKind;
 
 namespace {
 
-using nlohmann::json;
-
-// What a tensor of a message is.
-enum class Part { column, top_classes, top_probabilities, mask, field, shapes };
-
-struct PackedTensor {
-  Part part;
-  std::string name;
-  at::Tensor tensor;
-};
-
-std::vector<PackedTensor> list_tensors(const PredictedRows& rows) {
-  std::vector<PackedTensor> all;
-  for (const auto& [name, tensor] : rows.tensors) all.push_back({Part::column, name, tensor});
-  if (rows.top) {
-    all.push_back({Part::top_classes, "", rows.top->classes});
-    all.push_back({Part::top_probabilities, "", rows.top->probabilities});
-  }
-  if (rows.mask.defined()) all.push_back({Part::mask, "", rows.mask});
-  for (const auto& [name, tensor] : rows.fields) all.push_back({Part::field, name, tensor});
-  for (const auto& [name, tensor] : rows.shapes) all.push_back({Part::shapes, name, tensor});
-  return all;
-}
-
-void take_tensor(PackedTensor given, PredictedRows& rows) {
-  switch (given.part) {
-    case Part::column: rows.tensors.emplace_back(std::move(given.name), std::move(given.tensor)); return;
-    case Part::top_classes: rows.top.emplace().classes = std::move(given.tensor); return;
-    case Part::top_probabilities: rows.top->probabilities = std::move(given.tensor); return;
-    case Part::mask: rows.mask = std::move(given.tensor); return;
-    case Part::shapes: rows.shapes[given.name] = std::move(given.tensor); return;
-    case Part::field: rows.fields.emplace_back(std::move(given.name), std::move(given.tensor)); return;
-  }
-}
-
-// A message is the length of its header, the header as JSON, and the elements of the tensors.
-std::string pack_rows(const PredictedRows& rows) {
-  json header{{"names", rows.names}, {"is_stopped", rows.is_stopped}};
-  header["class_names"] = rows.class_names;
-  header["texts"] = json::array();
-  for (const reporting::TextColumn& column : rows.texts) header["texts"].push_back({column.name, column.rows});
-  std::string elements;
-  header["tensors"] = json::array();
-  for (const PackedTensor& packed : list_tensors(rows)) {
-    const at::Tensor& tensor = packed.tensor;
-    header["tensors"].push_back(
-        {static_cast<int>(packed.part), packed.name, static_cast<int>(tensor.scalar_type()), tensor.sizes().vec()});
-    elements.append(static_cast<const char*>(tensor.const_data_ptr()), tensor.nbytes());
-  }
-  const std::string text = header.dump();
-  const uint64_t length = text.size();
-  std::string message(sizeof length, '\0');
-  std::memcpy(message.data(), &length, sizeof length);
-  return message + text + elements;
-}
-
-PredictedRows unpack_rows(std::string_view message) {
-  uint64_t length = 0;
-  std::memcpy(&length, message.data(), sizeof length);
-  const json header = json::parse(message.substr(sizeof length, length));
-  const char* data = message.data() + sizeof length + length;
-  PredictedRows rows;
-  rows.names = header["names"].get<std::vector<std::string>>();
-  rows.class_names = header["class_names"].get<config::ClassNames>();
-  rows.is_stopped = header["is_stopped"].get<bool>();
-  for (const json& column : header["texts"])
-    rows.texts.push_back({column[0].get<std::string>(), column[1].get<std::vector<std::string>>()});
-  for (const json& described : header["tensors"]) {
-    at::Tensor tensor =
-        at::empty(described[3].get<std::vector<int64_t>>(), static_cast<at::ScalarType>(described[2].get<int>()));
-    std::memcpy(tensor.mutable_data_ptr(), data, tensor.nbytes());
-    data += tensor.nbytes();
-    take_tensor({static_cast<Part>(described[0].get<int>()), described[1].get<std::string>(), std::move(tensor)}, rows);
-  }
-  return rows;
-}
-
 constexpr int64_t kLevels = 256;
+
+// The heights and widths of the images of a batch that is padded, int64 [N, 2]; undefined if none is. Predictions of
+// pixels have the padding of the images.
+at::Tensor find_pixel_shapes(const PredictedRows& rows) {
+  for (const auto& [name, tensor] : rows.fields) {
+    const auto shapes = rows.field_shapes.find(name);
+    if (shapes == rows.field_shapes.end()) continue;
+    if (tensor.dim() == 4 && tensor.is_floating_point()) return shapes->second.narrow(1, 1, 2);  // [N, C, H, W]
+    if (tensor.dim() == 4) return shapes->second.narrow(1, 0, 2);                                // [N, H, W, C]
+  }
+  return {};
+}
 
 void create_folder(const std::filesystem::path& folder) {
   std::error_code failure;
@@ -133,28 +65,6 @@ reporting::PredictionRows view_rows(const PredictedRows& rows) {
     views.top = {pipeline::make_view("top.class", rows.top->classes),
                  pipeline::make_view("top.probability", rows.top->probabilities)};
   return views;
-}
-
-std::vector<PredictedRows> collect_rows(PredictedRows rows, distributed::ProcessGroup& group) {
-  std::vector<PredictedRows> all;
-  if (group.is_single()) {
-    all.push_back(std::move(rows));
-    return all;
-  }
-  const at::Tensor message = pipeline::to_byte_tensor(pack_rows(rows));
-  const at::Tensor lengths = group.concatenate(at::tensor({message.size(0)}, at::kLong));
-  const at::Tensor messages = group.concatenate(message);
-  int64_t begin = 0;
-  bool is_stopped = false;
-  for (int64_t rank = 0; rank < group.size(); ++rank) {
-    const int64_t length = lengths[rank].item<int64_t>();
-    PredictedRows of_rank = unpack_rows(pipeline::to_bytes(messages.narrow(0, begin, length).contiguous()));
-    begin += length;
-    is_stopped = is_stopped || of_rank.is_stopped;
-    if (group.rank() == 0 || group.rank() == rank) all.push_back(std::move(of_rank));
-  }
-  for (PredictedRows& of_rank : all) of_rank.is_stopped = is_stopped;
-  return all;
 }
 
 at::Tensor find_pixel_classes(const std::string& name, const at::Tensor& output) {
@@ -227,15 +137,16 @@ void PredictionPage::add(const PredictedRows& rows) {
                                         : rows.names[static_cast<size_t>(row)];
     if (wrong) sample.caption += " (wrong)";
     for (const auto& [name, tensor] : rows.fields) {
-      const auto shapes = rows.shapes.find(name);
-      add_field(sample, name, tensor, row, shapes == rows.shapes.end() ? at::Tensor() : shapes->second);
+      const auto shapes = rows.field_shapes.find(name);
+      add_field(sample, name, tensor, row, shapes == rows.field_shapes.end() ? at::Tensor() : shapes->second);
     }
-    if (rows.mask.defined()) add_field(sample, "predicted", rows.mask, row);
+    const at::Tensor pixel_shapes = find_pixel_shapes(rows);
+    if (rows.mask.defined()) add_field(sample, "predicted", rows.mask, row, pixel_shapes);
     if (rows.top) sample.lines = describe_top(*rows.top, row);
     for (const auto& column : rows.tensors) {
       const bool is_shown =
           std::ranges::any_of(rows.fields, [&](const auto& field) { return field.first == column.first; });
-      if (column.first != "index" && !is_shown) add_output(sample, column.first, column.second, row);
+      if (column.first != "index" && !is_shown) add_output(sample, column.first, column.second, row, pixel_shapes);
     }
     samples_.push_back(std::move(sample));
   }
@@ -250,13 +161,14 @@ void PredictionPage::commit(const std::string& of_data) const {
 
 // If the data have masks, scores of the classes of pixels are shown as a mask. Many numbers say nothing to a reader.
 void PredictionPage::add_output(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& output,
-                                int64_t row) {
+                                int64_t row, const at::Tensor& pixel_shapes) {
   constexpr int64_t kMostNumbers = 64;
   const bool has_pixels =
       output.dim() == 4 && c10::isFloatingType(output.scalar_type()) && output.size(1) > 0 && output.size(1) <= kLevels;
   const int64_t count = output[row].numel();
   if (has_pixels)
-    add_field(sample, "predicted from " + name, find_pixel_classes(name, output.narrow(0, row, 1)), 0);
+    add_field(sample, "predicted from " + name, find_pixel_classes(name, output.narrow(0, row, 1)), 0,
+              pixel_shapes.defined() ? pixel_shapes.narrow(0, row, 1) : pixel_shapes);
   else if (count > kMostNumbers)
     sample.lines.push_back(name + ": " + support::format_count(count, "value"));
   else

@@ -33,8 +33,8 @@ struct PredictedRows {
   at::Tensor mask = {};  // uint8 [N, H, W], or undefined
   // The dataset's fields for the page; may be empty.
   std::vector<std::pair<std::string, at::Tensor>> fields = {};
-  // Of padded columns and fields, by name: the shape of each sample, int64 [N, D].
-  std::map<std::string, at::Tensor> shapes = {};
+  // Of padded columns, and of padded fields, by name: the shape of each sample, int64 [N, D].
+  std::map<std::string, at::Tensor> shapes = {}, field_shapes = {};
   config::ClassNames class_names;  // of the columns
   bool is_stopped = false;         // by a signal
 
@@ -93,7 +93,8 @@ class PredictionPage {
  private:
   void add_field(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& tensor, int64_t row,
                  const at::Tensor& shapes = {});
-  void add_output(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& output, int64_t row);
+  void add_output(artifacts::SheetSample& sample, const std::string& name, const at::Tensor& output, int64_t row,
+                  const at::Tensor& pixel_shapes);
   std::vector<std::string> describe_top(const TopColumns& top, int64_t row) const;
   bool is_wrong(const PredictedRows& rows, int64_t row) const;
 

@@ -95,11 +95,7 @@ std::vector<PredictionColumn> choose_outputs(const ColumnChoice& choice, const c
     const size_t index = place < outputs ? place : place - outputs;
     if (kind == Source::Kind::result && !functions[i].empty())
       throw_command_line_error("--apply names {}, a result of the model; expected an output", chosen[i]);
-    const bool holds_classes =
-        std::ranges::find(model.results(), chosen[i], &components::ModelResult::classes) != model.results().end();
-    if (functions[i].empty())
-      columns.push_back(
-          {chosen[i], chosen[i], kind, index, Apply::nothing, kind == Source::Kind::result && holds_classes});
+    if (functions[i].empty()) columns.push_back({chosen[i], chosen[i], kind, index});
     for (const Apply function : functions[i])
       columns.push_back({chosen[i] + "." + print(function), chosen[i], kind, index, function});
   }
@@ -184,7 +180,6 @@ config::ClassNames name_columns(const std::vector<PredictionColumn>& columns,
         names.emplace(column.name, found->second);
       continue;
     }
-    if (column.holds_classes && of_fields.size() == 1) names.emplace(column.name, of_fields.begin()->second);
     if (column.kind == Source::Kind::result) continue;
     const at::Tensor& output = batch_tensors.outputs[column.index];
     std::vector<std::vector<std::string>> fitting;

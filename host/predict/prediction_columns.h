@@ -20,7 +20,6 @@ struct PredictionColumn {
   pipeline::Source::Kind kind;
   size_t index;  // index of the model output, result or field
   Apply apply = Apply::nothing;
-  bool holds_classes = false;  // whether it is a result with the classes of boxes
 
   // Returns [N, ...], contiguous on the CPU. Half precision is converted to float32. softmax and argmax reduce over
   // dimension 1, the classes. Throws Error(configuration) if the function does not fit the output. REQUIRES: not

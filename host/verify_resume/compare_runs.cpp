@@ -44,10 +44,11 @@ bool is_same(double a, double b) {
 
 // The files and folders of the host, see docs/reference/run_folder.md.
 bool is_hosts_file(const std::string& name) {
-  static const std::set<std::string> kNames = {"plan.toml",   "run.json",      "git.patch",  "log.txt",
-                                               "history.csv", "history.jsonl", "plots",      "report.html",
-                                               "samples",     "tracker.json",  "trace.json", "checkpoints"};
-  return kNames.contains(name) || name.starts_with("events.out.tfevents.") || name.starts_with(".");
+  static const std::set<std::string> kNames = {"plan.toml",     "run.json",   "log.txt",     "history.csv",
+                                               "history.jsonl", "plots",      "report.html", "samples",
+                                               "tracker.json",  "trace.json", "checkpoints"};
+  return kNames.contains(name) || name.starts_with("events.out.tfevents.") || name.starts_with(".") ||
+         (name.starts_with("git") && name.ends_with(".patch"));
 }
 
 // Adds the files in the folder and its folders, with paths relative to `root`.

@@ -99,7 +99,7 @@ TEST_CASE("wrong descriptions of results are errors of the plugin") {
   declared.clear();
   CHECK(message_of([] { Model(kModel, {}); }) == "results: returns 0 results, which are null; expected 1 to 1024");
   CHECK(refusal_of("heat", 0, "", "") ==
-        "results: names a result \"heat\"; expected a name that no other result and no output has");
+        "results: names a result \"heat\"; expected a name in lower_snake_case that no other result and no output has");
   CHECK(refusal_of("boxes", 7, "image", "") == "results: boxes has the role 7, which does not exist");
   CHECK(refusal_of("boxes", TENON_FIELD_BOXES, "picture", "") ==
         "results: boxes has the image \"picture\"; expected the name of an input");
@@ -117,7 +117,7 @@ TEST_CASE("wrong results are errors of the plugin") {
   CHECK(refusal_of({boxes, best, lengths, {}}) == "accepted");
   CHECK(refusal_of({boxes, {}, lengths, {}}) == "compute: best: returned nothing (null)");
   CHECK(refusal_of({torch::zeros({2, 3, 5}), best, lengths, {}}) ==
-        "compute: boxes: returned float32 [2, 3, 5]; expected [2, K, 4]");
+        "compute: boxes: returned float32 [2, 3, 5]; expected floating-point numbers [2, K, ..., 4]");
   CHECK(refusal_of({boxes, torch::zeros({3}), lengths, {}}) ==
         "compute: best: returned float32 [3]; expected [2, ...]");
   CHECK(refusal_of({boxes, best, {}, {}}) ==

@@ -48,9 +48,10 @@ TEST_CASE("the detector finds drawn shapes, and its validation does not depend o
   const nlohmann::json whole = evaluate(run, "100");
   for (const char* size : {"1", "7"}) {
     const nlohmann::json other = evaluate(run, size);
-    // Convolutions of other batches round differently in float32, and so do the sums of the losses.
+    // Convolutions of other batches round differently in float32, and so do the sums of the losses. A score that rounds
+    // differently can move a detection: one of about 330 per class.
     CHECK(other["validation/loss"].get<double>() == doctest::Approx(whole["validation/loss"]).epsilon(1e-5));
-    CHECK(other["validation/ap50"].get<double>() == doctest::Approx(whole["validation/ap50"]).epsilon(1e-3));
+    CHECK(other["validation/ap50"].get<double>() == doctest::Approx(whole["validation/ap50"]).epsilon(1e-2));
   }
 }
 

@@ -176,6 +176,30 @@ TEST_CASE("a converted field has the values of its input") {
   CHECK(Source{Source::Kind::field, 0, "data.x"}.take(batch).scalar_type() == at::kDouble);
 }
 
+TEST_CASE("results and lengths are not taken for the padded field with their number") {
+  Wiring wiring({{Source::Kind::output, 0, "model.logits"},
+                 {Source::Kind::result, 0, "result.scores"},
+                 {Source::Kind::lengths, 0, "data.labels.lengths", {}, {1}}},
+                {any_dtype("logits", "N,C"), any_dtype("scores", "N,K"), any_dtype("count", "N")}, "the metric",
+                /*shapes_vary=*/true);
+  tenon::data::Batch batch{2, {{nullptr, {2, 2}, true, {1, 2}}}};
+  BatchTensors tensors;
+  tensors.fields = {at::tensor({0, 1, 1, 0}, at::kLong).view({2, 2})};
+  tensors.lengths = {at::tensor({1, 2}, at::kLong).view({2, 1})};
+  tensors.outputs = {at::zeros({2, 2})};
+  tensors.results.values = {at::ones({2, 3})};
+  tensors.results.lengths = {at::tensor({3, 0}, at::kLong)};
+  tensors.batch = &batch;
+  const std::vector<at::Tensor> inputs = wiring.gather(tensors);
+  CHECK(inputs[1].equal(at::ones({2, 3})));
+  CHECK(inputs[2].equal(at::tensor({1, 2}, at::kLong)));
+  CHECK(find_result_shapes(tensors, 0).equal(at::tensor({3, 0}, at::kLong).view({2, 1})));
+  tensors.results.lengths = {at::tensor({4, 0}, at::kLong)};
+  CHECK(tenon::find_error(tenon::support::ErrorKind::plugin, [&] {
+          find_result_shapes(tensors, 0);
+        }).find("a length outside of 0 to 3") != std::string::npos);
+}
+
 TEST_CASE("padded lists of integers are not compared with outputs as numbers") {
   const auto gather = [](int64_t padded, uint64_t dtypes, bool has_indices) {
     Port target{"target", tenon::components::parse_shape("N,C"), dtypes, ""};

@@ -59,14 +59,14 @@ TEST_CASE("results that a trace would change are left out of TorchScript") {
   CHECK_FALSE(module.find_method("results"));
 }
 
-TEST_CASE("a tensor called as a keyword of Python is refused with its name") {
+TEST_CASE("a tensor called as a word of TorchScript is refused with its name") {
   tenon::components::install_libtorch();
   const auto catalogue = tenon::components::open_fixture("summed");
   const Model model = build_summed(catalogue, false, "class");
   const std::string message = tenon::find_error(tenon::support::ErrorKind::plugin, [&] {
     trace_model(model, {{torch::rand({3, 4})}});
   });
-  CHECK(tenon::contains(message, "the tensor class.weight has \"class\" in its name, a keyword of Python"));
+  CHECK(tenon::contains(message, "the tensor class.weight has \"class\" in its name, a word of TorchScript"));
 }
 
 }  // namespace trace_results_test

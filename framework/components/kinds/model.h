@@ -56,6 +56,7 @@ struct ModelResult {
   bool is_list;         // whether samples have different numbers of rows
   std::string image;    // name of the input with the image; "" without a role
   std::string classes;  // name of the result with the classes of boxes; "": none
+  std::string doc;
 };
 
 // The results of a batch, in the order of Model::results().

@@ -7,6 +7,7 @@
 #include "framework/components/tensors/tensor_handles.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/text/format.h"
+#include "framework/support/text/printable.h"
 
 namespace tenon::components {
 
@@ -16,13 +17,34 @@ constexpr const char* kResults = "results.results";
 constexpr const char* kCompute = "results.compute";
 
 ModelResult read_result(const tenon_result& result) {
-  return {to_string(result.name), result.role, result.is_list != 0, to_string(result.image), to_string(result.classes)};
+  return {to_string(result.name),    result.role,          result.is_list != 0, to_string(result.image),
+          to_string(result.classes), to_string(result.doc)};
+}
+
+bool has_coordinates(const ModelResult& result) {
+  return result.role == TENON_FIELD_BOXES || result.role == TENON_FIELD_KEYPOINTS;
+}
+
+// Whether the dtype and the last extent are those of the role. REQUIRES: at least one dimension.
+bool has_coordinates_of(const ModelResult& result, const at::Tensor& value) {
+  if (result.role == TENON_FIELD_NUMBERS) return true;
+  if (!value.is_floating_point()) return false;
+  if (result.role == TENON_FIELD_BOXES) return value.size(-1) == 4;
+  return result.role != TENON_FIELD_KEYPOINTS || value.size(-1) == 2 || value.size(-1) == 3;
+}
+
+bool is_name(const std::string& name) {
+  return !name.empty() && std::ranges::all_of(name, [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
+  });
 }
 
 // Returns what is wrong with a result that follows others; "" if nothing is.
 std::string find_fault(const ModelResult& result, const std::set<std::string>& taken, const PortList& ports) {
-  if (result.name.empty() || taken.contains(result.name))
-    return fmt::format("names a result \"{}\"; expected a name that no other result and no output has", result.name);
+  if (!is_name(result.name) || taken.contains(result.name))
+    return fmt::format(
+        "names a result \"{}\"; expected a name in lower_snake_case that no other result and no output has",
+        support::escape_control_characters(result.name));
   if (result.role > TENON_FIELD_ANGLES)
     return fmt::format("{} has the role {}, which does not exist", result.name, result.role);
   const bool has_image = std::ranges::find(ports.inputs, result.image, &Port::name) != ports.inputs.end();
@@ -36,6 +58,7 @@ std::string find_fault(const ModelResult& result, const std::set<std::string>& t
 void Model::read_results(const tenon_result* const* results, uint64_t count) {
   constexpr uint64_t kMost = 1024;
   const auto refuse = [&](const std::string& what) { throw_plugin_error(component(), kResults, what); };
+  if (!instance_.extension<tenon_results>(TENON_RESULTS)->compute) refuse("has no function compute (it is null)");
   if (count == 0 || count > kMost || !results)
     refuse(fmt::format("returns {} results{}; expected 1 to {}", count, results ? "" : ", which are null", kMost));
   std::set<std::string> taken;
@@ -76,10 +99,14 @@ ComputedResults Model::compute_results(const StepContext& context, const std::ve
     computed.values.push_back(to_tensor(values[i]));
     computed.lengths.push_back(lengths[i] ? to_tensor(lengths[i]) : at::Tensor());
     const at::Tensor &value = computed.values.back(), &length = computed.lengths.back();
-    const bool is_boxes = result.role == TENON_FIELD_BOXES;
-    if (value.dim() < (result.is_list ? 2 : 1) || value.size(0) != samples || (is_boxes && value.size(-1) != 4))
-      refuse(fmt::format("returned {}; expected [{}{}{}]", describe(value), samples, result.is_list ? ", K" : "",
-                         is_boxes ? ", 4" : ", ..."));
+    const int64_t least_dims = (result.is_list ? 2 : 1) + (has_coordinates(result) ? 1 : 0);
+    if (value.dim() < least_dims || value.size(0) != samples || !has_coordinates_of(result, value))
+      refuse(fmt::format("returned {}; expected {}[{}{}, ...{}]", describe(value),
+                         result.role == TENON_FIELD_NUMBERS ? "" : "floating-point numbers ", samples,
+                         result.is_list ? ", K" : "",
+                         result.role == TENON_FIELD_BOXES       ? ", 4"
+                         : result.role == TENON_FIELD_KEYPOINTS ? ", 2 or 3"
+                                                                : ""));
     if (length.defined() != result.is_list)
       refuse(result.is_list ? "returned no lengths; expected the number of rows of each sample"
                             : "returned lengths; expected none, because it is no list");

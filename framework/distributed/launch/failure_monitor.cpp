@@ -153,7 +153,7 @@ std::string FailureMonitor::describe_missing(std::chrono::milliseconds within) {
   changed_.wait_for(lock, within, is_complete);
   // On a busy machine the store and the ranks may be slow. Without their replies, the wrong rank could be named.
   const auto limit = Clock::now() + kLongestReply;
-  while (!is_complete() && may_still_reply(answers_ == answers_before) && Clock::now() < limit)
+  while (!is_complete() && !failure_ && may_still_reply(answers_ == answers_before) && Clock::now() < limit)
     changed_.wait_for(lock, kPeriod, is_complete);
   if (has_store_ended_) return describe_store() + " has exited without an error message";
   // Then the replies of the other ranks cannot be read.

@@ -363,7 +363,9 @@ at::Tensor Source::take(const BatchTensors& batch_tensors) const {
     for (const int64_t dimension : varying) extents.push_back(field.size(dimension));
     lengths = at::tensor(extents, at::kLong).expand({field.size(0), -1});
   }
-  return (varying.size() == 1 ? lengths.squeeze(1) : lengths).to(field.device());
+  if (varying.size() == 1) lengths = lengths.squeeze(1);
+  // Pinned memory is copied without waiting for the device.
+  return field.is_cuda() ? lengths.pin_memory().to(field.device(), /*non_blocking=*/true) : lengths;
 }
 
 at::Tensor find_sample_shapes(const BatchTensors& batch_tensors, size_t index, const SampleField& field) {
@@ -382,6 +384,10 @@ at::Tensor find_result_shapes(const BatchTensors& batch_tensors, size_t index) {
   const at::Tensor& values = batch_tensors.results.values[index];
   at::Tensor shapes = at::tensor(values.sizes().slice(1), at::kLong).repeat({values.size(0), 1});
   shapes.select(1, 0).copy_(lengths);
+  const at::Tensor rows = shapes.select(1, 0);
+  if (rows.lt(0).logical_or(rows.gt(values.size(1))).any().item<bool>())
+    throw Error(ErrorKind::plugin, "result {} of the model has a length outside of 0 to {}, its number of rows", index,
+                values.size(1));
   return shapes;
 }
 
@@ -421,7 +427,7 @@ void Wiring::refuse_padding(const BatchTensors& batch_tensors) const {
   const auto is_output = [](const Source& source) { return source.kind == Source::Kind::output; };
   if (!batch_tensors.batch || std::ranges::none_of(sources_, is_output)) return;
   for (size_t i = 0; i < sources_.size(); ++i) {
-    if (is_output(sources_[i]) || sources_[i].index >= batch_tensors.batch->fields.size()) continue;
+    if (sources_[i].kind != Source::Kind::field || sources_[i].index >= batch_tensors.batch->fields.size()) continue;
     const bool are_integers =
         at::isIntegralType(batch_tensors.fields[sources_[i].index].scalar_type(), /*includeBool=*/true);
     const bool are_numbers = !ports_[i].indices && (ports_[i].dtypes & TENON_ANY_FLOAT) != 0;
@@ -475,11 +481,7 @@ std::string Wiring::describe(const BatchTensors& batch_tensors) const {
   return text;
 }
 
-bool Wiring::needs_results() const {
-  return std::ranges::any_of(sources_, [](const Source& source) {
-    return source.kind == Source::Kind::result || source.kind == Source::Kind::result_lengths;
-  });
-}
+bool Wiring::needs_results() const { return std::ranges::any_of(sources_, &Source::is_of_results); }
 
 std::map<std::string, std::string> Wiring::source_names() const {
   std::map<std::string, std::string> names;
@@ -506,9 +508,11 @@ Wiring connect_model(const components::Model& model, const config::ComponentPlan
 
 Wiring connect(const std::vector<Port>& inputs, const std::string& owner, const config::ComponentPlan& plan,
                const components::Model& model, const std::vector<SampleField>& fields, bool has_results) {
-  return Wiring(
-      Connector(inputs, owner, plan, fields, {output_candidates(model)}, has_results ? &model : nullptr).connect(),
-      inputs, owner, has_results || has_varying_fields(fields));
+  std::vector<Source> sources =
+      Connector(inputs, owner, plan, fields, {output_candidates(model)}, has_results ? &model : nullptr).connect();
+  // The number of rows of a result may vary.
+  const bool shapes_vary = has_varying_fields(fields) || std::ranges::any_of(sources, &Source::is_of_results);
+  return Wiring(std::move(sources), inputs, owner, shapes_vary);
 }
 
 }  // namespace tenon::pipeline

@@ -45,6 +45,8 @@ struct Source {
   // Of lengths: the dimensions of the field that differ between samples.
   std::vector<int64_t> varying = {};
 
+  bool is_of_results() const { return kind == Kind::result || kind == Kind::result_lengths; }
+
   // The lengths of a field are int64 [N], or [N, K] if K dimensions differ between samples, on the field's device.
   // Tensors that do not come from a dataset have no padding.
   at::Tensor take(const BatchTensors& batch_tensors) const;

@@ -27,13 +27,14 @@ constexpr size_t kImageDimensions = 3;
 const std::string kData = "data.";
 const std::string kModel = "model.";
 const std::string kClasses = "classes";
+const std::string kLengths = ".lengths";
 const config::Interval kAny{1, std::numeric_limits<double>::infinity(), true, false};
 
 // The fields that inputs = { ... } names.
 std::vector<std::string> list_fields(const config::ComponentPlan& plan) {
   std::vector<std::string> fields;
   for (const auto& [input, source] : plan.inputs)
-    if (source.starts_with(kData)) fields.push_back(source.substr(kData.size()));
+    if (source.starts_with(kData) && !source.ends_with(kLengths)) fields.push_back(source.substr(kData.size()));
   return fields;
 }
 

@@ -22,6 +22,7 @@ std::vector<components::Loss::Result> compute_zero_output_losses(Training& train
   const KeepRandomState keep(c10::kCPU);
   const KeepRandomState keep_on_device(training.device);
   BatchTensors zero_output{batch_tensors.fields, {}};
+  zero_output.lengths = batch_tensors.lengths;
   for (const at::Tensor& output : batch_tensors.outputs)
     zero_output.outputs.push_back(at::isFloatingType(output.scalar_type()) ? at::zeros_like(output) : output);
   return compute_losses(training, data, zero_output, context);

@@ -47,6 +47,10 @@ void refuse_places(const Evaluation& evaluation, const BoundDataset& data, const
                                                                  : "angles",
                            field.name),
                "data without them: remove --tta");
+  for (const components::ModelResult& result : evaluation.model.results())
+    if (result.role != TENON_FIELD_NUMBERS)
+      refuse(evaluation, "has results that are places in its images: " + result.name,
+             "a model without them: remove --tta");
 }
 
 // Returns whether the last dimension of the output is the width of pixels.

@@ -239,7 +239,12 @@ class Scoring {
     for (size_t i = 0; i < batch_tensors.outputs.size(); ++i) {
       const auto pair = std::ranges::find(*pairs_, i, &Pair::output);
       if (pair != pairs_->end()) {
-        add("predicted " + field_name(pair->field), predicted[static_cast<size_t>(pair - pairs_->begin())]);
+        // Predictions of pixels have the padding of their targets.
+        const at::Tensor& one = predicted[static_cast<size_t>(pair - pairs_->begin())];
+        const bool is_padded = one.sizes() == batch_tensors.fields[pair->field].sizes();
+        add("predicted " + field_name(pair->field), one,
+            is_padded ? find_sample_shapes(batch_tensors, pair->field, data_.transforms.fields()[pair->field])
+                      : at::Tensor());
         values.back().text = decode(field_name(pair->field), values.back().value);
       } else if (batch_tensors.outputs[i].select(0, row).numel() <= kMaxValues) {
         add(evaluation_.model.outputs()[i].name, batch_tensors.outputs[i]);

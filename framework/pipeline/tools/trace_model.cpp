@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/formats/python_keywords.h"
+#include "framework/formats/torchscript_words.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/diagnostics/log.h"
@@ -97,10 +97,10 @@ torch::jit::Module trace(const Model& model, const ModelInputs& inputs, bool has
   ModuleTree tree;
   // The names become those of attributes in TorchScript's code.
   for (const components::NamedTensor& named : model.tensors())
-    if (const std::string keyword = formats::find_python_keyword(named.name); !keyword.empty())
-      refuse(model, fmt::format("the tensor {} has \"{}\" in its name, a keyword of Python, which TorchScript cannot "
-                                "read; rename the layer",
-                                named.name, keyword));
+    if (const std::string word = formats::find_torchscript_word(named.name); !word.empty())
+      refuse(model,
+             fmt::format("the tensor {} has \"{}\" in its name, a word of TorchScript's language; rename the layer",
+                         named.name, word));
   for (const components::NamedTensor& named : model.tensors()) tree.add(named);
   torch::jit::Module module = tree.root();
   const auto names_of = [](const std::vector<components::Port>& ports) {

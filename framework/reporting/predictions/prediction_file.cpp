@@ -13,6 +13,7 @@
 #include "framework/artifacts/files/durable_file.h"
 #include "framework/artifacts/files/encode.h"
 #include "framework/components/calls/ports.h"
+#include "framework/support/diagnostics/check.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
 
@@ -154,6 +155,8 @@ class CollectedTensors {
     const auto add = [&](const std::string& name, int32_t dtype, std::vector<int64_t> shape, const void* data) {
       uint64_t bytes = artifacts::find_stored_type(dtype)->bytes;
       for (const int64_t extent : shape) bytes *= static_cast<uint64_t>(extent);
+      TENON_CHECK(name == one.name + ".offsets" || name == one.name + ".shapes" || bytes == one.bytes.size(),
+                  name << " has " << one.bytes.size() << " bytes of " << bytes);
       views.push_back({name, dtype, std::move(shape), static_cast<const std::byte*>(data), bytes});
     };
     const auto rest = [](const std::vector<int64_t>& shape) { return std::vector(shape.begin() + 1, shape.end()); };
@@ -162,10 +165,11 @@ class CollectedTensors {
       shape.insert(shape.begin(), samples);
       return add(one.name, one.dtype, std::move(shape), one.bytes.data());
     }
+    const std::vector<int64_t> of_row = rest(one.shapes.front());
     const bool differs_in_first =
-        std::ranges::all_of(one.shapes, [&](const auto& shape) { return rest(shape) == rest(one.row_shape); });
+        std::ranges::all_of(one.shapes, [&](const auto& shape) { return rest(shape) == of_row; });
     std::vector<int64_t> values{0};
-    if (differs_in_first) values.insert(values.end(), one.row_shape.begin() + 1, one.row_shape.end());
+    if (differs_in_first) values.insert(values.end(), of_row.begin(), of_row.end());
     one.offsets.push_back(0);
     for (const std::vector<int64_t>& shape : one.shapes) {
       int64_t count = shape[0];
@@ -198,7 +202,11 @@ class SafetensorsPredictions final : public PredictionFile {
       tensors.back().name = "top.probability";
     }
     if (!file_ && !collected_) rows.shapes.empty() ? open(tensors) : collect(rows, tensors);
-    if (collected_) return collected_->append(rows, tensors);
+    if (collected_) {
+      for (size_t i = 0; i < tensors.size(); ++i)
+        if (!is_padded(rows, tensors[i])) require_same_rows(path_, tensors[i], row_shapes_[i]);
+      return collected_->append(rows, tensors);
+    }
     for (size_t i = 0; i < tensors.size(); ++i) {
       require_same_rows(path_, tensors[i], row_shapes_[i]);
       file_->append(i, std::span(tensors[i].data, tensors[i].bytes));
@@ -218,7 +226,10 @@ class SafetensorsPredictions final : public PredictionFile {
   }
 
   void collect(const PredictionRows& rows, const std::vector<TensorView>& tensors) {
-    for (const TensorView& tensor : tensors) require_stored(tensor);
+    for (const TensorView& tensor : tensors) {
+      require_stored(tensor);
+      row_shapes_.push_back(row_shape(tensor));
+    }
     collected_.emplace(rows, tensors);
   }
 

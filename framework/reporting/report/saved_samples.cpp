@@ -1,5 +1,7 @@
 #include "framework/reporting/report/saved_samples.h"
 
+#include <tenon/draft/field_details.h>
+
 #include <algorithm>
 #include <cctype>
 #include <limits>
@@ -239,6 +241,8 @@ std::vector<double> read_numbers(const Json& step, const char* key) {
   return numbers;
 }
 
+bool is_drawn(uint32_t role) { return role == TENON_FIELD_BOXES || role == TENON_FIELD_KEYPOINTS; }
+
 }  // namespace
 
 SavedSamples draw_scores(const pipeline::SampleScores& scores, int64_t step, const config::ClassNames& names,
@@ -313,7 +317,7 @@ std::string make_file_name(std::string_view name) {
 artifacts::ImageDetails find_image_details(const config::RunPlan& plan, const components::Dataset& data) {
   artifacts::ImageDetails found;
   for (const components::SampleField& field : data.fields()) {
-    if (!field.image.empty()) found.places[field.name] = {field.role, field.image, field.classes};
+    if (is_drawn(field.role)) found.places[field.name] = {field.role, field.image, field.classes};
     const Json steps = Json::parse(pipeline::format_field_steps(plan, data, field.name), nullptr, false);
     if (!steps.is_array()) continue;
     size_t count = 0;
@@ -335,7 +339,7 @@ artifacts::ImageDetails find_image_details(const config::RunPlan& plan, const pi
   const std::vector<pipeline::Source>& sources = data.model.front().sources();
   for (const components::ModelResult& result : model.results()) {
     const auto input = std::ranges::find(model.inputs(), result.image, &components::Port::name);
-    if (input == model.inputs().end()) continue;
+    if (input == model.inputs().end() || !is_drawn(result.role)) continue;
     const pipeline::Source& source = sources[static_cast<size_t>(input - model.inputs().begin())];
     if (source.kind != pipeline::Source::Kind::field) continue;
     artifacts::ImagePlace place{result.role, fields[source.index].name, "", /*is_predicted=*/true};

@@ -7,7 +7,7 @@
 #include "framework/components/kinds/model.h"
 #include "framework/components/tensors/graph_leaves.h"
 #include "framework/components/tensors/tensor_handles.h"
-#include "framework/formats/python_keywords.h"
+#include "framework/formats/torchscript_words.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
 #include "framework/validation/checks/checks.h"
@@ -86,11 +86,11 @@ void check_model_ports(Session& session) {
 void check_build(Session& session) {
   const components::Model model = build_model(session);
   for (const components::NamedTensor& named : model.tensors())
-    if (const std::string keyword = formats::find_python_keyword(named.name); !keyword.empty()) {
+    if (const std::string word = formats::find_torchscript_word(named.name); !word.empty()) {
       session.warn(
-          fmt::format("the tensor {} has \"{}\" in its name, a keyword of Python: such a model cannot be exported "
-                      "as TorchScript",
-                      named.name, keyword));
+          fmt::format("the tensor {} has \"{}\" in its name, a word of TorchScript's language: the model cannot be "
+                      "exported as TorchScript",
+                      named.name, word));
       break;
     }
   session.require_no_violation("build", "build");
@@ -100,8 +100,11 @@ void check_build(Session& session) {
 void check_results(Session& session) {
   const ReadyModel ready(session);
   if (ready.model.results().empty()) throw Skipped(std::string("it does not provide them (") + TENON_RESULTS + ")");
+  const at::NoGradGuard no_grad;
   constexpr int64_t kBatch = 3;
   const std::vector<at::Tensor> outputs = ready.forward(/*training=*/false, ready.inputs.make(kBatch));
+  if (std::ranges::any_of(outputs, [](const at::Tensor& one) { return one.dim() == 0 || one.size(0) != kBatch; }))
+    throw Skipped("an output has no dimension of the batch");
   const components::ComputedResults whole = ready.model.compute_results({}, outputs);
   for (int64_t row = 0; row < kBatch; ++row) {
     std::vector<at::Tensor> of_row;
