@@ -19,11 +19,11 @@ namespace tenon::host {
 namespace {
 
 // The log may not exist yet, and its lock may be held.
-void print(const char* text) {
+void write_text(const char* text) {
   if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;  // no output left
 }
 
-void print_error(const std::string& message) { print(("error: " + support::printable(message) + "\n").c_str()); }
+void print_error(const std::string& message) { write_text(("error: " + support::printable(message) + "\n").c_str()); }
 
 void describe_exception(const std::exception_ptr& escaped) {
   try {
@@ -54,7 +54,7 @@ static_assert(std::atomic<pid_t>::is_always_lock_free, "a signal handler may onl
     if (const std::exception_ptr escaped = std::current_exception()) describe_exception(escaped);
   } catch (...) {
     // There was no memory left for the message.
-    print("error: out of memory; if the address space of the process is limited, raise the limit (ulimit -v)\n");
+    write_text("error: out of memory; if the address space of the process is limited, raise the limit (ulimit -v)\n");
     support::end_process(static_cast<int>(support::ErrorKind::system));
   }
   std::abort();
