@@ -27,6 +27,13 @@ bool is_of_allocator(const std::string& message) {
   return std::ranges::any_of(kSigns, [&](const char* sign) { return message.find(sign) != message.npos; });
 }
 
+// The loader reports a lack of address space without the reason of the system, which it gives for a mount without
+// execution.
+bool is_of_loader(const std::string& message) {
+  return message.find("failed to map segment from shared object") != message.npos &&
+         message.find("not permitted") == message.npos;
+}
+
 // The standard library reports a system call that failed, such as one that starts a thread.
 std::string describe_system_error(const std::system_error& error) {
   const int code = error.code().value();
@@ -66,7 +73,8 @@ Failure describe_failure(const std::exception& exception) {
   const auto* const ours = dynamic_cast<const Error*>(&exception);
   const std::string text = pipeline::message_of(exception);
   const bool is_from_plugin = ours && ours->kind() == ErrorKind::plugin;
-  if (dynamic_cast<const std::bad_alloc*>(&exception) || ((!ours || is_from_plugin) && is_of_allocator(text)))
+  if (dynamic_cast<const std::bad_alloc*>(&exception) || ((!ours || is_from_plugin) && is_of_allocator(text)) ||
+      (is_from_plugin && is_of_loader(text) && read_address_space_limit()))
     return describe_lack_of_memory(first_line_of(text));
   if (pipeline::is_device_error(exception)) {
     const Error explained = pipeline::explain_device_error(exception, /*step=*/0);

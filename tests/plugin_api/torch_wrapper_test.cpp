@@ -3,6 +3,7 @@
 
 #include <torch/nn/modules/batchnorm.h>
 #include <torch/nn/modules/linear.h>
+#include <tenon/draft/torch_results.hpp>
 #include <tenon/torch.hpp>
 
 #include "tests/doctest_with_torch.h"
@@ -114,6 +115,18 @@ class Continued final : public torch::nn::Module {
     CHECK(inputs[0].defined() == cache.empty());
     const torch::Tensor sum = inputs[1].sum(1, true) + (cache.empty() ? inputs[0].sum(1, true) : cache[0]);
     return {sum, {sum}};
+  }
+};
+
+// The largest number of each row as a list, and the sum.
+class WithResults final : public torch::nn::Module {
+ public:
+  std::vector<tenon::Port> ports() const { return {tenon::input("x", "N,C"), tenon::output("y", "N,C")}; }
+  torch::Tensor forward(const torch::Tensor& x) { return x; }
+  std::vector<tenon::draft::Result> results() const { return {tenon::draft::list("largest"), {"sum"}}; }
+  std::vector<tenon::draft::TorchResultValue> compute_results(const std::vector<torch::Tensor>& outputs) const {
+    const torch::Tensor largest = outputs[0].amax(1, /*keepdim=*/true);
+    return {{largest, largest.gt(0).sum(1)}, {outputs[0].sum(1)}};
   }
 };
 
@@ -298,6 +311,32 @@ TEST_CASE_FIXTURE(MadeContinued, "a native model continues sequences, and its re
   REQUIRE(decoding->forward(self, &within, more, 2, &cache, &next, 1, &scores) == TENON_OK);
   CHECK(torch::equal(next->tensor, torch::full({2, 1}, 8.0)));
   CHECK(given_to_frame.size() == 4);
+}
+
+TEST_CASE_FIXTURE(TorchHost, "a native model computes results, which belong to the frame") {
+  const tenon::Component component = tenon::draft::torch_model_with_results<WithResults>("with_results", "doc");
+  const auto& table_of_model = *static_cast<const tenon_model*>(component.table);
+  void* self = nullptr;
+  REQUIRE(table_of_model.create(&table, nullptr, &self) == TENON_OK);
+  const auto* const found = static_cast<const tenon_results*>(component.get_extension(TENON_STRING(TENON_RESULTS)));
+  REQUIRE(found);
+  const tenon_result* const* declared = nullptr;
+  uint64_t count = 0;
+  REQUIRE(found->results(self, &declared, &count) == TENON_OK);
+  REQUIRE(count == 2);
+  CHECK(to_text(declared[0]->name) == "largest");
+  CHECK(declared[0]->is_list == 1);
+  tenon_tensor* output = make_handle(torch::tensor({{1.0, 3.0}, {-1.0, -2.0}}));
+  tenon_tensor *values[2] = {}, *lengths[2] = {};
+  const tenon_frame within = frame(0);
+  REQUIRE(found->compute(self, &within, &output, 1, values, lengths, 2) == TENON_OK);
+  CHECK(torch::equal(values[0]->tensor, torch::tensor({{3.0}, {-1.0}})));
+  CHECK(torch::equal(lengths[0]->tensor, torch::tensor({1, 0})));
+  CHECK(torch::equal(values[1]->tensor, torch::tensor({4.0, -3.0})));
+  CHECK(found->compute(self, &within, &output, 1, values, lengths, 3) == TENON_INVALID_ARGUMENT);
+  CHECK(failure == "compute_results returned 2 results; results() returned 3");
+  table_of_model.destroy(self);
+  CHECK(component.get_extension(TENON_STRING(TENON_FROZEN_PARAMETERS)) != nullptr);
 }
 
 TEST_CASE_FIXTURE(MadeLoss<PerElement>, "a native loss without extensions has no such function") {

@@ -1,4 +1,5 @@
-// Results of a portable model in C++, see results.h. Such a class defines
+// Results of a portable model in C++, see results.h. (For a torch::nn::Module, see torch_results.hpp.) Such a class
+// defines
 //
 //   std::vector<tenon::draft::Result> results() const {
 //     return {tenon::draft::box_list("boxes", "image", "classes"), tenon::draft::list("classes")};
@@ -58,23 +59,21 @@ struct ResultValue {
 
 namespace detail {
 
-// A model and its results, which the host borrows.
-template <class T>
-struct TENON_HIDDEN ModelWithResults : tenon::detail::ModelInstance<T> {
-  using Base = tenon::detail::ModelInstance<T>;
-
-  explicit ModelWithResults(const tenon_params* params) : Base(params), results(this->component.results()) {}
+// A model and its results, which the host borrows. `Model`: its instance.
+template <class Model>
+struct TENON_HIDDEN WithResults : Model {
+  explicit WithResults(const tenon_params* params) : Model(params), results(this->component.results()) {}
 
   static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return tenon::detail::guard([&] { *self = static_cast<Base*>(new ModelWithResults(params)); });
+    return Model::guard_instance([&] { *self = static_cast<Model*>(new WithResults(params)); });
   }
 
-  static ModelWithResults* from(void* self) { return static_cast<ModelWithResults*>(static_cast<Base*>(self)); }
+  static WithResults* from(void* self) { return static_cast<WithResults*>(static_cast<Model*>(self)); }
 
   static void destroy(void* self) { delete from(self); }
 
   static constexpr tenon_model make() {
-    tenon_model made = Base::table;
+    tenon_model made = Model::table;
     made.create = &create;
     made.destroy = &destroy;
     return made;
@@ -85,26 +84,18 @@ struct TENON_HIDDEN ModelWithResults : tenon::detail::ModelInstance<T> {
   static constexpr tenon_model table = make();
 };
 
-template <class T>
+// `Compute` has the function compute(component, frame, outputs, output_count, values, lengths, result_count).
+template <class Model, class Compute>
 struct TENON_HIDDEN ResultsExtension {
   static tenon_status results(void* self, const tenon_result* const** results, uint64_t* count) {
-    return tenon::detail::guard([&] { ModelWithResults<T>::from(self)->results.hand_out(results, count); });
+    return Model::guard_instance([&] { WithResults<Model>::from(self)->results.hand_out(results, count); });
   }
 
   static tenon_status compute(void* self, const tenon_frame* frame, tenon_tensor* const* outputs, uint64_t output_count,
                               tenon_tensor** values, tenon_tensor** lengths, uint64_t result_count) {
-    return tenon::detail::guard([&] {
-      const Frame within(frame);
-      std::vector<Tensor> given;
-      for (uint64_t i = 0; i < output_count; ++i) given.emplace_back(outputs[i], &within);
-      const std::vector<ResultValue> computed =
-          ModelWithResults<T>::from(self)->component.compute_results(within, given);
-      tenon::detail::require_count("compute_results returned ", computed.size(), " results; results() returned ",
-                                   result_count);
-      for (size_t i = 0; i < computed.size(); ++i) {
-        values[i] = computed[i].values.handle();
-        lengths[i] = computed[i].lengths.handle();
-      }
+    return Model::guard_instance([&] {
+      Compute::compute(WithResults<Model>::from(self)->component, frame, outputs, output_count, values, lengths,
+                       result_count);
     });
   }
 
@@ -112,14 +103,40 @@ struct TENON_HIDDEN ResultsExtension {
   static constexpr tenon_results table = {sizeof(tenon_results), &results, &compute};
 };
 
+inline void require_results(size_t computed, uint64_t declared) {
+  tenon::detail::require_count("compute_results returned ", computed, " results; results() returned ", declared);
+}
+
+struct TENON_HIDDEN ComputeResults {
+  template <class T>
+  static void compute(const T& model, const tenon_frame* frame, tenon_tensor* const* outputs, uint64_t output_count,
+                      tenon_tensor** values, tenon_tensor** lengths, uint64_t result_count) {
+    const Frame within(frame);
+    std::vector<Tensor> given;
+    for (uint64_t i = 0; i < output_count; ++i) given.emplace_back(outputs[i], &within);
+    const std::vector<ResultValue> computed = model.compute_results(within, given);
+    require_results(computed.size(), result_count);
+    for (size_t i = 0; i < computed.size(); ++i) {
+      values[i] = computed[i].values.handle();
+      lengths[i] = computed[i].lengths.handle();
+    }
+  }
+};
+
+// Adds the results to a model that is described already.
+template <class Model, class Compute>
+Component add_results(Component made) {
+  made.table = &WithResults<Model>::table;
+  return tenon::detail::add_extension<Model, ResultsExtension<Model, Compute>>(std::move(made));
+}
+
 }  // namespace detail
 
 // Registers T as the model `id`.
 template <class T>
 Component model_with_results(std::string id, std::string doc) {
-  Component made = model<T>(std::move(id), std::move(doc));
-  made.table = &detail::ModelWithResults<T>::table;
-  return tenon::detail::add_extension<T, detail::ResultsExtension<T>>(std::move(made));
+  return detail::add_results<tenon::detail::ModelInstance<T>, detail::ComputeResults>(
+      model<T>(std::move(id), std::move(doc)));
 }
 
 }  // namespace tenon::draft
