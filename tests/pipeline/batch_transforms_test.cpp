@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include <tenon/draft/field_details.h>
 #include "tests/doctest_with_torch.h"
 #include "tests/messages.h"
 #include "tests/pipeline/trained_run.h"
@@ -184,6 +185,13 @@ TEST_CASE("fields that a transform does not accept are refused with the location
   fields = float_fields();
   fields[1].dtype = TENON_INT32;
   CHECK(refusal_of(mix({"mix_up"}), fields).find("mix has as its label the field label") != std::string::npos);
+  fields = float_fields();
+  SampleField boxes{"boxes", TENON_FLOAT32, {-1, 4}, 4, 0};
+  boxes.role = TENON_FIELD_BOXES;
+  boxes.image = "image";
+  fields.push_back(boxes);
+  CHECK(refusal_of(mix({"mix_up"}), fields).find("the field image, and the field boxes has places in it") !=
+        std::string::npos);
 }
 
 TEST_CASE("a label outside the classes is a data error") {

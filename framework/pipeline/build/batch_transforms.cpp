@@ -1,5 +1,6 @@
 #include "framework/pipeline/build/batch_transforms.h"
 
+#include <tenon/draft/field_details.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -121,6 +122,13 @@ class Mix final : public BatchTransform {
                         "; expected floats [..., height, width]: use normalize first");
     if (fields[label_].dtype != TENON_INT64 || !fields[label_].shape.empty())
       refuse(place, fmt::format("mix has as its label the field {}; expected int64 []", describe(fields[label_])));
+    // A place in an image is not mixed with it.
+    for (const SampleField& field : fields)
+      if (field.role != TENON_FIELD_NUMBERS && field.image == fields[image_].name)
+        refuse(place,
+               fmt::format("mix has as its image the field {}, and the field {} has places in it; expected an image "
+                           "without boxes, keypoints and angles",
+                           fields[image_].name, field.name));
     for (const SampleField& field : fields)
       if (field.name == plan.target)
         refuse(place, "mix adds the field \"" + plan.target + "\", which exists already; choose another target");
