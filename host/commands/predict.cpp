@@ -35,15 +35,8 @@ struct Columns {
   size_t fields_left = 0;                     // samples with fields for the page, of this process
 };
 
-void add_shapes(const std::string& name, const pipeline::BatchTensors& batch_tensors, size_t index,
-                const components::SampleField& field, std::map<std::string, at::Tensor>& to) {
-  const at::Tensor shapes = pipeline::find_sample_shapes(batch_tensors, index, field);
-  if (shapes.defined()) to[name] = shapes;
-}
-
-void add_result_shapes(const std::string& name, const pipeline::BatchTensors& batch_tensors, size_t index,
-                       std::map<std::string, at::Tensor>& to) {
-  const at::Tensor shapes = pipeline::find_result_shapes(batch_tensors, index);
+// Keeps the shapes of padded samples.
+void add_shapes(const std::string& name, const at::Tensor& shapes, std::map<std::string, at::Tensor>& to) {
   if (shapes.defined()) to[name] = shapes;
 }
 
@@ -60,7 +53,7 @@ void add_fields(const pipeline::Prediction& prediction, Columns& columns, const 
   for (size_t i = 0; i < fields.size(); ++i) {
     const at::Tensor& field = prediction.batch_tensors.fields[i];
     rows.fields.emplace_back(fields[i].name, to_page(field));
-    add_shapes(fields[i].name, prediction.batch_tensors, i, fields[i], rows.field_shapes);
+    add_shapes(fields[i].name, pipeline::find_sample_shapes(prediction.batch_tensors, i, fields[i]), rows.field_shapes);
   }
   for (size_t i = 0; i < model.results().size(); ++i) {
     const std::string name = pipeline::name_result(model.results()[i], fields);
@@ -69,7 +62,7 @@ void add_fields(const pipeline::Prediction& prediction, Columns& columns, const 
                                                  &components::ModelResult::classes) != model.results().end();
     if (holds_classes && data.feed.class_names().size() == 1)
       rows.class_names[name] = data.feed.class_names().begin()->second;
-    add_result_shapes(name, prediction.batch_tensors, i, rows.field_shapes);
+    add_shapes(name, pipeline::find_result_shapes(prediction.batch_tensors, i), rows.field_shapes);
   }
 }
 
@@ -97,10 +90,12 @@ PredictedRows make_rows(const pipeline::Prediction& prediction, Columns& columns
     else
       rows.tensors.emplace_back(column.name, column.read(prediction.batch_tensors));
     if (!column.is_text() && column.kind == pipeline::Source::Kind::field)
-      add_shapes(column.name, prediction.batch_tensors, column.index, data.transforms.fields()[column.index],
-                 rows.shapes);
+      add_shapes(
+          column.name,
+          pipeline::find_sample_shapes(prediction.batch_tensors, column.index, data.transforms.fields()[column.index]),
+          rows.shapes);
     if (column.kind == pipeline::Source::Kind::result)
-      add_result_shapes(column.name, prediction.batch_tensors, column.index, rows.shapes);
+      add_shapes(column.name, pipeline::find_result_shapes(prediction.batch_tensors, column.index), rows.shapes);
   }
   if (columns.scores) {
     rows.top = find_top_classes(columns.scores->name, columns.scores->read(prediction.batch_tensors), columns.top_k);

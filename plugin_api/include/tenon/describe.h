@@ -138,14 +138,8 @@ extern "C" {
                             .id = TENON_STRING(its_id),       \
                             .doc = TENON_STRING(its_doc),     \
                             .table = &(its_table)})
-#define TENON_COMPONENT_WITH(its_kind, its_id, its_doc, its_table, ...)                                       \
-  (&(const tenon_component){.size = sizeof(tenon_component),                                                  \
-                            .kind = (its_kind),                                                               \
-                            .id = TENON_STRING(its_id),                                                       \
-                            .doc = TENON_STRING(its_doc),                                                     \
-                            .params = (const tenon_param* const[]){__VA_ARGS__},                              \
-                            .param_count = sizeof((const tenon_param* const[]){__VA_ARGS__}) / sizeof(void*), \
-                            .table = &(its_table)})
+#define TENON_COMPONENT_WITH(its_kind, its_id, its_doc, its_table, ...) \
+  TENON_COMPONENT_EXTENDED(its_kind, its_id, its_doc, its_table, NULL, __VA_ARGS__)
 
 /* The same for a component with extensions: `its_get_extension` is tenon_component.get_extension. */
 #define TENON_COMPONENT_EXTENDED(its_kind, its_id, its_doc, its_table, its_get_extension, ...)                \

@@ -66,41 +66,22 @@ inline FieldDetail at_least(std::string field, int64_t extent) {
 
 namespace detail {
 
-// A dataset and its details, which the host borrows.
-template <class T>
-struct TENON_HIDDEN DetailedInstance : tenon::detail::DatasetInstance<T> {
-  using Base = tenon::detail::DatasetInstance<T>;
-
-  explicit DetailedInstance(const tenon_params* params) : Base(params), details(this->component.field_details()) {}
-
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return tenon::detail::guard([&] { *self = static_cast<Base*>(new DetailedInstance(params)); });
+struct TENON_HIDDEN DetailList {
+  using Item = FieldDetail;
+  template <class T>
+  static std::vector<Item> of(const T& dataset) {
+    return dataset.field_details();
   }
-
-  static DetailedInstance* from(void* self) { return static_cast<DetailedInstance*>(static_cast<Base*>(self)); }
-
-  static void destroy(void* self) { delete from(self); }
-
-  static constexpr tenon_dataset make() {
-    tenon_dataset made = Base::make();
-    made.create = &create;
-    made.destroy = &destroy;
-    return made;
-  }
-
-  const tenon::detail::Table<FieldDetail> details;
-
-  static inline const tenon_dataset table = make();
 };
 
 template <class T>
-struct TENON_HIDDEN FieldDetailsExtension {
-  static tenon_status details(void* self, const tenon_field_detail* const** details, uint64_t* count) {
-    return tenon::detail::guard([&] { DetailedInstance<T>::from(self)->details.hand_out(details, count); });
-  }
+using DetailedInstance = tenon::detail::WithList<tenon::detail::DatasetInstance<T>, DetailList>;
 
+template <class T>
+struct TENON_HIDDEN FieldDetailsExtension {
   static constexpr std::string_view id = TENON_FIELD_DETAILS;
-  static constexpr tenon_field_details table = {sizeof(tenon_field_details), &details};
+  static constexpr tenon_field_details table = {sizeof(tenon_field_details),
+                                                &DetailedInstance<T>::template hand_out<tenon_field_detail>};
 };
 
 }  // namespace detail

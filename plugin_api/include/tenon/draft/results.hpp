@@ -59,38 +59,21 @@ struct ResultValue {
 
 namespace detail {
 
-// A model and its results, which the host borrows. `Model`: its instance.
-template <class Model>
-struct TENON_HIDDEN WithResults : Model {
-  explicit WithResults(const tenon_params* params) : Model(params), results(this->component.results()) {}
-
-  static tenon_status create(const tenon_host*, const tenon_params* params, void** self) {
-    return Model::guard_instance([&] { *self = static_cast<Model*>(new WithResults(params)); });
+struct TENON_HIDDEN ResultList {
+  using Item = Result;
+  template <class T>
+  static std::vector<Item> of(const T& model) {
+    return model.results();
   }
-
-  static WithResults* from(void* self) { return static_cast<WithResults*>(static_cast<Model*>(self)); }
-
-  static void destroy(void* self) { delete from(self); }
-
-  static constexpr tenon_model make() {
-    tenon_model made = Model::table;
-    made.create = &create;
-    made.destroy = &destroy;
-    return made;
-  }
-
-  const tenon::detail::Table<Result> results;
-
-  static constexpr tenon_model table = make();
 };
+
+// `Model`: the instance of a model.
+template <class Model>
+using WithResults = tenon::detail::WithList<Model, ResultList>;
 
 // `Compute` has the function compute(component, frame, outputs, output_count, values, lengths, result_count).
 template <class Model, class Compute>
 struct TENON_HIDDEN ResultsExtension {
-  static tenon_status results(void* self, const tenon_result* const** results, uint64_t* count) {
-    return Model::guard_instance([&] { WithResults<Model>::from(self)->results.hand_out(results, count); });
-  }
-
   static tenon_status compute(void* self, const tenon_frame* frame, tenon_tensor* const* outputs, uint64_t output_count,
                               tenon_tensor** values, tenon_tensor** lengths, uint64_t result_count) {
     return Model::guard_instance([&] {
@@ -100,7 +83,8 @@ struct TENON_HIDDEN ResultsExtension {
   }
 
   static constexpr std::string_view id = TENON_RESULTS;
-  static constexpr tenon_results table = {sizeof(tenon_results), &results, &compute};
+  static constexpr tenon_results table = {sizeof(tenon_results), &WithResults<Model>::template hand_out<tenon_result>,
+                                          &compute};
 };
 
 inline void require_results(size_t computed, uint64_t declared) {
