@@ -5,6 +5,7 @@
 
 #include "framework/components/kinds/model.h"
 #include "framework/components/tensors/tensor_handles.h"
+#include "framework/formats/snake_case.h"
 #include "framework/support/diagnostics/check.h"
 #include "framework/support/text/format.h"
 #include "framework/support/text/printable.h"
@@ -33,15 +34,9 @@ bool has_coordinates_of(const ModelResult& result, const at::Tensor& value) {
   return result.role != TENON_FIELD_KEYPOINTS || value.size(-1) == 2 || value.size(-1) == 3;
 }
 
-bool is_name(const std::string& name) {
-  return !name.empty() && std::ranges::all_of(name, [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
-  });
-}
-
 // Returns what is wrong with a result that follows others; "" if nothing is.
 std::string find_fault(const ModelResult& result, const std::set<std::string>& taken, const PortList& ports) {
-  if (!is_name(result.name) || taken.contains(result.name))
+  if (!formats::is_lower_snake_case(result.name) || taken.contains(result.name))
     return fmt::format(
         "names a result \"{}\"; expected a name in lower_snake_case that no other result and no output has",
         support::escape_control_characters(result.name));

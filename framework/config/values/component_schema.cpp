@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "framework/config/values/check_value.h"
+#include "framework/formats/snake_case.h"
 #include "framework/formats/strings.h"
 #include "framework/support/diagnostics/error.h"
 #include "framework/support/text/format.h"
@@ -44,11 +45,7 @@ std::optional<Node> parse_default(const std::string& toml, const std::string& na
 }
 
 void require_lower_snake_case(const std::string& name) {
-  const auto fits = [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_';
-  };
-  const bool starts_with_letter = !name.empty() && name[0] >= 'a' && name[0] <= 'z';
-  if (starts_with_letter && std::all_of(name.begin(), name.end(), fits)) return;
+  if (formats::is_lower_snake_case(name)) return;
   throw std::invalid_argument(fmt::format("a parameter has the name \"{}\"; expected a lower_snake_case name", name));
 }
 
