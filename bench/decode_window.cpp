@@ -11,7 +11,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "plugins/images/decode/decode_image.h"
+#include "framework/images/decode/decode_image.h"
 
 namespace {
 

@@ -169,8 +169,8 @@ function(tenon_link_after_host name host)
   set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${PROJECT_BINARY_DIR}/host/linked)
 endfunction()
 
-# tenon_install_library(FILE...): libraries of bundled plugins outside the folders of the system. Installs them into
-# lib/tenon, and links them where the plugins of the build tree search.
+# tenon_install_library(FILE...): libraries outside the folders of the system. Installs them into lib/tenon, and links them
+# where the plugins and the image library of the build tree search.
 function(tenon_install_library)
   foreach(file IN LISTS ARGN)
     file(REAL_PATH ${file} real)
@@ -178,6 +178,7 @@ function(tenon_install_library)
     string(REGEX MATCH "SONAME +([^ \n]+)" _ "${headers}")
     set(name ${CMAKE_MATCH_1})
     file(CREATE_LINK ${real} ${PROJECT_BINARY_DIR}/${name} SYMBOLIC)
+    file(CREATE_LINK ${real} ${PROJECT_BINARY_DIR}/lib/tenon/${name} SYMBOLIC)
     install(FILES ${real} DESTINATION lib/tenon RENAME ${name})
   endforeach()
 endfunction()

@@ -173,10 +173,10 @@ class Contents:
         self.opencv = cache_value(build, "OpenCV_DIR")
         plugins = folder / "lib/tenon/plugins"
         if leave_out_opencv:
-            for plugin in sorted(plugins.glob("*.so")):
-                if any(name.startswith("libopencv_") for name in needed_by(plugin)):
-                    plugin.unlink()
-                    self.left_out.append(plugin.name)
+            for file in [folder / "lib/tenon/libtenon_images.so", *sorted(plugins.glob("*.so"))]:
+                if any(name.startswith("libopencv_") for name in needed_by(file)):
+                    file.unlink()
+                    self.left_out.append(file.name)
         self._bundle()
         self._add_licences(build)
 
@@ -190,7 +190,7 @@ class Contents:
             places = locate(file, extra)
             pending += [(name, places.get(name)) for name in needed_by(file)]
             if any(name.startswith("libopencv_core") for name in needed_by(file)):
-                # The image plugins open the decoders themselves.
+                # The image library opens the decoders itself.
                 core = next(name for name in needed_by(file) if name.startswith("libopencv_core"))
                 name = core.replace("_core", "_imgcodecs")
                 pending.append((name, str(pathlib.Path(places[core]).parent / name)))
@@ -469,7 +469,7 @@ def main():
     parser.add_argument("--format", action="append", choices=makers, help="default: all")
     parser.add_argument("--engine", action="append", default=[], type=pathlib.Path, help="a build with another LibTorch")
     parser.add_argument("--leave-out-opencv", action="store_true",
-                        help="leave out the image plugins, for a build with the OpenCV of the system")
+                        help="leave out the image library, for a build with the OpenCV of the system")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     try:

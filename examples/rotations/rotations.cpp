@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
+#include <tenon/opencv.hpp>
 #include <tenon/plugin.hpp>
 
 namespace {
@@ -51,12 +52,7 @@ class Rotations final {
     const int64_t turns = random.integer(4);
     if (turns > 0) cv::rotate(image, image, static_cast<int>(turns) - 1);  // ROTATE_90_CLOCKWISE is 0
 
-    // OpenCV's pixels are interleaved BGR bytes; models expect planes of RGB numbers.
-    cv::Mat planes[3];
-    float* const written = sink.slot<float>("image");
-    for (int i = 0; i < 3; ++i) planes[2 - i] = cv::Mat(size_, size_, CV_32F, written + i * size_ * size_);
-    image.convertTo(image, CV_32F, 1.0 / 255);
-    cv::split(image, planes);
+    tenon::put_bgr(image, sink, "image", 1.0 / 255);  // planes of red, green and blue
     sink.put<int64_t>("rotation", turns);
   }
 

@@ -31,6 +31,8 @@ const std::map<std::string, ComponentKind> kKinds = {{"dataset", ComponentKind::
 void add_new_plugin_options(AddOption& add) {
   add("kind", text_value("KIND")->default_value("dataset"),
       "component to write: dataset, model, loss, metric or callback");
+  add("template", text_value("TEMPLATE")->default_value("plain"),
+      "plain, or images: a dataset that reads image files with the transforms of the run file");
   add("output", text_value("DIR"), "folder to write, new or empty; NAME by default");
 }
 
@@ -43,6 +45,13 @@ void require_new_component(const Arguments& arguments, const std::string& name, 
                          "another name");
 }
 
+void make_subfolder(const fs::path& folder) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure)
+    throw support::make_path_error(support::ErrorKind::configuration, folder, "cannot be created", failure.value());
+}
+
 void make_folder(const Arguments& arguments, const fs::path& folder) {
   const auto kind = support::ErrorKind::configuration;
   if (support::path_exists(folder)) {
@@ -52,9 +61,7 @@ void make_folder(const Arguments& arguments, const fs::path& folder) {
                        "a new or empty folder: choose another with --output");
     return;
   }
-  std::error_code failure;
-  fs::create_directories(folder, failure);
-  if (failure) throw support::make_path_error(kind, folder, "cannot be created", failure.value());
+  make_subfolder(folder);
 }
 
 // CMake finds Tenon only in an installation.
@@ -85,12 +92,19 @@ int make_new_plugin(const Arguments& arguments) {
   if (const auto fault = find_plugin_name_fault(name))
     arguments.refuse("\"" + name + "\" " + fault->found, fault->expected);
   require_new_component(arguments, name, kind);
+  const bool has_images = arguments.choice("template", {"plain", "images"}) == "images";
+  if (has_images && kind != ComponentKind::dataset)
+    arguments.refuse("--template is \"images\" for a " + kind_name, "--kind dataset, which reads the images");
   const fs::path folder = arguments.has("output") ? fs::path(arguments.text("output")) : fs::path(name);
   make_folder(arguments, folder);
-  for (const auto& [file, text] : make_plugin_project(name, kind))
+  for (const auto& [file, text] :
+       make_plugin_project(name, kind, has_images ? PluginTemplate::images : PluginTemplate::plain)) {
+    if (const fs::path parent = fs::path(file).parent_path(); !parent.empty()) make_subfolder(folder / parent);
     artifacts::write_file_durably(folder / file, text, support::ErrorKind::configuration);
-  reporting::write_output("{}: CMakeLists.txt, {}.cpp with a {}, and {}.toml with a run that uses it\n",
-                          folder.string(), name, kind_name, name);
+  }
+  reporting::write_output(
+      "{}: CMakeLists.txt, {}.cpp with a {}, and {}.toml with a run that uses it{}\n", folder.string(), name, kind_name,
+      name, has_images ? "; photos, train.txt and validation.txt with drawn images, to be replaced by yours" : "");
   print_commands(name, folder);
   return 0;
 }

@@ -3,8 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <string_view>
+#include <vector>
 
+#include <tenon/random.h>
+
+#include "framework/artifacts/files/encode.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/formats/strings.h"
 
@@ -31,19 +37,18 @@ TENON_EMBED_KIND(model)
 TENON_EMBED_KIND(loss)
 TENON_EMBED_KIND(metric)
 TENON_EMBED_KIND(callback)
+TENON_EMBED_KIND(images)
 #define TENON_EMBEDDED(name) \
   std::string_view(tenon_##name##_begin, static_cast<size_t>(tenon_##name##_end - tenon_##name##_begin))
-#define TENON_TEMPLATE(kind)                                                                        \
-  {                                                                                                 \
-    config::ComponentKind::kind, { TENON_EMBEDDED(kind##_source), TENON_EMBEDDED(kind##_run_file) } \
-  }
+#define TENON_TEMPLATE(kind) \
+  { TENON_EMBEDDED(kind##_source), TENON_EMBEDDED(kind##_run_file) }
 
 namespace tenon::host {
 
 namespace {
 
 // Both use the name `my_name` and the class `MyName`.
-struct PluginTemplate {
+struct TemplateFiles {
   std::string_view source;    // C++
   std::string_view run_file;  // uses the component with bundled ones
 };
@@ -75,6 +80,39 @@ std::string fill_in(std::string_view text, const std::string& name) {
   return formats::replace_all(filled, "my_name", name);
 }
 
+// A circle or a square of a random colour, size and place, as a PNG.
+std::string draw_image(tenon_random& random, bool is_square) {
+  constexpr int64_t kHeight = 40, kWidth = 48;
+  const auto pick = [&](int64_t from, int64_t to) { return from + tenon_random_integer(&random, to - from); };
+  const int64_t radius = pick(7, 15);
+  const int64_t x = pick(radius, kWidth - radius), y = pick(radius, kHeight - radius);
+  std::array<std::array<int64_t, 3>, 2> colours{};
+  for (auto& level : colours[0]) level = pick(0, 110);
+  for (auto& level : colours[1]) level = pick(130, 256);
+  std::vector<std::byte> pixels;
+  for (int64_t row = 0; row < kHeight; ++row) {
+    for (int64_t column = 0; column < kWidth; ++column) {
+      const int64_t across = std::abs(column - x), down = std::abs(row - y);
+      const bool is_within =
+          is_square ? std::max(across, down) <= radius : across * across + down * down <= radius * radius;
+      for (const int64_t level : colours[is_within ? 1 : 0]) pixels.push_back(static_cast<std::byte>(level));
+    }
+  }
+  std::vector<std::byte> file;
+  artifacts::encode_png(pixels, kHeight, kWidth, 3, file);
+  return {reinterpret_cast<const char*>(file.data()), file.size()};
+}
+
+void add_drawn_images(std::map<std::string, std::string>& project) {
+  constexpr int kTrain = 120, kAll = 160;
+  tenon_random random = tenon_random_start(0, 0);
+  for (int number = 0; number < kAll; ++number) {
+    const std::string file = "photos/" + std::to_string(1000 + number).substr(1) + ".png";
+    project[number < kTrain ? "train.txt" : "validation.txt"] += std::to_string(number % 2) + ' ' + file + '\n';
+    project[file] = draw_image(random, number % 2 == 1);
+  }
+}
+
 }  // namespace
 
 std::optional<NameFault> find_plugin_name_fault(const std::string& name) {
@@ -100,14 +138,26 @@ std::string make_class_name(const std::string& name) {
   return class_name;
 }
 
-std::map<std::string, std::string> make_plugin_project(const std::string& name, config::ComponentKind kind) {
-  static const std::map<config::ComponentKind, PluginTemplate> templates = {
-      TENON_TEMPLATE(dataset), TENON_TEMPLATE(model), TENON_TEMPLATE(loss), TENON_TEMPLATE(metric),
-      TENON_TEMPLATE(callback)};
-  const PluginTemplate& files = templates.at(kind);
-  return {{"CMakeLists.txt", fill_in(TENON_EMBEDDED(cmake_lists), name)},
-          {name + ".cpp", fill_in(files.source, name)},
-          {name + ".toml", fill_in(files.run_file, name)}};
+std::map<std::string, std::string> make_plugin_project(const std::string& name, config::ComponentKind kind,
+                                                       PluginTemplate chosen) {
+  using config::ComponentKind;
+  static const std::map<ComponentKind, TemplateFiles> templates = {{ComponentKind::dataset, TENON_TEMPLATE(dataset)},
+                                                                   {ComponentKind::model, TENON_TEMPLATE(model)},
+                                                                   {ComponentKind::loss, TENON_TEMPLATE(loss)},
+                                                                   {ComponentKind::metric, TENON_TEMPLATE(metric)},
+                                                                   {ComponentKind::callback, TENON_TEMPLATE(callback)}};
+  const bool has_images = chosen == PluginTemplate::images;
+  const TemplateFiles& files = has_images ? TemplateFiles(TENON_TEMPLATE(images)) : templates.at(kind);
+  std::map<std::string, std::string> project = {{"CMakeLists.txt", fill_in(TENON_EMBEDDED(cmake_lists), name)},
+                                                {name + ".cpp", fill_in(files.source, name)},
+                                                {name + ".toml", fill_in(files.run_file, name)}};
+  if (!has_images) return project;
+  const std::string validate = "validate $<TARGET_FILE:" + name + ">";
+  project["CMakeLists.txt"] = formats::replace_all(project["CMakeLists.txt"], validate,
+                                                   validate + "\n                   --params \"dataset." + name +
+                                                       "={ path = '${CMAKE_CURRENT_SOURCE_DIR}/train.txt' }\"");
+  add_drawn_images(project);
+  return project;
 }
 
 }  // namespace tenon::host

@@ -20,7 +20,12 @@ std::optional<NameFault> find_plugin_name_fault(const std::string& name);
 // Returns "EdgeLoss" for "edge_loss".
 std::string make_class_name(const std::string& name);
 
-// Returns the text of each file by its name: CMakeLists.txt, NAME.cpp and NAME.toml.
-std::map<std::string, std::string> make_plugin_project(const std::string& name, config::ComponentKind kind);
+// What a component reads: nothing, or image files with the transforms of the run file. The latter is for datasets.
+enum class PluginTemplate { plain, images };
+
+// Returns the contents of each file by its name: CMakeLists.txt, NAME.cpp and NAME.toml; for images also some drawn
+// ones with lists of them.
+std::map<std::string, std::string> make_plugin_project(const std::string& name, config::ComponentKind kind,
+                                                       PluginTemplate chosen = PluginTemplate::plain);
 
 }  // namespace tenon::host

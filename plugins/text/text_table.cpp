@@ -6,11 +6,11 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/regular_file.h"
 #include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/csv.h"
 #include "plugins/datasets/shared/warn.h"
-#include "plugins/regular_file.h"
 
 namespace text {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 // The lines of a file that are not blank. A line ends with LF or CR LF. A byte order mark is skipped.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), text_(components::read_whole(path, "a text file")) {
+  explicit Lines(const std::string& path) : path_(path), text_(formats::read_whole(path, "a text file")) {
     if (const std::string found = formats::find_wide_encoding(text_); !found.empty())
       throw tenon::DataError(path + ": " + found);
     if (text_.starts_with(formats::kByteOrderMark)) at_ = formats::kByteOrderMark.size();

@@ -12,8 +12,8 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/regular_file.h"
 #include "plugins/datasets/shared/warn.h"
-#include "plugins/regular_file.h"
 
 namespace text {
 namespace {
@@ -245,7 +245,7 @@ void warn_about_unknown(size_t unknown, size_t tokens, const std::string& place)
 
 std::string read_tokenizer_file(const std::string& path) {
   // Protocol Buffers count the bytes of a message with an int.
-  return components::read_whole(path, "a SentencePiece model", INT_MAX);
+  return formats::read_whole(path, "a SentencePiece model", INT_MAX);
 }
 
 }  // namespace text

@@ -13,7 +13,7 @@
 #include <tenon/error.hpp>
 #include <tenon/log.hpp>
 
-#include "plugins/content_hash.h"
+#include "framework/formats/content_hash.h"
 
 namespace text {
 namespace {
@@ -137,8 +137,8 @@ TokenizerTraining TokenizerTraining::read(const tenon::Params& params) {
 
 std::shared_ptr<const std::string> train_tokenizer(const std::vector<std::string>& texts,
                                                    const TokenizerTraining& training, const std::string& place) {
-  uint64_t hash = components::hash_text("");
-  for (const std::string& text : texts) hash = components::hash_text(text, components::hash_text("\n", hash));
+  uint64_t hash = formats::hash_text("");
+  for (const std::string& text : texts) hash = formats::hash_text(text, formats::hash_text("\n", hash));
   // The training and validation datasets are created one after the other and need the same tokenizer.
   static std::mutex mutex;
   static std::map<std::tuple<uint64_t, size_t, uint64_t, int64_t, std::string, double>,

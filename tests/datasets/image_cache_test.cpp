@@ -12,7 +12,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
-#include "plugins/datasets/shared/image_cache.h"
+#include "framework/images/reader/image_cache.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
 #include "tests/datasets/written_tar.h"
@@ -84,6 +84,16 @@ void exchange_unseen(const fs::path& file, const TarBytes& bytes) {
   const timespec times[2] = {before.st_atim, before.st_mtim};
   REQUIRE(utimensat(AT_FDCWD, file.c_str(), times, 0) == 0);
 }
+
+// The cache distinguishes images by their place.
+struct NumberedImage final : images::ImageFile {
+  explicit NumberedImage(size_t number) : number(number) {}
+  std::string place() const override { return std::to_string(number); }
+  void read(std::vector<uint8_t>&) const override {}
+  std::string identity() const override { return ""; }
+
+  size_t number;
+};
 
 }  // namespace
 
@@ -241,18 +251,17 @@ TEST_CASE("masks are transformed like their images, cached or not") {
 TEST_CASE("a cache in memory keeps the first image of several threads, and respects its limit") {
   constexpr size_t kImages = 64;
   const cv::Mat pixels(4, 5, CV_8UC3, cv::Scalar::all(1));
-  const std::string path = "unused";
-  const datasets::LooseImage image(path);
-  datasets::MemoryCache cache(kImages, 20 * 100);
+  images::MemoryCache cache(20 * 100);
   std::array<size_t, 4> wrong = {};
   std::vector<std::thread> threads;
   for (size_t t = 0; t < wrong.size(); ++t) {
     threads.emplace_back([&, t] {
-      datasets::ImageCache::Buffer buffer;
+      images::ImageCache::Buffer buffer;
       for (size_t round = 0; round < 200; ++round) {
         for (size_t number = 0; number < kImages; ++number) {
-          const auto found = cache.find(number, image, buffer);
-          if (!found) cache.keep(number, image, {{static_cast<int>(number), 1}, pixels}, buffer);
+          const NumberedImage image(number);
+          const auto found = cache.find(image, buffer);
+          if (!found) cache.keep(image, {{static_cast<int>(number), 1}, pixels}, buffer);
           if (found && (found->whole.width != static_cast<int>(number) || found->pixels.at<cv::Vec3b>(3, 4)[2] != 1)) {
             ++wrong[t];
           }
@@ -262,9 +271,9 @@ TEST_CASE("a cache in memory keeps the first image of several threads, and respe
   }
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::array<size_t, 4>{});
-  datasets::ImageCache::Buffer buffer;
+  images::ImageCache::Buffer buffer;
   size_t kept = 0;
-  for (size_t number = 0; number < kImages; ++number) kept += cache.find(number, image, buffer).has_value();
+  for (size_t number = 0; number < kImages; ++number) kept += cache.find(NumberedImage(number), buffer).has_value();
   CHECK(kept > 0);
   CHECK(kept < kImages);
   CHECK(cache.bytes() <= 20 * 100);

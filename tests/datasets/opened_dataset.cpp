@@ -3,12 +3,15 @@
 #include <dlfcn.h>
 #include <tenon/class_names.h>
 #include <tenon/draft/fitted_data.h>
+#include <tenon/draft/images.h>
 #include <tenon/sample_names.h>
 #include <tenon/sample_order.h>
 #include <tenon/tokenizer.h>
 
 #include <atomic>
 #include <cstring>
+#include <stdexcept>
+#include <string_view>
 #include <thread>
 
 struct tenon_params {
@@ -95,6 +98,13 @@ tenon_status param(const tenon_params* params, tenon_string name, tenon_value* o
   return fail(TENON_NOT_FOUND, TENON_STRING("the test gave no value for a parameter"));
 }
 
+const tenon_images* open_images(const tenon_host& host) {
+  static void* const library = dlopen(TENON_BINARY_DIR "/lib/tenon/libtenon_images.so", RTLD_NOW | RTLD_NODELETE);
+  void* const symbol = library ? dlsym(library, "tenon_open_images") : nullptr;
+  if (!symbol) throw std::runtime_error(dlerror());
+  return reinterpret_cast<const tenon_images* (*)(const tenon_host*)>(symbol)(&host);
+}
+
 const tenon_host& host() {
   static const tenon_host table = [] {
     tenon_host made = {};
@@ -102,6 +112,9 @@ const tenon_host& host() {
     made.abi = TENON_ABI_CURRENT;
     made.fail = &fail;
     made.param = &param;
+    made.get_extension = [](tenon_string id) -> const void* {
+      return std::string_view(id.data, id.size) == TENON_IMAGES ? open_images(host()) : nullptr;
+    };
     made.log = [](uint32_t, tenon_string message) { log_lines.emplace_back(message.data, message.size); };
     return made;
   }();

@@ -10,9 +10,9 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/regular_file.h"
+#include "framework/images/decode/image_info.h"
 #include "plugins/datasets/shared/csv.h"
-#include "plugins/images/decode/image_info.h"
-#include "plugins/regular_file.h"
 #include "plugins/text/tokenizer.h"
 #include "tests/datasets/opened_dataset.h"
 #include "tests/datasets/written_images.h"
@@ -43,7 +43,7 @@ std::string make_socket() {
 }
 
 std::string whole_error(const std::string& path, uint64_t most = UINT64_MAX) {
-  return error_of<tenon::DataError>([&] { components::read_whole(path, "a text", most); });
+  return error_of<tenon::DataError>([&] { formats::read_whole(path, "a text", most); });
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ TEST_CASE("anything but a regular file is refused as what it is, without waiting
 
 TEST_CASE("the size of a file is checked before it is read") {
   write_file(tenon::test_folder() / "large", {'a', 'b', 'c'});
-  CHECK(components::read_whole("large", "a text", 3) == "abc");
+  CHECK(formats::read_whole("large", "a text", 3) == "abc");
   CHECK(whole_error("large", 2) == "large: has 3 bytes; expected a text of at most 2 bytes");
   fs::resize_file("large", uintmax_t{1} << 42);  // sparse, and more than the memory of the machine
   CHECK(whole_error("large").find("large: has 4398046511104 bytes; expected a text of at most ") == 0);

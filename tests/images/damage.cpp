@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "plugins/images/decode/headers.h"
+#include "framework/images/decode/headers.h"
 
 namespace {
 

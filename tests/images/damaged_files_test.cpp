@@ -21,10 +21,10 @@
 #include <opencv2/imgcodecs.hpp>
 #include <tenon/error.hpp>
 
+#include "framework/images/decode/decode_image.h"
+#include "framework/images/decode/image_info.h"
+#include "framework/images/decode/tiff_tags.h"
 #include "framework/support/diagnostics/sanitizers.h"
-#include "plugins/images/decode/decode_image.h"
-#include "plugins/images/decode/image_info.h"
-#include "plugins/images/decode/tiff_tags.h"
 #include "tests/images/damage.h"
 #include "tests/images/written_jpeg.h"
 

@@ -1,4 +1,4 @@
-#include "plugins/images/decode/headers.h"
+#include "framework/images/decode/headers.h"
 
 #include <doctest/doctest.h>
 

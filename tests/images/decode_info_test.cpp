@@ -1,5 +1,5 @@
 // Tests what is read from a file, and what is refused, before decoding.
-#include "plugins/images/decode/image_info.h"
+#include "framework/images/decode/image_info.h"
 
 #include <doctest/doctest.h>
 

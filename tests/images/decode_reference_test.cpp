@@ -10,8 +10,8 @@
 #include <opencv2/imgcodecs.hpp>
 #include <tenon/error.hpp>
 
-#include "plugins/images/decode/decode_image.h"
-#include "plugins/images/decode/image_info.h"
+#include "framework/images/decode/decode_image.h"
+#include "framework/images/decode/image_info.h"
 #include "tests/datasets/written_images.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include <opencv2/imgcodecs.hpp>
 #include <tenon/error.hpp>
 
-#include "plugins/images/decode/decode_image.h"
+#include "framework/images/decode/decode_image.h"
 #include "tests/datasets/written_images.h"
 #include "tests/images/written_jpeg.h"
 

@@ -7,7 +7,7 @@
 
 #include <opencv2/core.hpp>
 
-#include "plugins/images/transforms/augment_operations.h"
+#include "framework/images/transforms/augment_operations.h"
 
 struct ReferenceCase {
   std::string file;

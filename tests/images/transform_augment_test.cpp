@@ -4,8 +4,8 @@
 #include <cmath>
 #include <map>
 
-#include "plugins/images/transforms/augment_operations.h"
-#include "plugins/images/transforms/transform.h"
+#include "framework/images/transforms/augment_operations.h"
+#include "framework/images/transforms/transform.h"
 #include "tests/images/reference_cases.h"
 
 namespace transform_augment_test {

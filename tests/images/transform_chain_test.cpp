@@ -1,4 +1,4 @@
-#include "plugins/images/transforms/transform_chain.h"
+#include "framework/images/transforms/transform_chain.h"
 
 #include <doctest/doctest.h>
 

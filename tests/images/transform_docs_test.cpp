@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "plugins/images/transforms/transform.h"
+#include "framework/images/transforms/transform.h"
 #include "tests/test_folder.h"
 
 TEST_CASE("docs/reference/transforms.md lists the transforms as declared") {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "plugins/images/transforms/transform.h"
+#include "framework/images/transforms/transform.h"
 #include "tests/images/reference_cases.h"
 
 namespace transform_draws_test {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "plugins/images/transforms/transform_chain.h"
+#include "framework/images/transforms/transform_chain.h"
 
 using tenon::config::TransformPreset;
 

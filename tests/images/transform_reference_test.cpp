@@ -5,9 +5,9 @@
 #include <cmath>
 #include <set>
 
-#include "plugins/images/transforms/apply_step.h"
-#include "plugins/images/transforms/augment_operations.h"
-#include "plugins/images/transforms/write_pixels.h"
+#include "framework/images/transforms/apply_step.h"
+#include "framework/images/transforms/augment_operations.h"
+#include "framework/images/transforms/write_pixels.h"
 #include "tests/images/reference_cases.h"
 
 using namespace images;

@@ -1,4 +1,4 @@
-#include "plugins/images/resample/resample.h"
+#include "framework/images/resample/resample.h"
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/images/transforms/transform_chain.h"
+#include "framework/images/transforms/transform_chain.h"
 
 using images::TransformChain;
 

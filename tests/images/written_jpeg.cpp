@@ -5,7 +5,7 @@
 
 #include <jpeglib.h>
 
-#include "plugins/images/decode/headers.h"
+#include "framework/images/decode/headers.h"
 
 const std::vector<JpegKind>& jpeg_kinds() {
   static const std::vector<JpegKind> kinds = {

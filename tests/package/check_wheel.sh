@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes the wheel of this build, installs it and uses it: check_wheel.sh BUILD_FOLDER LIBTORCH
 #
-# The wheel has no image plugins, because this build may use the OpenCV of the system. check_fresh_roots.sh tests the
+# The wheel has no image library, because this build may use the OpenCV of the system. check_fresh_roots.sh tests the
 # packages of scripts/package.
 set -euo pipefail
 build=$1

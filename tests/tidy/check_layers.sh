@@ -43,6 +43,7 @@ may_see() {
 }
 
 may_see formats
+may_see images formats
 may_see support formats
 may_see config formats support
 may_see components formats support config
@@ -81,6 +82,7 @@ follow_order() {
 follow_order framework/support text diagnostics files digests process compute
 follow_order framework/config toml values plan file resolve
 follow_order framework/distributed launch collectives
+follow_order framework/images decode resample transforms reader library
 follow_order framework/components calls loading tensors kinds
 follow_order framework/artifacts files checkpoint drawing run_folder
 follow_order framework/pipeline threads device state losses build evaluation generation checks loop tools
@@ -116,10 +118,10 @@ restrict_library() {
 restrict_library toml++ 'toml(\+\+|plusplus)/' 1 'framework/config/.*\.cpp'
 restrict_library Boost.DLL 'boost/dll' 1 'framework/components/.*\.cpp'
 restrict_library Boost.Program_options 'boost/program_options' 1 'host/command_line/command\.h'
-restrict_library OpenCV 'opencv2/' 1000 'plugins/(datasets|images)/'
-restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'plugins/images/decode/.*\.cpp'
-restrict_library libpng 'png\.h' 2 '(framework/artifacts|plugins/images/decode)/.*\.cpp'
-restrict_library zlib 'zlib\.h' 4 '(plugins/(datasets/(shared|segmentation)|images/decode)/.*|framework/pipeline/build/weights_file)\.cpp'
+restrict_library OpenCV 'opencv2/' 1000 '(framework/images/|plugin_api/include/tenon/opencv\.hpp)'
+restrict_library libjpeg '(jpeglib|jerror)\.h' 1 'framework/images/decode/.*\.cpp'
+restrict_library libpng 'png\.h' 2 '(framework/artifacts|framework/images/decode)/.*\.cpp'
+restrict_library zlib 'zlib\.h' 4 'framework/(images/(decode|reader)/.*|pipeline/build/weights_file)\.cpp'
 restrict_library c10d 'torch/csrc/distributed/|c10d/' 1000 'framework/(distributed|cuda)/'
 restrict_library CUDA '(cuda|cuda_runtime(_api)?|nccl|c10/cuda/.*|ATen/cuda/.*|nvtx3/.*)\.h' 1000 'framework/cuda/'
 

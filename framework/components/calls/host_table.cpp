@@ -3,9 +3,11 @@
 #include <string>
 #include <utility>
 
+#include <tenon/draft/images.h>
 #include <tenon/draft/loss_sums.h>
 
 #include "framework/components/calls/guard.h"
+#include "framework/components/calls/image_library.h"
 #include "framework/components/calls/run_view.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/support/diagnostics/log.h"
@@ -59,6 +61,7 @@ const void* get_extension(tenon_string id) {
     static constexpr tenon_loss_sums kAddsSums{sizeof(tenon_loss_sums), nullptr};
     return &kAddsSums;
   }
+  if (text == TENON_IMAGES) return &open_image_library(host_table());
   return find_extension ? find_extension(text) : nullptr;
 }
 

@@ -164,6 +164,12 @@ class Sink {
     std::copy(values.begin(), values.end(), slot<T>(index, {static_cast<int64_t>(values.size())}));
   }
 
+  // For extensions of the host that write a field.
+  const tenon_sink* handle() const { return sink_; }
+  size_t index(std::string_view field) const { return fields_->index(field); }
+
+  const Field& field(std::string_view name) const { return find(index(name)); }
+
  private:
   const Field& find(size_t index) const {
     const std::vector<Field>& fields = fields_->items();

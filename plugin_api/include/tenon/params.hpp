@@ -237,6 +237,9 @@ class Params {
     return texts;
   }
 
+  // For extensions of the host that read parameters.
+  const tenon_params* handle() const { return params_; }
+
  private:
   tenon_value read(std::string_view name, uint32_t kind, uint32_t other_kind, const char* expected) const {
     tenon_value value = tenon_none();

@@ -13,10 +13,10 @@
 #include <tenon/plugin.h>
 #include <tenon/error.hpp>
 
+#include "framework/formats/content_hash.h"
 #include "framework/formats/safetensors_header.h"
 #include "framework/formats/stored_types.h"
 #include "framework/formats/strings.h"
-#include "plugins/content_hash.h"
 #include "plugins/datasets/shared/check_fields.h"
 #include "plugins/datasets/shared/find_files.h"
 #include "plugins/datasets/shared/npy.h"
@@ -56,7 +56,7 @@ std::vector<std::string> list_files(const std::string& path) {
   return datasets::is_folder(path) ? list_npy_files(path) : std::vector<std::string>{path};
 }
 
-Array read_npy(const components::RegularFile& file, const std::vector<uint8_t>& start) {
+Array read_npy(const formats::RegularFile& file, const std::vector<uint8_t>& start) {
   const std::string& path = file.path();
   const uint64_t offset = datasets::npy_data_offset(start, file.size(), path);
   datasets::NpyHeader header = datasets::read_npy_header(file.read(0, offset), file.size(), path);
@@ -65,7 +65,7 @@ Array read_npy(const components::RegularFile& file, const std::vector<uint8_t>& 
 
 // Returns the tensors of a safetensors file (github.com/huggingface/safetensors), sorted by name. Throws
 // tenon::DataError naming the file and the tensor if the file violates the format.
-std::vector<Array> read_safetensors(const components::RegularFile& file) {
+std::vector<Array> read_safetensors(const formats::RegularFile& file) {
   constexpr uint64_t kLength = 8;
   const std::string& path = file.path();
   uint64_t length = UINT64_MAX;
@@ -95,7 +95,7 @@ std::vector<Array> read_safetensors(const components::RegularFile& file) {
 }
 
 // Reads the headers of one file: an array, or several of a safetensors file.
-std::vector<Array> read_arrays(const components::RegularFile& file) {
+std::vector<Array> read_arrays(const formats::RegularFile& file) {
   file.check_size(UINT64_MAX);
   const std::vector<uint8_t> start = file.read(0, std::min(file.size(), datasets::kNpyStart));
   const fs::path extension = fs::path(file.path()).extension();
@@ -191,7 +191,7 @@ void ArrayFiles::read_row(size_t array, int64_t row, uint8_t* bytes) const {
 }
 
 uint64_t ArrayFiles::hash() const {
-  components::ContentHash hash;
+  formats::ContentHash hash;
   for (size_t i = 0; i < arrays_.size(); ++i) {
     if (elements_[i].empty())
       hash.add(files_[arrays_[i].file], arrays_[i].offset, arrays_[i].bytes);

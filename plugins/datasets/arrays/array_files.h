@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/regular_file.h"
+#include "framework/formats/regular_file.h"
 
 namespace arrays {
 
@@ -38,7 +38,7 @@ class ArrayFiles {
   uint64_t hash() const;
 
  private:
-  std::vector<components::RegularFile> files_;
+  std::vector<formats::RegularFile> files_;
   std::vector<Array> arrays_;
   std::vector<std::vector<uint8_t>> elements_;  // of the arrays that stay in memory; empty for the others
 };

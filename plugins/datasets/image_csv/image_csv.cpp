@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
+#include <tenon/draft/images.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/image_table.h"
 #include "plugins/datasets/shared/list_images.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 class ImageCsv final {
  public:
-  using Worker = datasets::ImageReader::Worker;
+  using Worker = tenon::draft::ImageWorker;
 
   static std::vector<tenon::Param> schema() {
     return datasets::ImageTable::schema(
@@ -25,39 +25,38 @@ class ImageCsv final {
     if (unlabelled_.empty()) {
       table_.emplace(params, std::vector<std::string>{"image"});
     } else {
-      reader_.emplace(params);
-      reader_->expect_images(unlabelled_.size());
+      pipeline_.emplace(params);
     }
   }
 
   std::vector<tenon::Field> fields() const {
-    if (reader_) return {reader_->field("image", "the image")};
+    if (pipeline_) return {pipeline_->field("image", "the image")};
     return table_->fields();
   }
   std::vector<tenon::ClassNames> class_names() const {
-    if (reader_) return {};
+    if (pipeline_) return {};
     return table_->class_names();
   }
   std::vector<tenon::Preprocessing> preprocessing() const {
-    if (reader_) return {reader_->preprocessing("image")};
+    if (pipeline_) return {pipeline_->preprocessing("image")};
     return table_->preprocessing();
   }
-  int64_t size() const { return reader_ ? static_cast<int64_t>(unlabelled_.size()) : table_->size(); }
+  int64_t size() const { return pipeline_ ? static_cast<int64_t>(unlabelled_.size()) : table_->size(); }
   std::string sample_name(int64_t index) const {
-    return reader_ ? unlabelled_[static_cast<size_t>(index)].name : table_->name(index);
+    return pipeline_ ? unlabelled_[static_cast<size_t>(index)].name : table_->name(index);
   }
-  Worker open_worker(uint64_t, uint64_t) const { return reader_ ? reader_->open_worker() : table_->open_worker(); }
+  Worker open_worker(uint64_t, uint64_t) const { return pipeline_ ? pipeline_->open_worker() : table_->open_worker(); }
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
-    if (!reader_) return table_->write(worker, sample.index, {sample.seed}, sink);
+    if (!pipeline_) return table_->write(worker, sample.index, {sample.seed}, sink);
     const auto i = static_cast<size_t>(sample.index);
-    reader_->write(worker, i, datasets::LooseImage(unlabelled_[i].path), sample.seed, sink, "image");
+    worker.write(tenon::draft::ImageFile(unlabelled_[i].path), sample.seed, sink, "image");
   }
 
  private:
   // Either the table with its targets, or images without any.
   std::optional<datasets::ImageTable> table_;
-  std::optional<datasets::ImageReader> reader_;
+  std::optional<tenon::draft::ImagePipeline> pipeline_;
   std::vector<datasets::UnlabelledImage> unlabelled_;
 };
 

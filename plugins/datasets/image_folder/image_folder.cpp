@@ -1,14 +1,15 @@
 // Images in folders, with one folder per class. ImageNet and most image collections use this layout.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <tenon/draft/images.hpp>
 #include <tenon/plugin.hpp>
 
 #include "framework/formats/strings.h"
 #include "plugins/datasets/image_folder/image_files.h"
-#include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/list_images.h"
 #include "plugins/datasets/shared/split.h"
@@ -37,7 +38,7 @@ void warn_about_missing(const std::vector<std::string>& classes, const std::vect
 
 class ImageFolder final {
  public:
-  using Worker = datasets::ImageReader::Worker;
+  using Worker = tenon::draft::ImageWorker;
 
   static std::vector<tenon::Param> schema() {
     const std::vector<tenon::Param> of_folder = {
@@ -51,15 +52,12 @@ class ImageFolder final {
             .doc("fraction of the images in the validation split; the train split has the rest"),
         datasets::unlabelled_parameter(),
     };
-    return datasets::join_params({of_folder, datasets::ImageReader::schema()});
+    return datasets::join_params({of_folder, tenon::draft::image_params()});
   }
 
-  explicit ImageFolder(const tenon::Params& params) : root_(params.path("path")), reader_(params) {
+  explicit ImageFolder(const tenon::Params& params) : root_(params.path("path")), pipeline_(params) {
     unlabelled_ = datasets::list_unlabelled_images(params.texts("unlabelled"));
-    if (!unlabelled_.empty()) {
-      reader_.expect_images(unlabelled_.size());
-      return;
-    }
+    if (!unlabelled_.empty()) return;
     ImageFiles files = list_image_files(root_);
     datasets::warn_about(files.skipped, root_);
     classes_ = std::move(files.classes);
@@ -69,14 +67,14 @@ class ImageFolder final {
     std::erase_if(images_, [&](const ImageFile& image) { return !split.has(image.path); });
     split.check_samples(images_.size(), root_, "images");
     if (params.text("split") == "train") warn_about_missing(classes_, images_, root_);
-    reader_.expect_images(images_.size());
-    reader_.examine(images_.size(),
-                    [&](size_t i) { return std::make_unique<datasets::LooseImage>(root_ + '/' + images_[i].path); });
+    pipeline_.examine(images_.size(), [&](size_t i) {
+      return std::make_unique<tenon::draft::ImageFile>(root_ + '/' + images_[i].path);
+    });
   }
 
   std::vector<tenon::Field> fields() const {
-    if (!unlabelled_.empty()) return {reader_.field("image", "the image")};
-    return {reader_.field("image", "the image"), {"label", TENON_INT64, {}, "the class, from 0"}};
+    if (!unlabelled_.empty()) return {pipeline_.field("image", "the image")};
+    return {pipeline_.field("image", "the image"), {"label", TENON_INT64, {}, "the class, from 0"}};
   }
 
   std::vector<tenon::ClassNames> class_names() const {
@@ -84,7 +82,7 @@ class ImageFolder final {
     return {{"label", classes_}};
   }
 
-  std::vector<tenon::Preprocessing> preprocessing() const { return {reader_.preprocessing("image")}; }
+  std::vector<tenon::Preprocessing> preprocessing() const { return {pipeline_.preprocessing("image")}; }
 
   int64_t size() const { return static_cast<int64_t>(unlabelled_.empty() ? images_.size() : unlabelled_.size()); }
 
@@ -93,18 +91,18 @@ class ImageFolder final {
     return unlabelled_.empty() ? images_[i].path : unlabelled_[i].name;
   }
 
-  Worker open_worker(uint64_t, uint64_t) const { return reader_.open_worker(); }
+  Worker open_worker(uint64_t, uint64_t) const { return pipeline_.open_worker(); }
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
     const auto i = static_cast<size_t>(sample.index);
     const std::string path = unlabelled_.empty() ? root_ + '/' + images_[i].path : unlabelled_[i].path;
-    reader_.write(worker, i, datasets::LooseImage(path), sample.seed, sink, "image");
+    worker.write(tenon::draft::ImageFile(path), sample.seed, sink, "image");
     if (unlabelled_.empty()) sink.put<int64_t>("label", images_[i].label);
   }
 
  private:
   std::string root_;
-  datasets::ImageReader reader_;
+  tenon::draft::ImagePipeline pipeline_;
   std::vector<std::string> classes_;
   std::vector<ImageFile> images_;
   std::vector<datasets::UnlabelledImage> unlabelled_;  // if not empty, they take the place of images_

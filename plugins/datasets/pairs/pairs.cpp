@@ -1,6 +1,7 @@
 // Two images per sample, listed in a table: for example of one scene or person, before and after, or left and right.
 #include <vector>
 
+#include <tenon/draft/images.hpp>
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/shared/image_table.h"
@@ -11,7 +12,7 @@ constexpr uint64_t kSecondStream = 0x5EC04D;  // random stream of the sample's s
 
 class Pairs final {
  public:
-  using Worker = datasets::ImageReader::Worker;
+  using Worker = tenon::draft::ImageWorker;
 
   static std::vector<tenon::Param> schema() {
     return datasets::ImageTable::schema(

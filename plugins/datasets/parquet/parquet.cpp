@@ -8,15 +8,16 @@
 #include <vector>
 
 #include <tenon/draft/fitted_data.hpp>
+#include <tenon/draft/images.hpp>
 #include <tenon/plugin.hpp>
 
 #include "framework/formats/class_names.h"
+#include "framework/formats/content_hash.h"
+#include "framework/formats/regular_file.h"
 #include "framework/formats/unicode.h"
-#include "plugins/content_hash.h"
 #include "plugins/datasets/parquet/column_classes.h"
 #include "plugins/datasets/parquet/list_files.h"
 #include "plugins/datasets/parquet/row_index.h"
-#include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/datasets/shared/table_targets.h"
@@ -29,23 +30,22 @@ namespace {
 using Kind = ChosenField::Kind;
 
 // The bytes of an image in a cell.
-class CellImage final : public datasets::ImageFile {
+class CellImage final : public tenon::draft::EmbeddedImage {
  public:
   // `bytes` must outlive this object.
   CellImage(const RowIndex& index, const RowIndex::Row& row, const std::string& column, std::string_view bytes)
-      : index_(index), row_(row), column_(column), bytes_(bytes) {}
+      : EmbeddedImage(index.place(row, column)), index_(index), row_(row), bytes_(bytes) {}
 
-  std::string place() const override { return index_.place(row_, column_); }
-  void read(std::vector<uint8_t>& bytes) const override {
+  uint64_t byte_count() const override { return bytes_.size(); }
+  void read(uint8_t* bytes) const override {
     if (bytes_.empty()) throw tenon::DataError(place() + " has no bytes; expected the bytes of an image file");
-    bytes.assign(bytes_.begin(), bytes_.end());
+    std::copy(bytes_.begin(), bytes_.end(), bytes);
   }
-  std::string identity() const override { return datasets::identify_file(index_.path(row_)) + ", " + place(); }
+  std::string identity() const override { return formats::identify_file(index_.path(row_)) + ", " + place(); }
 
  private:
   const RowIndex& index_;
   RowIndex::Row row_;
-  const std::string& column_;
   std::string_view bytes_;
 };
 
@@ -83,7 +83,7 @@ std::optional<TextTokens> open_tokenizer(const tenon::Params& params) {
 class Parquet {
  public:
   struct Worker {
-    std::optional<datasets::ImageReader::Worker> images;
+    std::optional<tenon::draft::ImageWorker> images = std::nullopt;
     size_t group = 0;
     std::shared_ptr<const RowGroup> rows = nullptr;  // the row group of the sample before
     std::vector<int32_t> tokens = {};
@@ -111,7 +111,7 @@ class Parquet {
             .doc("maximum memory for decoded row groups, which all workers share, in bytes; the ones used last are "
                  "kept, at least one")};
     return datasets::join_params(
-        {of_files, ChosenColumns::schema(), TextTokens::schema(), memory, datasets::ImageReader::schema()});
+        {of_files, ChosenColumns::schema(), TextTokens::schema(), memory, tenon::draft::image_params()});
   }
 
   // `fitted`: from fitted_data() of the training data; empty: these data determine the classes.
@@ -126,11 +126,8 @@ class Parquet {
     number_classes();
     number_marks(fitted);
     warn_about_lists();
-    const auto images = static_cast<size_t>(
-        std::count_if(fields_.begin(), fields_.end(), [](const auto& field) { return field.kind == Kind::image; }));
-    if (images > 0) {
-      reader_.emplace(params);
-      reader_->expect_images(static_cast<size_t>(size()) * images);
+    if (std::any_of(fields_.begin(), fields_.end(), [](const auto& field) { return field.kind == Kind::image; })) {
+      pipeline_.emplace(params);
       examine();
     }
     tenon::log_info(params.path("path") + ": " + std::to_string(size()) + " samples of " +
@@ -157,7 +154,7 @@ class Parquet {
   std::vector<tenon::Preprocessing> preprocessing() const {
     std::vector<tenon::Preprocessing> fields;
     for (const ChosenField& field : fields_)
-      if (field.kind == Kind::image) fields.push_back(reader_->preprocessing(field.name));
+      if (field.kind == Kind::image) fields.push_back(pipeline_->preprocessing(field.name));
     return fields;
   }
 
@@ -172,7 +169,7 @@ class Parquet {
 
   std::string sample_name(int64_t index) const { return index_.name(row_of(index)); }
 
-  uint64_t fingerprint() const { return components::hash_elements(selected_, index_.hash()); }
+  uint64_t fingerprint() const { return formats::hash_elements(selected_, index_.hash()); }
 
   tenon::TokenizerInfo tokenizer() const {
     if (!tokens_) return {};
@@ -193,7 +190,7 @@ class Parquet {
 
   Worker open_worker(uint64_t, uint64_t) const {
     Worker worker;
-    if (reader_) worker.images = reader_->open_worker();
+    if (pipeline_) worker.images = pipeline_->open_worker();
     return worker;
   }
 
@@ -203,7 +200,6 @@ class Parquet {
       worker.rows = cache_.get(row.group);
       worker.group = row.group;
     }
-    size_t image_number = static_cast<size_t>(sample.index);
     datasets::TurnedImages::Sample turns;
     for (size_t i = 0; i < fields_.size(); ++i) {
       const ChosenField& field = fields_[i];
@@ -212,9 +208,7 @@ class Parquet {
         case Kind::image: {
           // All images of a sample use the sample's seed, so images of one size get the same transforms.
           const CellImage image(index_, row, field.name, worker.rows->text(column, row.in_group));
-          reader_->write(*worker.images, image_number, image, sample.seed, sink, field.name);
-          image_number += static_cast<size_t>(size());
-          turned_.check(turns, *worker.images, image);
+          turned_.check(turns, worker.images->write(image, sample.seed, sink, field.name), image);
           break;
         }
         case Kind::numbers: write_numbers(*worker.rows, row, i, sink); break;
@@ -249,13 +243,14 @@ class Parquet {
     while (samples < size() && index_.find(row_of(samples)).group == group) ++samples;
     try {
       const std::shared_ptr<const RowGroup> rows = cache_.get(group);
-      turned_.examine(*reader_, static_cast<size_t>(samples), images.size(), [&](size_t number) {
+      turned_.examine(*pipeline_, static_cast<size_t>(samples), images.size(), [&](size_t number) {
         const ChosenField& field = *images[number % images.size()];
         const RowIndex::Row row = index_.find(row_of(static_cast<int64_t>(number / images.size())));
         return std::make_unique<CellImage>(index_, row, field.name, rows->text(field.columns.front(), row.in_group));
       });
-      if (turned_.have_unturned()) turned_.warn_of_transforms(*reader_, are_fractions(*rows, samples));
-    } catch (const tenon::DataError&) {  // reported when the sample is read
+      if (turned_.have_unturned()) turned_.warn_of_transforms(*pipeline_, are_fractions(*rows, samples));
+    } catch (const tenon::Error& error) {
+      if (error.status() != TENON_BAD_DATA) throw;  // reported when the sample is read
     }
   }
 
@@ -361,7 +356,7 @@ class Parquet {
   tenon::Field describe(const ChosenField& field) const {
     const Column& column = index_.chosen().columns()[field.columns.front()];
     switch (field.kind) {
-      case Kind::image: return reader_->field(field.name, "the image");
+      case Kind::image: return pipeline_->field(field.name, "the image");
       case Kind::classes: return {field.name, TENON_INT64, {}, "the class, from 0"};
       case Kind::tokens:
         return {field.name, TENON_INT64, {-1}, "the tokens of the text", static_cast<double>(tokens_->pad)};
@@ -465,7 +460,7 @@ class Parquet {
   std::vector<std::vector<size_t>> places_;    // of a multi-hot field: the element for each class of the files
   bool uses_part_ = false;
   std::vector<int64_t> selected_;  // rows of the part, if one is used
-  std::optional<datasets::ImageReader> reader_;
+  std::optional<tenon::draft::ImagePipeline> pipeline_;
   mutable RowGroupCache cache_;
   datasets::TurnedImages turned_;
 };

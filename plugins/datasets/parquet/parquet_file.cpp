@@ -22,8 +22,8 @@
 #include <tenon/error.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/content_hash.h"
-#include "plugins/regular_file.h"
+#include "framework/formats/content_hash.h"
+#include "framework/formats/regular_file.h"
 
 namespace parquet_dataset {
 namespace {
@@ -56,7 +56,7 @@ T take(arrow::Result<T> result) {
 // Reads with pread, so that a file that is shortened during a run is an error and not a signal.
 class FileSource final : public arrow::io::RandomAccessFile {
  public:
-  explicit FileSource(const components::RegularFile& file) : file_(file) {}
+  explicit FileSource(const formats::RegularFile& file) : file_(file) {}
 
   arrow::Status Close() override {
     is_closed_ = true;
@@ -98,7 +98,7 @@ class FileSource final : public arrow::io::RandomAccessFile {
   }
 
  private:
-  const components::RegularFile& file_;
+  const formats::RegularFile& file_;
   int64_t position_ = 0;
   bool is_closed_ = false;
 };
@@ -350,8 +350,7 @@ parquet::ArrowReaderProperties arrow_properties() {
 class ArrowFile final : public ParquetFile {
  public:
   ArrowFile(const std::string& path, bool keeps_open)
-      : file_(path, kExpected,
-              keeps_open ? components::RegularFile::Keep::open : components::RegularFile::Keep::closed) {
+      : file_(path, kExpected, keeps_open ? formats::RegularFile::Keep::open : formats::RegularFile::Keep::closed) {
     with_place(path, [&] { read_footer(); });
   }
 
@@ -462,8 +461,8 @@ class ArrowFile final : public ParquetFile {
                              std::to_string(size) + kDamaged);
     }
     const std::vector<uint8_t> bytes = file_.read(size - kTail - footer, footer + kTail);
-    footer_hash_ = components::hash_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
-                                         components::hash_text(std::to_string(size)));
+    footer_hash_ = formats::hash_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                                      formats::hash_text(std::to_string(size)));
   }
 
   std::unique_ptr<parquet::arrow::FileReader> open_reader(std::shared_ptr<parquet::FileMetaData> metadata) const {
@@ -495,7 +494,7 @@ class ArrowFile final : public ParquetFile {
     return std::make_shared<DecodedRows>(*arrow::Table::Make(arrow::schema(fields), ordered, row_groups_[row_group]));
   }
 
-  components::RegularFile file_;
+  formats::RegularFile file_;
   std::shared_ptr<parquet::FileMetaData> metadata_;
   std::vector<Column> columns_;
   std::vector<std::vector<int>> leaves_;  // of each column: columns of the file

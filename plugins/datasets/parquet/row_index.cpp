@@ -10,8 +10,8 @@
 #include <tenon/plugin.h>
 #include <tenon/error.hpp>
 
+#include "framework/formats/content_hash.h"
 #include "framework/formats/strings.h"
-#include "plugins/content_hash.h"
 
 namespace parquet_dataset {
 namespace {
@@ -274,10 +274,10 @@ std::vector<std::string> RowIndex::list_texts(size_t column) const {
 }
 
 uint64_t RowIndex::hash() const {
-  components::ContentHash hash;
+  formats::ContentHash hash;
   for (const auto& file : files_) {
     hash.add(file->footer_hash());
-    const components::RegularFile contents(file->path(), "a Parquet file");
+    const formats::RegularFile contents(file->path(), "a Parquet file");
     hash.add(contents, 0, contents.size());
   }
   for (const Column& column : chosen_->columns()) hash.add(column.name + ',');

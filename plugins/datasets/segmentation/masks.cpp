@@ -1,96 +1,15 @@
 #include "plugins/datasets/segmentation/masks.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/examine.h"
 #include "framework/formats/strings.h"
-#include "plugins/datasets/shared/examine.h"
-#include "plugins/images/decode/headers.h"
-#include "plugins/images/decode/image_info.h"
 
 namespace segmentation {
 namespace {
-
-using Bytes = images::Bytes;
-
-// PNG (W3C recommendation, second edition, 2003), sections 5 and 11: a signature of 8 bytes, then chunks of length,
-// type, content and CRC. The first chunk is IHDR with width, height, bits and colour type.
-constexpr size_t kSignature = 8;
-constexpr size_t kAroundContent = 12;
-constexpr size_t kHeaderContent = 13;
-constexpr size_t kColourType = kSignature + 8 + 9;
-constexpr uint8_t kGrey = 0;
-constexpr uint8_t kPalette = 3;
-
-// CRC-32 as defined by PNG, section 15.
-uint32_t crc_of(Bytes bytes) { return static_cast<uint32_t>(crc32_z(0, bytes.data(), bytes.size())); }
-
-void write_number(uint32_t number, uint8_t* bytes) {
-  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(number >> (24 - 8 * i));
-}
-
-bool belongs_to_palette(const uint8_t* type) {
-  constexpr std::array<const char*, 5> kTypes = {"PLTE", "tRNS", "hIST", "bKGD", "sBIT"};
-  for (const char* known : kTypes) {
-    if (std::memcmp(type, known, 4) == 0) return true;
-  }
-  return false;
-}
-
-// A palette image stores its pixels like a grey image with as many bits. So this function rewrites the header to that
-// of a grey image. A decoder then returns the indices. It would otherwise return colours, and several indices may have
-// the same colour. Throws tenon::DataError if a chunk that this changes or drops was damaged, because the decoder no
-// longer sees its checksum.
-void make_grey(Bytes file, const std::string& path, std::vector<uint8_t>& grey) {
-  const images::ByteReader bytes(file, std::endian::big);
-  grey.assign(file.begin(), file.begin() + kSignature);
-  size_t at = kSignature;
-  while (at + kAroundContent <= file.size()) {
-    const size_t length = bytes.u32(at);
-    if (length > file.size() - at - kAroundContent) break;  // the decoder reports the missing rest
-    const size_t end = at + kAroundContent + length;
-    const bool is_header = at == kSignature;
-    if ((is_header || belongs_to_palette(&file[at + 4])) &&
-        crc_of(file.subspan(at + 4, 4 + length)) != bytes.u32(end - 4)) {
-      throw tenon::DataError(path + ": is damaged, the checksum of its " + (is_header ? "header" : "palette") +
-                             " is wrong; fetch the file again or remove it");
-    }
-    if (!belongs_to_palette(&file[at + 4]))
-      grey.insert(grey.end(), file.begin() + static_cast<ptrdiff_t>(at), file.begin() + static_cast<ptrdiff_t>(end));
-    at = end;
-  }
-  grey[kColourType] = kGrey;
-  constexpr size_t kHeader = kSignature + 4;
-  write_number(crc_of(Bytes(grey).subspan(kHeader, 4 + kHeaderContent)), &grey[kHeader + 4 + kHeaderContent]);
-}
-
-void check_kind(const images::ImageInfo& info, const std::string& path) {
-  const bool is_mask = info.format == images::Format::png && info.channels == 1 && info.bits <= 8;
-  if (is_mask) return;
-  const std::string found =
-      info.format != images::Format::png
-          ? "is not a PNG"
-          : "has " + std::to_string(info.channels) + " channels of " + std::to_string(info.bits) + " bits";
-  throw tenon::DataError(
-      path + ": " + found +
-      "; expected a mask: a grey or palette PNG that stores class numbers in at most 8 bits; convert it");
-}
-
-// The decoder spreads grey levels of fewer than 8 bits over 0 to 255. This restores the numbers.
-void take_numbers(const cv::Mat& rgb, int bits, cv::Mat& numbers) {
-  const int spread = 255 / ((1 << bits) - 1);
-  numbers.create(rgb.size(), CV_8UC1);
-  for (int y = 0; y < rgb.rows; ++y) {
-    const uint8_t* from = rgb.ptr<uint8_t>(y);
-    uint8_t* to = numbers.ptr<uint8_t>(y);
-    for (int x = 0; x < rgb.cols; ++x) to[x] = static_cast<uint8_t>(from[3 * static_cast<size_t>(x)] / spread);
-  }
-}
 
 constexpr int kNone = -1;
 
@@ -109,20 +28,6 @@ std::string list_numbers(const std::vector<int>& numbers, const std::string& con
 std::string format_values(const std::vector<int>& numbers) { return "values = [" + formats::join(numbers) + ']'; }
 
 }  // namespace
-
-cv::Mat& read_mask(const std::string& path, const images::Limits& limits, MaskBuffers& buffers) {
-  images::read_file(path, buffers.file);
-  const images::ImageInfo info = images::read_image_info(buffers.file, path, limits);
-  check_kind(info, path);
-  buffers.orientation = info.orientation;
-  Bytes file = buffers.file;
-  if (file[kColourType] == kPalette) {
-    make_grey(file, path, buffers.grey);
-    file = buffers.grey;
-  }
-  take_numbers(images::decode_image(file, info, path, buffers.decoder), info.bits, buffers.numbers);
-  return buffers.numbers;
-}
 
 std::vector<tenon::Param> MaskClasses::schema() {
   return {
@@ -165,35 +70,35 @@ MaskClasses::MaskClasses(const tenon::Params& params)
   }
 }
 
-void MaskClasses::replace_numbers(cv::Mat& mask, const std::string& path) const {
-  for (int y = 0; y < mask.rows; ++y) {
-    uint8_t* row = mask.ptr<uint8_t>(y);
-    for (int x = 0; x < mask.cols; ++x) {
-      const int found = classes_[row[x]];
-      if (found == kNone) {
-        const std::string expected =
-            is_mapped_ ? "one of the parameter values" : "a class from 0 to " + std::to_string(count_ - 1);
-        throw tenon::DataError(path + ": the pixel in column " + std::to_string(x) + " of row " + std::to_string(y) +
-                               " (from 0) is " + std::to_string(row[x]) + "; expected " + expected + ", or " +
-                               std::to_string(ignore_index_) +
-                               " to ignore it; correct the mask or the parameters classes, values and ignore_index");
-      }
-      row[x] = static_cast<uint8_t>(found);
+void MaskClasses::replace_numbers(const tenon::draft::Pixels& mask, const std::string& path,
+                                  std::vector<uint8_t>& classes) const {
+  const auto count = static_cast<size_t>(mask.height * mask.width);
+  classes.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const int found = classes_[mask.elements[i]];
+    if (found == kNone) {
+      const std::string expected =
+          is_mapped_ ? "one of the parameter values" : "a class from 0 to " + std::to_string(count_ - 1);
+      const auto width = static_cast<size_t>(mask.width);
+      throw tenon::DataError(path + ": the pixel in column " + std::to_string(i % width) + " of row " +
+                             std::to_string(i / width) + " (from 0) is " + std::to_string(mask.elements[i]) +
+                             "; expected " + expected + ", or " + std::to_string(ignore_index_) +
+                             " to ignore it; correct the mask or the parameters classes, values and ignore_index");
     }
+    classes[i] = static_cast<uint8_t>(found);
   }
 }
 
-void MaskClasses::examine(size_t masks, const std::function<const cv::Mat*(size_t)>& read,
-                          const std::string& place) const {
+void MaskClasses::examine(size_t masks, const Read& read, const std::string& place) const {
   constexpr size_t kMostPixels = 50'000'000;  // a fraction of a second
   std::array<size_t, 256> found = {};
   std::vector<int> missing;
   size_t examined = 0, pixels = 0;
   do {
-    if (const cv::Mat* mask = read(datasets::spread_index(examined, masks))) {
-      for (int y = 0; y < mask->rows; ++y)
-        std::for_each_n(mask->ptr<uint8_t>(y), mask->cols, [&](uint8_t number) { ++found[number]; });
-      pixels += mask->total();
+    if (const auto mask = read(formats::spread_index(examined, masks))) {
+      const auto count = static_cast<size_t>(mask->height * mask->width);
+      std::for_each_n(mask->elements, count, [&](uint8_t number) { ++found[number]; });
+      pixels += count;
     }
     missing = list_missing(found);
   } while (++examined < masks && !missing.empty() && pixels < kMostPixels);

@@ -3,27 +3,28 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include <opencv2/core.hpp>
+#include <tenon/draft/images.hpp>
 #include <tenon/error.hpp>
 #include <tenon/plugin.hpp>
 
+#include "framework/formats/content_hash.h"
+#include "framework/formats/examine.h"
+#include "framework/formats/regular_file.h"
 #include "framework/formats/unicode.h"
-#include "plugins/content_hash.h"
 #include "plugins/datasets/segmentation/masks.h"
 #include "plugins/datasets/shared/csv.h"
-#include "plugins/datasets/shared/examine.h"
 #include "plugins/datasets/shared/find_files.h"
-#include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/list_images.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/datasets/shared/turned_images.h"
-#include "plugins/regular_file.h"
 
 namespace segmentation {
 namespace {
@@ -127,14 +128,14 @@ std::vector<ImageMask> read_manifest(const fs::path& file, const std::string& im
 uint64_t hash_files(const std::vector<ImageMask>& pairs) {
   constexpr size_t kMostMasks = 1000;
   constexpr size_t kMostSizes = 100'000;  // a size may take a millisecond on a network file system
-  components::ContentHash hash;
+  formats::ContentHash hash;
   std::error_code missing;
   for (size_t i = 0; i < pairs.size() && i < kMostSizes; ++i)
     for (const std::string& path : {pairs[i].image_path, pairs[i].mask_path})
       hash.add(static_cast<uint64_t>(fs::file_size(path, missing)));
   for (size_t k = 0; k < std::min(pairs.size(), kMostMasks); ++k) {
     try {
-      const components::RegularFile mask(pairs[datasets::spread_index(k, pairs.size())].mask_path, "a mask");
+      const formats::RegularFile mask(pairs[formats::spread_index(k, pairs.size())].mask_path, "a mask");
       hash.add(mask, 0, mask.size());
     } catch (const tenon::DataError&) {
     }
@@ -145,8 +146,8 @@ uint64_t hash_files(const std::vector<ImageMask>& pairs) {
 class Segmentation final {
  public:
   struct Worker {
-    datasets::ImageReader::Worker image;
-    MaskBuffers mask;
+    tenon::draft::ImageWorker images;
+    std::vector<uint8_t> classes;  // of the pixels of a mask
   };
 
   static std::vector<tenon::Param> schema() {
@@ -163,19 +164,16 @@ class Segmentation final {
                                   MaskClasses::schema(),
                                   {datasets::unlabelled_parameter()},
                                   datasets::Split::schema(),
-                                  datasets::ImageReader::schema()});
+                                  tenon::draft::image_params()});
   }
 
-  explicit Segmentation(const tenon::Params& params) : classes_(params), reader_(params) {
+  explicit Segmentation(const tenon::Params& params) : classes_(params), images_(params) {
     for (datasets::UnlabelledImage& image :
          datasets::list_unlabelled_images(params.texts("unlabelled"), params.text("images"))) {
       pairs_.push_back({std::move(image.name), std::move(image.path), ""});
     }
     has_masks_ = pairs_.empty();
-    if (!has_masks_) {
-      reader_.expect_images(pairs_.size());
-      return;
-    }
+    if (!has_masks_) return;
     const std::filesystem::path path = params.path("path");
     const std::string images = params.text("images");
     const std::string masks = params.text("masks");
@@ -186,84 +184,75 @@ class Segmentation final {
     const datasets::Split split(params);
     std::erase_if(pairs_, [&](const ImageMask& pair) { return !split.has(pair.image); });
     split.check_samples(pairs_.size(), path.native());
-    reader_.expect_images(pairs_.size());
     examine(path.native());
   }
 
   std::vector<tenon::Field> fields() const {
-    if (!has_masks_) return {reader_.field("image", "the image")};
-    const tenon::Field mask = {"mask", TENON_INT64, reader_.extents(), "class of each pixel, or ignore_index",
+    if (!has_masks_) return {images_.field("image", "the image")};
+    const tenon::Field mask = {"mask", TENON_INT64, images_.extents(), "class of each pixel, or ignore_index",
                                static_cast<double>(classes_.ignore_index())};
-    return {reader_.field("image", "the image"), mask};
+    return {images_.field("image", "the image"), mask};
   }
 
   std::vector<tenon::ClassNames> class_names() const {
     if (!has_masks_) return {};
     return {{"mask", {}, static_cast<uint64_t>(classes_.count())}};
   }
-  std::vector<tenon::Preprocessing> preprocessing() const { return {reader_.preprocessing("image")}; }
+  std::vector<tenon::Preprocessing> preprocessing() const { return {images_.preprocessing("image")}; }
 
   int64_t size() const { return static_cast<int64_t>(pairs_.size()); }
   uint64_t fingerprint() const { return hash_files(pairs_); }
   std::string sample_name(int64_t index) const { return pairs_[static_cast<size_t>(index)].image; }
 
-  Worker open_worker(uint64_t, uint64_t) const { return {reader_.open_worker(), {}}; }
+  Worker open_worker(uint64_t, uint64_t) const { return {images_.open_worker(), {}}; }
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
     const ImageMask& pair = pairs_[static_cast<size_t>(sample.index)];
-    const datasets::LooseImage image(pair.image_path);
-    const auto number = static_cast<size_t>(sample.index);
-    const cv::Size size = reader_.write(worker.image, number, image, sample.seed, sink, "image");
-    if (!has_masks_) return;
-    const int orientation = worker.image.orientation;
-    cv::Mat& mask = read_mask(pair.mask_path, reader_.limits(), worker.mask);
-    check_size(mask.size(), size, pair);
-    if (orientation > 1 && orientation != worker.mask.orientation)
-      turned_.warn(datasets::TurnedImages::print(pair.image_path, orientation));
-    classes_.replace_numbers(mask, pair.mask_path);
-    const images::SampledTransforms sampled = reader_.draw(size, sample.seed, image);
-    const cv::Mat moved = sampled.move_mask(mask, classes_.ignore_index(), worker.image.buffers);
-    int64_t* target = sink.slot<int64_t>("mask", {moved.rows, moved.cols});
-    for (int y = 0; y < moved.rows; ++y, target += moved.cols) {
-      std::copy_n(moved.ptr<uint8_t>(y), moved.cols, target);
+    const tenon::draft::ImageFile image(pair.image_path);
+    if (!has_masks_) {
+      worker.images.write(image, sample.seed, sink, "image");
+      return;
     }
+    const tenon::draft::Pixels mask = read_mask(worker.images, pair);
+    classes_.replace_numbers(mask, pair.mask_path, worker.classes);
+    auto target = tenon::draft::ImageTarget::mask(worker.classes.data(), TENON_UINT8, mask.height, mask.width,
+                                                  classes_.ignore_index(), pair.mask_path);
+    const int orientation = worker.images.write(image, sample.seed, sink, "image", {&target}).orientation;
+    target.put(sink, "mask");
+    if (orientation > 1 && orientation != mask.orientation)
+      turned_.warn(datasets::TurnedImages::print(pair.image_path, orientation));
   }
 
  private:
+  static tenon::draft::Pixels read_mask(tenon::draft::ImageWorker& worker, const ImageMask& pair) {
+    return worker.decode(tenon::draft::ImageFile(pair.mask_path), TENON_DECODE_NUMBERS);
+  }
+
   // Reads some of the pairs. `place`: for messages.
   void examine(const std::string& place) const {
-    MaskBuffers buffers;
-    const auto read = [&](size_t i) -> const cv::Mat* {
+    tenon::draft::ImageWorker worker = images_.open_worker();
+    const auto read = [&](size_t i) -> std::optional<tenon::draft::Pixels> {
       try {
-        return &read_mask(pairs_[i].mask_path, reader_.limits(), buffers);
-      } catch (const tenon::DataError&) {
-        return nullptr;  // reported when the sample is read
+        return read_mask(worker, pairs_[i]);
+      } catch (const tenon::Error& error) {
+        if (error.status() != TENON_BAD_DATA) throw;
+        return std::nullopt;  // reported when the sample is read
       }
     };
     classes_.examine(pairs_.size(), read, place);
-    const auto examined = reader_.examine(
-        pairs_.size(), [&](size_t i) { return std::make_unique<datasets::LooseImage>(pairs_[i].image_path); });
-    datasets::Finding turned;
-    for (const auto& [number, orientation] : examined.turned)
-      if (read(number) && buffers.orientation != orientation)
-        turned.add(datasets::TurnedImages::print(pairs_[number].image_path, orientation));
-    turned_.warn(turned, examined.count);
-  }
-
-  void check_size(cv::Size mask, cv::Size image, const ImageMask& pair) const {
-    if (mask == image) return;
-    const int orientation = reader_.read_orientation(datasets::LooseImage(pair.image_path));
-    const std::string turned =
-        orientation == 1 ? ""
-                         : " after it was turned upright by its EXIF orientation " + std::to_string(orientation) +
-                               "; if the mask fits the pixels as stored, remove the orientation: exiftool "
-                               "-Orientation= -overwrite_original FILE";
-    throw tenon::DataError(pair.mask_path + ": has " + images::describe_size(mask) + " pixels; expected " +
-                           images::describe_size(image) + ", as " + pair.image_path + " has" + turned);
+    formats::Finding turned;
+    const size_t examined = images_.examine(
+        pairs_.size(), [&](size_t i) { return std::make_unique<tenon::draft::ImageFile>(pairs_[i].image_path); },
+        [&](size_t i, int orientation) {
+          const auto mask = read(i);
+          if (mask && mask->orientation != orientation)
+            turned.add(datasets::TurnedImages::print(pairs_[i].image_path, orientation));
+        });
+    turned_.warn(turned, examined);
   }
 
   MaskClasses classes_;
-  datasets::ImageReader reader_;
+  tenon::draft::ImagePipeline images_;
   datasets::TurnedImages turned_{"mask"};
   std::vector<ImageMask> pairs_;
   bool has_masks_ = true;  // false: the images are unlabelled, and their mask_path is empty

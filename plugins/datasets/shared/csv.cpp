@@ -8,10 +8,10 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/regular_file.h"
 #include "framework/formats/strings.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/warn.h"
-#include "plugins/regular_file.h"
 
 namespace tables {
 namespace {
@@ -110,7 +110,7 @@ constexpr const char* kWithoutIndex = "; write a table of pandas with to_csv(...
 }  // namespace
 
 Csv::Csv(const std::string& path, char separator, Header header)
-    : Csv(components::read_whole(path, "a CSV file with a header"), path, separator, header) {}
+    : Csv(formats::read_whole(path, "a CSV file with a header"), path, separator, header) {}
 
 Csv::Csv(std::string_view text, const std::string& path, char separator, Header header) : path_(path) {
   Reader reader(text, path_, separator);

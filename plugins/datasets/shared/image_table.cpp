@@ -24,7 +24,7 @@ std::vector<tenon::Param> ImageTable::schema(const std::vector<tenon::Param>& co
           .doc("folder that the paths of the images are relative to; itself relative to the folder of the CSV file"),
       ListedPaths::parameter(),
   };
-  return join_params({of_file, columns, tables::TableTargets::schema(), Split::schema(), ImageReader::schema()});
+  return join_params({of_file, columns, tables::TableTargets::schema(), Split::schema(), tenon::draft::image_params()});
 }
 
 ImageTable::ImageTable(const tenon::Params& params, const std::vector<std::string>& columns)
@@ -32,7 +32,7 @@ ImageTable::ImageTable(const tenon::Params& params, const std::vector<std::strin
       root_((std::filesystem::path(path_).parent_path() / params.text("root")).native()),
       csv_(path_, tables::separator_named(params.text("separator"))),
       targets_(csv_, params, columns),
-      reader_(params),
+      pipeline_(params),
       images_(columns),
       turned_(have_coordinates(params.texts("targets")) ? "coordinates among the targets" : "") {
   for (const std::string& parameter : columns) columns_.push_back(csv_.column(params.text(parameter), parameter));
@@ -50,7 +50,6 @@ ImageTable::ImageTable(const tenon::Params& params, const std::vector<std::strin
   }
   listed.check(params.text("missing_files"));
   split.check_samples(rows_.size(), path_);
-  reader_.expect_images(rows_.size() * columns_.size());
   if (columns.size() == 1) warn_of_labels(params.texts("labels"));
   examine(params.texts("targets"));
 }
@@ -86,8 +85,8 @@ void ImageTable::warn_of_labels(const std::vector<std::string>& labels) const {
 
 void ImageTable::examine(const std::vector<std::string>& targets) const {
   const size_t columns = columns_.size();
-  turned_.examine(reader_, rows_.size(), columns, [&](size_t number) {
-    return std::make_unique<LooseImage>(image_path(rows_[number / columns], number % columns));
+  turned_.examine(pipeline_, rows_.size(), columns, [&](size_t number) {
+    return std::make_unique<tenon::draft::ImageFile>(image_path(rows_[number / columns], number % columns));
   });
   if (!turned_.have_unturned()) return;
   const auto has_fractions = [&](const std::string& target) {
@@ -96,35 +95,29 @@ void ImageTable::examine(const std::vector<std::string>& targets) const {
       return number >= 0 && number <= 1;
     });
   };
-  turned_.warn_of_transforms(reader_, std::all_of(targets.begin(), targets.end(), has_fractions));
+  turned_.warn_of_transforms(pipeline_, std::all_of(targets.begin(), targets.end(), has_fractions));
 }
 
 std::vector<tenon::Field> ImageTable::fields() const {
   std::vector<tenon::Field> fields;
-  for (const std::string& image : images_) fields.push_back(reader_.field(image, "the image"));
+  for (const std::string& image : images_) fields.push_back(pipeline_.field(image, "the image"));
   for (tenon::Field& field : targets_.fields()) fields.push_back(std::move(field));
   return fields;
 }
 
 std::vector<tenon::Preprocessing> ImageTable::preprocessing() const {
   std::vector<tenon::Preprocessing> fields;
-  for (const std::string& image : images_) fields.push_back(reader_.preprocessing(image));
+  for (const std::string& image : images_) fields.push_back(pipeline_.preprocessing(image));
   return fields;
 }
 
-void ImageTable::write(ImageReader::Worker& worker, int64_t index, const std::vector<uint64_t>& seeds,
+void ImageTable::write(tenon::draft::ImageWorker& worker, int64_t index, const std::vector<uint64_t>& seeds,
                        const tenon::Sink& sink) const {
   const size_t row = rows_[static_cast<size_t>(index)];
   TurnedImages::Sample sample;
   for (size_t i = 0; i < images_.size(); ++i) {
-    const LooseImage image(image_path(row, i));
-    try {
-      const auto number = static_cast<size_t>(index) * images_.size() + i;
-      reader_.write(worker, number, image, seeds[i], sink, images_[i]);
-      turned_.check(sample, worker, image);
-    } catch (const tenon::DataError& error) {
-      throw tenon::DataError(std::string(error.what()) + " (" + csv_.place(row, columns_[i]) + ")");
-    }
+    const tenon::draft::ImageFile image(image_path(row, i), csv_.place(row, columns_[i]));
+    turned_.check(sample, worker.write(image, seeds[i], sink, images_[i]), image);
   }
   targets_.write(row, sink);
 }

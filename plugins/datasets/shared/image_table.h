@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include <tenon/draft/images.hpp>
 #include <tenon/plugin.hpp>
 
 #include "plugins/datasets/shared/csv.h"
-#include "plugins/datasets/shared/image_reader.h"
 #include "plugins/datasets/shared/table_targets.h"
 #include "plugins/datasets/shared/turned_images.h"
 
@@ -31,10 +31,10 @@ class ImageTable {
   std::string name(int64_t index) const {
     return std::string(csv_.cell(rows_[static_cast<size_t>(index)], columns_.front()));
   }
-  ImageReader::Worker open_worker() const { return reader_.open_worker(); }
+  tenon::draft::ImageWorker open_worker() const { return pipeline_.open_worker(); }
 
   // Writes the images and the targets of the sample. `seeds` has one seed per image.
-  void write(ImageReader::Worker& worker, int64_t index, const std::vector<uint64_t>& seeds,
+  void write(tenon::draft::ImageWorker& worker, int64_t index, const std::vector<uint64_t>& seeds,
              const tenon::Sink& sink) const;
 
  private:
@@ -46,7 +46,7 @@ class ImageTable {
   std::string root_;
   tables::Csv csv_;
   tables::TableTargets targets_;
-  ImageReader reader_;
+  tenon::draft::ImagePipeline pipeline_;
   std::vector<std::string> images_;  // fields with images
   std::vector<size_t> columns_;      // columns with their paths
   std::vector<size_t> rows_;         // rows of the split

@@ -9,7 +9,7 @@
 #include <tenon/plugin.hpp>
 #include <tenon/random.hpp>
 
-#include "plugins/content_hash.h"
+#include "framework/formats/content_hash.h"
 
 namespace datasets {
 
@@ -17,7 +17,7 @@ namespace datasets {
 // result depends only on the arguments: adding or removing samples moves no other sample between the parts.
 inline bool is_validation_name(std::string_view name, double fraction) {
   // Similar names may have similar hashes, so the generator mixes the hash.
-  return tenon::Random(components::hash_text(name)).uniform() < fraction;
+  return tenon::Random(formats::hash_text(name)).uniform() < fraction;
 }
 
 class Split {

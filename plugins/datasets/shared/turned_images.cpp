@@ -33,27 +33,28 @@ bool is_coordinate(const std::string& name) {
 
 }  // namespace
 
-void TurnedImages::examine(const ImageReader& reader, size_t samples, size_t images,
-                           const ImageReader::Open& open) const {
-  const auto examined = reader.examine(samples * images, open);
+void TurnedImages::examine(const tenon::draft::ImagePipeline& pipeline, size_t samples, size_t images,
+                           const tenon::draft::ImagePipeline::Open& open) const {
+  tenon::draft::ImageWorker worker = pipeline.open_worker();
   const auto differs = [&](size_t number, int orientation) {
     const size_t first = number - number % images;
     for (size_t other = first; other < first + images; ++other)
-      if (other != number && reader.read_orientation(*open(other)) != orientation) return true;
+      if (other != number && worker.inspect(*open(other)).orientation != orientation) return true;
     return false;
   };
-  Finding turned;
-  for (const auto& [number, orientation] : examined.turned) {
+  formats::Finding turned;
+  const size_t examined = pipeline.examine(samples * images, open, [&](size_t number, int orientation) {
     try {
       if (has_unturned_ || differs(number, orientation)) turned.add(print(open(number)->place(), orientation));
-    } catch (const tenon::DataError&) {  // reported when the sample is read
+    } catch (const tenon::Error& error) {
+      if (error.status() != TENON_BAD_DATA) throw;  // reported when the sample is read
     }
-  }
-  warn(turned, examined.count);
+  });
+  warn(turned, examined);
 }
 
-void TurnedImages::warn_of_transforms(const ImageReader& reader, bool are_relative) const {
-  const std::string moving = reader.list_moving(/*counts_scaling=*/!are_relative);
+void TurnedImages::warn_of_transforms(const tenon::draft::ImagePipeline& pipeline, bool are_relative) const {
+  const std::string moving = pipeline.list_moving(/*counts_scaling=*/!are_relative);
   if (moving.empty()) return;
   tenon::log_warning("the transforms move the pixels of the image, but not the " + other_ + ": " + moving +
                      "; expected transforms that keep each pixel in its place; remove these, and prepare the images "
@@ -61,10 +62,11 @@ void TurnedImages::warn_of_transforms(const ImageReader& reader, bool are_relati
                      other_ + " together");
 }
 
-void TurnedImages::check(Sample& sample, const ImageReader::Worker& worker, const ImageFile& image) const {
-  sample.has_upright = sample.has_upright || worker.orientation == 1;
-  sample.has_turned = sample.has_turned || worker.orientation > 1;
-  if (sample.has_turned && (sample.has_upright || has_unturned_)) warn(print(image.place(), worker.orientation));
+void TurnedImages::check(Sample& sample, const tenon::draft::ImageInfo& info,
+                         const tenon::draft::ImageFile& image) const {
+  sample.has_upright = sample.has_upright || info.orientation == 1;
+  sample.has_turned = sample.has_turned || info.orientation > 1;
+  if (sample.has_turned && (sample.has_upright || has_unturned_)) warn(print(image.place(), info.orientation));
 }
 
 bool have_coordinates(const std::vector<std::string>& names) {

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/draft/images.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/shared/examine.h"
-#include "plugins/datasets/shared/image_reader.h"
+#include "framework/formats/examine.h"
 
 namespace datasets {
 
@@ -33,17 +33,18 @@ class TurnedImages {
                        " to fit the upright image; if it fits the pixels as stored, remove the orientation: exiftool "
                        "-Orientation= -overwrite_original FILES");
   }
-  void warn(const Finding& found, size_t examined) const {
+  void warn(const formats::Finding& found, size_t examined) const {
     if (found.count() > 0) warn(found.print(examined));
   }
 
-  // Runs ImageReader::examine() on the images of `samples` samples, `images` of each in a row, and warns.
-  void examine(const ImageReader& reader, size_t samples, size_t images, const ImageReader::Open& open) const;
+  // Runs ImagePipeline::examine() on the images of `samples` samples, `images` of each in a row, and warns.
+  void examine(const tenon::draft::ImagePipeline& pipeline, size_t samples, size_t images,
+               const tenon::draft::ImagePipeline::Open& open) const;
 
   bool have_unturned() const { return has_unturned_; }
   // Logs that transforms move the images, but not what belongs to them, if they do. `are_relative`: it is fractions of
   // the image's size, which scaling does not change. REQUIRES have_unturned().
-  void warn_of_transforms(const ImageReader& reader, bool are_relative) const;
+  void warn_of_transforms(const tenon::draft::ImagePipeline& pipeline, bool are_relative) const;
 
   // The orientations of the images of one sample.
   struct Sample {
@@ -51,7 +52,7 @@ class TurnedImages {
     bool has_upright = false;
   };
   // Warns about an image that was read. `sample`: the earlier images of the sample.
-  void check(Sample& sample, const ImageReader::Worker& worker, const ImageFile& image) const;
+  void check(Sample& sample, const tenon::draft::ImageInfo& info, const tenon::draft::ImageFile& image) const;
 
  private:
   bool has_unturned_;

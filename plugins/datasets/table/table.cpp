@@ -13,8 +13,8 @@
 #include <tenon/plugin.hpp>
 
 #include "framework/formats/class_names.h"
+#include "framework/formats/content_hash.h"
 #include "framework/formats/strings.h"
-#include "plugins/content_hash.h"
 #include "plugins/datasets/shared/csv.h"
 #include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/split.h"
@@ -206,7 +206,7 @@ class Table {
   std::vector<tenon::Preprocessing> preprocessing() const { return {{"features", steps_}}; }
 
   uint64_t fingerprint() const {
-    using components::hash_elements;
+    using formats::hash_elements;
     uint64_t hash = hash_elements(labels_, hash_elements(targets_, hash_elements(features_)));
     if (!marks_.empty()) hash = hash_elements(marks_, hash);
     return groups_.empty() ? hash : hash_elements(groups_, hash);

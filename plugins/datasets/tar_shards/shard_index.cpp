@@ -11,8 +11,8 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/content_hash.h"
 #include "framework/formats/strings.h"
-#include "plugins/content_hash.h"
 #include "plugins/datasets/shared/check_fields.h"
 #include "plugins/datasets/shared/find_files.h"
 
@@ -340,7 +340,7 @@ std::string ShardIndex::describe_member(size_t sample, const ShardField& field, 
 }
 
 uint64_t ShardIndex::hash() const {
-  components::ContentHash hash;
+  formats::ContentHash hash;
   hash.add(keys_);
   for (const Field& field : fields_) {
     for (size_t i = 0; i < size(); ++i) {

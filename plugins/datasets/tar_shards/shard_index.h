@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "framework/formats/regular_file.h"
 #include "plugins/datasets/tar_shards/shard_columns.h"
 #include "plugins/datasets/tar_shards/tar_reader.h"
-#include "plugins/regular_file.h"
 
 namespace tar_shards {
 
@@ -25,18 +25,18 @@ std::vector<std::string> list_shards(const std::string& path);
 // A tar file that many threads read.
 class ShardFile final : public ByteSource {
  public:
-  using Keep = components::RegularFile::Keep;
+  using Keep = formats::RegularFile::Keep;
 
-  // Throws tenon::DataError like components::RegularFile.
+  // Throws tenon::DataError like formats::RegularFile.
   ShardFile(std::string path, Keep keep) : file_(std::move(path), "a tar file", keep) {}
 
   const std::string& path() const override { return file_.path(); }
   uint64_t size() const override { return file_.size(); }
   void read(uint64_t offset, std::span<uint8_t> bytes) const override { file_.read(offset, bytes); }
-  const components::RegularFile& file() const { return file_; }
+  const formats::RegularFile& file() const { return file_; }
 
  private:
-  components::RegularFile file_;
+  formats::RegularFile file_;
 };
 
 class ShardIndex {

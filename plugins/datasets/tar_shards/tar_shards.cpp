@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include <opencv2/core.hpp>
+#include <tenon/draft/images.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/datasets/shared/image_reader.h"
+#include "framework/formats/regular_file.h"
 #include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/turned_images.h"
 #include "plugins/datasets/tar_shards/shard_index.h"
@@ -23,31 +23,29 @@ static_assert(std::endian::native == std::endian::little,
               "elements are read from little-endian files without conversion");
 
 // An image within a shard.
-class ShardImage final : public datasets::ImageFile {
+class ShardImage final : public tenon::draft::EmbeddedImage {
  public:
   ShardImage(const ShardIndex& index, size_t sample, const ShardField& field, const Stored& stored)
-      : index_(index), sample_(sample), field_(field), stored_(stored) {}
+      : EmbeddedImage(index.describe_member(sample, field, stored)), index_(index), sample_(sample), stored_(stored) {}
 
-  std::string place() const override { return index_.describe_member(sample_, field_, stored_); }
-  void read(std::vector<uint8_t>& bytes) const override {
-    bytes.resize(stored_.size);
-    index_.shard_of(sample_).read(stored_.offset, bytes);
+  uint64_t byte_count() const override { return stored_.size; }
+  void read(uint8_t* bytes) const override {
+    index_.shard_of(sample_).read(stored_.offset, {bytes, static_cast<size_t>(stored_.size)});
   }
   std::string identity() const override {
-    return datasets::identify_file(index_.shard_of(sample_).path()) + ", " + std::to_string(stored_.size) +
+    return formats::identify_file(index_.shard_of(sample_).path()) + ", " + std::to_string(stored_.size) +
            " of them from " + std::to_string(stored_.offset);
   }
 
  private:
   const ShardIndex& index_;
   size_t sample_;
-  const ShardField& field_;
   const Stored& stored_;
 };
 
 class TarShards final {
  public:
-  using Worker = datasets::ImageReader::Worker;
+  using Worker = tenon::draft::ImageWorker;
 
   static std::vector<tenon::Param> schema() {
     const std::vector<tenon::Param> of_shards = {
@@ -60,16 +58,15 @@ class TarShards final {
             .doc("class names that labels contain, in the order of their numbers; empty: labels contain the numbers"),
         tenon::param("padding", 0.0).doc("padding value for arrays with different sizes"),
     };
-    return datasets::join_params({of_shards, datasets::ImageReader::schema()});
+    return datasets::join_params({of_shards, tenon::draft::image_params()});
   }
 
   explicit TarShards(const tenon::Params& params)
-      : reader_(params),
+      : pipeline_(params),
         index_(list_shards(params.path("path")), params.texts("fields"), params.texts("classes")),
         classes_(params.texts("classes")),
         padding_(params.number("padding")),
         turned_(describe_positions()) {
-    reader_.expect_images(index_.size() * index_.fields().size());
     examine();
   }
 
@@ -80,7 +77,7 @@ class TarShards final {
       if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
         fields.push_back({name, arrays->dtype(), arrays->shape(), "as stored in the file", padding_});
       } else if (std::holds_alternative<ImageColumn>(field.column)) {
-        fields.push_back(reader_.field(name, "the image"));
+        fields.push_back(pipeline_.field(name, "the image"));
       } else {
         fields.push_back({name, TENON_INT64, {}, "the class, from 0"});
       }
@@ -104,25 +101,24 @@ class TarShards final {
   std::vector<tenon::Preprocessing> preprocessing() const {
     std::vector<tenon::Preprocessing> fields;
     for (const ShardIndex::Field& field : index_.fields())
-      if (std::holds_alternative<ImageColumn>(field.column)) fields.push_back(reader_.preprocessing(field.field.name));
+      if (std::holds_alternative<ImageColumn>(field.column))
+        fields.push_back(pipeline_.preprocessing(field.field.name));
     return fields;
   }
 
   int64_t size() const { return static_cast<int64_t>(index_.size()); }
   uint64_t fingerprint() const { return index_.hash(); }
 
-  Worker open_worker(uint64_t, uint64_t) const { return reader_.open_worker(); }
+  Worker open_worker(uint64_t, uint64_t) const { return pipeline_.open_worker(); }
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
     const auto number = static_cast<size_t>(sample.index);
-    size_t image_number = number * index_.fields().size();
     datasets::TurnedImages::Sample turns;
     for (const ShardIndex::Field& field : index_.fields()) {
       if (const auto* images = std::get_if<ImageColumn>(&field.column)) {
         // All images of a sample use the sample's seed, so images of one size get the same transforms.
         const ShardImage image(index_, number, field.field, images->at(number));
-        reader_.write(worker, image_number++, image, sample.seed, sink, field.field.name);
-        turned_.check(turns, worker, image);
+        turned_.check(turns, worker.write(image, sample.seed, sink, field.field.name), image);
       } else if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
         write_array(*arrays, field.field.name, number, sink);
       } else {
@@ -153,13 +149,13 @@ class TarShards final {
     for (const ShardIndex::Field& field : index_.fields())
       if (std::holds_alternative<ImageColumn>(field.column)) images.push_back(&field);
     if (images.empty()) return;
-    turned_.examine(reader_, index_.size(), images.size(), [&](size_t number) {
+    turned_.examine(pipeline_, index_.size(), images.size(), [&](size_t number) {
       const ShardIndex::Field& field = *images[number % images.size()];
       const size_t sample = number / images.size();
       const Stored& stored = std::get<ImageColumn>(field.column).at(sample);
       return std::make_unique<ShardImage>(index_, sample, field.field, stored);
     });
-    if (turned_.have_unturned()) turned_.warn_of_transforms(reader_, /*are_relative=*/false);
+    if (turned_.have_unturned()) turned_.warn_of_transforms(pipeline_, /*are_relative=*/false);
   }
 
   // Reads from the file into the batch without an intermediate copy.
@@ -172,7 +168,7 @@ class TarShards final {
     std::transform(elements, elements + stored.size, elements, [](uint8_t truth) { return truth != 0; });
   }
 
-  datasets::ImageReader reader_;
+  tenon::draft::ImagePipeline pipeline_;
   ShardIndex index_;
   std::vector<std::string> classes_;  // of the labels; empty: labels are numbers
   double padding_;

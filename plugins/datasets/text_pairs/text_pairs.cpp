@@ -11,7 +11,7 @@
 #include <tenon/draft/fitted_data.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/content_hash.h"
+#include "framework/formats/content_hash.h"
 #include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/shared/split.h"
 #include "plugins/text/text_table.h"
@@ -86,7 +86,7 @@ class TokenPairs {
   size_t too_long() const { return too_long_; }  // number of appended pairs that were too long, left out or not
 
   // Of all tokens and the offsets of their ends.
-  uint64_t hash() const { return components::hash_elements(ends_, components::hash_elements(tokens_)); }
+  uint64_t hash() const { return formats::hash_elements(ends_, formats::hash_elements(tokens_)); }
 
  private:
   std::span<const int32_t> side(size_t index) const {

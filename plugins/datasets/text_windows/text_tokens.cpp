@@ -7,10 +7,10 @@
 
 #include <tenon/error.hpp>
 
+#include "framework/formats/regular_file.h"
 #include "framework/formats/unicode.h"
 #include "plugins/datasets/shared/find_files.h"
 #include "plugins/datasets/shared/join_params.h"
-#include "plugins/regular_file.h"
 #include "plugins/text/tokenizer.h"
 
 namespace text_windows {
@@ -187,7 +187,7 @@ std::string read_text(const std::string& path) {
   std::string text;
   for (const std::string& file : list_files(path)) {
     if (!text.empty() && text.back() != '\n') text += '\n';
-    const std::string read = components::read_whole(file, "a text");
+    const std::string read = formats::read_whole(file, "a text");
     if (const std::string found = formats::find_wide_encoding(read); !found.empty())
       throw tenon::DataError(file + ": " + found);
     text.append(read, read.starts_with(formats::kByteOrderMark) ? formats::kByteOrderMark.size() : 0);

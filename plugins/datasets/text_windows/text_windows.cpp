@@ -10,7 +10,7 @@
 #include <tenon/draft/fitted_data.hpp>
 #include <tenon/plugin.hpp>
 
-#include "plugins/content_hash.h"
+#include "framework/formats/content_hash.h"
 #include "plugins/datasets/shared/join_params.h"
 #include "plugins/datasets/text_windows/text_tokens.h"
 #include "plugins/text/tokenizer.h"
@@ -118,8 +118,7 @@ class TextWindows {
   }
 
   uint64_t fingerprint() const {
-    return components::hash_elements(ids_,
-                                     components::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
+    return formats::hash_elements(ids_, formats::hash_text(std::to_string(context_) + ' ' + std::to_string(stride_)));
   }
 
  private:

@@ -25,7 +25,7 @@ constexpr uint64_t kMostExpanded = uint64_t{16} << 20;
 // it opens the file.
 constexpr uint64_t kMostExpandedTotal = uint64_t{64} << 20;
 
-void check_total(const components::RegularFile& file) {
+void check_total(const formats::RegularFile& file) {
   uint64_t total = 0;
   formats::visit_zip_records(
       {file.size(), 0, [&](uint64_t offset, uint64_t count) { return file.read(offset, count); }},
@@ -41,7 +41,7 @@ void check_total(const components::RegularFile& file) {
 // Reads through one open descriptor, so that every record is of the same file.
 class FileBytes final : public caffe2::serialize::ReadAdapterInterface {
  public:
-  explicit FileBytes(components::RegularFile file) : file_(std::move(file)) {}
+  explicit FileBytes(formats::RegularFile file) : file_(std::move(file)) {}
   size_t size() const override { return file_.size(); }
   size_t read(uint64_t position, void* target, size_t count, const char*) const override {
     if (position >= file_.size()) return 0;
@@ -51,7 +51,7 @@ class FileBytes final : public caffe2::serialize::ReadAdapterInterface {
   }
 
  private:
-  components::RegularFile file_;
+  formats::RegularFile file_;
 };
 
 // LibTorch's limit of dimensions is in the hundreds.
@@ -181,7 +181,7 @@ class Reader {
 }  // namespace
 
 Archive::Archive(const std::string& path) : path_(path) {
-  components::RegularFile file(path, kExpected);
+  formats::RegularFile file(path, kExpected);
   file.check_size(UINT64_MAX);
   bytes_ = file.size();
   std::vector<std::string> records;

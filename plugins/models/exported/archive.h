@@ -11,8 +11,8 @@
 #include <ATen/core/Tensor.h>
 #include <caffe2/serialize/inline_container.h>
 
+#include "framework/formats/regular_file.h"
 #include "plugins/models/exported/schema.h"
-#include "plugins/regular_file.h"
 
 namespace exported {
 

@@ -8,8 +8,8 @@
 
 #include <tenon/error.hpp>
 
-#include "plugins/images/decode/decode_image.h"
-#include "plugins/images/decode/headers.h"
+#include "framework/images/decode/decode_image.h"
+#include "framework/images/decode/headers.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

@@ -1,0 +1,304 @@
+#include "framework/images/library/images_table.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenon/detail/guard.hpp>
+#include <tenon/dtype.hpp>
+#include <tenon/error.hpp>
+
+#include "framework/formats/regular_file.h"
+#include "framework/images/decode/image_info.h"
+#include "framework/images/library/target_buffers.h"
+#include "framework/images/reader/image_reader.h"
+
+struct tenon_image_pipeline {
+  images::ImageReader reader;
+  std::vector<int64_t> shape;
+  std::string steps;
+  std::string moving;
+  std::string moving_within;
+
+  explicit tenon_image_pipeline(const images::ReaderSettings& settings)
+      : reader(settings),
+        shape(reader.chain().shape()),
+        steps(reader.format_steps()),
+        moving(reader.chain().list_moving(/*counts_scaling=*/true)),
+        moving_within(reader.chain().list_moving(/*counts_scaling=*/false)) {}
+};
+
+struct tenon_image_worker {
+  const images::ImageReader& reader;
+  images::ImageReader::Worker buffers;
+  std::vector<images::MovedTarget> targets;  // the first `target_count` are those of the last image
+  size_t target_count = 0;
+};
+
+namespace images {
+namespace {
+
+using tenon::detail::borrow;
+using tenon::detail::check;
+using tenon::detail::copy;
+using tenon::detail::guard;
+
+// An image that a plugin describes.
+class PluginImage final : public ImageFile {
+ public:
+  explicit PluginImage(const tenon_image_source& source) : source_(source), place_(copy(source.place)) {}
+
+  std::string place() const override { return place_; }
+
+  void read(std::vector<uint8_t>& bytes) const override {
+    if (!source_.read) return read_file(place_, bytes);
+    if (source_.byte_count > INT32_MAX)
+      throw tenon::DataError(place_ + ": has " + std::to_string(source_.byte_count) +
+                             " bytes; expected at most 2147483647");
+    bytes.resize(static_cast<size_t>(source_.byte_count));
+    check(source_.read(source_.context, bytes.data()));
+  }
+
+  std::string identity() const override {
+    if (!source_.read) return formats::identify_file(place_);
+    std::string identity;
+    tenon_text_sink sink = {};
+    sink.size = sizeof sink;
+    sink.context = &identity;
+    sink.put = [](const tenon_text_sink* self, tenon_string text) {
+      return guard([&] { static_cast<std::string*>(self->context)->append(text.data, text.size); });
+    };
+    check(source_.identify(source_.context, &sink));
+    return identity;
+  }
+
+ private:
+  const tenon_image_source& source_;
+  std::string place_;
+};
+
+// Calls `body`, and adds to its data errors where the image is listed.
+template <class Body>
+tenon_status guard_image(const tenon_image_source* source, Body&& body) {
+  return guard([&] {
+    if (source->read && !source->identify)
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "the source of an image has `read`, but not `identify`");
+    try {
+      body(PluginImage(*source));
+    } catch (const tenon::HostError&) {
+      throw;
+    } catch (const tenon::Error& error) {
+      if (source->listed.size == 0) throw;
+      throw tenon::Error(error.status(), std::string(error.what()) + " (" + copy(source->listed) + ')');
+    }
+  });
+}
+
+// Reads a parameter that the schema may lack.
+std::optional<tenon_value> find_param(const tenon_params* params, const char* name) {
+  tenon_value value = tenon_none();
+  const tenon_status status = tenon::detail::host->param(params, borrow(name), &value);
+  if (status == TENON_NOT_FOUND) return std::nullopt;
+  check(status);
+  return value;
+}
+
+[[noreturn]] void refuse_type(const std::string& name, const char* expected) {
+  throw tenon::Error(TENON_INVALID_ARGUMENT,
+                     "parameter \"" + name + "\" has another type than " + expected +
+                         ", which the images of a dataset read under this name; expected the declaration of "
+                         "tenon/draft/images.hpp");
+}
+
+int64_t check_range(const std::string& name, int64_t value, int64_t lowest, int64_t highest) {
+  if (value >= lowest && value <= highest) return value;
+  throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"" + name + "\" is " + std::to_string(value) +
+                                                 "; expected a number from " + std::to_string(lowest) + " to " +
+                                                 std::to_string(highest));
+}
+
+int64_t read_integer(const tenon_params* params, const char* name, int64_t highest, int64_t default_value) {
+  const auto value = find_param(params, name);
+  if (!value) return default_value;
+  if (value->kind != TENON_VALUE_INT) refuse_type(name, "an integer");
+  return check_range(name, value->as.i, 1, highest);
+}
+
+std::string read_text(const tenon_params* params, const char* name, const std::string& default_value) {
+  const auto value = find_param(params, name);
+  if (!value) return default_value;
+  if (value->kind != TENON_VALUE_STRING) refuse_type(name, "a string");
+  return {static_cast<const char*>(value->as.p), static_cast<size_t>(value->n)};
+}
+
+ReaderSettings read_settings(const tenon_params* params, const std::string& transforms) {
+  ReaderSettings settings;
+  settings.transforms_parameter = transforms;
+  const auto chain = find_param(params, transforms.c_str());
+  if (!chain)
+    throw tenon::Error(TENON_INVALID_ARGUMENT, "the schema of the dataset has no parameter \"" + transforms +
+                                                   "\"; expected a list of strings: the transforms of its images");
+  if (chain->kind != TENON_VALUE_STRINGS) refuse_type(transforms, "a list of strings");
+  const auto* entries = static_cast<const tenon_string*>(chain->as.p);
+  for (uint64_t i = 0; i < chain->n; ++i) settings.transforms.push_back(copy(entries[i]));
+  if (const auto scaled = find_param(params, "scaled_decoding")) {
+    if (scaled->kind != TENON_VALUE_BOOL) refuse_type("scaled_decoding", "a boolean");
+    settings.scaled_decoding = scaled->as.i != 0;
+  }
+  if (const auto background = find_param(params, "background")) {
+    if (background->kind != TENON_VALUE_INTS) refuse_type("background", "a list of integers");
+    const auto* levels = static_cast<const int64_t*>(background->as.p);
+    for (uint64_t i = 0; i < background->n; ++i)
+      settings.background.push_back(check_range("an element of background", levels[i], 0, 255));
+  }
+  settings.max_value = read_integer(params, "max_value", 65535, settings.max_value);
+  settings.max_pixels = read_integer(params, "max_pixels", int64_t{10} << 30, settings.max_pixels);
+  settings.cache = read_text(params, "cache", settings.cache);
+  settings.cache_bytes =
+      static_cast<uint64_t>(read_integer(params, "cache_bytes", INT64_MAX, static_cast<int64_t>(settings.cache_bytes)));
+  settings.cache_dir = read_text(params, "cache_dir", settings.cache_dir);
+  return settings;
+}
+
+void write_info(const ImageInfo& from, tenon_image_info* info) {
+  if (!info) return;
+  info->height = from.size.height;
+  info->width = from.size.width;
+  info->orientation = from.orientation;
+  info->channels = from.channels;
+  info->bits = from.bits;
+  info->has_alpha = from.has_alpha ? 1 : 0;
+}
+
+tenon_status create(const tenon_params* params, tenon_string transforms, tenon_image_pipeline** out) {
+  return guard([&] { *out = new tenon_image_pipeline(read_settings(params, copy(transforms))); });
+}
+
+void destroy(tenon_image_pipeline* pipeline) { delete pipeline; }
+
+tenon_status describe(const tenon_image_pipeline* pipeline, tenon_image_format* out) {
+  out->dtype = pipeline->reader.chain().normalizes() ? TENON_FLOAT32 : TENON_UINT8;
+  out->ndim = static_cast<uint32_t>(pipeline->shape.size());
+  out->shape = pipeline->shape.data();
+  out->steps = borrow(pipeline->steps);
+  out->moving = borrow(pipeline->moving);
+  out->moving_within = borrow(pipeline->moving_within);
+  return TENON_OK;
+}
+
+// An image of a list. The plugin keeps what the source borrows until it opens the next one.
+struct ListedImage final : ImageFile {
+  explicit ListedImage(const tenon_image_source& source) : source(source), image(this->source) {}
+  std::string place() const override { return image.place(); }
+  void read(std::vector<uint8_t>& bytes) const override { image.read(bytes); }
+  std::string identity() const override { return image.identity(); }
+
+  tenon_image_source source;
+  PluginImage image;
+};
+
+tenon_status examine(const tenon_image_pipeline* pipeline, const tenon_image_list* list, uint64_t* examined) {
+  return guard([&] {
+    const auto open = [&](size_t number) -> std::unique_ptr<const ImageFile> {
+      tenon_image_source source = {};
+      source.size = sizeof source;
+      check(list->open(list->context, number, &source));
+      return std::make_unique<ListedImage>(source);
+    };
+    const auto found_turned = [&](size_t number, int orientation) {
+      if (list->found_turned) check(list->found_turned(list->context, number, orientation));
+    };
+    *examined = pipeline->reader.examine(static_cast<size_t>(list->count), open, found_turned);
+  });
+}
+
+tenon_status open_worker(const tenon_image_pipeline* pipeline, tenon_image_worker** out) {
+  return guard([&] { *out = new tenon_image_worker{pipeline->reader, pipeline->reader.open_worker(), {}}; });
+}
+
+void close_worker(tenon_image_worker* worker) { delete worker; }
+
+tenon_status inspect(tenon_image_worker* worker, const tenon_image_source* source, tenon_image_info* out) {
+  return guard_image(
+      source, [&](const PluginImage& image) { write_info(worker->reader.inspect(worker->buffers, image), out); });
+}
+
+tenon_status decode(tenon_image_worker* worker, const tenon_image_source* source, uint32_t form, tenon_pixels* out) {
+  return guard_image(source, [&](const PluginImage& image) {
+    if (form != TENON_DECODE_RGB && form != TENON_DECODE_NUMBERS)
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "an image is decoded in the form " + std::to_string(form) +
+                                                     "; expected TENON_DECODE_RGB or TENON_DECODE_NUMBERS");
+    ImageInfo info = {};
+    cv::Mat pixels = form == TENON_DECODE_RGB ? worker->reader.decode_rgb(worker->buffers, image, info)
+                                              : worker->reader.decode_mask(worker->buffers, image, info);
+    if (!pixels.isContinuous()) {
+      cv::Mat rows = worker->buffers.prepared.make(pixels.size(), pixels.type());
+      pixels.copyTo(rows);
+      pixels = rows;
+    }
+    out->elements = pixels.data;
+    out->height = pixels.rows;
+    out->width = pixels.cols;
+    out->channels = pixels.channels();
+    out->dtype = TENON_UINT8;
+    out->orientation = info.orientation;
+  });
+}
+
+void move_targets(tenon_image_worker* worker, const tenon_image_target* const* targets, uint64_t count,
+                  TargetMotion motion) {
+  motion.motions = motions_of(motion.transforms.geometry(), motion.transforms.image_size());
+  for (size_t i = 0; i < count; ++i) move_target(*targets[i], motion, worker->buffers.buffers, worker->targets[i]);
+  worker->target_count = static_cast<size_t>(count);
+}
+
+tenon_status write(tenon_image_worker* worker, const tenon_image_source* source, uint64_t seed, const tenon_sink* sink,
+                   uint64_t field, const tenon_image_target* const* targets, uint64_t target_count,
+                   tenon_image_info* info) {
+  return guard_image(source, [&](const PluginImage& image) {
+    worker->target_count = 0;
+    for (uint64_t i = 0; i < target_count; ++i) check_target(*targets[i], i);
+    const bool normalizes = worker->reader.chain().normalizes();
+    const auto make_slot = [&](cv::Size size) {
+      const int64_t planes[] = {3, size.height, size.width};
+      const int64_t interleaved[] = {size.height, size.width, 3};
+      void* memory = nullptr;
+      check(sink->slot(sink, field, normalizes ? planes : interleaved, 3, &memory));
+      return memory;
+    };
+    const ImageInfo found = worker->reader.write(worker->buffers, image, seed, make_slot);
+    write_info(found, info);
+    if (target_count == 0) return;
+    if (worker->targets.size() < target_count) worker->targets.resize(static_cast<size_t>(target_count));
+    move_targets(worker, targets, target_count,
+                 {worker->reader.draw(found.size, seed, image), {}, image.place(), found.orientation});
+  });
+}
+
+tenon_status moved(tenon_image_worker* worker, uint64_t index, tenon_moved_target* out) {
+  return guard([&] {
+    if (index >= worker->target_count)
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "the last image has no target " + std::to_string(index) +
+                                                     "; the number of its targets is " +
+                                                     std::to_string(worker->target_count));
+    const MovedTarget& target = worker->targets[static_cast<size_t>(index)];
+    out->values = target.is_mask ? static_cast<const void*>(target.mask.data()) : target.rows.values.data();
+    out->shape = target.shape.data();
+    out->ndim = static_cast<uint32_t>(target.shape.size());
+    out->kept = target.rows.kept.data();
+    out->kept_count = target.rows.kept.size();
+    out->groups = target.rows.groups.data();
+  });
+}
+
+}  // namespace
+
+const tenon_images& open_images(const tenon_host& host) {
+  tenon::detail::host = &host;
+  static constexpr tenon_images kTable = {sizeof(tenon_images), create,  destroy, describe, examine, open_worker,
+                                          close_worker,         inspect, decode,  write,    moved};
+  return kTable;
+}
+
+}  // namespace images

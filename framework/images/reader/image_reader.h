@@ -1,0 +1,104 @@
+// Reads images for datasets, from an image's file to a sample's pixels.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "framework/images/decode/decode_image.h"
+#include "framework/images/decode/pixels.h"
+#include "framework/images/decode/png_numbers.h"
+#include "framework/images/reader/image_cache.h"
+#include "framework/images/transforms/transform_chain.h"
+
+namespace images {
+
+// The parameters of a dataset, see tenon/draft/images.hpp.
+struct ReaderSettings {
+  std::vector<std::string> transforms;
+  std::string transforms_parameter = "transforms";  // its name, for messages
+  bool scaled_decoding = true;
+  std::vector<int64_t> background = {};
+  int64_t max_value = Rendering().max_value;
+  int64_t max_pixels = Limits().max_pixels;
+  std::string cache = "none";
+  uint64_t cache_bytes = uint64_t{4} << 30;
+  std::string cache_dir = {};
+};
+
+class ImageReader {
+ public:
+  // Buffers that a thread reuses for every image.
+  struct Worker {
+    std::vector<uint8_t> file;
+    Decoder decoder;
+    TransformBuffers buffers;
+    PixelBuffer prepared;
+    NumberBuffers numbers;
+    ImageCache::Buffer cached;
+  };
+
+  // Throws tenon::Error if the decoders cannot be loaded, the transforms are invalid, or they leave nothing to cache.
+  explicit ImageReader(const ReaderSettings& settings);
+
+  // Opens image `number` for examine().
+  using Open = std::function<std::unique_ptr<const ImageFile>(size_t number)>;
+  // Receives an image that EXIF turns upright: 2 to 8.
+  using FoundTurned = std::function<void(size_t number, int orientation)>;
+
+  // Reads at most 32 of `count` images, spread over all of them. Logs what samples may lose without an error:
+  // transparency, the range of 16-bit values, and all frames but the first. An image that cannot be read is left out,
+  // because its sample reports it. Returns how many could be read.
+  size_t examine(size_t count, const Open& open, const FoundTurned& found_turned) const;
+
+  const TransformChain& chain() const { return chain_; }
+  // How write() makes the pixels, as the text of tenon/preprocessing.h.
+  std::string format_steps() const;
+
+  Worker open_worker() const;
+
+  // Reads the header of an image into the worker. Throws tenon::DataError naming its location.
+  ImageInfo inspect(Worker& worker, const ImageFile& image) const;
+
+  // Decode an image without transforms. The pixels belong to the worker: 8-bit RGB, or those of decode_numbers().
+  cv::Mat& decode_rgb(Worker& worker, const ImageFile& image, ImageInfo& info) const;
+  cv::Mat& decode_mask(Worker& worker, const ImageFile& image, ImageInfo& info) const;
+
+  // Returns memory for a sample of this size: float [3, H, W] if the chain normalises, else uint8 [H, W, 3].
+  using MakeSlot = std::function<void*(cv::Size size)>;
+  // Reads, decodes and transforms the image. The pixels are the same with and without a cache. Returns what the file
+  // is; if a cache was read, only its size is known, and the orientation is 0. Throws tenon::DataError naming the
+  // image's location.
+  ImageInfo write(Worker& worker, const ImageFile& image, uint64_t seed, const MakeSlot& make_slot) const;
+
+  // The transforms that write() applied to an image of this size, for its targets.
+  SampledTransforms draw(cv::Size size, uint64_t seed, const ImageFile& image) const;
+
+ private:
+  PreparedImage prepare(Worker& worker, const ImageFile& image, ImageInfo& info) const;
+  DecodedWindow decode(Worker& worker, const ImageInfo& info, const SampledTransforms& sampled,
+                       const std::string& place) const;
+  void write_sampled(const SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place, Worker& worker,
+                     const MakeSlot& make_slot) const;
+  void warn_of_transparency(const std::string& found) const;
+  void warn_of_frames(const std::string& found) const;
+  void note_range(const std::string& place, int largest) const;
+  void warn_of_range(const std::string& found, int largest) const;
+  std::string recipe() const;
+
+  TransformChain chain_;
+  Rendering rendering_;
+  Scaling scaling_;
+  Limits limits_;
+  std::unique_ptr<ImageCache> cache_;
+  mutable std::atomic<bool> has_warned_of_transparency_ = false;
+  mutable std::atomic<bool> has_warned_of_range_ = false;
+  mutable std::atomic<bool> has_warned_of_frames_ = false;
+  mutable std::atomic<int> deep_images_ = 0;  // with 16 bits
+  mutable std::atomic<int> largest_ = 0;      // of their values
+};
+
+}  // namespace images

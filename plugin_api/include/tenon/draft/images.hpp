@@ -1,0 +1,435 @@
+// Images for datasets in C++, see images.h: decoding, and the transforms of the run file.
+//
+//   class Photos final {
+//    public:
+//     using Worker = tenon::draft::ImageWorker;
+//
+//     static std::vector<tenon::Param> schema() {
+//       return {tenon::required<tenon::Path>("path").doc("..."), tenon::draft::transforms_param()};
+//     }
+//     explicit Photos(const tenon::Params& params) : images_(params) { ... }   // fills files_ and boxes_
+//     std::vector<tenon::Field> fields() const {
+//       return {images_.field("image", "the photo"), {"boxes", TENON_FLOAT32, {-1, 4}, "objects"}};
+//     }
+//     Worker open_worker(uint64_t, uint64_t) const { return images_.open_worker(); }
+//     void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
+//       const auto i = static_cast<size_t>(sample.index);
+//       auto boxes = tenon::draft::ImageTarget::boxes(boxes_[i]);
+//       worker.write(tenon::draft::ImageFile(files_[i]), sample.seed, sink, "image", {&boxes});
+//       boxes.put(sink, "boxes");
+//     }
+//
+//    private:
+//     tenon::draft::ImagePipeline images_;
+//   };
+//
+// Errors are tenon::Error and tenon::DataError, with the messages of the host.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "../dataset.hpp"
+#include "../detail/extension.hpp"
+#include "images.h"
+
+namespace tenon::draft {
+
+// The parameter of the transforms, by one line in a schema. `name` may end in "transforms", for a dataset with several
+// lists of them.
+inline Param transforms_param(const std::vector<std::string>& transforms = {"resize(256)", "center_crop(224)",
+                                                                            "normalize()"},
+                              const std::string& name = "transforms") {
+  return param(name, transforms)
+      .doc(
+          "transforms of each image, in this order, or a preset such as imagenet_train; the default is for "
+          "validation");
+}
+
+// All parameters that ImagePipeline reads.
+inline std::vector<Param> image_params() {
+  return {
+      transforms_param(),
+      param("scaled_decoding", true)
+          .doc("whether a JPEG is decoded at 1/2, 1/4 or 1/8 of its size if the transforms shrink it that far anyway; "
+               "faster, with slightly different pixels"),
+      param("background", std::vector<int64_t>{})
+          .range("[0, 255]")
+          .doc("red, green and blue below transparent pixels, such as [255, 255, 255]; empty: transparency is dropped, "
+               "and the colours are used as stored"),
+      param("max_value", 65535)
+          .range("[1, 65535]")
+          .doc("value in images with 16 bits that becomes 255, as all larger ones: 4095 for 12 bits of a camera or "
+               "scanner"),
+      param("max_pixels", 178956970)
+          .range("[1, 1e10]")
+          .doc("largest width x height of an image that is decoded; a larger one ends the run"),
+      param("cache", "none")
+          .choices({"none", "memory", "disk"})
+          .doc("where images are cached after the leading resize and center_crop transforms, so that they are decoded "
+               "once; the pixels are the same as without a cache"),
+      param("cache_bytes", int64_t{4} << 30)
+          .range("[1, 1e15]")
+          .doc("maximum memory for cache = \"memory\", in bytes; images that do not fit are decoded each time"),
+      param("cache_dir", Path{""})
+          .doc("folder for cache = \"disk\", outside the folder of the images; several runs may share it, and it may "
+               "be deleted at any time"),
+  };
+}
+
+// An image file. `listed`: where another file lists it, for messages: "photos.csv:12".
+class ImageFile {
+ public:
+  explicit ImageFile(std::string path, std::string listed = {}) : place_(std::move(path)), listed_(std::move(listed)) {}
+  virtual ~ImageFile() = default;
+
+  const std::string& place() const { return place_; }
+
+  // The descriptor borrows from this object.
+  virtual tenon_image_source describe() const {
+    tenon_image_source source = {};
+    source.size = sizeof source;
+    source.place = tenon::detail::borrow(place_);
+    source.listed = tenon::detail::borrow(listed_);
+    return source;
+  }
+
+ private:
+  std::string place_;
+  std::string listed_;
+};
+
+// An image within another file, such as an archive. The place names it in messages and caches, so that no two images of
+// a dataset have the same one.
+class EmbeddedImage : public ImageFile {
+ public:
+  using ImageFile::ImageFile;
+
+  virtual uint64_t byte_count() const = 0;
+  virtual void read(uint8_t* bytes) const = 0;
+  virtual std::string identity() const = 0;  // of the bytes, for a cache on disk: path, position, time of last change
+
+  tenon_image_source describe() const override {
+    tenon_image_source source = ImageFile::describe();
+    source.context = const_cast<EmbeddedImage*>(this);
+    source.byte_count = byte_count();
+    source.read = [](void* self, void* bytes) {
+      return tenon::detail::guard([&] { static_cast<EmbeddedImage*>(self)->read(static_cast<uint8_t*>(bytes)); });
+    };
+    source.identify = [](void* self, const tenon_text_sink* sink) {
+      return tenon::detail::guard([&] {
+        const std::string identity = static_cast<EmbeddedImage*>(self)->identity();
+        tenon::detail::check(sink->put(sink, tenon::detail::borrow(identity)));
+      });
+    };
+    return source;
+  }
+};
+
+struct ImageInfo {
+  int64_t height;  // of the upright image
+  int64_t width;
+  int orientation;  // EXIF, applied already; 1: upright as stored; 0: unknown, because a cache was read
+};
+
+// 8-bit pixels, borrowed until the next call with the worker.
+struct Pixels {
+  const uint8_t* elements;  // C-contiguous [height, width, channels]
+  int64_t height;
+  int64_t width;
+  int channels;
+  int orientation;
+};
+
+enum class BoxFormat : uint32_t { xyxy = TENON_BOXES_XYXY, xywh = TENON_BOXES_XYWH, cxcywh = TENON_BOXES_CXCYWH };
+
+// Something that moves with an image. Coordinates are in pixels of the upright image. After ImageWorker::write it has
+// the moved values, borrowed from the worker until its next call.
+class ImageTarget {
+ public:
+  // Class numbers, or depths: `dtype` is TENON_UINT8, TENON_INT32 or TENON_FLOAT32. The pixels are borrowed. `place`
+  // names the mask in messages.
+  static ImageTarget mask(const void* pixels, int32_t dtype, int64_t height, int64_t width, double fill,
+                          std::string place = {}) {
+    ImageTarget target(TENON_TARGET_MASK, {height, width});
+    target.borrowed_ = pixels;
+    target.dtype_ = dtype;
+    target.fill_ = fill;
+    target.place_ = std::move(place);
+    return target;
+  }
+  // Four numbers for each box. `least_visible`: boxes of which a smaller part remains in the image are dropped.
+  static ImageTarget boxes(std::vector<float> values, BoxFormat format = BoxFormat::xyxy, double least_visible = 0) {
+    ImageTarget target = rows(TENON_TARGET_BOXES, std::move(values), {4});
+    target.format_ = static_cast<uint32_t>(format);
+    target.least_visible_ = least_visible;
+    return target;
+  }
+  // Centre x and y, width, height, and the angle in degrees, clockwise, for each box.
+  static ImageTarget rotated_boxes(std::vector<float> values, double least_visible = 0) {
+    ImageTarget target = rows(TENON_TARGET_ROTATED_BOXES, std::move(values), {5});
+    target.least_visible_ = least_visible;
+    return target;
+  }
+  // x and y of each point, for objects of `points` points; with `numbers` 3 also a number above 0 for a known point.
+  // `pairs`: points that a mirrored image exchanges, such as left and right eye: {1, 2, 3, 4} for two pairs.
+  static ImageTarget keypoints(std::vector<float> values, int64_t points, int64_t numbers = 2,
+                               std::vector<int64_t> pairs = {}) {
+    ImageTarget target = rows(TENON_TARGET_KEYPOINTS, std::move(values), {points, numbers});
+    target.group_count_ = pairs.size() / 2;
+    target.groups_ = std::move(pairs);
+    return target;
+  }
+  // x and y of each point, and the number of points of each polygon.
+  static ImageTarget polygons(std::vector<float> values, std::vector<int64_t> lengths, double least_visible = 0) {
+    ImageTarget target = rows(TENON_TARGET_POLYGONS, std::move(values), {2});
+    target.least_visible_ = least_visible;
+    target.group_count_ = lengths.size();
+    target.groups_ = std::move(lengths);
+    return target;
+  }
+
+  // Of the moved target.
+  const std::vector<int64_t>& shape() const { return shape_; }
+  template <class T>
+  const T* values() const {
+    return static_cast<const T*>(borrowed_);
+  }
+  // Rows of the target that remain: boxes, rotated boxes and polygons.
+  const std::vector<int64_t>& kept() const { return kept_; }
+  // Points of each polygon that remains.
+  const std::vector<int64_t>& lengths() const { return groups_; }
+
+  // Returns what belongs to the rows that remain, such as the classes of boxes.
+  template <class T>
+  std::vector<T> select(const std::vector<T>& rows) const {
+    std::vector<T> selected;
+    for (const int64_t row : kept_) selected.push_back(rows.at(static_cast<size_t>(row)));
+    return selected;
+  }
+
+  // Copies the moved values into a field with this dtype, or an 8-bit mask into a field of int64.
+  void put(const Sink& sink, std::string_view field) const {
+    size_t count = 1;
+    for (const int64_t extent : shape_) count *= static_cast<size_t>(extent);
+    if (dtype_ == TENON_UINT8 && sink.field(field).dtype == TENON_INT64) {
+      std::copy_n(values<uint8_t>(), count, sink.slot<int64_t>(field, shape_));
+    } else if (dtype_ == TENON_UINT8) {
+      std::copy_n(values<uint8_t>(), count, sink.slot<uint8_t>(field, shape_));
+    } else if (dtype_ == TENON_INT32) {
+      std::copy_n(values<int32_t>(), count, sink.slot<int32_t>(field, shape_));
+    } else {
+      std::copy_n(values<float>(), count, sink.slot<float>(field, shape_));
+    }
+  }
+
+  // The descriptor borrows from this object.
+  tenon_image_target describe() const {
+    tenon_image_target described = {};
+    described.size = sizeof described;
+    described.kind = kind_;
+    described.format = format_;
+    described.values = borrowed_ ? borrowed_ : numbers_.data();
+    described.shape = shape_.data();
+    described.ndim = static_cast<uint32_t>(shape_.size());
+    described.dtype = dtype_;
+    described.place = tenon::detail::borrow(place_);
+    described.fill = fill_;
+    described.least_visible = least_visible_;
+    described.groups = groups_.data();
+    described.group_count = group_count_;
+    return described;
+  }
+
+  void take(const tenon_moved_target& moved) {
+    borrowed_ = moved.values;
+    shape_.assign(moved.shape, moved.shape + moved.ndim);
+    kept_.assign(moved.kept, moved.kept + moved.kept_count);
+    if (kind_ == TENON_TARGET_POLYGONS) groups_.assign(moved.groups, moved.groups + moved.kept_count);
+  }
+
+ private:
+  ImageTarget(uint32_t kind, std::vector<int64_t> shape) : kind_(kind), shape_(std::move(shape)) {}
+
+  // `extents`: of a row. Throws Error if the values are no whole number of rows.
+  static ImageTarget rows(uint32_t kind, std::vector<float> values, std::vector<int64_t> extents) {
+    int64_t numbers = 1;
+    for (const int64_t extent : extents) numbers *= extent;
+    const auto count = static_cast<int64_t>(values.size());
+    if (numbers < 1 || count % numbers != 0) {
+      throw Error(TENON_INVALID_ARGUMENT, "a target of an image has " + std::to_string(count) +
+                                              " values; expected a multiple of " + std::to_string(numbers));
+    }
+    extents.insert(extents.begin(), count / numbers);
+    ImageTarget target(kind, std::move(extents));
+    target.numbers_ = std::move(values);
+    return target;
+  }
+
+  uint32_t kind_;
+  uint32_t format_ = 0;
+  std::vector<float> numbers_;
+  const void* borrowed_ = nullptr;  // of a mask, or of a moved target
+  std::vector<int64_t> shape_;
+  int32_t dtype_ = TENON_FLOAT32;
+  std::string place_;
+  double fill_ = 0;
+  double least_visible_ = 0;
+  std::vector<int64_t> groups_;
+  uint64_t group_count_ = 0;
+  std::vector<int64_t> kept_;
+};
+
+namespace detail {
+
+TENON_HIDDEN inline const tenon_images& images() {
+  static const tenon_images* const table = &tenon::detail::require_extension<tenon_images>(TENON_IMAGES);
+  return *table;
+}
+
+struct CloseImages {
+  void operator()(tenon_image_pipeline* pipeline) const { images().destroy(pipeline); }
+  void operator()(tenon_image_worker* worker) const { images().close_worker(worker); }
+};
+
+}  // namespace detail
+
+// Reads images on one thread. Open one for each worker of the dataset.
+class ImageWorker {
+ public:
+  explicit ImageWorker(tenon_image_worker* worker) : worker_(worker) {}
+
+  // Reads, decodes and transforms the image into the field, and moves the targets with it. The random values depend on
+  // the seed and the size of the image alone: pass sample.seed.
+  ImageInfo write(const ImageFile& image, uint64_t seed, const Sink& sink, std::string_view field,
+                  const std::vector<ImageTarget*>& targets = {}) {
+    std::vector<tenon_image_target> described;
+    std::vector<const tenon_image_target*> pointers;
+    described.reserve(targets.size());
+    for (const ImageTarget* target : targets) pointers.push_back(&described.emplace_back(target->describe()));
+    tenon_image_info info = {};
+    info.size = sizeof info;
+    const tenon_image_source source = image.describe();
+    tenon::detail::check(detail::images().write(worker_.get(), &source, seed, sink.handle(), sink.index(field),
+                                                pointers.data(), pointers.size(), &info));
+    for (size_t i = 0; i < targets.size(); ++i) {
+      tenon_moved_target moved = {};
+      moved.size = sizeof moved;
+      tenon::detail::check(detail::images().moved(worker_.get(), i, &moved));
+      targets[i]->take(moved);
+    }
+    return {info.height, info.width, info.orientation};
+  }
+
+  // Reads the header of the image.
+  ImageInfo inspect(const ImageFile& image) {
+    tenon_image_info info = {};
+    info.size = sizeof info;
+    const tenon_image_source source = image.describe();
+    tenon::detail::check(detail::images().inspect(worker_.get(), &source, &info));
+    return {info.height, info.width, info.orientation};
+  }
+
+  // Decodes the image without transforms: red, green and blue, or with `form` TENON_DECODE_NUMBERS the mask in a PNG.
+  Pixels decode(const ImageFile& image, uint32_t form = TENON_DECODE_RGB) {
+    tenon_pixels pixels = {};
+    pixels.size = sizeof pixels;
+    const tenon_image_source source = image.describe();
+    tenon::detail::check(detail::images().decode(worker_.get(), &source, form, &pixels));
+    return {static_cast<const uint8_t*>(pixels.elements), pixels.height, pixels.width, pixels.channels,
+            pixels.orientation};
+  }
+
+ private:
+  std::unique_ptr<tenon_image_worker, detail::CloseImages> worker_;
+};
+
+// The transforms and settings of a dataset, from the parameters that its schema declares.
+class ImagePipeline {
+ public:
+  // `transforms`: the name of the parameter with the list of transforms.
+  explicit ImagePipeline(const Params& params, std::string_view transforms = "transforms") {
+    tenon_image_pipeline* created = nullptr;
+    tenon::detail::check(detail::images().create(params.handle(), tenon::detail::borrow(transforms), &created));
+    pipeline_.reset(created);
+    format_.size = sizeof format_;
+    tenon::detail::check(detail::images().describe(created, &format_));
+  }
+
+  // A field for the images: float32 [3, H, W] if the transforms normalise, else uint8 [H, W, 3].
+  Field field(const std::string& name, const std::string& what) const {
+    return {name, format_.dtype, shape(),
+            what + (format_.dtype == TENON_FLOAT32 ? ": red, green and blue, normalised"
+                                                   : ": red, green and blue, 0 to 255")};
+  }
+
+  // How `write` makes the field from an image's file, see tenon/preprocessing.hpp.
+  Preprocessing preprocessing(const std::string& field) const { return {field, tenon::detail::copy(format_.steps)}; }
+
+  // Height and width of all images after the transforms; -1 for an extent that differs between images. For masks.
+  std::vector<int64_t> extents() const {
+    const size_t first = format_.dtype == TENON_FLOAT32 ? 1 : 0;
+    return {format_.shape[first], format_.shape[first + 1]};
+  }
+
+  // The names of the transforms that move pixels, such as "resize, horizontal_flip". `counts_scaling`: whether the list
+  // has those that only scale the whole image.
+  std::string list_moving(bool counts_scaling = true) const {
+    return tenon::detail::copy(counts_scaling ? format_.moving : format_.moving_within);
+  }
+
+  using Open = std::function<std::unique_ptr<const ImageFile>(size_t number)>;
+  using FoundTurned = std::function<void(size_t number, int orientation)>;
+
+  // Examines some of `count` images when the dataset is created, and logs what samples may lose without an error, see
+  // tenon_images.examine. `found_turned` receives images that EXIF turns upright. Returns how many could be read.
+  size_t examine(size_t count, const Open& open, const FoundTurned& found_turned = {}) const {
+    struct List {
+      const Open& open;
+      const FoundTurned& found_turned;
+      std::unique_ptr<const ImageFile> image;
+    } context{open, found_turned, nullptr};
+    tenon_image_list list = {};
+    list.size = sizeof list;
+    list.count = count;
+    list.context = &context;
+    list.open = [](void* self, uint64_t number, tenon_image_source* out) {
+      return tenon::detail::guard([&] {
+        auto* images = static_cast<List*>(self);
+        images->image = images->open(static_cast<size_t>(number));
+        *out = images->image->describe();
+      });
+    };
+    list.found_turned = [](void* self, uint64_t number, int32_t orientation) {
+      const auto& found = static_cast<List*>(self)->found_turned;
+      return tenon::detail::guard([&] {
+        if (found) found(static_cast<size_t>(number), orientation);
+      });
+    };
+    uint64_t examined = 0;
+    tenon::detail::check(detail::images().examine(pipeline_.get(), &list, &examined));
+    return static_cast<size_t>(examined);
+  }
+
+  ImageWorker open_worker() const {
+    tenon_image_worker* opened = nullptr;
+    tenon::detail::check(detail::images().open_worker(pipeline_.get(), &opened));
+    return ImageWorker(opened);
+  }
+
+ private:
+  std::vector<int64_t> shape() const { return std::vector<int64_t>(format_.shape, format_.shape + format_.ndim); }
+
+  std::unique_ptr<tenon_image_pipeline, detail::CloseImages> pipeline_;
+  tenon_image_format format_ = {};
+};
+
+}  // namespace tenon::draft

@@ -1,0 +1,93 @@
+/* The layout of the draft extension in images.h, checked as in 1_0.c. Compiled as C and as C++. */
+#include "../1_0.c"
+
+#include <tenon/draft/images.h>
+
+TEXT(TENON_IMAGES, "tenon.draft.images/1");
+
+SAME(TENON_DECODE_RGB, 1);
+SAME(TENON_DECODE_NUMBERS, 2);
+SAME(TENON_TARGET_MASK, 1);
+SAME(TENON_TARGET_BOXES, 2);
+SAME(TENON_TARGET_ROTATED_BOXES, 3);
+SAME(TENON_TARGET_KEYPOINTS, 4);
+SAME(TENON_TARGET_POLYGONS, 5);
+SAME(TENON_BOXES_XYXY, 0);
+SAME(TENON_BOXES_XYWH, 1);
+SAME(TENON_BOXES_CXCYWH, 2);
+
+SIZED(tenon_image_source, 72);
+FIELD(tenon_image_source, place, 8, tenon_string);
+FIELD(tenon_image_source, listed, 24, tenon_string);
+FIELD(tenon_image_source, context, 40, void*);
+FIELD(tenon_image_source, byte_count, 48, uint64_t);
+FIELD(tenon_image_source, read, 56, tenon_status (*)(void*, void*));
+FIELD(tenon_image_source, identify, 64, tenon_status (*)(void*, const tenon_text_sink*));
+
+SIZED(tenon_image_info, 40);
+FIELD(tenon_image_info, height, 8, int64_t);
+FIELD(tenon_image_info, width, 16, int64_t);
+FIELD(tenon_image_info, orientation, 24, int32_t);
+FIELD(tenon_image_info, channels, 28, int32_t);
+FIELD(tenon_image_info, bits, 32, int32_t);
+FIELD(tenon_image_info, has_alpha, 36, uint32_t);
+
+SIZED(tenon_pixels, 48);
+FIELD(tenon_pixels, elements, 8, const void*);
+FIELD(tenon_pixels, height, 16, int64_t);
+FIELD(tenon_pixels, width, 24, int64_t);
+FIELD(tenon_pixels, channels, 32, int32_t);
+FIELD(tenon_pixels, dtype, 36, int32_t);
+FIELD(tenon_pixels, orientation, 40, int32_t);
+FIELD(tenon_pixels, reserved, 44, int32_t);
+
+SIZED(tenon_image_target, 88);
+FIELD(tenon_image_target, kind, 8, uint32_t);
+FIELD(tenon_image_target, format, 12, uint32_t);
+FIELD(tenon_image_target, values, 16, const void*);
+FIELD(tenon_image_target, shape, 24, const int64_t*);
+FIELD(tenon_image_target, ndim, 32, uint32_t);
+FIELD(tenon_image_target, dtype, 36, int32_t);
+FIELD(tenon_image_target, place, 40, tenon_string);
+FIELD(tenon_image_target, fill, 56, double);
+FIELD(tenon_image_target, least_visible, 64, double);
+FIELD(tenon_image_target, groups, 72, const int64_t*);
+FIELD(tenon_image_target, group_count, 80, uint64_t);
+
+SIZED(tenon_moved_target, 56);
+FIELD(tenon_moved_target, values, 8, const void*);
+FIELD(tenon_moved_target, shape, 16, const int64_t*);
+FIELD(tenon_moved_target, ndim, 24, uint32_t);
+FIELD(tenon_moved_target, reserved, 28, uint32_t);
+FIELD(tenon_moved_target, kept, 32, const int64_t*);
+FIELD(tenon_moved_target, kept_count, 40, uint64_t);
+FIELD(tenon_moved_target, groups, 48, const int64_t*);
+
+SIZED(tenon_image_format, 72);
+FIELD(tenon_image_format, dtype, 8, int32_t);
+FIELD(tenon_image_format, ndim, 12, uint32_t);
+FIELD(tenon_image_format, shape, 16, const int64_t*);
+FIELD(tenon_image_format, steps, 24, tenon_string);
+FIELD(tenon_image_format, moving, 40, tenon_string);
+FIELD(tenon_image_format, moving_within, 56, tenon_string);
+
+SIZED(tenon_image_list, 40);
+FIELD(tenon_image_list, count, 8, uint64_t);
+FIELD(tenon_image_list, context, 16, void*);
+FIELD(tenon_image_list, open, 24, tenon_status (*)(void*, uint64_t, tenon_image_source*));
+FIELD(tenon_image_list, found_turned, 32, tenon_status (*)(void*, uint64_t, int32_t));
+
+SIZED(tenon_images, 88);
+FIELD(tenon_images, create, 8, tenon_status (*)(const tenon_params*, tenon_string, tenon_image_pipeline**));
+FIELD(tenon_images, destroy, 16, void (*)(tenon_image_pipeline*));
+FIELD(tenon_images, describe, 24, tenon_status (*)(const tenon_image_pipeline*, tenon_image_format*));
+FIELD(tenon_images, examine, 32, tenon_status (*)(const tenon_image_pipeline*, const tenon_image_list*, uint64_t*));
+FIELD(tenon_images, open_worker, 40, tenon_status (*)(const tenon_image_pipeline*, tenon_image_worker**));
+FIELD(tenon_images, close_worker, 48, void (*)(tenon_image_worker*));
+FIELD(tenon_images, inspect, 56, tenon_status (*)(tenon_image_worker*, const tenon_image_source*, tenon_image_info*));
+FIELD(tenon_images, decode, 64,
+      tenon_status (*)(tenon_image_worker*, const tenon_image_source*, uint32_t, tenon_pixels*));
+FIELD(tenon_images, write, 72,
+      tenon_status (*)(tenon_image_worker*, const tenon_image_source*, uint64_t, const tenon_sink*, uint64_t,
+                       const tenon_image_target* const*, uint64_t, tenon_image_info*));
+FIELD(tenon_images, moved, 80, tenon_status (*)(tenon_image_worker*, uint64_t, tenon_moved_target*));

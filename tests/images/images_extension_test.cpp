@@ -1,0 +1,402 @@
+// Tests tenon/draft/images.h through its C++ classes, as a dataset uses it: with a host that has the table alone.
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string_view>
+
+#include <opencv2/imgcodecs.hpp>
+#include <opencv2/imgproc.hpp>
+#include <tenon/draft/images.hpp>
+
+#include "framework/images/decode/decode_image.h"
+#include "framework/images/library/images_table.h"
+#include "tests/datasets/written_images.h"
+#include "tests/images/damage.h"
+
+struct tenon_params {
+  std::map<std::string, tenon_value, std::less<>> values;
+};
+
+namespace images_extension_test {
+namespace {
+
+namespace fs = std::filesystem;
+using tenon::draft::BoxFormat;
+using tenon::draft::EmbeddedImage;
+using tenon::draft::ImageFile;
+using tenon::draft::ImagePipeline;
+using tenon::draft::ImageTarget;
+using tenon::draft::ImageWorker;
+using tenon::draft::Pixels;
+
+std::string last_failure;
+std::vector<std::string> log_lines;
+
+// The host of these tests. All dataset classes of the program use it.
+void install_host() {
+  static const tenon_host table = [] {
+    tenon_host made = {};
+    made.size = sizeof made;
+    made.fail = [](tenon_status status, tenon_string message) {
+      last_failure.assign(message.data, message.size);
+      return status;
+    };
+    made.log = [](uint32_t, tenon_string line) { log_lines.emplace_back(line.data, line.size); };
+    made.param = [](const tenon_params* params, tenon_string name, tenon_value* out) -> tenon_status {
+      const auto found = params->values.find(std::string_view(name.data, name.size));
+      if (found == params->values.end()) return TENON_NOT_FOUND;
+      *out = found->second;
+      return TENON_OK;
+    };
+    made.get_extension = [](tenon_string id) -> const void* {
+      return std::string_view(id.data, id.size) == TENON_IMAGES ? &images::open_images(*tenon::detail::host) : nullptr;
+    };
+    return made;
+  }();
+  tenon::detail::host = &table;
+}
+
+// The parameters of a dataset: its transforms, and others.
+class Settings {
+ public:
+  explicit Settings(std::vector<std::string> transforms) : transforms_(std::move(transforms)) {
+    for (const std::string& entry : transforms_) borrowed_.push_back(tenon::detail::borrow(entry));
+    params_.values["transforms"] = tenon_list_value(TENON_VALUE_STRINGS, borrowed_.data(), borrowed_.size());
+    install_host();
+  }
+  Settings(const Settings&) = delete;
+  Settings& set(const std::string& name, tenon_value value) {
+    params_.values[name] = value;
+    return *this;
+  }
+  tenon::Params params() const { return tenon::Params(&params_); }
+  ImagePipeline pipeline() const { return ImagePipeline(params()); }
+
+ private:
+  std::vector<std::string> transforms_;
+  std::vector<tenon_string> borrowed_;
+  tenon_params params_;
+};
+
+// A sample with one image field, and others of any shape.
+class Slots {
+ public:
+  explicit Slots(std::vector<tenon::Field> fields) : fields_(std::move(fields)) {
+    bytes_.resize(fields_.items().size());
+    sink_.size = sizeof sink_;
+    sink_.context = this;
+    sink_.slot = [](const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t ndim, void** memory) {
+      auto& self = *static_cast<Slots*>(sink->context);
+      size_t count = 8;  // the largest element
+      for (uint32_t i = 0; i < ndim; ++i) count *= static_cast<size_t>(shape[i]);
+      self.shape.assign(shape, shape + ndim);
+      if (self.bytes_[field].size() < count) self.bytes_[field].resize(count);
+      *memory = self.bytes_[field].data();
+      return tenon_status{TENON_OK};
+    };
+  }
+  tenon::Sink sink() const { return {&sink_, &fields_}; }
+  template <class T>
+  const T* get(size_t field) const {
+    return reinterpret_cast<const T*>(bytes_[field].data());
+  }
+
+  std::vector<int64_t> shape;  // of the last slot
+
+ private:
+  tenon::detail::Table<tenon::Field> fields_;
+  std::vector<std::vector<std::byte>> bytes_;
+  tenon_sink sink_ = {};
+};
+
+const std::vector<tenon::Field> kFields = {
+    {"image", TENON_UINT8, {-1, -1, 3}}, {"boxes", TENON_FLOAT32, {-1, 4}}, {"mask", TENON_INT64, {-1, -1}}};
+
+class Bytes final : public EmbeddedImage {
+ public:
+  Bytes(std::string place, std::vector<uint8_t> bytes) : EmbeddedImage(std::move(place)), bytes_(std::move(bytes)) {}
+
+  uint64_t byte_count() const override { return bytes_.size(); }
+  void read(uint8_t* bytes) const override {
+    ++reads;
+    std::copy(bytes_.begin(), bytes_.end(), bytes);
+  }
+  std::string identity() const override { return place() + std::to_string(bytes_.size()); }
+
+  mutable int reads = 0;
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+// The message of the error that the host received.
+template <class Action>
+std::string failure_of(tenon_status status, const Action& action) {
+  last_failure.clear();
+  try {
+    action();
+  } catch (const tenon::Error& error) {
+    CHECK(error.status() == status);
+    return dynamic_cast<const tenon::HostError*>(&error) ? last_failure : error.what();
+  }
+  return "accepted";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  const bool found = text.find(part) != std::string::npos;
+  if (!found) MESSAGE("found: " << text << "\nexpected: " << part);
+  return found;
+}
+
+std::vector<uint8_t> read_bytes(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace
+
+TEST_CASE("parameters of images that a dataset declares are read, and others have their defaults") {
+  Settings settings({"resize(8)", "normalize()"});
+  const ImagePipeline pipeline = settings.pipeline();
+  const tenon::Field field = pipeline.field("image", "the photo");
+  CHECK(field.dtype == TENON_FLOAT32);
+  CHECK(field.shape == std::vector<int64_t>{3, -1, -1});
+  CHECK(pipeline.list_moving() == "resize");
+  CHECK(pipeline.list_moving(/*counts_scaling=*/false) == "");
+  CHECK(contains(pipeline.preprocessing("image").steps, R"({"name": "resize", "size": 8)"));
+
+  const auto refused = [&](const std::string& name, tenon_value value) {
+    Settings wrong({"resize(8)"});
+    wrong.set(name, value);
+    return failure_of(TENON_INVALID_ARGUMENT, [&] { wrong.pipeline(); });
+  };
+  CHECK(contains(refused("max_pixels", tenon_text("1", 1)), "\"max_pixels\" has another type than an integer"));
+  CHECK(contains(refused("max_value", tenon_int(65536)), "\"max_value\" is 65536; expected a number from 1 to 65535"));
+  CHECK(contains(refused("scaled_decoding", tenon_int(1)), "\"scaled_decoding\" has another type than a boolean"));
+  CHECK(contains(refused("cache", tenon_text("ram", 3)), "\"cache\" is \"ram\"; expected none, memory or disk"));
+  CHECK(contains(refused("transforms", tenon_int(1)), "\"transforms\" has another type than a list of strings"));
+  CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [&] { ImagePipeline(settings.params(), "depth_transforms"); }),
+                 "the schema of the dataset has no parameter \"depth_transforms\""));
+  CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [] { Settings({"resise(8)"}).pipeline(); }),
+                 "entry 1 of parameter \"transforms\", \"resise(8)\": there is no transform \"resise\"; did you mean"));
+}
+
+TEST_CASE("an image is written with what moves with it") {
+  const cv::Mat image = make_gradient(20, 10);
+  // Left half of the image, mirrored: x' = 10 - x.
+  Settings settings({"horizontal_flip(p=1)", "random_crop((10, 10))"});
+  const ImagePipeline pipeline = settings.pipeline();
+  ImageWorker worker = pipeline.open_worker();
+  Slots slots(kFields);
+  const Bytes file("photo.png", encode(".png", image));
+  std::vector<uint8_t> mask(200);
+  for (size_t i = 0; i < mask.size(); ++i) mask[i] = static_cast<uint8_t>(i % 20);
+  uint64_t seed = 0;
+  for (; seed < 100; ++seed) {  // until the crop begins at column 10 of the mirrored image
+    auto probe = ImageTarget::boxes({0, 0, 1, 1});
+    worker.write(file, seed, slots.sink(), "image", {&probe});
+    if (!probe.kept().empty() && probe.values<float>()[2] == 10) break;
+  }
+  REQUIRE(seed < 100);
+  auto boxes = ImageTarget::boxes({1, 2, 3, 4, /**/ 12, 0, 14, 5, /**/ 8, 1, 12, 6}, BoxFormat::xyxy, 0.5);
+  auto classes = ImageTarget::mask(mask.data(), TENON_UINT8, 10, 20, 255, "mask.png");
+  auto points = ImageTarget::keypoints({1, 1, 9, 9}, 2, 2, {0, 1});
+  auto outlines = ImageTarget::polygons({0, 0, 4, 0, 0, 4, /**/ 15, 0, 19, 0, 19, 4}, {3, 3});
+  auto turned = ImageTarget::rotated_boxes({5, 5, 4, 2, 0});
+  const auto info = worker.write(file, seed, slots.sink(), "image", {&boxes, &classes, &points, &outlines, &turned});
+  CHECK(info.height == 10);
+  CHECK(info.width == 20);
+  CHECK(info.orientation == 1);
+  CHECK(slots.shape == std::vector<int64_t>{10, 10, 3});
+  const uint8_t* pixels = slots.get<uint8_t>(0);
+  for (int y = 0; y < 10; ++y)
+    for (int x = 0; x < 10; ++x) CHECK(pixels[3 * (10 * y + x) + 2] == image.at<cv::Vec3b>(y, 9 - x)[0]);
+  // The second box is outside, and of the third one half remains.
+  CHECK(boxes.kept() == std::vector<int64_t>{0, 2});
+  CHECK(boxes.shape() == std::vector<int64_t>{2, 4});
+  CHECK(std::vector<float>(boxes.values<float>(), boxes.values<float>() + 8) ==
+        std::vector<float>{7, 2, 9, 4, /**/ 0, 1, 2, 6});
+  CHECK(boxes.select(std::vector<std::string>{"cat", "dog", "bird"}) == std::vector<std::string>{"cat", "bird"});
+  CHECK(classes.shape() == std::vector<int64_t>{10, 10});
+  for (int i = 0; i < 100; ++i) CHECK(classes.values<uint8_t>()[i] == 9 - i % 10);
+  CHECK(std::vector<float>(points.values<float>(), points.values<float>() + 4) == std::vector<float>{1, 9, 9, 1});
+  CHECK(outlines.kept() == std::vector<int64_t>{0});
+  CHECK(outlines.lengths() == std::vector<int64_t>{3});
+  CHECK(outlines.shape() == std::vector<int64_t>{3, 2});
+  CHECK(std::vector<float>(turned.values<float>(), turned.values<float>() + 4) == std::vector<float>{5, 5, 4, 2});
+  boxes.put(slots.sink(), "boxes");
+  CHECK(slots.shape == std::vector<int64_t>{2, 4});
+  CHECK(slots.get<float>(1)[4] == 0);
+  classes.put(slots.sink(), "mask");
+  CHECK(slots.get<int64_t>(2)[99] == 0);
+}
+
+TEST_CASE("equal seeds transform images of one size alike, also for another worker") {
+  Settings settings({"random_resized_crop(16)", "horizontal_flip()", "random_rotation(30)"});
+  const ImagePipeline pipeline = settings.pipeline();
+  const Bytes file("photo.png", encode(".png", make_gradient(50, 40)));
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    std::vector<std::vector<float>> boxes;
+    std::vector<std::vector<uint8_t>> pixels;
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      ImageWorker worker = pipeline.open_worker();
+      Slots slots(kFields);
+      auto target = ImageTarget::boxes({0, 0, 50, 40});
+      worker.write(file, seed, slots.sink(), "image", {&target});
+      boxes.emplace_back(target.values<float>(), target.values<float>() + 4);
+      pixels.emplace_back(slots.get<uint8_t>(0), slots.get<uint8_t>(0) + 16 * 16 * 3);
+    }
+    CHECK(boxes[0] == boxes[1]);
+    CHECK(pixels[0] == pixels[1]);
+  }
+}
+
+TEST_CASE("a cache distinguishes images by their place, and moves targets from the whole image") {
+  for (const char* const cache : {"none", "memory", "disk"}) {
+    CAPTURE(cache);
+    Settings settings({"resize((20, 25))", "random_crop(10)"});
+    const std::string folder = make_empty_folder("extension_cache").string();
+    settings.set("cache", tenon_text(cache, std::strlen(cache)));
+    settings.set("cache_dir", tenon_text(folder.data(), folder.size()));
+    const ImagePipeline pipeline = settings.pipeline();
+    ImageWorker worker = pipeline.open_worker();
+    Slots slots(kFields);
+    const Bytes first("a.png", encode(".png", make_gradient(50, 40)));
+    const Bytes second("b.png", encode(".png", cv::Mat(40, 50, CV_8UC3, cv::Scalar::all(7))));
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      auto target = ImageTarget::boxes({0, 0, 50, 40});
+      worker.write(first, 1, slots.sink(), "image", {&target});
+      CHECK(std::vector<float>(target.values<float>(), target.values<float>() + 4) == std::vector<float>{0, 0, 10, 10});
+      CHECK(slots.get<uint8_t>(0)[0] != 7);
+      worker.write(second, 1, slots.sink(), "image");
+      CHECK(slots.get<uint8_t>(0)[0] == 7);
+    }
+    CHECK(first.reads == (cache == std::string("none") ? 3 : 1));
+  }
+}
+
+TEST_CASE("targets that contradict their description are refused by number, and masks of another size by name") {
+  const ImagePipeline pipeline = Settings({}).pipeline();
+  ImageWorker worker = pipeline.open_worker();
+  Slots slots(kFields);
+  const Bytes file("photo.png", encode(".png", make_gradient(20, 10)));
+  const uint8_t pixels[200] = {};
+  const auto refused = [&](tenon_status status, ImageTarget target) {
+    auto fine = ImageTarget::boxes({});
+    return failure_of(status, [&] { worker.write(file, 0, slots.sink(), "image", {&fine, &target}); });
+  };
+  CHECK(refused(TENON_BAD_DATA, ImageTarget::mask(pixels, TENON_UINT8, 20, 10, 0, "mask.png")) ==
+        "mask.png: has 10 x 20 pixels; expected 20 x 10, as photo.png has");
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::mask(pixels, TENON_INT64, 2, 2, 0)),
+                 "target 1 of an image (mask) has the dtype int64; expected uint8, int32 or float32"));
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::mask(pixels, TENON_UINT8, -1, 2, 0)),
+                 "has the shape [-1, 2]; expected extents from 0"));
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::mask(nullptr, TENON_UINT8, 1, 2, 0)), "has no values"));
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::boxes({1, 2, 3, 4}, BoxFormat::xyxy, 1.5)),
+                 "least_visible 1.5"));
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::boxes({}, static_cast<BoxFormat>(7))), "the format 7"));
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::polygons({1, 2, 3, 4}, {3})), "a polygon of 3 points"));
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::polygons({1, 2, 3, 4}, {1})),
+                 "polygons of 1 points together; expected 2"));
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::keypoints({1, 2, 3, 4}, 2, 2, {0, 2})),
+                 "exchanges point 2; expected points from 0 to 1"));
+  CHECK(contains(refused(TENON_INVALID_ARGUMENT, ImageTarget::keypoints({1, 2, 3, 4}, 1, 4)),
+                 "expected 2 or 3 numbers for each point"));
+  CHECK(failure_of(TENON_INVALID_ARGUMENT, [] {
+          ImageTarget::boxes({1, 2, 3});
+        }) == "a target of an image has 3 values; expected a multiple of 4");
+  // After an error, no target is left.
+  tenon_moved_target moved = {};
+  tenon_image_worker* raw = nullptr;
+  const tenon_images& table = images::open_images(*tenon::detail::host);
+  tenon_image_pipeline* made = nullptr;
+  Settings settings({});
+  REQUIRE(table.create(settings.params().handle(), tenon::detail::borrow("transforms"), &made) == TENON_OK);
+  REQUIRE(table.open_worker(made, &raw) == TENON_OK);
+  CHECK(table.moved(raw, 0, &moved) == TENON_INVALID_ARGUMENT);
+  CHECK(last_failure == "the last image has no target 0; the number of its targets is 0");
+  table.close_worker(raw);
+  table.destroy(made);
+}
+
+TEST_CASE("errors name the image, and where it is listed") {
+  const ImagePipeline pipeline = Settings({"random_crop(64)"}).pipeline();
+  ImageWorker worker = pipeline.open_worker();
+  Slots slots(kFields);
+  const fs::path folder = make_empty_folder("extension_errors");
+  write_file(folder / "small.png", encode(".png", make_gradient(20, 10)));
+  const std::string path = (folder / "small.png").string();
+  CHECK(failure_of(TENON_BAD_DATA, [&] { worker.write(ImageFile(path, "photos.csv:7"), 0, slots.sink(), "image"); }) ==
+        path +
+            ": an image of 20 x 10 pixels reaches random_crop, which crops 64 x 64; put a resize before it, or add "
+            "pad_if_needed=true (photos.csv:7)");
+  CHECK(contains(failure_of(TENON_BAD_DATA, [&] { worker.inspect(ImageFile((folder / "no.png").string())); }),
+                 "no.png: cannot be read: No such file or directory"));
+  CHECK(contains(failure_of(TENON_BAD_DATA, [&] { worker.decode(Bytes("cell 3", {})); }), "cell 3: is empty"));
+  CHECK(contains(failure_of(TENON_BAD_DATA, [&] { worker.decode(ImageFile(path), TENON_DECODE_NUMBERS); }),
+                 "has 3 channels of 8 bits; expected a mask"));
+  CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [&] { worker.decode(ImageFile(path), 9); }),
+                 "decoded in the form 9; expected TENON_DECODE_RGB or TENON_DECODE_NUMBERS"));
+}
+
+TEST_CASE("every reference file is decoded as by the decoders, from a file and from bytes") {
+  const ImagePipeline pipeline = Settings({}).pipeline();
+  ImageWorker worker = pipeline.open_worker();
+  images::Decoder decoder;
+  int count = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(TENON_SOURCE_DIR "/tests/images/reference/decode")) {
+    const fs::path file = entry.path();
+    if (!fs::exists(file.string() + ".ppm")) continue;
+    CAPTURE(file.string());
+    ++count;
+    const std::vector<uint8_t> bytes = read_bytes(file);
+    const images::ImageInfo info = images::read_image_info(bytes, file.string());
+    const cv::Mat expected = images::decode_image(bytes, info, file.string(), decoder).clone();
+    const auto check = [&](const Pixels& pixels) {
+      REQUIRE(pixels.height == expected.rows);
+      REQUIRE(pixels.width == expected.cols);
+      CHECK(pixels.channels == 3);
+      CHECK(std::memcmp(pixels.elements, expected.data, expected.total() * 3) == 0);
+    };
+    check(worker.decode(ImageFile(file.string())));
+    check(worker.decode(Bytes("bytes", bytes)));
+    Slots slots(kFields);
+    worker.write(ImageFile(file.string()), 0, slots.sink(), "image");
+    CHECK(std::memcmp(slots.get<uint8_t>(0), expected.data, expected.total() * 3) == 0);
+    CHECK(worker.inspect(ImageFile(file.string())).width == expected.cols);
+  }
+  CHECK(count == 60);
+}
+
+TEST_CASE("damaged files are errors of their data, or are decoded") {
+  Settings settings({"random_resized_crop(8)"});
+  settings.set("max_pixels", tenon_int(1 << 20));
+  const ImagePipeline pipeline = settings.pipeline();
+  ImageWorker worker = pipeline.open_worker();
+  Slots slots(kFields);
+  std::vector<DamagedBase> bases;
+  for (const fs::directory_entry& entry : fs::directory_iterator(TENON_SOURCE_DIR "/tests/images/reference/decode"))
+    if (fs::exists(entry.path().string() + ".ppm"))
+      bases.push_back({entry.path().extension().string(), read_bytes(entry.path())});
+  std::mt19937 random(71);
+  int refused = 0, decoded = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const DamagedFile file = damage(bases, random);
+    auto target = ImageTarget::boxes({0, 0, 5, 5});
+    try {
+      worker.write(Bytes("damaged", file.bytes), static_cast<uint64_t>(i), slots.sink(), "image", {&target});
+      ++decoded;
+    } catch (const tenon::Error& error) {
+      REQUIRE(error.status() == TENON_BAD_DATA);
+      REQUIRE(last_failure.starts_with("damaged: "));
+      ++refused;
+    }
+  }
+  CHECK(refused > 500);
+  CHECK(decoded > 500);
+}
+
+}  // namespace images_extension_test
