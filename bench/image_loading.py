@@ -11,6 +11,8 @@ and the medians of the ratios of Tenon to each peer.
 
 tenon, tenon_plain       `host data` with image_folder, with antialiasing as in Pillow, and without
 tenon_full               like tenon, but every JPEG is decoded at full size
+tenon_template           like tenon, with the dataset that `host new plugin --kind dataset --template images` writes,
+                         which is compiled with g++
 pil, torchvision         torchvision's v2 transforms with antialiasing, after Pillow and after
                          torchvision.io.decode_jpeg, in a torch DataLoader
 cv2                      cv2.imdecode, cv2.resize (bilinear, no antialiasing), numpy, in a torch DataLoader
@@ -36,7 +38,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 BATCH = 64
 SETS = {"500x375": (500, 375, 1000), "1280x960": (1280, 960, 400)}
-PEERS = ["tenon", "tenon_plain", "tenon_full", "pil", "torchvision", "cv2", "dali", "dali_plain"]
+PEERS = ["tenon", "tenon_plain", "tenon_full", "tenon_template", "pil", "torchvision", "cv2", "dali", "dali_plain"]
 
 RUN_FILE = """
 [model]
@@ -46,7 +48,7 @@ params = {{ channels = 3, classes = 1 }}
 batch_size = {batch}
 workers = {workers}
 [data.train]
-use = "image_folder"
+use = "{dataset}"
 [data.train.params]
 path = "{path}"
 scaled_decoding = {scaled}
@@ -79,16 +81,33 @@ def list_files(folder):
     return sorted(str(path) for path in pathlib.Path(folder).glob("*.jpg"))
 
 
+def make_template_plugin(host, place, folder):
+    """Compiles the dataset of the template, and lists the files for it. Returns its name and the list."""
+    project = pathlib.Path(place) / "project"
+    subprocess.run([host, "new", "plugin", "photo_list", "--template", "images", "--output", str(project)], check=True,
+                   stdout=subprocess.DEVNULL)
+    include, plugin = ROOT / "plugin_api/include", f"{place}/photo_list.so"
+    subprocess.run(["g++", "-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", f"-I{include}",
+                    str(project / "photo_list.cpp"), "-o", plugin], check=True)
+    subprocess.run([host, "note", plugin], check=True, stdout=subprocess.DEVNULL)
+    photos = pathlib.Path(place) / "photos.txt"
+    photos.write_text("".join(f"0 {pathlib.Path(file).resolve()}\n" for file in list_files(folder)))
+    return "photo_list", str(photos)
+
+
 def time_tenon(peer, folder, arguments):
     """Uses one class, which is a link to the folder of files."""
     with tempfile.TemporaryDirectory() as place:
         (pathlib.Path(place) / "images").mkdir()
         (pathlib.Path(place) / "images/all").symlink_to(pathlib.Path(folder).resolve())
+        dataset, path = "image_folder", f"{place}/images"
+        if peer == "tenon_template":
+            dataset, path = make_template_plugin(arguments.host, place, folder)
         run_file = pathlib.Path(place) / "run.toml"
         run_file.write_text(
-            RUN_FILE.format(batch=BATCH, workers=arguments.workers, path=f"{place}/images",
+            RUN_FILE.format(batch=BATCH, workers=arguments.workers, path=path, dataset=dataset,
                             scaled=str(peer != "tenon_full").lower(), antialias=str(peer != "tenon_plain").lower()))
-        command = [arguments.host, "data", "--config", str(run_file), "--seconds", str(arguments.seconds), "--json"]
+        command = [arguments.host, "data", "--config", str(run_file), "--plugin-dir", place, "--seconds", str(arguments.seconds), "--json"]
         subprocess.run(command[:-2] + ["1", "--json"], check=True, stdout=subprocess.DEVNULL)  # warms the page cache
         found = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
         return found["loader"]["samples_per_s"]

@@ -1,4 +1,4 @@
-# Defines the targets opencv_core, opencv_imgproc and opencv_imgcodecs: the parts of OpenCV that image datasets use.
+# Defines the targets opencv_core, opencv_imgproc and opencv_imgcodecs: the parts of OpenCV that the image library uses.
 #
 # Tries OpenCV's CMake package first. Distributions ship it only with all of OpenCV, so the parts are otherwise searched
 # one by one.

@@ -172,6 +172,7 @@ endfunction()
 # tenon_install_library(FILE...): libraries outside the folders of the system. Installs them into lib/tenon, and links them
 # where the plugins and the image library of the build tree search.
 function(tenon_install_library)
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib/tenon)
   foreach(file IN LISTS ARGN)
     file(REAL_PATH ${file} real)
     execute_process(COMMAND ${CMAKE_OBJDUMP} -p ${real} OUTPUT_VARIABLE headers OUTPUT_STRIP_TRAILING_WHITESPACE)

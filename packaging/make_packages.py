@@ -171,12 +171,9 @@ class Contents:
         self.engines = sorted((file.name.partition("-")[2] for file in (folder / "lib/tenon").glob("engine-*")),
                               key=lambda version: tuple(map(int, version.split("."))))
         self.opencv = cache_value(build, "OpenCV_DIR")
-        plugins = folder / "lib/tenon/plugins"
         if leave_out_opencv:
-            for file in [folder / "lib/tenon/libtenon_images.so", *sorted(plugins.glob("*.so"))]:
-                if any(name.startswith("libopencv_") for name in needed_by(file)):
-                    file.unlink()
-                    self.left_out.append(file.name)
+            (folder / "lib/tenon/libtenon_images.so").unlink()
+            self.left_out.append("libtenon_images.so")
         self._bundle()
         self._add_licences(build)
 
@@ -189,11 +186,6 @@ class Contents:
         for file in elf_files(self.folder):
             places = locate(file, extra)
             pending += [(name, places.get(name)) for name in needed_by(file)]
-            if any(name.startswith("libopencv_core") for name in needed_by(file)):
-                # The image library opens the decoders itself.
-                core = next(name for name in needed_by(file) if name.startswith("libopencv_core"))
-                name = core.replace("_core", "_imgcodecs")
-                pending.append((name, str(pathlib.Path(places[core]).parent / name)))
         while pending:
             name, place = pending.pop()
             if name in sources or PROVIDED.fullmatch(name):

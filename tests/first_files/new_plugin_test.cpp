@@ -58,6 +58,23 @@ TEST_CASE("the kind of a new plugin is a dataset by default, and each kind has a
   }
 }
 
+TEST_CASE("the template of image datasets has drawn images, lists of them, and a check with its path") {
+  const Outcome outcome =
+      require_success(run_host({"new", "plugin", "my_photos", "--kind", "dataset", "--template", "images"}));
+  CHECK(contains(outcome.output, "; photos, train.txt and validation.txt with drawn images"));
+  const fs::path folder = test_folder() / "my_photos";
+  CHECK(contains(read_file(folder / "CMakeLists.txt"),
+                 "--params \"dataset.my_photos={ path = '${CMAKE_CURRENT_SOURCE_DIR}/train.txt' }\""));
+  CHECK(contains(read_file(folder / "my_photos.cpp"), "tenon::dataset<MyPhotos>(\"my_photos\""));
+  CHECK(count_parts(read_file(folder / "train.txt"), ".png\n") == 120);
+  CHECK(count_parts(read_file(folder / "validation.txt"), ".png\n") == 40);
+  CHECK(fs::exists(folder / "photos/000.png"));
+  CHECK(fs::exists(folder / "photos/159.png"));
+  check_refused({"edge", "--kind", "loss", "--template", "images"},
+                "--template is \"images\" for a loss; expected --kind dataset, which reads the images");
+  check_refused({"edge", "--template", "image"}, "--template is \"image\"; did you mean \"images\"?");
+}
+
 TEST_CASE("host new plugin refuses wrong names, known components and folders with files") {
   check_refused({"my-loss"}, "\"my-loss\" is no name of a plugin; did you mean my_loss?; expected lower-case letters");
   check_refused({"EdgeLoss"}, "\"EdgeLoss\" is no name of a plugin; did you mean edgeloss?");

@@ -176,7 +176,7 @@ rlim_t address_space() {
 }  // namespace
 
 TEST_CASE("damaged files are decoded or refused within memory and time limits, and no cut file is accepted") {
-  images::load_decoders();
+  images::silence_opencv();
   const std::vector<DamagedBase> bases = make_bases();
   void* shared = mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   REQUIRE(shared != MAP_FAILED);
@@ -210,7 +210,7 @@ TEST_CASE("damaged files are decoded or refused within memory and time limits, a
 }
 
 TEST_CASE("a damaged file never shows previous contents of memory") {
-  images::load_decoders();
+  images::silence_opencv();
   const std::vector<DamagedBase> bases = make_bases();
   Poisoned dark(0x11), bright(0xEE);
   std::mt19937 random(22);
@@ -228,7 +228,7 @@ TEST_CASE("a damaged file never shows previous contents of memory") {
 }
 
 TEST_CASE("every flipped bit in the checksum of a PNG's header or palette is refused") {
-  images::load_decoders();
+  images::silence_opencv();
   std::vector<uint8_t> palette;
   images::read_file(TENON_SOURCE_DIR "/tests/images/reference/decode/palette.png", palette);
   constexpr std::string_view kPalette = "PLTE";
@@ -248,7 +248,7 @@ TEST_CASE("every flipped bit in the checksum of a PNG's header or palette is ref
 }
 
 TEST_CASE("a BMP that was cut, or has an unknown compression, is refused") {
-  images::load_decoders();
+  images::silence_opencv();
   std::vector<uint8_t> cut = encode_photo(".bmp");
   cut.resize(cut.size() / 10);
   CHECK(refusal_of(cut).find("photo: is truncated after ") == 0);

@@ -108,7 +108,7 @@ TEST_CASE("a JPEG without its tables is not decoded with those of the image befo
 }
 
 TEST_CASE("no decoder prints to standard error about a damaged file") {
-  images::load_decoders();
+  images::silence_opencv();
   std::vector<DamagedBase> bases;
   for (const auto& entry : std::filesystem::directory_iterator(kReferences)) {
     const std::filesystem::path& path = entry.path();
@@ -148,7 +148,7 @@ TEST_CASE("a PNG with damaged text is decoded with a warning") {
 }
 
 TEST_CASE("damage to the JPEG data in a TIFF is refused") {
-  images::load_decoders();
+  images::silence_opencv();
   const File file = read_base("jpeg.tiff");
   REQUIRE(decode_silently(file).refusal == "");
   const images::TiffTags tags(file);
@@ -183,7 +183,7 @@ TEST_CASE("a TIFF in a compression in which damage cannot be found is refused by
 }
 
 TEST_CASE("a text PNM is read to its last digit, and refused if numbers are missing or are none") {
-  images::load_decoders();
+  images::silence_opencv();
   const auto refusal = [](const std::string& text) { return decode_silently({text.begin(), text.end()}).refusal; };
   CHECK(refusal("P2 2 2 255 1 2 3 4") == "");
   CHECK(refusal("P1 4 2 0110 # half\n1001") == "");

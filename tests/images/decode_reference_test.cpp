@@ -51,7 +51,7 @@ cv::Mat read_expected(const fs::path& file) {
 }  // namespace
 
 TEST_CASE("every kind of file is decoded as by Pillow") {
-  images::load_decoders();
+  images::silence_opencv();
   images::Decoder decoder;
   std::vector<uint8_t> bytes;
   const std::vector<fs::path> files = reference_files();
@@ -72,7 +72,7 @@ TEST_CASE("every kind of file is decoded as by Pillow") {
 }
 
 TEST_CASE("every kind of alpha is put over a background as by Pillow, and noticed without one") {
-  images::load_decoders();
+  images::silence_opencv();
   const fs::path folder = fs::path(TENON_SOURCE_DIR) / "tests/images/reference/background";
   images::Decoder decoder(images::Rendering{.background = {{200, 100, 0}}}), plain;
   std::vector<uint8_t> bytes;
@@ -109,7 +109,7 @@ TEST_CASE("every kind of alpha is put over a background as by Pillow, and notice
 }
 
 TEST_CASE("16-bit values of any range become 0 to 255 in every format") {
-  images::load_decoders();
+  images::silence_opencv();
   cv::Mat deep(4, 64, CV_16UC3);
   for (int y = 0; y < deep.rows; ++y)
     for (int x = 0; x < deep.cols; ++x)

@@ -162,7 +162,7 @@ TEST_CASE("a scaled window shows the same as the window at full size") {
 }
 
 TEST_CASE("a window of another format is cut from the whole image") {
-  images::load_decoders();
+  images::silence_opencv();
   for (const char* extension : {".png", ".bmp", ".tiff", ".webp"}) {
     std::vector<uint8_t> file;
     REQUIRE(cv::imencode(extension, make_photo({61, 40}, 3), file));

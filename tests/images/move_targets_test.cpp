@@ -101,8 +101,8 @@ TEST_CASE("boxes, keypoints and masks move as in torchvision") {
   for (size_t number = 0; number < cases.size(); ++number) {
     CAPTURE(number);
     const Case& given = cases[number];
-    const std::vector<Motion> motions = motions_of(given.steps, given.size);
-    CHECK(motions.back().size == given.moved_size);
+    const Motions motions = motions_of(given.steps, given.size);
+    CHECK(motions.steps.back().size == given.moved_size);
     const MovedRows moved = move_boxes(given.boxes, BoxFormat::xyxy, 0, motions);
     size_t row = 0;
     for (size_t i = 0; i < given.moved_boxes.size(); ++i) {
@@ -110,16 +110,16 @@ TEST_CASE("boxes, keypoints and masks move as in torchvision") {
       const auto& expected = given.moved_boxes[i];
       if (!expected) {
         ++dropped;
-        CHECK(std::count(moved.kept.begin(), moved.kept.end(), static_cast<int64_t>(i)) == 0);
+        CHECK(std::count(moved.kept_indices.begin(), moved.kept_indices.end(), static_cast<int64_t>(i)) == 0);
         continue;
       }
       ++boxes;
-      REQUIRE(row < moved.kept.size());
-      CHECK(moved.kept[row] == static_cast<int64_t>(i));
+      REQUIRE(row < moved.kept_indices.size());
+      CHECK(moved.kept_indices[row] == static_cast<int64_t>(i));
       for (size_t k = 0; k < 4; ++k) CHECK(std::abs(moved.values[4 * row + k] - (*expected)[k]) < kTolerance);
       ++row;
     }
-    CHECK(row == moved.kept.size());
+    CHECK(row == moved.kept_indices.size());
     const std::vector<float> moved_points = move_keypoints(given.points, 2, 1, {}, motions);
     REQUIRE(moved_points.size() == given.moved_points.size());
     for (size_t i = 0; i < moved_points.size(); ++i, ++points)
@@ -142,7 +142,7 @@ TEST_CASE("boxes, keypoints and masks move as in torchvision") {
 
 TEST_CASE("a box of another format moves like the same box") {
   for (const Case& given : read_cases()) {
-    const std::vector<Motion> motions = motions_of(given.steps, given.size);
+    const Motions motions = motions_of(given.steps, given.size);
     const MovedRows expected = move_boxes(given.boxes, BoxFormat::xyxy, 0.2, motions);
     std::vector<float> sizes, centers;
     for (size_t i = 0; i < given.boxes.size(); i += 4) {
@@ -153,8 +153,8 @@ TEST_CASE("a box of another format moves like the same box") {
     }
     const MovedRows by_size = move_boxes(sizes, BoxFormat::xywh, 0.2, motions);
     const MovedRows by_center = move_boxes(centers, BoxFormat::cxcywh, 0.2, motions);
-    REQUIRE(by_size.kept == expected.kept);
-    REQUIRE(by_center.kept == expected.kept);
+    REQUIRE(by_size.kept_indices == expected.kept_indices);
+    REQUIRE(by_center.kept_indices == expected.kept_indices);
     for (size_t i = 0; i < expected.values.size(); i += 4) {
       for (size_t k = 0; k < 2; ++k) {
         CHECK(by_size.values[i + k] == expected.values[i + k]);
@@ -167,17 +167,17 @@ TEST_CASE("a box of another format moves like the same box") {
 
 TEST_CASE("a row is dropped if too small a part of it remains") {
   // A box of 10 x 10 pixels, of which 4 x 10 remain.
-  const std::vector<Motion> crop = motions_of({Crop{{6, 0, 20, 20}, {0, 0, 0}}}, {20, 20});
+  const Motions crop = motions_of({Crop{{6, 0, 20, 20}, {0, 0, 0}}}, {20, 20});
   const std::vector<float> box = {0, 0, 10, 10};
   CHECK(move_boxes(box, BoxFormat::xyxy, 0.4, crop).values == std::vector<float>{0, 0, 4, 10});
-  CHECK(move_boxes(box, BoxFormat::xyxy, 0.41, crop).kept.empty());
-  CHECK(move_polygons(corners_of(box.data()), std::vector<int64_t>{4}, 0.39, crop).kept.size() == 1);
-  CHECK(move_polygons(corners_of(box.data()), std::vector<int64_t>{4}, 0.41, crop).kept.empty());
+  CHECK(move_boxes(box, BoxFormat::xyxy, 0.41, crop).kept_indices.empty());
+  CHECK(move_polygons(corners_of(box.data()), std::vector<int64_t>{4}, 0.39, crop).kept_indices.size() == 1);
+  CHECK(move_polygons(corners_of(box.data()), std::vector<int64_t>{4}, 0.41, crop).kept_indices.empty());
   const std::vector<float> turned = {5, 5, 10, 10, 0};
   CHECK(move_rotated_boxes(turned, 0.39, crop).values == std::vector<float>{-1, 5, 10, 10, 0});
-  CHECK(move_rotated_boxes(turned, 0.41, crop).kept.empty());
+  CHECK(move_rotated_boxes(turned, 0.41, crop).kept_indices.empty());
   // Outside, or without any area.
-  CHECK(move_boxes(std::vector<float>{0, 0, 5, 5, 7, 3, 7, 9}, BoxFormat::xyxy, 0, crop).kept.empty());
+  CHECK(move_boxes(std::vector<float>{0, 0, 5, 5, 7, 3, 7, 9}, BoxFormat::xyxy, 0, crop).kept_indices.empty());
 }
 
 TEST_CASE("the polygon of a box has its area and its bounds") {
@@ -185,7 +185,7 @@ TEST_CASE("the polygon of a box has its area and its bounds") {
     const bool is_upright = std::none_of(given.steps.begin(), given.steps.end(),
                                          [](const Step& step) { return std::holds_alternative<Warp>(step); });
     if (!is_upright) continue;
-    const std::vector<Motion> motions = motions_of(given.steps, given.size);
+    const Motions motions = motions_of(given.steps, given.size);
     const MovedRows boxes = move_boxes(given.boxes, BoxFormat::xyxy, 0, motions);
     std::vector<float> corners;
     std::vector<int64_t> lengths;
@@ -195,11 +195,11 @@ TEST_CASE("the polygon of a box has its area and its bounds") {
       lengths.push_back(4);
     }
     const MovedRows polygons = move_polygons(corners, lengths, 0, motions);
-    REQUIRE(polygons.kept == boxes.kept);
+    REQUIRE(polygons.kept_indices == boxes.kept_indices);
     size_t at = 0;
-    for (size_t row = 0; row < polygons.kept.size(); ++row) {
+    for (size_t row = 0; row < polygons.kept_indices.size(); ++row) {
       float bounds[4] = {1e9f, 1e9f, -1e9f, -1e9f};
-      for (int64_t i = 0; i < polygons.groups[row]; ++i, at += 2) {
+      for (int64_t i = 0; i < polygons.lengths[row]; ++i, at += 2) {
         for (size_t k = 0; k < 2; ++k) {
           bounds[k] = std::min(bounds[k], polygons.values[at + k]);
           bounds[k + 2] = std::max(bounds[k + 2], polygons.values[at + k]);
@@ -216,21 +216,21 @@ TEST_CASE("a rotated box keeps its corners under rotation, scaling and mirroring
   const Steps steps = {Warp{inverse_matrix({.angle = 30}), {100, 60}, Interpolation::nearest, {0, 0, 0}},
                        Resize{{0, 0, 100, 60}, {50, 30}, {0, 0, 50, 30}, Interpolation::bilinear, Antialias::yes},
                        Flip::horizontal};
-  const std::vector<Motion> motions = motions_of(steps, {100, 60});
+  const Motions motions = motions_of(steps, {100, 60});
   const MovedRows moved = move_rotated_boxes(std::vector<float>{50, 30, 20, 8, 10}, 0, motions);
-  REQUIRE(moved.kept.size() == 1);
-  // The centre of the image stays there. 40 degrees clockwise become 140 when mirrored.
-  const float expected[] = {25, 15, 10, 4, 140};
+  REQUIRE(moved.kept_indices.size() == 1);
+  // The centre of the image stays there. 40 degrees clockwise become 140 when mirrored, which is the same box at -40.
+  const float expected[] = {25, 15, 10, 4, -40};
   for (size_t i = 0; i < 5; ++i) CHECK(std::abs(moved.values[i] - expected[i]) < 1e-4);
 }
 
 TEST_CASE("a mirrored image exchanges left and right keypoints, and those outside become unknown") {
   const std::vector<float> points = {2, 3, 2, /**/ 8, 3, 1, /**/ 5, 5, 0, /**/ 1, 9, 2};
-  const std::vector<Motion> flip = motions_of({Flip::horizontal, Crop{{1, 0, 10, 8}, {0, 0, 0}}}, {10, 10});
+  const Motions flip = motions_of({Flip::horizontal, Crop{{1, 0, 10, 8}, {0, 0, 0}}}, {10, 10});
   const std::vector<float> moved = move_keypoints(points, 3, 4, {{0, 1}}, flip);
   CHECK(moved == std::vector<float>{1, 3, 1, /**/ 7, 3, 2, /**/ 0, 0, 0, /**/ 0, 0, 0});
   // Two mirrorings are a rotation.
-  const std::vector<Motion> twice = motions_of({Flip::horizontal, Flip::vertical}, {10, 10});
+  const Motions twice = motions_of({Flip::horizontal, Flip::vertical}, {10, 10});
   CHECK(move_keypoints(points, 3, 4, {{0, 1}}, twice) ==
         std::vector<float>{8, 7, 2, /**/ 2, 7, 1, /**/ 0, 0, 0, /**/ 9, 1, 2});
 }

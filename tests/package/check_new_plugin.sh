@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes a plugin of each kind with `host new plugin`, builds it with only the package that install_package.sh installed,
+# Writes a plugin of each kind and template with `host new plugin`, builds it with only the package that install_package.sh installed,
 # and runs its tests and its run file: check_new_plugin.sh CMAKE CTEST BUILD_FOLDER
 set -euo pipefail
 cmake=$1
@@ -10,9 +10,11 @@ rm -rf "$work"
 mkdir -p "$work"
 cd "$work"
 
-for kind in dataset model loss metric callback; do
+for kind in dataset model loss metric callback images; do
   name=new_$kind
-  "$prefix/bin/tenon" new plugin "$name" --kind "$kind" >"$name.commands"
+  given=(--kind "$kind")
+  if [ "$kind" = images ]; then given=(--template images); fi
+  "$prefix/bin/tenon" new plugin "$name" "${given[@]}" >"$name.commands"
   # The printed commands, with warnings as errors.
   expected="cmake -S $name -B $name/build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=$prefix && cmake --build $name/build
 ctest --test-dir $name/build --output-on-failure

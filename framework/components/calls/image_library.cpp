@@ -2,10 +2,12 @@
 
 #include <dlfcn.h>
 
+#include <exception>
 #include <filesystem>
 #include <string>
 
 #include "framework/components/calls/host_table.h"
+#include "framework/support/files/files.h"
 #include "framework/support/files/installation.h"
 
 namespace tenon::components {
@@ -30,6 +32,13 @@ constexpr tenon_images kMissing = [] {
 
 const tenon_images* open(const tenon_host& host) {
   const std::filesystem::path file = support::find_installation().prefix / kFile;
+  if (!support::path_exists(file)) {
+    failure =
+        support::format_path(file) +
+        ": is missing, so images cannot be read; expected the image library of Tenon, which packages for machines "
+        "without OpenCV leave out: install a package that has it, or build from source";
+    return &kMissing;
+  }
   // The library is never closed, because OpenCV keeps state per thread and process.
   void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   void* const symbol = library ? dlsym(library, kSymbol) : nullptr;
@@ -39,10 +48,20 @@ const tenon_images* open(const tenon_host& host) {
   return &kMissing;
 }
 
+// No exception leaves the function of the host that a plugin calls.
+const tenon_images* try_open(const tenon_host& host) noexcept {
+  try {
+    return open(host);
+  } catch (const std::exception& error) {
+    failure = error.what();
+    return &kMissing;
+  }
+}
+
 }  // namespace
 
 const tenon_images& open_image_library(const tenon_host& host) {
-  static const tenon_images* const table = open(host);
+  static const tenon_images* const table = try_open(host);
   return *table;
 }
 

@@ -24,7 +24,8 @@ const std::vector<TransformPreset>& transform_presets() {
 }
 
 std::span<const TransformPreset> presets_of(const ParamSchema& schema) {
-  if (schema.name != "transforms" || schema.type != ParamType::strings) return {};
+  const bool has_name = schema.name == "transforms" || schema.name.ends_with("_transforms");
+  if (!has_name || schema.type != ParamType::strings) return {};
   return transform_presets();
 }
 

@@ -1,11 +1,8 @@
 #include "framework/images/decode/decode_image.h"
 
-#include <dlfcn.h>
-
 #include <cctype>
 #include <cstdlib>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <opencv2/core.hpp>
@@ -21,34 +18,6 @@
 
 namespace images {
 namespace {
-
-// A host opens every plugin that it finds at each start, even if the run reads no images. Distributions build
-// libopencv_imgcodecs with GDAL and its dependencies, about a hundred libraries. Opening it takes 0.1 s, and 0.5 s
-// after a boot, compared with 7 ms for the rest of a plugin. So it is not linked, but opened when a dataset is created.
-// ELF has no other way to load a library lazily. Its only function is looked up by its mangled name.
-//
-// This overload returns an empty image if decoding fails. The overload that decodes into a caller's buffer returns that
-// buffer even then, with its previous contents.
-using Imdecode = cv::Mat (*)(cv::InputArray, int);
-static_assert(std::is_same_v<decltype(static_cast<Imdecode>(&cv::imdecode)), Imdecode>);
-constexpr const char* kImdecodeSymbol = "_ZN2cv8imdecodeERKNS_11_InputArrayEi";
-
-Imdecode find_imdecode() {
-  // The library is never closed, because OpenCV keeps state per thread and process.
-  void* library = dlopen(TENON_IMAGE_CODECS, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  void* symbol = library ? dlsym(library, kImdecodeSymbol) : nullptr;
-  if (!symbol) {
-    throw tenon::Error(
-        std::string("OpenCV's image decoders cannot be loaded: ") + dlerror() +
-        "; install the OpenCV version that this plugin was built with, which has the library " TENON_IMAGE_CODECS);
-  }
-  return reinterpret_cast<Imdecode>(symbol);
-}
-
-Imdecode imdecode() {
-  static const Imdecode function = find_imdecode();
-  return function;
-}
 
 // Whether OpenCV returns the alpha channel: for WebP, and for 8-bit RGB in TIFF. It multiplies or drops all others.
 bool has_readable_alpha(const ImageInfo& info) { return info.has_alpha && info.channels == 4 && info.bits == 8; }
@@ -102,7 +71,7 @@ cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string&
   const cv::Mat bytes(1, static_cast<int>(file.size()), CV_8UC1, const_cast<uint8_t*>(file.data()));
   cv::Mat bgr;
   try {
-    bgr = imdecode()(bytes, flags);
+    bgr = cv::imdecode(bytes, flags);
   } catch (const cv::Exception& error) {
     throw tenon::DataError(path + ": is damaged and cannot be decoded: " + error.err +
                            "; fetch the file again or remove it");
@@ -127,8 +96,7 @@ cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string&
 }  // namespace
 
 // The messages of OpenCV would land in the terminal output of the run. What they report is an error of the sample.
-void load_decoders() {
-  imdecode();
+void silence_opencv() {
   if (std::getenv("OPENCV_LOG_LEVEL") == nullptr)
     cv::utils::logging::setLogLevel(cv::utils::logging::LogLevel::LOG_LEVEL_SILENT);
 }

@@ -50,9 +50,8 @@ class Decoder {
   std::unique_ptr<Parts> parts_;
 };
 
-// Loads OpenCV's decoders, which takes some time on the first call. Datasets call it on creation, so that a missing
-// library is reported before a run starts. JPEG and PNG do not need them. Throws tenon::Error.
-void load_decoders();
+// Prevents messages of OpenCV's decoders on the terminal of a run. What they report is an error of the sample.
+void silence_opencv();
 
 // Decodes the whole image. `info` is the result of read_image_info for the same file. The result belongs to the decoder
 // and is valid until its next image.

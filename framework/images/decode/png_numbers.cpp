@@ -87,14 +87,13 @@ void take_numbers(const cv::Mat& rgb, int bits, cv::Mat& numbers) {
 
 }  // namespace
 
-cv::Mat& decode_numbers(Bytes file, const ImageInfo& info, const std::string& path, NumberBuffers& buffers,
-                        Decoder& decoder) {
+cv::Mat& decode_numbers(Bytes file, const ImageInfo& info, const std::string& path, NumberBuffers& buffers) {
   check_kind(info, path);
   if (file[kColourType] == kPalette) {
     make_grey(file, path, buffers.grey);
     file = buffers.grey;
   }
-  take_numbers(decode_image(file, info, path, decoder), info.bits, buffers.numbers);
+  take_numbers(decode_image(file, info, path, buffers.decoder), info.bits, buffers.numbers);
   return buffers.numbers;
 }
 

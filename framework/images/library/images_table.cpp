@@ -1,6 +1,5 @@
 #include "framework/images/library/images_table.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -78,10 +77,20 @@ class PluginImage final : public ImageFile {
   std::string place_;
 };
 
-// Calls `body`, and adds to its data errors where the image is listed.
+// A struct of a plugin that was built with other headers may have more members, but not fewer.
+template <class Struct>
+void check_size(const Struct* given, const char* name) {
+  if (!given || given->size < sizeof *given)
+    throw tenon::Error(TENON_INVALID_ARGUMENT, std::string("a ") + name + " has the size " +
+                                                   std::to_string(given ? given->size : 0) + "; expected " +
+                                                   std::to_string(sizeof *given) + " or more: set its member size");
+}
+
+// Calls `body`, and adds to its errors where the image is listed.
 template <class Body>
 tenon_status guard_image(const tenon_image_source* source, Body&& body) {
   return guard([&] {
+    check_size(source, "tenon_image_source");
     if (source->read && !source->identify)
       throw tenon::Error(TENON_INVALID_ARGUMENT, "the source of an image has `read`, but not `identify`");
     try {
@@ -95,74 +104,64 @@ tenon_status guard_image(const tenon_image_source* source, Body&& body) {
   });
 }
 
-// Reads a parameter that the schema may lack.
-std::optional<tenon_value> find_param(const tenon_params* params, const char* name) {
+tenon_value read_param(const tenon_params* params, const std::string& name) {
   tenon_value value = tenon_none();
-  const tenon_status status = tenon::detail::host->param(params, borrow(name), &value);
-  if (status == TENON_NOT_FOUND) return std::nullopt;
-  check(status);
+  check(tenon::detail::host->param(params, borrow(name), &value));
   return value;
 }
 
 [[noreturn]] void refuse_type(const std::string& name, const char* expected) {
-  throw tenon::Error(TENON_INVALID_ARGUMENT,
-                     "parameter \"" + name + "\" has another type than " + expected +
-                         ", which the images of a dataset read under this name; expected the declaration of "
-                         "tenon/draft/images.hpp");
+  throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"" + name + "\" of the images has another type than " +
+                                                 expected + "; expected the declaration in tenon/draft/images.hpp");
 }
 
 int64_t check_range(const std::string& name, int64_t value, int64_t lowest, int64_t highest) {
   if (value >= lowest && value <= highest) return value;
-  throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"" + name + "\" is " + std::to_string(value) +
-                                                 "; expected a number from " + std::to_string(lowest) + " to " +
+  throw tenon::Error(TENON_INVALID_ARGUMENT, "parameter \"" + name + "\" has the number " + std::to_string(value) +
+                                                 "; expected one from " + std::to_string(lowest) + " to " +
                                                  std::to_string(highest));
 }
 
-int64_t read_integer(const tenon_params* params, const char* name, int64_t highest, int64_t default_value) {
-  const auto value = find_param(params, name);
-  if (!value) return default_value;
-  if (value->kind != TENON_VALUE_INT) refuse_type(name, "an integer");
-  return check_range(name, value->as.i, 1, highest);
+int64_t read_integer(const tenon_params* params, const char* name, int64_t highest) {
+  const tenon_value value = read_param(params, name);
+  if (value.kind != TENON_VALUE_INT) refuse_type(name, "an integer");
+  return check_range(name, value.as.i, 1, highest);
 }
 
-std::string read_text(const tenon_params* params, const char* name, const std::string& default_value) {
-  const auto value = find_param(params, name);
-  if (!value) return default_value;
-  if (value->kind != TENON_VALUE_STRING) refuse_type(name, "a string");
-  return {static_cast<const char*>(value->as.p), static_cast<size_t>(value->n)};
+std::string read_text(const tenon_params* params, const char* name) {
+  const tenon_value value = read_param(params, name);
+  if (value.kind != TENON_VALUE_STRING) refuse_type(name, "a string");
+  return {static_cast<const char*>(value.as.p), static_cast<size_t>(value.n)};
 }
 
+// `transforms`: the name of the only parameter to read, or empty for all.
 ReaderSettings read_settings(const tenon_params* params, const std::string& transforms) {
   ReaderSettings settings;
-  settings.transforms_parameter = transforms;
-  const auto chain = find_param(params, transforms.c_str());
-  if (!chain)
-    throw tenon::Error(TENON_INVALID_ARGUMENT, "the schema of the dataset has no parameter \"" + transforms +
-                                                   "\"; expected a list of strings: the transforms of its images");
-  if (chain->kind != TENON_VALUE_STRINGS) refuse_type(transforms, "a list of strings");
-  const auto* entries = static_cast<const tenon_string*>(chain->as.p);
-  for (uint64_t i = 0; i < chain->n; ++i) settings.transforms.push_back(copy(entries[i]));
-  if (const auto scaled = find_param(params, "scaled_decoding")) {
-    if (scaled->kind != TENON_VALUE_BOOL) refuse_type("scaled_decoding", "a boolean");
-    settings.scaled_decoding = scaled->as.i != 0;
-  }
-  if (const auto background = find_param(params, "background")) {
-    if (background->kind != TENON_VALUE_INTS) refuse_type("background", "a list of integers");
-    const auto* levels = static_cast<const int64_t*>(background->as.p);
-    for (uint64_t i = 0; i < background->n; ++i)
-      settings.background.push_back(check_range("an element of background", levels[i], 0, 255));
-  }
-  settings.max_value = read_integer(params, "max_value", 65535, settings.max_value);
-  settings.max_pixels = read_integer(params, "max_pixels", int64_t{10} << 30, settings.max_pixels);
-  settings.cache = read_text(params, "cache", settings.cache);
-  settings.cache_bytes =
-      static_cast<uint64_t>(read_integer(params, "cache_bytes", INT64_MAX, static_cast<int64_t>(settings.cache_bytes)));
-  settings.cache_dir = read_text(params, "cache_dir", settings.cache_dir);
+  if (!transforms.empty()) settings.transforms_parameter = transforms;
+  const tenon_value chain = read_param(params, settings.transforms_parameter);
+  if (chain.kind != TENON_VALUE_STRINGS) refuse_type(settings.transforms_parameter, "a list of strings");
+  const auto* entries = static_cast<const tenon_string*>(chain.as.p);
+  for (uint64_t i = 0; i < chain.n; ++i) settings.transforms.push_back(copy(entries[i]));
+  if (!transforms.empty()) return settings;
+  const tenon_value scaled = read_param(params, "scaled_decoding");
+  if (scaled.kind != TENON_VALUE_BOOL) refuse_type("scaled_decoding", "a boolean");
+  settings.scaled_decoding = scaled.as.i != 0;
+  const tenon_value background = read_param(params, "background");
+  if (background.kind != TENON_VALUE_INTS) refuse_type("background", "a list of integers");
+  const auto* levels = static_cast<const int64_t*>(background.as.p);
+  for (uint64_t i = 0; i < background.n; ++i)
+    settings.background.push_back(check_range("background", levels[i], 0, 255));
+  settings.max_value = read_integer(params, "max_value", 65535);
+  settings.max_pixels = read_integer(params, "max_pixels", 10'000'000'000);
+  settings.cache = read_text(params, "cache");
+  settings.cache_bytes = static_cast<uint64_t>(read_integer(params, "cache_bytes", INT64_MAX));
+  settings.cache_dir = read_text(params, "cache_dir");
   return settings;
 }
 
 void write_info(const ImageInfo& from, tenon_image_info* info) {
   if (!info) return;
+  check_size(info, "tenon_image_info");
   info->height = from.size.height;
   info->width = from.size.width;
   info->orientation = from.orientation;
@@ -178,13 +177,15 @@ tenon_status create(const tenon_params* params, tenon_string transforms, tenon_i
 void destroy(tenon_image_pipeline* pipeline) { delete pipeline; }
 
 tenon_status describe(const tenon_image_pipeline* pipeline, tenon_image_format* out) {
-  out->dtype = pipeline->reader.chain().normalizes() ? TENON_FLOAT32 : TENON_UINT8;
-  out->ndim = static_cast<uint32_t>(pipeline->shape.size());
-  out->shape = pipeline->shape.data();
-  out->steps = borrow(pipeline->steps);
-  out->moving = borrow(pipeline->moving);
-  out->moving_within = borrow(pipeline->moving_within);
-  return TENON_OK;
+  return guard([&] {
+    check_size(out, "tenon_image_format");
+    out->dtype = pipeline->reader.chain().normalizes() ? TENON_FLOAT32 : TENON_UINT8;
+    out->ndim = static_cast<uint32_t>(pipeline->shape.size());
+    out->shape = pipeline->shape.data();
+    out->steps = borrow(pipeline->steps);
+    out->moving = borrow(pipeline->moving);
+    out->moving_within = borrow(pipeline->moving_within);
+  });
 }
 
 // An image of a list. The plugin keeps what the source borrows until it opens the next one.
@@ -200,16 +201,19 @@ struct ListedImage final : ImageFile {
 
 tenon_status examine(const tenon_image_pipeline* pipeline, const tenon_image_list* list, uint64_t* examined) {
   return guard([&] {
+    check_size(list, "tenon_image_list");
     const auto open = [&](size_t number) -> std::unique_ptr<const ImageFile> {
       tenon_image_source source = {};
       source.size = sizeof source;
       check(list->open(list->context, number, &source));
+      check_size(&source, "tenon_image_source");
       return std::make_unique<ListedImage>(source);
     };
-    const auto found_turned = [&](size_t number, int orientation) {
-      if (list->found_turned) check(list->found_turned(list->context, number, orientation));
+    const auto found_orientation = [&](size_t number, int orientation) {
+      if (list->found_orientation) check(list->found_orientation(list->context, number, orientation));
     };
-    *examined = pipeline->reader.examine(static_cast<size_t>(list->count), open, found_turned);
+    *examined = pipeline->reader.examine(static_cast<size_t>(list->count), open, found_orientation);
+    tenon::detail::host->fail(TENON_BAD_DATA, tenon_string{});  // forgets the errors of images that were left out
   });
 }
 
@@ -226,9 +230,10 @@ tenon_status inspect(tenon_image_worker* worker, const tenon_image_source* sourc
 
 tenon_status decode(tenon_image_worker* worker, const tenon_image_source* source, uint32_t form, tenon_pixels* out) {
   return guard_image(source, [&](const PluginImage& image) {
-    if (form != TENON_DECODE_RGB && form != TENON_DECODE_NUMBERS)
+    check_size(out, "tenon_pixels");
+    if (form != TENON_DECODE_RGB && form != TENON_DECODE_MASK)
       throw tenon::Error(TENON_INVALID_ARGUMENT, "an image is decoded in the form " + std::to_string(form) +
-                                                     "; expected TENON_DECODE_RGB or TENON_DECODE_NUMBERS");
+                                                     "; expected TENON_DECODE_RGB or TENON_DECODE_MASK");
     ImageInfo info = {};
     cv::Mat pixels = form == TENON_DECODE_RGB ? worker->reader.decode_rgb(worker->buffers, image, info)
                                               : worker->reader.decode_mask(worker->buffers, image, info);
@@ -246,11 +251,22 @@ tenon_status decode(tenon_image_worker* worker, const tenon_image_source* source
   });
 }
 
-void move_targets(tenon_image_worker* worker, const tenon_image_target* const* targets, uint64_t count,
-                  TargetMotion motion) {
-  motion.motions = motions_of(motion.transforms.geometry(), motion.transforms.image_size());
-  for (size_t i = 0; i < count; ++i) move_target(*targets[i], motion, worker->buffers.buffers, worker->targets[i]);
-  worker->target_count = static_cast<size_t>(count);
+// The boxes of all targets, for transforms that depend on them.
+std::vector<float> boxes_of(const tenon_image_target* const* targets, uint64_t count, const TransformChain& chain) {
+  std::vector<float> boxes;
+  if (!chain.needs_boxes()) return boxes;
+  bool has_boxes = false;
+  for (uint64_t i = 0; i < count; ++i) {
+    if (targets[i]->kind != TENON_IMAGE_BOXES) continue;
+    has_boxes = true;
+    append_boxes(*targets[i], boxes);
+  }
+  if (!has_boxes)
+    throw tenon::Error(
+        TENON_INVALID_ARGUMENT,
+        "the transform random_iou_crop needs the boxes of an image, and this dataset passes none; expected "
+        "a dataset with boxes, or transforms without random_iou_crop");
+  return boxes;
 }
 
 tenon_status write(tenon_image_worker* worker, const tenon_image_source* source, uint64_t seed, const tenon_sink* sink,
@@ -258,26 +274,37 @@ tenon_status write(tenon_image_worker* worker, const tenon_image_source* source,
                    tenon_image_info* info) {
   return guard_image(source, [&](const PluginImage& image) {
     worker->target_count = 0;
-    for (uint64_t i = 0; i < target_count; ++i) check_target(*targets[i], i);
-    const bool normalizes = worker->reader.chain().normalizes();
+    for (uint64_t i = 0; i < target_count; ++i) {
+      check_size(targets[i], "tenon_image_target");
+      check_target(*targets[i], i);
+      check_numbers(*targets[i], image.place());
+    }
+    const TransformChain& chain = worker->reader.chain();
+    const std::vector<float> boxes = boxes_of(targets, target_count, chain);
     const auto make_slot = [&](cv::Size size) {
       const int64_t planes[] = {3, size.height, size.width};
       const int64_t interleaved[] = {size.height, size.width, 3};
       void* memory = nullptr;
-      check(sink->slot(sink, field, normalizes ? planes : interleaved, 3, &memory));
+      check(sink->slot(sink, field, chain.normalizes() ? planes : interleaved, 3, &memory));
       return memory;
     };
-    const ImageInfo found = worker->reader.write(worker->buffers, image, seed, make_slot);
+    const ImageInfo found = worker->reader.write(worker->buffers, image, boxes, seed, make_slot);
     write_info(found, info);
     if (target_count == 0) return;
     if (worker->targets.size() < target_count) worker->targets.resize(static_cast<size_t>(target_count));
-    move_targets(worker, targets, target_count,
-                 {worker->reader.draw(found.size, seed, image), {}, image.place(), found.orientation});
+    TargetMotion motion = {worker->reader.draw(found.size, boxes, seed, image), {}, image.place(), [&] {
+                             return worker->reader.inspect(worker->buffers, image).orientation;
+                           }};
+    motion.motions = motions_of(motion.transforms.geometry(), found.size);
+    for (size_t i = 0; i < target_count; ++i)
+      move_target(*targets[i], motion, worker->buffers.buffers, worker->targets[i]);
+    worker->target_count = static_cast<size_t>(target_count);
   });
 }
 
 tenon_status moved(tenon_image_worker* worker, uint64_t index, tenon_moved_target* out) {
   return guard([&] {
+    check_size(out, "tenon_moved_target");
     if (index >= worker->target_count)
       throw tenon::Error(TENON_INVALID_ARGUMENT, "the last image has no target " + std::to_string(index) +
                                                      "; the number of its targets is " +
@@ -286,9 +313,9 @@ tenon_status moved(tenon_image_worker* worker, uint64_t index, tenon_moved_targe
     out->values = target.is_mask ? static_cast<const void*>(target.mask.data()) : target.rows.values.data();
     out->shape = target.shape.data();
     out->ndim = static_cast<uint32_t>(target.shape.size());
-    out->kept = target.rows.kept.data();
-    out->kept_count = target.rows.kept.size();
-    out->groups = target.rows.groups.data();
+    out->kept_indices = target.rows.kept_indices.data();
+    out->kept_count = target.rows.kept_indices.size();
+    out->lengths = target.rows.lengths.data();
   });
 }
 

@@ -1,10 +1,14 @@
 #include "framework/images/library/target_buffers.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include <tenon/dtype.hpp>
 #include <tenon/error.hpp>
+#include <tenon/params.hpp>
 
 namespace images {
 namespace {
@@ -27,11 +31,11 @@ struct KindRules {
 
 KindRules rules_of(uint32_t kind) {
   switch (kind) {
-    case TENON_TARGET_MASK: return {"mask", 2, 0};
-    case TENON_TARGET_BOXES: return {"boxes", 2, 4};
-    case TENON_TARGET_ROTATED_BOXES: return {"rotated boxes", 2, 5};
-    case TENON_TARGET_KEYPOINTS: return {"keypoints", 3, 0};
-    case TENON_TARGET_POLYGONS: return {"polygons", 2, 2};
+    case TENON_IMAGE_MASK: return {"mask", 2, 0};
+    case TENON_IMAGE_BOXES: return {"boxes", 2, 4};
+    case TENON_IMAGE_ROTATED_BOXES: return {"rotated boxes", 2, 5};
+    case TENON_IMAGE_KEYPOINTS: return {"keypoints", 3, 0};
+    case TENON_IMAGE_POLYGONS: return {"polygons", 2, 2};
     default: return {nullptr, 0, 0};
   }
 }
@@ -42,10 +46,43 @@ std::string describe_shape(const tenon_image_target& target) {
   return '[' + text + ']';
 }
 
+bool can_represent(int32_t dtype, double number) {
+  if (dtype == TENON_UINT8) return number == static_cast<uint8_t>(std::clamp(number, 0.0, 255.0));
+  if (dtype == TENON_INT32) return number == std::trunc(number) && std::abs(number) <= INT32_MAX;
+  return true;
+}
+
+std::string find_fault_of_lengths(const tenon_image_target& target, const std::string& name) {
+  int64_t points = 0;
+  for (uint64_t i = 0; i < target.length_count; ++i) {
+    if (target.lengths[i] < 0 || target.lengths[i] > target.shape[0])
+      return name + "has a polygon of " + std::to_string(target.lengths[i]) + " points; expected 0 to " +
+             std::to_string(target.shape[0]);
+    points += target.lengths[i];
+  }
+  if (points == target.shape[0]) return {};
+  return name + "has polygons of " + std::to_string(points) + " points together; expected " +
+         std::to_string(target.shape[0]) + ", as in its shape";
+}
+
+std::string find_fault_of_pairs(const tenon_image_target& target, const std::string& name) {
+  for (uint64_t i = 0; i < 2 * target.pair_count; ++i)
+    if (target.pairs[i] < 0 || target.pairs[i] >= target.shape[1])
+      return name + "exchanges point " + std::to_string(target.pairs[i]) + "; expected points from 0 to " +
+             std::to_string(target.shape[1] - 1);
+  return {};
+}
+
+std::span<const float> values_of(const tenon_image_target& target) {
+  size_t count = 1;
+  for (uint32_t i = 0; i < target.ndim; ++i) count *= static_cast<size_t>(target.shape[i]);
+  return {static_cast<const float*>(target.values), count};
+}
+
 // Returns what contradicts the description of the target, or "".
 std::string find_fault(const tenon_image_target& target) {
   const KindRules rules = rules_of(target.kind);
-  if (!rules.name) return "has the kind " + std::to_string(target.kind) + "; expected TENON_TARGET_MASK or another one";
+  if (!rules.name) return "has the kind " + std::to_string(target.kind) + "; expected TENON_IMAGE_MASK or another one";
   const std::string name = std::string("(") + rules.name + ") ";
   if (target.ndim != rules.ndim || !target.shape)
     return name + "has " + std::to_string(target.ndim) + " dimensions; expected " + std::to_string(rules.ndim);
@@ -59,37 +96,25 @@ std::string find_fault(const tenon_image_target& target) {
   if (rules.last_extent > 0 && last != rules.last_extent)
     return name + "has the shape " + describe_shape(target) + "; expected " + std::to_string(rules.last_extent) +
            " numbers in each row";
-  if (target.kind == TENON_TARGET_KEYPOINTS && last != 2 && last != 3)
+  if (target.kind == TENON_IMAGE_KEYPOINTS && last != 2 && last != 3)
     return name + "has the shape " + describe_shape(target) + "; expected 2 or 3 numbers for each point";
-  const bool is_mask = target.kind == TENON_TARGET_MASK;
+  const bool is_mask = target.kind == TENON_IMAGE_MASK;
   if (is_mask ? mask_type(target.dtype) < 0 : target.dtype != TENON_FLOAT32)
     return name + "has the dtype " + tenon::dtype_name(target.dtype) + "; expected " +
            (is_mask ? "uint8, int32 or float32" : "float32");
   if (count > 0 && !target.values) return name + "has no values";
-  if (target.kind == TENON_TARGET_BOXES && target.format > TENON_BOXES_CXCYWH)
+  if (target.kind == TENON_IMAGE_BOXES && target.format > TENON_BOXES_CXCYWH)
     return name + "has the format " + std::to_string(target.format) + "; expected TENON_BOXES_XYXY or another one";
-  if (!(target.least_visible >= 0 && target.least_visible <= 1))
-    return name + "has least_visible " + std::to_string(target.least_visible) + "; expected a number from 0 to 1";
-  if (target.group_count > 0 && !target.groups) return name + "has no groups";
-  if (target.kind == TENON_TARGET_POLYGONS) {
-    int64_t points = 0;
-    for (uint64_t i = 0; i < target.group_count; ++i) {
-      if (target.groups[i] < 0 || target.groups[i] > target.shape[0])
-        return name + "has a polygon of " + std::to_string(target.groups[i]) + " points; expected 0 to " +
-               std::to_string(target.shape[0]);
-      points += target.groups[i];
-    }
-    if (points != target.shape[0])
-      return name + "has polygons of " + std::to_string(points) + " points together; expected " +
-             std::to_string(target.shape[0]) + ", as in its shape";
-  }
-  if (target.kind == TENON_TARGET_KEYPOINTS) {
-    for (uint64_t i = 0; i < 2 * target.group_count; ++i)
-      if (target.groups[i] < 0 || target.groups[i] >= target.shape[1])
-        return name + "exchanges point " + std::to_string(target.groups[i]) + "; expected points from 0 to " +
-               std::to_string(target.shape[1] - 1);
-  }
-  return {};
+  if (!(target.min_visibility >= 0 && target.min_visibility <= 1))
+    return name + "has min_visibility " + std::to_string(target.min_visibility) + "; expected a number from 0 to 1";
+  if (is_mask && !can_represent(target.dtype, target.fill))
+    return name + "has the fill " + std::to_string(target.fill) + ", which " + tenon::dtype_name(target.dtype) +
+           " cannot represent";
+  if ((target.length_count > 0 && !target.lengths) || (target.pair_count > 0 && !target.pairs))
+    return name + "has no lengths or pairs; expected as many as their count";
+  return target.kind == TENON_IMAGE_POLYGONS    ? find_fault_of_lengths(target, name)
+         : target.kind == TENON_IMAGE_KEYPOINTS ? find_fault_of_pairs(target, name)
+                                                : "";
 }
 
 cv::Size size_of_mask(const tenon_image_target& target) {
@@ -101,12 +126,12 @@ void move_mask(const tenon_image_target& target, const TargetMotion& motion, Tra
   const cv::Size size = size_of_mask(target);
   const cv::Size expected = motion.transforms.image_size();
   if (size != expected) {
-    const std::string turned = motion.orientation <= 1
-                                   ? ""
-                                   : " after it was turned upright by its EXIF orientation " +
-                                         std::to_string(motion.orientation) +
-                                         "; if the mask fits the pixels as stored, remove the orientation: exiftool "
-                                         "-Orientation= -overwrite_original FILE";
+    const int orientation = motion.find_orientation();
+    const std::string turned =
+        orientation <= 1 ? ""
+                         : " after it was turned upright by its EXIF orientation " + std::to_string(orientation) +
+                               "; if the mask fits the pixels as stored, remove the orientation: exiftool "
+                               "-Orientation= -overwrite_original FILE";
     const std::string place = target.place.size > 0 ? std::string(target.place.data, target.place.size) : "the mask";
     throw tenon::DataError(place + ": has " + describe_size(size) + " pixels; expected " + describe_size(expected) +
                            ", as " + motion.image + " has" + turned);
@@ -122,8 +147,8 @@ void move_mask(const tenon_image_target& target, const TargetMotion& motion, Tra
 
 std::vector<std::pair<size_t, size_t>> pairs_of(const tenon_image_target& target) {
   std::vector<std::pair<size_t, size_t>> pairs;
-  for (uint64_t i = 0; i < target.group_count; ++i)
-    pairs.emplace_back(static_cast<size_t>(target.groups[2 * i]), static_cast<size_t>(target.groups[2 * i + 1]));
+  for (uint64_t i = 0; i < target.pair_count; ++i)
+    pairs.emplace_back(static_cast<size_t>(target.pairs[2 * i]), static_cast<size_t>(target.pairs[2 * i + 1]));
   return pairs;
 }
 
@@ -135,27 +160,54 @@ void check_target(const tenon_image_target& target, uint64_t index) {
     throw tenon::Error(TENON_INVALID_ARGUMENT, "target " + std::to_string(index) + " of an image " + fault);
 }
 
+void check_numbers(const tenon_image_target& target, const std::string& image) {
+  if (target.kind == TENON_IMAGE_MASK) return;
+  const std::span<const float> values = values_of(target);
+  const auto row_size = values.size() / std::max<size_t>(static_cast<size_t>(target.shape[0]), 1);
+  const auto refuse = [&](size_t i, const std::string& expected) {
+    const size_t row = i / row_size;
+    std::string numbers;
+    for (size_t k = row * row_size; k < (row + 1) * row_size; ++k)
+      numbers += (numbers.empty() ? "" : ", ") + tenon::detail::print_toml(double{values[k]});
+    throw tenon::DataError(image + ": row " + std::to_string(row) + " of its " + rules_of(target.kind).name + " is [" +
+                           numbers + "]; expected " + expected);
+  };
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i])) refuse(i, "finite numbers");
+  const bool has_corners = target.kind == TENON_IMAGE_BOXES && target.format == TENON_BOXES_XYXY;
+  for (size_t i = 0; target.kind == TENON_IMAGE_BOXES && i < values.size(); i += 4) {
+    if (has_corners && (values[i + 2] < values[i] || values[i + 3] < values[i + 1]))
+      refuse(i, "left <= right and top <= bottom; boxes of another format are passed with their format");
+    if (!has_corners && (values[i + 2] < 0 || values[i + 3] < 0)) refuse(i, "a width and height of 0 or more");
+  }
+  for (size_t i = 0; target.kind == TENON_IMAGE_ROTATED_BOXES && i < values.size(); i += 5)
+    if (values[i + 2] < 0 || values[i + 3] < 0) refuse(i, "a width and height of 0 or more");
+}
+
+void append_boxes(const tenon_image_target& target, std::vector<float>& boxes) {
+  const std::vector<float> converted = to_corners(values_of(target), static_cast<BoxFormat>(target.format));
+  boxes.insert(boxes.end(), converted.begin(), converted.end());
+}
+
 void move_target(const tenon_image_target& target, const TargetMotion& motion, TransformBuffers& buffers,
                  MovedTarget& moved) {
-  moved.is_mask = target.kind == TENON_TARGET_MASK;
+  moved.is_mask = target.kind == TENON_IMAGE_MASK;
   moved.rows = {};
   if (moved.is_mask) return move_mask(target, motion, buffers, moved);
-  size_t count = 1;
-  for (uint32_t i = 0; i < target.ndim; ++i) count *= static_cast<size_t>(target.shape[i]);
-  const std::span<const float> values(static_cast<const float*>(target.values), count);
+  const std::span<const float> values = values_of(target);
   moved.shape.assign(target.shape, target.shape + target.ndim);
   switch (target.kind) {
-    case TENON_TARGET_BOXES:
-      moved.rows = move_boxes(values, static_cast<BoxFormat>(target.format), target.least_visible, motion.motions);
+    case TENON_IMAGE_BOXES:
+      moved.rows = move_boxes(values, static_cast<BoxFormat>(target.format), target.min_visibility, motion.motions);
       break;
-    case TENON_TARGET_ROTATED_BOXES:
-      moved.rows = move_rotated_boxes(values, target.least_visible, motion.motions);
+    case TENON_IMAGE_ROTATED_BOXES:
+      moved.rows = move_rotated_boxes(values, target.min_visibility, motion.motions);
       break;
-    case TENON_TARGET_POLYGONS:
-      moved.rows = move_polygons(values, {target.groups, target.group_count}, target.least_visible, motion.motions);
+    case TENON_IMAGE_POLYGONS:
+      moved.rows = move_polygons(values, {target.lengths, target.length_count}, target.min_visibility, motion.motions);
       break;
     default:
-      if (count > 0)
+      if (!values.empty())
         moved.rows.values = move_keypoints(values, static_cast<size_t>(target.shape[2]),
                                            static_cast<size_t>(target.shape[1]), pairs_of(target), motion.motions);
       return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,18 @@ struct MovedTarget {
 // Throws tenon::Error (TENON_INVALID_ARGUMENT) naming the index of the target and what contradicts its description.
 void check_target(const tenon_image_target& target, uint64_t index);
 
+// Throws tenon::DataError naming the image and the row if a number is not finite, or a box ends before it begins.
+void check_numbers(const tenon_image_target& target, const std::string& image);
+
+// Appends the boxes of a target as left, top, right and bottom.
+void append_boxes(const tenon_image_target& target, std::vector<float>& boxes);
+
 // The transforms and the motions of an image, for its targets.
 struct TargetMotion {
   SampledTransforms transforms;
-  std::vector<Motion> motions;
-  std::string image;    // its location, for messages
-  int orientation = 1;  // EXIF of the image
+  Motions motions;
+  std::string image;                      // its location, for messages
+  std::function<int()> find_orientation;  // EXIF of the image
 };
 
 // Moves a checked target. Throws tenon::DataError naming a mask that does not have the size of the image.

@@ -84,7 +84,7 @@ ImageReader::ImageReader(const ReaderSettings& settings)
     throw tenon::Error(TENON_INVALID_ARGUMENT,
                        "parameter \"cache\" is \"disk\", and \"cache_dir\" is empty; expected a folder");
   }
-  load_decoders();
+  silence_opencv();
   cv::setNumThreads(1);  // the data workers are the threads
   if (cache == "memory") cache_ = std::make_unique<MemoryCache>(settings.cache_bytes);
   if (cache == "disk") cache_ = std::make_unique<DiskCache>(settings.cache_dir, recipe());
@@ -111,7 +111,7 @@ std::string ImageReader::format_steps() const {
   return steps.insert(steps.find('}'), format_json(rendering_));  // at the end of the first step, decode
 }
 
-size_t ImageReader::examine(size_t count, const Open& open, const FoundTurned& found_turned) const {
+size_t ImageReader::examine(size_t count, const Open& open, const FoundOrientation& found_orientation) const {
   constexpr size_t kMost = 32;
   constexpr int64_t kMostPixels = 50'000'000;  // that are decoded, in a fraction of a second
   size_t examined = 0;
@@ -141,7 +141,7 @@ size_t ImageReader::examine(size_t count, const Open& open, const FoundTurned& f
       if (error.status() != TENON_BAD_DATA) throw;
     }
   }
-  for (const auto& [number, orientation] : turned) found_turned(number, orientation);
+  for (const auto& [number, orientation] : turned) found_orientation(number, orientation);
   if (transparent.count() > 0) warn_of_transparency(transparent.print(examined));
   if (deep.count() > 0) warn_of_range(deep.print(examined), largest);
   if (several.count() > 0) warn_of_frames(several.print(examined));
@@ -197,14 +197,15 @@ cv::Mat& ImageReader::decode_rgb(Worker& worker, const ImageFile& image, ImageIn
 
 cv::Mat& ImageReader::decode_mask(Worker& worker, const ImageFile& image, ImageInfo& info) const {
   info = inspect(worker, image);
-  return decode_numbers(worker.file, info, image.place(), worker.numbers, worker.decoder);
+  return decode_numbers(worker.file, info, image.place(), worker.numbers);
 }
 
-ImageInfo ImageReader::write(Worker& worker, const ImageFile& image, uint64_t seed, const MakeSlot& make_slot) const {
+ImageInfo ImageReader::write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes, uint64_t seed,
+                             const MakeSlot& make_slot) const {
   if (!cache_) {
     const ImageInfo info = inspect(worker, image);
     if (info.has_more_images) warn_of_frames(image.place());
-    const SampledTransforms sampled = draw(info.size, seed, image);
+    const SampledTransforms sampled = draw(info.size, boxes, seed, image);
     const DecodedWindow decoded = decode(worker, info, sampled, image.place());
     write_sampled(sampled, decoded.image, decoded.place, worker, make_slot);
     return info;
@@ -216,7 +217,10 @@ ImageInfo ImageReader::write(Worker& worker, const ImageFile& image, uint64_t se
     cache_->keep(image, *prepared, worker.cached);
   }
   info.size = prepared->whole;
-  const SampledTransforms rest = at_place(image, [&] { return chain_.sample_rest(prepared->pixels.size(), seed); });
+  const SampledTransforms rest = at_place(image, [&] {
+    const auto moved = boxes.empty() ? boxes : chain_.move_by_fixed_part(prepared->whole, boxes);
+    return chain_.sample_rest(prepared->pixels.size(), seed, moved);
+  });
   const cv::Rect window = rest.window();
   write_sampled(rest, prepared->pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, make_slot);
   return info;
@@ -253,8 +257,9 @@ void ImageReader::write_sampled(const SampledTransforms& sampled, const cv::Mat&
   }
 }
 
-SampledTransforms ImageReader::draw(cv::Size size, uint64_t seed, const ImageFile& image) const {
-  return at_place(image, [&] { return chain_.draw(size, seed); });
+SampledTransforms ImageReader::draw(cv::Size size, const TransformChain::Boxes& boxes, uint64_t seed,
+                                    const ImageFile& image) const {
+  return at_place(image, [&] { return chain_.draw(size, seed, boxes); });
 }
 
 }  // namespace images

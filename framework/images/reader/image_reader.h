@@ -47,12 +47,12 @@ class ImageReader {
   // Opens image `number` for examine().
   using Open = std::function<std::unique_ptr<const ImageFile>(size_t number)>;
   // Receives an image that EXIF turns upright: 2 to 8.
-  using FoundTurned = std::function<void(size_t number, int orientation)>;
+  using FoundOrientation = std::function<void(size_t number, int orientation)>;
 
   // Reads at most 32 of `count` images, spread over all of them. Logs what samples may lose without an error:
   // transparency, the range of 16-bit values, and all frames but the first. An image that cannot be read is left out,
   // because its sample reports it. Returns how many could be read.
-  size_t examine(size_t count, const Open& open, const FoundTurned& found_turned) const;
+  size_t examine(size_t count, const Open& open, const FoundOrientation& found_orientation) const;
 
   const TransformChain& chain() const { return chain_; }
   // How write() makes the pixels, as the text of tenon/preprocessing.h.
@@ -69,13 +69,15 @@ class ImageReader {
 
   // Returns memory for a sample of this size: float [3, H, W] if the chain normalises, else uint8 [H, W, 3].
   using MakeSlot = std::function<void*(cv::Size size)>;
-  // Reads, decodes and transforms the image. The pixels are the same with and without a cache. Returns what the file
-  // is; if a cache was read, only its size is known, and the orientation is 0. Throws tenon::DataError naming the
-  // image's location.
-  ImageInfo write(Worker& worker, const ImageFile& image, uint64_t seed, const MakeSlot& make_slot) const;
+  // Reads, decodes and transforms the image. `boxes`: for TransformChain::draw(). The pixels are the same with and
+  // without a cache. Returns what the file is; if a cache was read, only its size is known, and the rest is 0. Throws
+  // tenon::DataError naming the image's location.
+  ImageInfo write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes, uint64_t seed,
+                  const MakeSlot& make_slot) const;
 
   // The transforms that write() applied to an image of this size, for its targets.
-  SampledTransforms draw(cv::Size size, uint64_t seed, const ImageFile& image) const;
+  SampledTransforms draw(cv::Size size, const TransformChain::Boxes& boxes, uint64_t seed,
+                         const ImageFile& image) const;
 
  private:
   PreparedImage prepare(Worker& worker, const ImageFile& image, ImageInfo& info) const;

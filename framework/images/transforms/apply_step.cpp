@@ -51,7 +51,7 @@ bool is_pointwise(const Step& step) {
                    Invert>(step);
 }
 
-bool is_geometric(const Step& step) { return is_one_of<Resize, Crop, Flip, Warp>(step); }
+bool is_geometric(const Step& step) { return is_one_of<Resize, Crop, Flip, Warp, Perspective>(step); }
 
 void MovingImage::take_next_buffer() {
   buffers_.last_written ^= 1;
@@ -85,11 +85,12 @@ void MovingImage::apply(const Step& step) {
                         },
                         [&](Flip direction) { flip(image_, direction, target); },
                         [&](const Warp& step) { warp(image_, step, target); },
+                        [&](const Perspective& step) { warp(image_, step, target); },
                         [&](const Sharpness& step) { sharpen(image_, step, target); },
                         [&](const Blur& step) { blur(image_, step, target); },
                         [&](const Erase& step) { erase(step, writable()); }, change},
              step);
-  if (!is_pointwise(step) && !std::holds_alternative<Erase>(step)) take_next_buffer();
+  if (!is_pointwise(step) && !is_one_of<Erase, Noise, Clahe>(step)) take_next_buffer();
 }
 
 void MovingImage::apply_to_mask(const Step& step, double fill) {
@@ -98,7 +99,8 @@ void MovingImage::apply_to_mask(const Step& step, double fill) {
   std::visit(Overloaded{[&](const Resize& resize) { resize_nearest(image_(resize.source), area_of(resize), target); },
                         [&](const Crop& crop) { cut_out(image_, crop.window, cv::Scalar(fill), target); },
                         [&](Flip direction) { flip(image_, direction, target); },
-                        [&](const Warp& step) { warp_mask(image_, step, fill, target); }, ignore},
+                        [&](const Warp& step) { warp_mask(image_, step, fill, target); },
+                        [&](const Perspective& step) { warp_mask(image_, step, fill, target); }, ignore},
              step);
   if (is_geometric(step)) take_next_buffer();
 }

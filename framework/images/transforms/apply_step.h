@@ -21,6 +21,10 @@ void apply(const Solarize& step, cv::Mat& image);
 void apply(const AutoContrast& step, cv::Mat& image);
 void apply(const Equalize& step, cv::Mat& image);
 void apply(const Invert& step, cv::Mat& image);
+// torchvision 0.29, gaussian_noise_image, on uint8 tensors.
+void apply(const Noise& step, cv::Mat& image);
+// albumentations 2.0.8, clahe: OpenCV's CLAHE of the channel L of the colour space L*a*b*.
+void apply(const Clahe& step, cv::Mat& image);
 
 // torchvision's gaussian_blur. The image is mirrored at its edges, and the edges are not repeated.
 void blur(const cv::Mat& source, const Blur& step, cv::Mat& target);
@@ -49,8 +53,16 @@ cv::Size expanded_size(const std::array<double, 6>& matrix, cv::Size size);
 // the fill by the rest.
 void warp(const cv::Mat& source, const Warp& warp, cv::Mat& target);
 
+// torchvision 0.29, perspective. Bilinear weighs pixels at the edge as warp() does.
+void warp(const cv::Mat& source, const Perspective& warp, cv::Mat& target);
+
+// Returns the coefficients that move the corners of an image of this size to `corners`: top left, top right, bottom
+// right, bottom left. They are given as torchvision does, as indices of pixels.
+std::array<double, 8> perspective_coefficients(cv::Size size, const std::array<cv::Point, 4>& corners);
+
 // Warps single channels of 8, 16 or 32 bits with the nearest pixel. `fill` is used outside the image.
 void warp_mask(const cv::Mat& source, const Warp& warp, double fill, cv::Mat& target);
+void warp_mask(const cv::Mat& source, const Perspective& warp, double fill, cv::Mat& target);
 
 // Buffers that a worker thread reuses for every sample.
 struct TransformBuffers {

@@ -34,8 +34,9 @@ struct Resize {
 };
 
 struct Crop {
-  cv::Rect window;  // may extend beyond the image
-  Colour fill;      // colour outside the image
+  cv::Rect window;                     // may extend beyond the image
+  Colour fill;                         // colour outside the image
+  bool drops_outside_centers = false;  // whether boxes with a centre outside the window are dropped
 };
 
 enum class Flip { horizontal, vertical };
@@ -45,6 +46,15 @@ enum class Flip { horizontal, vertical };
 struct Warp {
   std::array<double, 6> matrix;
   cv::Size size;
+  Interpolation interpolation;  // nearest or bilinear
+  Colour fill;
+};
+
+// Maps each pixel of the new image to a position in the old one, both in pixels from the top left corner, so that the
+// middle of the first pixel is (0.5, 0.5): x = (c[0] * new_x + c[1] * new_y + c[2]) / w, y = (c[3] * new_x + c[4] *
+// new_y + c[5]) / w, w = c[6] * new_x + c[7] * new_y + 1.
+struct Perspective {
+  std::array<double, 8> coefficients;
   Interpolation interpolation;  // nearest or bilinear
   Colour fill;
 };
@@ -74,6 +84,13 @@ struct AutoContrast {};
 struct Equalize {};
 struct Invert {};
 
+// Adds to each channel of each pixel its own normal noise, truncated to whole levels.
+struct Noise {
+  double mean;       // in levels
+  double deviation;  // in levels
+  tenon::Random random;
+};
+
 // Operations on neighbourhoods.
 
 struct Sharpness {
@@ -84,6 +101,12 @@ struct Blur {
   double sigma;
 };
 
+// Contrast limited adaptive histogram equalization of the lightness, in tiles of the image.
+struct Clahe {
+  double clip_limit;  // largest count of a level in a tile, relative to the mean count
+  cv::Size tiles;     // across and down
+};
+
 // Overwrites a rectangle with a colour, or with normal noise.
 struct Erase {
   cv::Rect area;
@@ -91,8 +114,8 @@ struct Erase {
   tenon::Random noise;
 };
 
-using Step = std::variant<Resize, Crop, Flip, Warp, Brightness, Contrast, Saturation, Hue, Grayscale, Posterize,
-                          Solarize, AutoContrast, Equalize, Invert, Sharpness, Blur, Erase>;
+using Step = std::variant<Resize, Crop, Flip, Warp, Perspective, Brightness, Contrast, Saturation, Hue, Grayscale,
+                          Posterize, Solarize, AutoContrast, Equalize, Invert, Noise, Sharpness, Blur, Clahe, Erase>;
 using Steps = std::vector<Step>;
 
 }  // namespace images

@@ -15,8 +15,8 @@ transforms = ["random_resized_crop(224)", "horizontal_flip(p=0.5)", "color_jitte
 
 Pass arguments by position, in the order of the tables below, or by name. Arguments with a default can be left out.
 Without any arguments, the parentheses can be left out too. Write several numbers for one argument in parentheses:
-`scale=(0.08, 1)`. The definitions are those of torchvision's `transforms.v2` on 8-bit tensors. Resizing with
-antialiasing gives the same bytes as Pillow 12. Errors in the list are reported before a run starts.
+`scale=(0.08, 1)`. The definitions are those of torchvision's `transforms.v2` on 8-bit tensors, or of the
+source that a transform names. Resizing with antialiasing gives the same bytes as Pillow 12. Errors in the list are reported before a run starts.
 
 - With `normalize`, a sample is a float32 tensor `[3, height, width]`. Without it, a sample is a uint8 tensor
   `[height, width, 3]`.
@@ -24,8 +24,9 @@ antialiasing gives the same bytes as Pillow 12. Errors in the list are reported 
   after that decision.
 - Each sample has a separate seed, and each transform a separate random stream. Samples are therefore the same for any
   number of workers, and adding a transform does not change the random values of the others.
-- The same transforms are applied to the mask or the second image of a sample. A mask is moved with the image, to the
-  nearest pixel. Colour changes, blurring and erasing do not change a mask.
+- The same transforms are applied to the mask or the second image of a sample. Masks, boxes, keypoints and polygons of
+  [datasets that have them](../guides/your_image_dataset.md) move with the image, masks to the nearest pixel. Colour
+  changes, noise, blurring and erasing do not change them.
 - If the list starts with a crop, or with `resize` and a crop, only the cropped part is decoded. A JPEG is decoded no
   larger than needed.
 
@@ -76,10 +77,14 @@ std::string describe(const TransformKind& kind) {
 const std::vector<TransformKind>& all_transforms() {
   static const std::vector<TransformKind> kinds = [] {
     std::vector<TransformKind> list;
-    for (const auto& kind : {random_resized_crop_kind, resize_kind, center_crop_kind, random_crop_kind,
-                             horizontal_flip_kind, vertical_flip_kind, random_rotation_kind, random_affine_kind,
-                             color_jitter_kind, grayscale_kind, gaussian_blur_kind, rand_augment_kind,
-                             auto_augment_kind, trivial_augment_wide_kind, normalize_kind, random_erasing_kind}) {
+    for (const auto& kind : {random_resized_crop_kind,  resize_kind,          center_crop_kind,
+                             random_crop_kind,          letterbox_kind,       scale_jitter_kind,
+                             random_zoom_out_kind,      random_iou_crop_kind, horizontal_flip_kind,
+                             vertical_flip_kind,        random_rotation_kind, random_affine_kind,
+                             random_perspective_kind,   color_jitter_kind,    grayscale_kind,
+                             gaussian_blur_kind,        gaussian_noise_kind,  clahe_kind,
+                             coarse_dropout_kind,       rand_augment_kind,    auto_augment_kind,
+                             trivial_augment_wide_kind, normalize_kind,       random_erasing_kind}) {
       list.push_back(kind());
     }
     return list;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -28,6 +29,15 @@ class Transform {
   // Appends the steps for an image of this size, and sets `size` to the size of the result. Throws tenon::DataError if
   // the image cannot be transformed.
   virtual void draw(cv::Size& size, tenon::Random& random, Steps& steps) const = 0;
+
+  // Whether draw_with_boxes() is called in place of draw().
+  virtual bool needs_boxes() const { return false; }
+  // `boxes`: left, top, right and bottom of each, in pixels of an image of this size.
+  virtual void draw_with_boxes(cv::Size& size, std::span<const float> boxes, tenon::Random& random,
+                               Steps& steps) const {
+    static_cast<void>(boxes);
+    draw(size, random, steps);
+  }
 
   // Returns the size of the result if it is the same for all images of the given size, or no value if sizes differ.
   virtual std::optional<cv::Size> output_size(std::optional<cv::Size> size) const { return size; }
@@ -75,9 +85,17 @@ TransformKind horizontal_flip_kind();
 TransformKind vertical_flip_kind();
 TransformKind random_rotation_kind();
 TransformKind random_affine_kind();
+TransformKind random_perspective_kind();
+TransformKind letterbox_kind();
+TransformKind scale_jitter_kind();
+TransformKind random_zoom_out_kind();
+TransformKind random_iou_crop_kind();
 TransformKind color_jitter_kind();
 TransformKind grayscale_kind();
 TransformKind gaussian_blur_kind();
+TransformKind gaussian_noise_kind();
+TransformKind clahe_kind();
+TransformKind coarse_dropout_kind();
 TransformKind rand_augment_kind();
 TransformKind auto_augment_kind();
 TransformKind trivial_augment_wide_kind();

@@ -9,6 +9,7 @@
 #include "framework/formats/content_hash.h"
 #include "framework/formats/nearest_name.h"
 #include "framework/images/transforms/arguments.h"
+#include "framework/images/transforms/move_targets.h"
 
 namespace images {
 namespace {
@@ -169,8 +170,28 @@ void TransformChain::draw_links(size_t begin, size_t end, uint64_t seed, Drawing
     const Link& link = links_[i];
     tenon::Random random(seed, link.stream);
     if (link.probability < 1 && !random.chance(link.probability)) continue;
-    link.transform->draw(drawing.size, random, link.after_normalize ? drawing.erasures : drawing.steps);
+    Steps& steps = link.after_normalize ? drawing.erasures : drawing.steps;
+    if (link.transform->needs_boxes()) {
+      move_boxes_of(drawing);
+      link.transform->draw_with_boxes(drawing.size, drawing.boxes, random, steps);
+    } else {
+      link.transform->draw(drawing.size, random, steps);
+    }
   }
+}
+
+// Moves the boxes by the steps since the last call.
+void TransformChain::move_boxes_of(Drawing& drawing) {
+  Steps steps;
+  std::copy_if(drawing.steps.begin() + static_cast<ptrdiff_t>(drawing.moved), drawing.steps.end(),
+               std::back_inserter(steps), is_geometric);
+  drawing.boxes = move_boxes(drawing.boxes, BoxFormat::xyxy, 0, motions_of(steps, drawing.moved_size)).values;
+  drawing.moved = drawing.steps.size();
+  drawing.moved_size = drawing.size;
+}
+
+bool TransformChain::needs_boxes() const {
+  return std::any_of(links_.begin(), links_.end(), [](const Link& link) { return link.transform->needs_boxes(); });
 }
 
 // A fixed part that scales nothing would let later random transforms decide the decoding scale.
@@ -180,23 +201,31 @@ Reducing TransformChain::reducing_of(const Steps& fixed) const {
   return fixed_ == 0 || scales ? Reducing::yes : Reducing::no;
 }
 
-SampledTransforms TransformChain::draw(cv::Size image, uint64_t seed) const {
-  Drawing drawing = {image, {}, {}};
+SampledTransforms TransformChain::draw(cv::Size image, uint64_t seed, const Boxes& boxes) const {
+  Drawing drawing = {image, boxes};
   draw_links(0, fixed_, seed, drawing);
   const Reducing reducing = reducing_of(drawing.steps);
+  if (needs_boxes()) move_boxes_of(drawing);  // the same rounding as with a cached fixed part
   draw_links(fixed_, links_.size(), seed, drawing);
   return SampledTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, reducing);
 }
 
 SampledTransforms TransformChain::draw_fixed_part(cv::Size image) const {
-  Drawing drawing = {image, {}, {}};
+  Drawing drawing = {image, {}};
   draw_links(0, fixed_, 0, drawing);
   const Reducing reducing = reducing_of(drawing.steps);
   return SampledTransforms(image, std::move(drawing.steps), {}, std::nullopt, reducing);
 }
 
-SampledTransforms TransformChain::sample_rest(cv::Size image, uint64_t seed) const {
-  Drawing drawing = {image, {}, {}};
+TransformChain::Boxes TransformChain::move_by_fixed_part(cv::Size image, const Boxes& boxes) const {
+  Drawing drawing = {image, boxes};
+  draw_links(0, fixed_, 0, drawing);
+  move_boxes_of(drawing);
+  return drawing.boxes;
+}
+
+SampledTransforms TransformChain::sample_rest(cv::Size image, uint64_t seed, const Boxes& boxes) const {
+  Drawing drawing = {image, boxes};
   draw_links(fixed_, links_.size(), seed, drawing);
   return SampledTransforms(image, std::move(drawing.steps), std::move(drawing.erasures), scaling_, Reducing::no);
 }
@@ -204,7 +233,8 @@ SampledTransforms TransformChain::sample_rest(cv::Size image, uint64_t seed) con
 std::string TransformChain::list_moving(bool counts_scaling) const {
   std::string names;
   for (const Link& link : links_) {
-    if (moves_pixels(*link.transform, counts_scaling)) names += (names.empty() ? "" : ", ") + link.name;
+    if (link.transform->needs_boxes() || moves_pixels(*link.transform, counts_scaling))
+      names += (names.empty() ? "" : ", ") + link.name;
   }
   return names;
 }

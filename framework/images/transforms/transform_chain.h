@@ -76,10 +76,16 @@ class TransformChain {
   // parameter, the found and expected text, and the nearest name.
   explicit TransformChain(const std::vector<std::string>& entries, const std::string& parameter = "transforms");
 
-  // The result depends only on the image's size and the seed. Each transform uses a separate random stream. The stream
-  // depends on the transform's name and on the number of earlier transforms with that name, so other transforms in the
-  // chain do not affect it. Throws tenon::DataError if the image is too small for a crop.
-  SampledTransforms draw(cv::Size image, uint64_t seed) const;
+  // Whether a transform depends on the boxes of the image, such as random_iou_crop.
+  bool needs_boxes() const;
+
+  // Boxes of an image: left, top, right and bottom of each. They matter only if needs_boxes().
+  using Boxes = std::vector<float>;
+
+  // The result depends only on the image's size, its boxes and the seed. Each transform uses a separate random stream.
+  // The stream depends on the transform's name and on the number of earlier transforms with that name, so other
+  // transforms in the chain do not affect it. Throws tenon::DataError if the image is too small for a crop.
+  SampledTransforms draw(cv::Size image, uint64_t seed, const Boxes& boxes = {}) const;
 
   // These functions split draw() into two parts that give the same pixels. The first part has the leading transforms
   // that sample nothing (resize, center_crop), which are the same for an image in each epoch. The second part has the
@@ -88,7 +94,9 @@ class TransformChain {
   bool has_fixed_part() const { return fixed_ > 0; }
   const std::string& fixed_part() const { return fixed_text_; }  // as written
   SampledTransforms draw_fixed_part(cv::Size image) const;
-  SampledTransforms sample_rest(cv::Size image, uint64_t seed) const;  // `image`: size after the fixed part
+  // `image` and `boxes`: after the fixed part.
+  SampledTransforms sample_rest(cv::Size image, uint64_t seed, const Boxes& boxes) const;
+  Boxes move_by_fixed_part(cv::Size image, const Boxes& boxes) const;
 
   // Returns whether samples are normalised float [3, H, W]; otherwise they are uint8 [H, W, 3].
   bool normalizes() const { return scaling_.has_value(); }
@@ -112,12 +120,16 @@ class TransformChain {
 
   struct Drawing {
     cv::Size size;
-    Steps steps;
-    Steps erasures;
+    Boxes boxes;
+    Steps steps = {};
+    Steps erasures = {};
+    cv::Size moved_size = size;  // of the image that the boxes belong to, after the first `moved` steps
+    size_t moved = 0;
   };
 
   void append(const std::string& entry);
   void draw_links(size_t begin, size_t end, uint64_t seed, Drawing& drawing) const;
+  static void move_boxes_of(Drawing& drawing);
   Reducing reducing_of(const Steps& fixed) const;
 
   std::vector<Link> links_;

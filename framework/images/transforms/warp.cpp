@@ -26,6 +26,28 @@ struct RowPositions {
   double start_y;
 };
 
+// The same for a Perspective.
+struct PerspectiveRow {
+  PerspectiveRow(const Perspective& warp, cv::Size, int y) : c(warp.coefficients), new_y(y + 0.5) {}
+  double x(int column) const { return position(c[0], c[1], c[2], column); }
+  double y(int column) const { return position(c[3], c[4], c[5], column); }
+
+  // The index of the pixel, which may be a fraction. Without a position it is NaN, which is outside.
+  double position(double across, double down, double start, int column) const {
+    const double new_x = column + 0.5;
+    const double w = c[6] * new_x + c[7] * new_y + 1;
+    return (across * new_x + down * new_y + start) / w - 0.5;
+  }
+
+  const std::array<double, 8>& c;
+  double new_y;
+};
+
+PerspectiveRow row_of(const Perspective& warp, cv::Size source, int y) { return {warp, source, y}; }
+RowPositions row_of(const Warp& warp, cv::Size source, int y) { return {warp, source, y}; }
+cv::Size target_size(const Warp& warp, cv::Size) { return warp.size; }
+cv::Size target_size(const Perspective&, cv::Size source) { return source; }
+
 // Both functions round to the nearest whole number, and ties to even, like std::nearbyint. Adding the large number
 // rounds the fraction away. Without SSE4.1 nearbyint is a function call, which takes most of the time.
 double round_place(double place) { return (place + 0x1.8p52) - 0x1.8p52; }
@@ -40,11 +62,11 @@ const uint8_t* nearest_pixel(const cv::Mat& source, double x, double y) {
   return source.ptr<uint8_t>(static_cast<int>(row)) + static_cast<size_t>(column) * source.elemSize();
 }
 
-template <size_t kBytes>
-void warp_nearest(const cv::Mat& source, const Warp& warp, const uint8_t* fill, cv::Mat& target) {
-  target.create(warp.size, source.type());
+template <size_t kBytes, class Kind>
+void warp_nearest(const cv::Mat& source, const Kind& warp, const uint8_t* fill, cv::Mat& target) {
+  target.create(target_size(warp, source.size()), source.type());
   for (int y = 0; y < target.rows; ++y) {
-    const RowPositions places(warp, source.size(), y);
+    const auto places = row_of(warp, source.size(), y);
     uint8_t* written = target.ptr<uint8_t>(y);
     for (int x = 0; x < target.cols; ++x, written += kBytes) {
       const uint8_t* pixel = nearest_pixel(source, places.x(x), places.y(x));
@@ -103,10 +125,11 @@ void mix_pixels(const cv::Mat& source, double x, double y, const Colour& fill, u
   }
 }
 
-void warp_bilinear(const cv::Mat& source, const Warp& warp, const uint8_t* fill, cv::Mat& target) {
-  target.create(warp.size, CV_8UC3);
+template <class Kind>
+void warp_bilinear(const cv::Mat& source, const Kind& warp, const uint8_t* fill, cv::Mat& target) {
+  target.create(target_size(warp, source.size()), CV_8UC3);
   for (int y = 0; y < target.rows; ++y) {
-    const RowPositions places(warp, source.size(), y);
+    const auto places = row_of(warp, source.size(), y);
     uint8_t* written = target.ptr<uint8_t>(y);
     for (int x = 0; x < target.cols; ++x, written += 3) {
       const double place_x = places.x(x);
@@ -152,7 +175,10 @@ cv::Size expanded_size(const std::array<double, 6>& matrix, cv::Size size) {
   return {extent(matrix[0], matrix[1], size.width), extent(matrix[3], matrix[4], size.height)};
 }
 
-void warp(const cv::Mat& source, const Warp& warp, cv::Mat& target) {
+namespace {
+
+template <class Kind>
+void warp_colours(const cv::Mat& source, const Kind& warp, cv::Mat& target) {
   const uint8_t fill[3] = {to_pixel(warp.fill[0]), to_pixel(warp.fill[1]), to_pixel(warp.fill[2])};
   if (warp.interpolation == Interpolation::nearest) {
     warp_nearest<3>(source, warp, fill, target);
@@ -161,13 +187,49 @@ void warp(const cv::Mat& source, const Warp& warp, cv::Mat& target) {
   }
 }
 
-void warp_mask(const cv::Mat& source, const Warp& warp, double fill, cv::Mat& target) {
+template <class Kind>
+void warp_numbers(const cv::Mat& source, const Kind& warp, double fill, cv::Mat& target) {
   const cv::Mat pixel(1, 1, source.type(), cv::Scalar(fill));
   switch (source.elemSize()) {
     case 1: return warp_nearest<1>(source, warp, pixel.data, target);
     case 2: return warp_nearest<2>(source, warp, pixel.data, target);
     default: return warp_nearest<4>(source, warp, pixel.data, target);
   }
+}
+
+}  // namespace
+
+void warp(const cv::Mat& source, const Warp& warp, cv::Mat& target) { warp_colours(source, warp, target); }
+void warp(const cv::Mat& source, const Perspective& warp, cv::Mat& target) { warp_colours(source, warp, target); }
+
+void warp_mask(const cv::Mat& source, const Warp& warp, double fill, cv::Mat& target) {
+  warp_numbers(source, warp, fill, target);
+}
+void warp_mask(const cv::Mat& source, const Perspective& warp, double fill, cv::Mat& target) {
+  warp_numbers(source, warp, fill, target);
+}
+
+std::array<double, 8> perspective_coefficients(cv::Size size, const std::array<cv::Point, 4>& corners) {
+  const std::array<cv::Point, 4> of_image = {
+      cv::Point(0, 0), {size.width - 1, 0}, {size.width - 1, size.height - 1}, {0, size.height - 1}};
+  cv::Matx<double, 8, 8> equations;
+  cv::Vec<double, 8> right;
+  for (int i = 0; i < 4; ++i) {
+    const cv::Point from = corners[static_cast<size_t>(i)], to = of_image[static_cast<size_t>(i)];
+    const double rows[2][8] = {
+        {double(from.x), double(from.y), 1, 0, 0, 0, -double(to.x) * from.x, -double(to.x) * from.y},
+        {0, 0, 0, double(from.x), double(from.y), 1, -double(to.y) * from.x, -double(to.y) * from.y}};
+    for (int k = 0; k < 8; ++k) {
+      equations(2 * i, k) = rows[0][k];
+      equations(2 * i + 1, k) = rows[1][k];
+    }
+    right[2 * i] = to.x;
+    right[2 * i + 1] = to.y;
+  }
+  const cv::Vec<double, 8> solution = equations.solve(right, cv::DECOMP_LU);
+  std::array<double, 8> coefficients;
+  std::copy_n(solution.val, 8, coefficients.begin());
+  return coefficients;
 }
 
 }  // namespace images

@@ -91,6 +91,38 @@ class RandomAffine final : public Transform {
   Colour fill_;
 };
 
+// random_perspective: torchvision 0.29, v2.RandomPerspective.
+class RandomPerspective final : public Transform {
+ public:
+  explicit RandomPerspective(const Arguments& arguments)
+      : distortion_(arguments.number("distortion_scale")),
+        interpolation_(interpolation_from(arguments)),
+        fill_(colour_from(arguments.numbers("fill"))) {}
+
+  void draw(cv::Size& size, tenon::Random& random, Steps& steps) const override {
+    const int across = static_cast<int>(distortion_ * (size.width / 2)) + 1;
+    const int down = static_cast<int>(distortion_ * (size.height / 2)) + 1;
+    const auto near = [&](int bound) { return static_cast<int>(random.integer(bound)); };
+    const auto far = [&](int length, int bound) { return length - bound + static_cast<int>(random.integer(bound)); };
+    std::array<cv::Point, 4> corners;
+    corners[0].x = near(across);
+    corners[0].y = near(down);
+    corners[1].x = far(size.width, across);
+    corners[1].y = near(down);
+    corners[2].x = far(size.width, across);
+    corners[2].y = far(size.height, down);
+    corners[3].x = near(across);
+    corners[3].y = far(size.height, down);
+    if (size.width < 2 || size.height < 2) return;  // its corners are one point
+    steps.push_back(Perspective{perspective_coefficients(size, corners), interpolation_, fill_});
+  }
+
+ private:
+  double distortion_;
+  Interpolation interpolation_;
+  Colour fill_;
+};
+
 Argument degrees_argument() {
   return {.name = "degrees",
           .default_value = "",
@@ -125,6 +157,17 @@ TransformKind random_rotation_kind() {
            flag("expand", "false", "whether to enlarge the image so that nothing is cut off"), fill_argument(),
            probability("1")},
           make_transform<RandomRotation>};
+}
+
+TransformKind random_perspective_kind() {
+  return {"random_perspective",
+          "Moves each corner towards the centre by a random amount, with a perspective transformation.",
+          "torchvision RandomPerspective",
+          {{"distortion_scale", "0.5", "largest motion of a corner, as a fraction of half the image", {1}, "[0, 1]"},
+           interpolation_argument("bilinear", {"nearest", "bilinear"}),
+           fill_argument(),
+           probability("0.5")},
+          make_transform<RandomPerspective>};
 }
 
 TransformKind random_affine_kind() {

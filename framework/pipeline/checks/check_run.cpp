@@ -51,7 +51,7 @@ bool has_same_source(const NamedDataset& a, const NamedDataset& b) {
   const bool has_all = split_a && split_b && (*split_a == "all" || *split_b == "all");
   return std::ranges::all_of(a.params, [&](const auto& param) {
     const auto& [name, value] = param;
-    if (std::ranges::find(kLooks, name) != kLooks.end()) return true;
+    if (name.ends_with("_transforms") || std::ranges::find(kLooks, name) != kLooks.end()) return true;
     if (has_all && (name == "split" || name == "validation_fraction")) return true;
     const auto other = b.params.find(name);
     return other != b.params.end() && other->second == value;

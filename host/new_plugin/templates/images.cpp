@@ -1,5 +1,4 @@
-// A dataset of image files and their classes. The host reads, transforms and caches the images.
-// The header tenon/draft/images.hpp describes what an image dataset can do, also with boxes, keypoints and masks.
+// A dataset of image files. tenon/draft/images.hpp describes what it can do, also with boxes, keypoints and masks.
 #include <filesystem>
 #include <fstream>
 #include <tenon/draft/images.hpp>
@@ -13,19 +12,22 @@ class MyName final {
 
   static std::vector<tenon::Param> schema() {
     std::vector<tenon::Param> params = tenon::draft::image_params();  // transforms, cache, ...
-    params.push_back(
-        tenon::required<tenon::Path>("path").doc("list with a class and the path of an image in each line"));
+    params.push_back(tenon::required<tenon::Path>("path").doc("list: in each line a class and the path of an image"));
     return params;
   }
 
   explicit MyName(const tenon::Params& params) : images_(params) {
     const std::filesystem::path list = params.path("path");
     std::ifstream lines(list);
-    std::string path;
-    for (int64_t label = 0; lines >> label && std::getline(lines >> std::ws, path); labels_.push_back(label))
-      files_.push_back((list.parent_path() / path).string());
-    if (files_.empty())
-      throw tenon::DataError(list.string() + ": has no image; expected lines such as \"1 photos/a.jpg\"");
+    std::string line;
+    for (int number = 1; std::getline(lines, line); ++number) {
+      if (line.substr(0, 2) != "0 " && line.substr(0, 2) != "1 ")
+        throw tenon::DataError(list.string() + ":" + std::to_string(number) +
+                               ": expected a line like \"1 photos/a.jpg\"");
+      labels_.push_back(line[0] - '0');
+      files_.push_back((list.parent_path() / line.substr(2)).string());
+    }
+    if (files_.empty()) throw tenon::DataError(list.string() + ": has no lines, or cannot be read");
     // Reads some of the images, and warns of what the transforms would lose.
     images_.examine(files_.size(), [&](size_t i) { return std::make_unique<tenon::draft::ImageFile>(files_[i]); });
   }
@@ -38,7 +40,6 @@ class MyName final {
   std::vector<tenon::ClassNames> class_names() const { return {{"label", {"circle", "square"}}}; }
   int64_t size() const { return static_cast<int64_t>(files_.size()); }
   std::string sample_name(int64_t index) const { return files_[static_cast<size_t>(index)]; }
-
   Worker open_worker(uint64_t, uint64_t) const { return images_.open_worker(); }
 
   // Several threads call this at the same time, each with another worker. The pixels go into the memory of the batch.

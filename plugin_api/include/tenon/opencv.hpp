@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <opencv2/core.hpp>
@@ -88,23 +89,21 @@ inline std::vector<cv::Mat> view_planes(const Sink& sink, std::string_view name,
 // the image has another size than the field or not three channels.
 inline void put_bgr(const cv::Mat& bgr, const Sink& sink, std::string_view name, double scale = 1) {
   const Field& field = sink.field(name);
-  if (field.shape.size() != 3) detail::refuse_shape(field, "[3, H, W] or [H, W, 3]");
-  const bool has_planes = field.shape[0] == 3;
-  const std::vector<int64_t> shape =
-      has_planes ? std::vector<int64_t>{3, bgr.rows, bgr.cols} : std::vector<int64_t>{bgr.rows, bgr.cols, 3};
+  if (field.shape.size() != 3 || (field.shape[0] != 3 && field.shape[2] != 3))
+    detail::refuse_shape(field, "[3, H, W] or [H, W, 3]");
   if (bgr.channels() != 3)
     throw Error(TENON_INVALID_ARGUMENT, "an image for the field \"" + field.name + "\" has " +
                                             std::to_string(bgr.channels()) + " channels; expected blue, green and red");
-  cv::Mat scaled;
-  bgr.convertTo(scaled, detail::mat_depth(field), scale);
-  if (has_planes) {
-    std::vector<cv::Mat> planes = view_planes(sink, name, shape);
-    cv::Mat reversed[] = {planes[2], planes[1], planes[0]};
-    cv::split(scaled, reversed);
+  std::vector<cv::Mat> channels;
+  cv::split(bgr, channels);
+  std::swap(channels[0], channels[2]);
+  if (field.shape[2] == 3) {
+    cv::Mat rgb, written = view(sink, name, {bgr.rows, bgr.cols, 3});
+    cv::merge(channels, rgb);
+    rgb.convertTo(written, written.depth(), scale);
   } else {
-    cv::Mat written = view(sink, name, shape);
-    const int order[] = {0, 2, 1, 1, 2, 0};
-    cv::mixChannels(&scaled, 1, &written, 1, order, 3);
+    std::vector<cv::Mat> planes = view_planes(sink, name, {3, bgr.rows, bgr.cols});
+    for (size_t i = 0; i < 3; ++i) channels[i].convertTo(planes[i], planes[i].depth(), scale);
   }
 }
 

@@ -214,7 +214,15 @@ class Segmentation final {
       return;
     }
     const tenon::draft::Pixels mask = read_mask(worker.images, pair);
-    classes_.replace_numbers(mask, pair.mask_path, worker.classes);
+    try {
+      classes_.replace_numbers(mask, pair.mask_path, worker.classes);
+    } catch (const tenon::DataError&) {
+      // The mask of another image has wrong numbers, too. This reports its size.
+      auto numbers =
+          tenon::draft::ImageTarget::mask(mask.elements, TENON_UINT8, mask.height, mask.width, 0, pair.mask_path);
+      worker.images.write(image, sample.seed, sink, "image", {&numbers});
+      throw;
+    }
     auto target = tenon::draft::ImageTarget::mask(worker.classes.data(), TENON_UINT8, mask.height, mask.width,
                                                   classes_.ignore_index(), pair.mask_path);
     const int orientation = worker.images.write(image, sample.seed, sink, "image", {&target}).orientation;
@@ -225,7 +233,7 @@ class Segmentation final {
 
  private:
   static tenon::draft::Pixels read_mask(tenon::draft::ImageWorker& worker, const ImageMask& pair) {
-    return worker.decode(tenon::draft::ImageFile(pair.mask_path), TENON_DECODE_NUMBERS);
+    return worker.decode(tenon::draft::ImageFile(pair.mask_path), TENON_DECODE_MASK);
   }
 
   // Reads some of the pairs. `place`: for messages.

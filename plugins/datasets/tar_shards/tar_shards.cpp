@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,7 +46,7 @@ class ShardImage final : public tenon::draft::EmbeddedImage {
 
 class TarShards final {
  public:
-  using Worker = tenon::draft::ImageWorker;
+  using Worker = std::optional<tenon::draft::ImageWorker>;  // none without images
 
   static std::vector<tenon::Param> schema() {
     const std::vector<tenon::Param> of_shards = {
@@ -62,12 +63,15 @@ class TarShards final {
   }
 
   explicit TarShards(const tenon::Params& params)
-      : pipeline_(params),
-        index_(list_shards(params.path("path")), params.texts("fields"), params.texts("classes")),
+      : index_(list_shards(params.path("path")), params.texts("fields"), params.texts("classes")),
         classes_(params.texts("classes")),
         padding_(params.number("padding")),
         turned_(describe_positions()) {
-    examine();
+    const auto& fields = index_.fields();
+    if (std::any_of(fields.begin(), fields.end(), is_image)) {
+      pipeline_.emplace(params);
+      examine();
+    }
   }
 
   std::vector<tenon::Field> fields() const {
@@ -77,7 +81,7 @@ class TarShards final {
       if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
         fields.push_back({name, arrays->dtype(), arrays->shape(), "as stored in the file", padding_});
       } else if (std::holds_alternative<ImageColumn>(field.column)) {
-        fields.push_back(pipeline_.field(name, "the image"));
+        fields.push_back(pipeline_->field(name, "the image"));
       } else {
         fields.push_back({name, TENON_INT64, {}, "the class, from 0"});
       }
@@ -102,14 +106,18 @@ class TarShards final {
     std::vector<tenon::Preprocessing> fields;
     for (const ShardIndex::Field& field : index_.fields())
       if (std::holds_alternative<ImageColumn>(field.column))
-        fields.push_back(pipeline_.preprocessing(field.field.name));
+        fields.push_back(pipeline_->preprocessing(field.field.name));
     return fields;
   }
 
   int64_t size() const { return static_cast<int64_t>(index_.size()); }
   uint64_t fingerprint() const { return index_.hash(); }
 
-  Worker open_worker(uint64_t, uint64_t) const { return pipeline_.open_worker(); }
+  Worker open_worker(uint64_t, uint64_t) const {
+    Worker worker;
+    if (pipeline_) worker.emplace(pipeline_->open_worker());
+    return worker;
+  }
 
   void get(Worker& worker, const tenon::Sample& sample, const tenon::Sink& sink) const {
     const auto number = static_cast<size_t>(sample.index);
@@ -118,7 +126,7 @@ class TarShards final {
       if (const auto* images = std::get_if<ImageColumn>(&field.column)) {
         // All images of a sample use the sample's seed, so images of one size get the same transforms.
         const ShardImage image(index_, number, field.field, images->at(number));
-        turned_.check(turns, worker.write(image, sample.seed, sink, field.field.name), image);
+        turned_.check(turns, worker->write(image, sample.seed, sink, field.field.name), image);
       } else if (const auto* arrays = std::get_if<ArrayColumn>(&field.column)) {
         write_array(*arrays, field.field.name, number, sink);
       } else {
@@ -144,18 +152,19 @@ class TarShards final {
     return datasets::have_coordinates(names) ? "fields with coordinates" : "";
   }
 
+  static bool is_image(const ShardIndex::Field& field) { return std::holds_alternative<ImageColumn>(field.column); }
+
   void examine() const {
     std::vector<const ShardIndex::Field*> images;
     for (const ShardIndex::Field& field : index_.fields())
-      if (std::holds_alternative<ImageColumn>(field.column)) images.push_back(&field);
-    if (images.empty()) return;
-    turned_.examine(pipeline_, index_.size(), images.size(), [&](size_t number) {
+      if (is_image(field)) images.push_back(&field);
+    turned_.examine(*pipeline_, index_.size(), images.size(), [&](size_t number) {
       const ShardIndex::Field& field = *images[number % images.size()];
       const size_t sample = number / images.size();
       const Stored& stored = std::get<ImageColumn>(field.column).at(sample);
       return std::make_unique<ShardImage>(index_, sample, field.field, stored);
     });
-    if (turned_.have_unturned()) turned_.warn_of_transforms(pipeline_, /*are_relative=*/false);
+    if (turned_.have_unturned()) turned_.warn_of_transforms(*pipeline_, /*are_relative=*/false);
   }
 
   // Reads from the file into the batch without an intermediate copy.
@@ -168,11 +177,11 @@ class TarShards final {
     std::transform(elements, elements + stored.size, elements, [](uint8_t truth) { return truth != 0; });
   }
 
-  tenon::draft::ImagePipeline pipeline_;
   ShardIndex index_;
   std::vector<std::string> classes_;  // of the labels; empty: labels are numbers
   double padding_;
   datasets::TurnedImages turned_;
+  std::optional<tenon::draft::ImagePipeline> pipeline_;  // none without images
 };
 
 }  // namespace

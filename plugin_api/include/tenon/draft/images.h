@@ -1,8 +1,8 @@
 /* Images for datasets, as an extension of the host (tenon_host.get_extension): decoding, and the transforms of a run
  * file, applied to an image and to what moves with it: masks, further images, boxes, keypoints and polygons. The pixels
- * are those of the bundled datasets. docs/reference/transforms.md lists the transforms, and docs/reference/images.md
- * the formats. The host loads its image library when a plugin first requests this table. A draft: it may change or be
- * removed in any release.
+ * are those of the bundled datasets. docs/reference/transforms.md lists the transforms. JPEG, PNG, WebP, TIFF,
+ * BMP and PNM are read. The host loads its image library when a plugin first requests this table. A draft: it may
+ * change or be removed in any release.
  *
  * Coordinates are in pixels from the top left corner of the upright image: the first pixel covers 0 to 1. */
 #ifndef TENON_IMAGES_H
@@ -24,7 +24,8 @@ typedef struct tenon_image_source {
   tenon_string listed; /* optional: where a file lists it, for messages: `photos.csv:12` */
   void* context;
   uint64_t byte_count; /* used with `read` */
-  /* [worker] Optional. Copies `byte_count` bytes of an image that is not a separate file. */
+  /* [worker] Optional. Copies `byte_count` bytes of an image that is not a separate file. Its error message names the
+   * image; the status of bytes that cannot be read is TENON_BAD_DATA. */
   tenon_status (*read)(void* context, void* bytes);
   /* [worker] Required with `read`. Puts a text that identifies the bytes, such as path, position, size, and time of the
    * last change. A cache on disk uses it. */
@@ -32,11 +33,12 @@ typedef struct tenon_image_source {
 } tenon_image_source;
 TENON_FREEZE(tenon_image_source, identify, 72);
 
+/* If `write` reads a cache, height and width are known, and the others are 0. */
 typedef struct tenon_image_info {
   uint64_t size;
   int64_t height; /* of the upright image */
   int64_t width;
-  int32_t orientation; /* EXIF 2.3, tag 274: 1 to 8, which is applied already; 0: unknown, because a cache was read */
+  int32_t orientation; /* EXIF 2.3, tag 274: 1 to 8, which is applied already */
   int32_t channels;    /* in the file: 1 grey or palette, 2 grey and alpha, 3 colour, 4 colour and alpha, or CMYK */
   int32_t bits;        /* in the file, per channel */
   uint32_t has_alpha;  /* 0 or 1 */
@@ -44,13 +46,13 @@ typedef struct tenon_image_info {
 TENON_FREEZE(tenon_image_info, has_alpha, 40);
 
 enum {
-  TENON_DECODE_RGB = 1,    /* uint8 [height, width, 3], as `write` reads an image: red, green, blue */
-  TENON_DECODE_NUMBERS = 2 /* uint8 [height, width, 1]: grey levels or palette indices of a PNG as stored: a mask */
+  TENON_DECODE_RGB = 1, /* uint8 [height, width, 3], as `write` reads an image: red, green, blue */
+  TENON_DECODE_MASK = 2 /* uint8 [height, width, 1]: the grey levels or palette indices of a PNG as stored */
 };
 
 typedef struct tenon_pixels {
   uint64_t size;
-  const void* elements; /* C-contiguous [height, width, channels], borrowed until the next call with the worker */
+  const void* elements; /* C-contiguous [height, width, channels], borrowed until the next `decode` with the worker */
   int64_t height;
   int64_t width;
   int32_t channels;
@@ -64,16 +66,18 @@ TENON_FREEZE(tenon_pixels, reserved, 48);
 enum {
   /* uint8, int32 or float32 [height, width], a mask or a depth map: each pixel takes the value of the nearest
    * one, and `fill` outside of the image */
-  TENON_TARGET_MASK = 1,
-  /* float32 [n, 4] in the form `format`. They are clipped to the image, and a turned box becomes the box around it. */
-  TENON_TARGET_BOXES = 2,
-  /* float32 [n, 5]: centre x and y, width, height, and the angle in degrees, clockwise. They are not clipped. */
-  TENON_TARGET_ROTATED_BOXES = 3,
+  TENON_IMAGE_MASK = 1,
+  /* float32 [n, 4] in the form `format`. They are clipped to the image, and a turned box becomes the box around it.
+   * Rows without an area are dropped. */
+  TENON_IMAGE_BOXES = 2,
+  /* float32 [n, 5]: centre x and y, width, height, and the angle in degrees, clockwise. They are not clipped. The angle
+   * becomes one from -90 to less than 90. */
+  TENON_IMAGE_ROTATED_BOXES = 3,
   /* float32 [n, points, 2] or [n, points, 3]: x, y, and a number that is above 0 for a known point. Such a point that
    * leaves the image becomes 0, 0, 0. A point with the number 0 stays 0, 0, 0. */
-  TENON_TARGET_KEYPOINTS = 4,
-  /* float32 [points, 2]: polygons one after the other, with lengths in `groups`. They are clipped to the image. */
-  TENON_TARGET_POLYGONS = 5
+  TENON_IMAGE_KEYPOINTS = 4,
+  /* float32 [points, 2]: polygons one after the other, with `lengths`. They are clipped to the image. */
+  TENON_IMAGE_POLYGONS = 5
 };
 
 enum {
@@ -91,14 +95,16 @@ typedef struct tenon_image_target {
   uint32_t ndim;
   int32_t dtype;      /* of a mask; TENON_FLOAT32 for all others */
   tenon_string place; /* names a mask in messages, such as its path; may be empty */
-  double fill;        /* of a mask: value of the pixels outside of the image */
+  double fill;        /* of a mask: value of the pixels outside of the image, which the dtype can represent */
   /* Boxes, rotated boxes and polygons: rows of which a smaller part remains in the image are dropped, 0 to 1. Rows of
    * which nothing remains are always dropped. */
-  double least_visible;
-  const int64_t* groups; /* polygons: points of each; keypoints: pairs of points that a mirrored image exchanges */
-  uint64_t group_count;  /* number of polygons, or of pairs */
+  double min_visibility;
+  const int64_t* lengths; /* polygons: points of each */
+  uint64_t length_count;
+  const int64_t* pairs; /* keypoints: two points each, which a mirrored image exchanges */
+  uint64_t pair_count;
 } tenon_image_target;
-TENON_FREEZE(tenon_image_target, group_count, 88);
+TENON_FREEZE(tenon_image_target, pair_count, 104);
 
 /* A target after `write`, borrowed until the next call with the worker. */
 typedef struct tenon_moved_target {
@@ -107,11 +113,11 @@ typedef struct tenon_moved_target {
   const int64_t* shape;
   uint32_t ndim;
   uint32_t reserved;
-  const int64_t* kept; /* boxes, rotated boxes and polygons: for each row that remains, the row of the target */
+  const int64_t* kept_indices; /* boxes, rotated boxes and polygons: for each row that remains, its row before */
   uint64_t kept_count;
-  const int64_t* groups; /* polygons: points of each that remains */
+  const int64_t* lengths; /* polygons: points of each that remains */
 } tenon_moved_target;
-TENON_FREEZE(tenon_moved_target, groups, 56);
+TENON_FREEZE(tenon_moved_target, lengths, 56);
 
 typedef struct tenon_image_format {
   uint64_t size;
@@ -136,9 +142,9 @@ typedef struct tenon_image_list {
   /* [train] Describes an image. What the source borrows stays valid until the next call. */
   tenon_status (*open)(void* context, uint64_t number, tenon_image_source* out);
   /* [train] Optional. Receives each examined image that its EXIF orientation turns upright: 2 to 8. */
-  tenon_status (*found_turned)(void* context, uint64_t number, int32_t orientation);
+  tenon_status (*found_orientation)(void* context, uint64_t number, int32_t orientation);
 } tenon_image_list;
-TENON_FREEZE(tenon_image_list, found_turned, 40);
+TENON_FREEZE(tenon_image_list, found_orientation, 40);
 
 typedef struct tenon_image_pipeline tenon_image_pipeline; /* the transforms and settings of a dataset; never changes */
 typedef struct tenon_image_worker tenon_image_worker;     /* the buffers of one thread */
@@ -146,11 +152,12 @@ typedef struct tenon_image_worker tenon_image_worker;     /* the buffers of one 
 typedef struct tenon_images {
   uint64_t size;
 
-  /* [train] Reads the parameters of a dataset: that with the name `transforms`, a list of strings, and of
-   * `scaled_decoding`, `background`, `max_value`, `max_pixels`, `cache`, `cache_bytes` and `cache_dir` those that its
-   * schema declares; the others have their defaults. tenon/draft/images.hpp has the declarations. Returns
-   * TENON_INVALID_ARGUMENT naming the transform and what is wrong with it, and TENON_UNSUPPORTED if the image library
-   * cannot be loaded. */
+  /* [train] Reads the parameters of a dataset: the one with the name `transforms`, a list of strings, and no others; or
+   * with an empty name the parameters `transforms`, `scaled_decoding`, `background`, `max_value`, `max_pixels`,
+   * `cache`, `cache_bytes` and `cache_dir`, which its schema declares as tenon/draft/images.hpp does. Returns
+   * TENON_INVALID_ARGUMENT naming the transform and what is wrong with it, TENON_NOT_FOUND naming a parameter that the
+   * schema lacks, TENON_BAD_DATA for a folder of the cache that cannot be written to, and TENON_UNSUPPORTED if the
+   * image library cannot be loaded. */
   tenon_status (*create)(const tenon_params* params, tenon_string transforms, tenon_image_pipeline** out);
   void (*destroy)(tenon_image_pipeline* pipeline); /* after its workers */
 
@@ -166,7 +173,7 @@ typedef struct tenon_images {
   tenon_status (*open_worker)(const tenon_image_pipeline* pipeline, tenon_image_worker** out);
   void (*close_worker)(tenon_image_worker* worker);
 
-  /* [train] [worker] Reads the header of an image. */
+  /* [train] [worker] Reads the bytes of an image, and decodes its header. */
   tenon_status (*inspect)(tenon_image_worker* worker, const tenon_image_source* source, tenon_image_info* out);
 
   /* [train] [worker] Decodes an image without transforms. `form`: TENON_DECODE_... Returns TENON_BAD_DATA naming the
@@ -177,7 +184,8 @@ typedef struct tenon_images {
   /* [worker] Reads, decodes and transforms an image into a field of a sample, and moves the targets with it. The random
    * values depend on the seed and the size of the image alone. With equal seeds, images of one size are transformed
    * alike. The pixels are the same with and without a cache. `info` is optional. Returns TENON_BAD_DATA naming the
-   * image for files that cannot be read, and TENON_INVALID_ARGUMENT for targets that contradict their descriptions. */
+   * image for files that cannot be read, for masks of another size and for boxes that are none, and
+   * TENON_INVALID_ARGUMENT for targets that contradict their descriptions. */
   tenon_status (*write)(tenon_image_worker* worker, const tenon_image_source* source, uint64_t seed,
                         const tenon_sink* sink, uint64_t field, const tenon_image_target* const* targets,
                         uint64_t target_count, tenon_image_info* info);

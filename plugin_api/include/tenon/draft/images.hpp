@@ -29,8 +29,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <functional>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,8 +43,8 @@
 
 namespace tenon::draft {
 
-// The parameter of the transforms, by one line in a schema. `name` may end in "transforms", for a dataset with several
-// lists of them.
+// The parameter of the transforms, by one line in a schema. For a dataset with several lists of them, `name` ends in
+// "_transforms".
 inline Param transforms_param(const std::vector<std::string>& transforms = {"resize(256)", "center_crop(224)",
                                                                             "normalize()"},
                               const std::string& name = "transforms") {
@@ -54,7 +54,7 @@ inline Param transforms_param(const std::vector<std::string>& transforms = {"res
           "validation");
 }
 
-// All parameters that ImagePipeline reads.
+// All parameters of images.
 inline std::vector<Param> image_params() {
   return {
       transforms_param(),
@@ -102,6 +102,9 @@ class ImageFile {
     return source;
   }
 
+ protected:
+  std::string listed_text() const { return listed_.empty() ? "" : " (" + listed_ + ')'; }
+
  private:
   std::string place_;
   std::string listed_;
@@ -114,7 +117,7 @@ class EmbeddedImage : public ImageFile {
   using ImageFile::ImageFile;
 
   virtual uint64_t byte_count() const = 0;
-  virtual void read(uint8_t* bytes) const = 0;
+  virtual void read(uint8_t* bytes) const = 0;  // throws DataError naming the place
   virtual std::string identity() const = 0;  // of the bytes, for a cache on disk: path, position, time of last change
 
   tenon_image_source describe() const override {
@@ -122,7 +125,7 @@ class EmbeddedImage : public ImageFile {
     source.context = const_cast<EmbeddedImage*>(this);
     source.byte_count = byte_count();
     source.read = [](void* self, void* bytes) {
-      return tenon::detail::guard([&] { static_cast<EmbeddedImage*>(self)->read(static_cast<uint8_t*>(bytes)); });
+      return tenon::detail::guard([&] { static_cast<EmbeddedImage*>(self)->read_bytes(static_cast<uint8_t*>(bytes)); });
     };
     source.identify = [](void* self, const tenon_text_sink* sink) {
       return tenon::detail::guard([&] {
@@ -132,6 +135,20 @@ class EmbeddedImage : public ImageFile {
     };
     return source;
   }
+
+ private:
+  // Reports each error as one of the data, with the place where the image is listed.
+  void read_bytes(uint8_t* bytes) const {
+    try {
+      read(bytes);
+    } catch (const HostError&) {
+      throw;
+    } catch (const Error& error) {
+      throw Error(error.status(), error.what() + listed_text());
+    } catch (const std::exception& error) {
+      throw DataError(place() + ": " + error.what() + listed_text());
+    }
+  }
 };
 
 struct ImageInfo {
@@ -140,7 +157,7 @@ struct ImageInfo {
   int orientation;  // EXIF, applied already; 1: upright as stored; 0: unknown, because a cache was read
 };
 
-// 8-bit pixels, borrowed until the next call with the worker.
+// 8-bit pixels, borrowed until the next decode() with the worker.
 struct Pixels {
   const uint8_t* elements;  // C-contiguous [height, width, channels]
   int64_t height;
@@ -159,104 +176,113 @@ class ImageTarget {
   // names the mask in messages.
   static ImageTarget mask(const void* pixels, int32_t dtype, int64_t height, int64_t width, double fill,
                           std::string place = {}) {
-    ImageTarget target(TENON_TARGET_MASK, {height, width});
-    target.borrowed_ = pixels;
+    ImageTarget target(TENON_IMAGE_MASK, {height, width});
+    target.pixels_ = pixels;
     target.dtype_ = dtype;
     target.fill_ = fill;
     target.place_ = std::move(place);
     return target;
   }
-  // Four numbers for each box. `least_visible`: boxes of which a smaller part remains in the image are dropped.
-  static ImageTarget boxes(std::vector<float> values, BoxFormat format = BoxFormat::xyxy, double least_visible = 0) {
-    ImageTarget target = rows(TENON_TARGET_BOXES, std::move(values), {4});
+  // Four numbers for each box. `min_visibility`: boxes of which a smaller part remains in the image are dropped.
+  static ImageTarget boxes(std::vector<float> values, BoxFormat format = BoxFormat::xyxy, double min_visibility = 0) {
+    ImageTarget target = rows(TENON_IMAGE_BOXES, std::move(values), {4});
     target.format_ = static_cast<uint32_t>(format);
-    target.least_visible_ = least_visible;
+    target.min_visibility_ = min_visibility;
     return target;
   }
   // Centre x and y, width, height, and the angle in degrees, clockwise, for each box.
-  static ImageTarget rotated_boxes(std::vector<float> values, double least_visible = 0) {
-    ImageTarget target = rows(TENON_TARGET_ROTATED_BOXES, std::move(values), {5});
-    target.least_visible_ = least_visible;
+  static ImageTarget rotated_boxes(std::vector<float> values, double min_visibility = 0) {
+    ImageTarget target = rows(TENON_IMAGE_ROTATED_BOXES, std::move(values), {5});
+    target.min_visibility_ = min_visibility;
     return target;
   }
   // x and y of each point, for objects of `points` points; with `numbers` 3 also a number above 0 for a known point.
-  // `pairs`: points that a mirrored image exchanges, such as left and right eye: {1, 2, 3, 4} for two pairs.
+  // `pairs`: points that a mirrored image exchanges, such as left and right eye: {{1, 2}, {3, 4}}.
   static ImageTarget keypoints(std::vector<float> values, int64_t points, int64_t numbers = 2,
-                               std::vector<int64_t> pairs = {}) {
-    ImageTarget target = rows(TENON_TARGET_KEYPOINTS, std::move(values), {points, numbers});
-    target.group_count_ = pairs.size() / 2;
-    target.groups_ = std::move(pairs);
+                               const std::vector<std::pair<int64_t, int64_t>>& pairs = {}) {
+    ImageTarget target = rows(TENON_IMAGE_KEYPOINTS, std::move(values), {points, numbers});
+    for (const auto& [first, second] : pairs) target.pairs_.insert(target.pairs_.end(), {first, second});
     return target;
   }
   // x and y of each point, and the number of points of each polygon.
-  static ImageTarget polygons(std::vector<float> values, std::vector<int64_t> lengths, double least_visible = 0) {
-    ImageTarget target = rows(TENON_TARGET_POLYGONS, std::move(values), {2});
-    target.least_visible_ = least_visible;
-    target.group_count_ = lengths.size();
-    target.groups_ = std::move(lengths);
+  static ImageTarget polygons(std::vector<float> values, std::vector<int64_t> lengths, double min_visibility = 0) {
+    ImageTarget target = rows(TENON_IMAGE_POLYGONS, std::move(values), {2});
+    target.min_visibility_ = min_visibility;
+    target.lengths_ = std::move(lengths);
     return target;
   }
 
-  // Of the moved target.
-  const std::vector<int64_t>& shape() const { return shape_; }
+  // Of the moved target. These functions throw Error before ImageWorker::write.
+  const std::vector<int64_t>& shape() const { return moved().shape; }
   template <class T>
   const T* values() const {
-    return static_cast<const T*>(borrowed_);
+    return static_cast<const T*>(moved().values);
   }
   // Rows of the target that remain: boxes, rotated boxes and polygons.
-  const std::vector<int64_t>& kept() const { return kept_; }
+  const std::vector<int64_t>& kept_indices() const { return moved().kept_indices; }
   // Points of each polygon that remains.
-  const std::vector<int64_t>& lengths() const { return groups_; }
+  const std::vector<int64_t>& lengths() const { return moved().lengths; }
 
-  // Returns what belongs to the rows that remain, such as the classes of boxes.
+  // Returns what belongs to the boxes or polygons that remain, such as their classes.
   template <class T>
   std::vector<T> select(const std::vector<T>& rows) const {
+    if (kind_ == TENON_IMAGE_MASK || kind_ == TENON_IMAGE_KEYPOINTS)
+      throw Error(TENON_INVALID_ARGUMENT, "select() of a mask or of keypoints, of which none are dropped");
     std::vector<T> selected;
-    for (const int64_t row : kept_) selected.push_back(rows.at(static_cast<size_t>(row)));
+    for (const int64_t row : kept_indices()) selected.push_back(rows.at(static_cast<size_t>(row)));
     return selected;
   }
 
   // Copies the moved values into a field with this dtype, or an 8-bit mask into a field of int64.
   void put(const Sink& sink, std::string_view field) const {
-    size_t count = 1;
-    for (const int64_t extent : shape_) count *= static_cast<size_t>(extent);
     if (dtype_ == TENON_UINT8 && sink.field(field).dtype == TENON_INT64) {
-      std::copy_n(values<uint8_t>(), count, sink.slot<int64_t>(field, shape_));
+      copy_to<uint8_t>(sink.slot<int64_t>(field, shape()));
     } else if (dtype_ == TENON_UINT8) {
-      std::copy_n(values<uint8_t>(), count, sink.slot<uint8_t>(field, shape_));
+      copy_to<uint8_t>(sink.slot<uint8_t>(field, shape()));
     } else if (dtype_ == TENON_INT32) {
-      std::copy_n(values<int32_t>(), count, sink.slot<int32_t>(field, shape_));
+      copy_to<int32_t>(sink.slot<int32_t>(field, shape()));
     } else {
-      std::copy_n(values<float>(), count, sink.slot<float>(field, shape_));
+      copy_to<float>(sink.slot<float>(field, shape()));
     }
   }
 
-  // The descriptor borrows from this object.
+  // Describes the target as it was given. The descriptor borrows from this object.
   tenon_image_target describe() const {
     tenon_image_target described = {};
     described.size = sizeof described;
     described.kind = kind_;
     described.format = format_;
-    described.values = borrowed_ ? borrowed_ : numbers_.data();
+    described.values = kind_ == TENON_IMAGE_MASK ? pixels_ : numbers_.data();
     described.shape = shape_.data();
     described.ndim = static_cast<uint32_t>(shape_.size());
     described.dtype = dtype_;
     described.place = tenon::detail::borrow(place_);
     described.fill = fill_;
-    described.least_visible = least_visible_;
-    described.groups = groups_.data();
-    described.group_count = group_count_;
+    described.min_visibility = min_visibility_;
+    described.lengths = lengths_.data();
+    described.length_count = lengths_.size();
+    described.pairs = pairs_.data();
+    described.pair_count = pairs_.size() / 2;
     return described;
   }
 
   void take(const tenon_moved_target& moved) {
-    borrowed_ = moved.values;
-    shape_.assign(moved.shape, moved.shape + moved.ndim);
-    kept_.assign(moved.kept, moved.kept + moved.kept_count);
-    if (kind_ == TENON_TARGET_POLYGONS) groups_.assign(moved.groups, moved.groups + moved.kept_count);
+    moved_ = {moved.values,
+              std::vector<int64_t>(moved.shape, moved.shape + moved.ndim),
+              std::vector<int64_t>(moved.kept_indices, moved.kept_indices + moved.kept_count),
+              {}};
+    if (kind_ == TENON_IMAGE_POLYGONS) moved_.lengths.assign(moved.lengths, moved.lengths + moved.kept_count);
+    is_moved_ = true;
   }
 
  private:
+  struct Moved {
+    const void* values;
+    std::vector<int64_t> shape;
+    std::vector<int64_t> kept_indices;
+    std::vector<int64_t> lengths;
+  };
+
   ImageTarget(uint32_t kind, std::vector<int64_t> shape) : kind_(kind), shape_(std::move(shape)) {}
 
   // `extents`: of a row. Throws Error if the values are no whole number of rows.
@@ -274,18 +300,32 @@ class ImageTarget {
     return target;
   }
 
+  const Moved& moved() const {
+    if (!is_moved_)
+      throw Error(TENON_INVALID_ARGUMENT, "a target of an image has no moved values; pass it to write() first");
+    return moved_;
+  }
+
+  template <class T, class Element>
+  void copy_to(Element* slot) const {
+    size_t count = 1;
+    for (const int64_t extent : shape()) count *= static_cast<size_t>(extent);
+    std::copy_n(values<T>(), count, slot);
+  }
+
   uint32_t kind_;
   uint32_t format_ = 0;
   std::vector<float> numbers_;
-  const void* borrowed_ = nullptr;  // of a mask, or of a moved target
+  const void* pixels_ = nullptr;  // of a mask
   std::vector<int64_t> shape_;
   int32_t dtype_ = TENON_FLOAT32;
   std::string place_;
   double fill_ = 0;
-  double least_visible_ = 0;
-  std::vector<int64_t> groups_;
-  uint64_t group_count_ = 0;
-  std::vector<int64_t> kept_;
+  double min_visibility_ = 0;
+  std::vector<int64_t> lengths_;
+  std::vector<int64_t> pairs_;
+  bool is_moved_ = false;
+  Moved moved_ = {};
 };
 
 namespace detail {
@@ -338,7 +378,7 @@ class ImageWorker {
     return {info.height, info.width, info.orientation};
   }
 
-  // Decodes the image without transforms: red, green and blue, or with `form` TENON_DECODE_NUMBERS the mask in a PNG.
+  // Decodes the image without transforms: red, green and blue, or with `form` TENON_DECODE_MASK the mask in a PNG.
   Pixels decode(const ImageFile& image, uint32_t form = TENON_DECODE_RGB) {
     tenon_pixels pixels = {};
     pixels.size = sizeof pixels;
@@ -352,11 +392,12 @@ class ImageWorker {
   std::unique_ptr<tenon_image_worker, detail::CloseImages> worker_;
 };
 
-// The transforms and settings of a dataset, from the parameters that its schema declares.
+// The transforms and settings of a dataset, from its parameters.
 class ImagePipeline {
  public:
-  // `transforms`: the name of the parameter with the list of transforms.
-  explicit ImagePipeline(const Params& params, std::string_view transforms = "transforms") {
+  // Reads the parameters of image_params(). With the name of a parameter, such as "transforms" of transforms_param(),
+  // reads that one alone.
+  explicit ImagePipeline(const Params& params, std::string_view transforms = {}) {
     tenon_image_pipeline* created = nullptr;
     tenon::detail::check(detail::images().create(params.handle(), tenon::detail::borrow(transforms), &created));
     pipeline_.reset(created);
@@ -387,16 +428,16 @@ class ImagePipeline {
   }
 
   using Open = std::function<std::unique_ptr<const ImageFile>(size_t number)>;
-  using FoundTurned = std::function<void(size_t number, int orientation)>;
+  using FoundOrientation = std::function<void(size_t number, int orientation)>;
 
   // Examines some of `count` images when the dataset is created, and logs what samples may lose without an error, see
-  // tenon_images.examine. `found_turned` receives images that EXIF turns upright. Returns how many could be read.
-  size_t examine(size_t count, const Open& open, const FoundTurned& found_turned = {}) const {
+  // tenon_images.examine. `found_orientation` receives images that EXIF turns upright. Returns how many could be read.
+  size_t examine(size_t count, const Open& open, const FoundOrientation& found_orientation = {}) const {
     struct List {
       const Open& open;
-      const FoundTurned& found_turned;
+      const FoundOrientation& found_orientation;
       std::unique_ptr<const ImageFile> image;
-    } context{open, found_turned, nullptr};
+    } context{open, found_orientation, nullptr};
     tenon_image_list list = {};
     list.size = sizeof list;
     list.count = count;
@@ -405,11 +446,14 @@ class ImagePipeline {
       return tenon::detail::guard([&] {
         auto* images = static_cast<List*>(self);
         images->image = images->open(static_cast<size_t>(number));
-        *out = images->image->describe();
+        const tenon_image_source source = images->image->describe();
+        const uint64_t size = std::min<uint64_t>(out->size, source.size);  // that the host knows
+        std::memcpy(out, &source, static_cast<size_t>(size));
+        out->size = size;
       });
     };
-    list.found_turned = [](void* self, uint64_t number, int32_t orientation) {
-      const auto& found = static_cast<List*>(self)->found_turned;
+    list.found_orientation = [](void* self, uint64_t number, int32_t orientation) {
+      const auto& found = static_cast<List*>(self)->found_orientation;
       return tenon::detail::guard([&] {
         if (found) found(static_cast<size_t>(number), orientation);
       });

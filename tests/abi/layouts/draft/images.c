@@ -6,12 +6,12 @@
 TEXT(TENON_IMAGES, "tenon.draft.images/1");
 
 SAME(TENON_DECODE_RGB, 1);
-SAME(TENON_DECODE_NUMBERS, 2);
-SAME(TENON_TARGET_MASK, 1);
-SAME(TENON_TARGET_BOXES, 2);
-SAME(TENON_TARGET_ROTATED_BOXES, 3);
-SAME(TENON_TARGET_KEYPOINTS, 4);
-SAME(TENON_TARGET_POLYGONS, 5);
+SAME(TENON_DECODE_MASK, 2);
+SAME(TENON_IMAGE_MASK, 1);
+SAME(TENON_IMAGE_BOXES, 2);
+SAME(TENON_IMAGE_ROTATED_BOXES, 3);
+SAME(TENON_IMAGE_KEYPOINTS, 4);
+SAME(TENON_IMAGE_POLYGONS, 5);
 SAME(TENON_BOXES_XYXY, 0);
 SAME(TENON_BOXES_XYWH, 1);
 SAME(TENON_BOXES_CXCYWH, 2);
@@ -41,7 +41,7 @@ FIELD(tenon_pixels, dtype, 36, int32_t);
 FIELD(tenon_pixels, orientation, 40, int32_t);
 FIELD(tenon_pixels, reserved, 44, int32_t);
 
-SIZED(tenon_image_target, 88);
+SIZED(tenon_image_target, 104);
 FIELD(tenon_image_target, kind, 8, uint32_t);
 FIELD(tenon_image_target, format, 12, uint32_t);
 FIELD(tenon_image_target, values, 16, const void*);
@@ -50,18 +50,20 @@ FIELD(tenon_image_target, ndim, 32, uint32_t);
 FIELD(tenon_image_target, dtype, 36, int32_t);
 FIELD(tenon_image_target, place, 40, tenon_string);
 FIELD(tenon_image_target, fill, 56, double);
-FIELD(tenon_image_target, least_visible, 64, double);
-FIELD(tenon_image_target, groups, 72, const int64_t*);
-FIELD(tenon_image_target, group_count, 80, uint64_t);
+FIELD(tenon_image_target, min_visibility, 64, double);
+FIELD(tenon_image_target, lengths, 72, const int64_t*);
+FIELD(tenon_image_target, length_count, 80, uint64_t);
+FIELD(tenon_image_target, pairs, 88, const int64_t*);
+FIELD(tenon_image_target, pair_count, 96, uint64_t);
 
 SIZED(tenon_moved_target, 56);
 FIELD(tenon_moved_target, values, 8, const void*);
 FIELD(tenon_moved_target, shape, 16, const int64_t*);
 FIELD(tenon_moved_target, ndim, 24, uint32_t);
 FIELD(tenon_moved_target, reserved, 28, uint32_t);
-FIELD(tenon_moved_target, kept, 32, const int64_t*);
+FIELD(tenon_moved_target, kept_indices, 32, const int64_t*);
 FIELD(tenon_moved_target, kept_count, 40, uint64_t);
-FIELD(tenon_moved_target, groups, 48, const int64_t*);
+FIELD(tenon_moved_target, lengths, 48, const int64_t*);
 
 SIZED(tenon_image_format, 72);
 FIELD(tenon_image_format, dtype, 8, int32_t);
@@ -75,7 +77,7 @@ SIZED(tenon_image_list, 40);
 FIELD(tenon_image_list, count, 8, uint64_t);
 FIELD(tenon_image_list, context, 16, void*);
 FIELD(tenon_image_list, open, 24, tenon_status (*)(void*, uint64_t, tenon_image_source*));
-FIELD(tenon_image_list, found_turned, 32, tenon_status (*)(void*, uint64_t, int32_t));
+FIELD(tenon_image_list, found_orientation, 32, tenon_status (*)(void*, uint64_t, int32_t));
 
 SIZED(tenon_images, 88);
 FIELD(tenon_images, create, 8, tenon_status (*)(const tenon_params*, tenon_string, tenon_image_pipeline**));
