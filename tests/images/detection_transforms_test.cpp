@@ -65,8 +65,11 @@ std::vector<Case> read_cases(const std::string& kind) {
     std::istringstream words(line);
     std::string found;
     Case read;
-    words >> found >> read.number >> read.size.width >> read.size.height;
+    words >> found >> read.number;
+    if (found != "mosaic") words >> read.size.width >> read.size.height;
     for (double number = 0; words >> number;) read.numbers.push_back(number);
+    if (found == "mosaic" && kind == found) cases.push_back(read);
+    if (found == "mosaic") continue;
     const auto whole = [&](size_t i) { return static_cast<int>(read.numbers.at(i)); };
     const cv::Size result = found == "letterbox" ? cv::Size(whole(1), whole(0)) : read.size;
     read.expected = all(cv::Rect({0, row}, result));
@@ -150,6 +153,79 @@ TEST_CASE("clahe equals that of albumentations") {
     // Versions of OpenCV round the conversion from L*a*b* differently.
     CHECK(largest_difference(apply_all({step}, make_image(given.number, given.size)), given.expected) <= 1);
   }
+}
+
+TEST_CASE("mosaic places images, masks and boxes as Ultralytics does") {
+  size_t boxes_seen = 0;
+  for (const Case& given : read_cases("mosaic")) {
+    CAPTURE(given.number);
+    size_t at = 0;
+    const auto next = [&] { return static_cast<int>(given.numbers.at(at++)); };
+    const MosaicSettings settings = {next(), {114, 114, 114}, Interpolation::bilinear, Antialias::yes};
+    const int center_x = next(), center_y = next();
+    std::array<cv::Size, kMosaicImages> sizes;
+    std::array<std::vector<float>, kMosaicImages> boxes;
+    for (size_t i = 0; i < kMosaicImages; ++i) {
+      sizes[i].width = next();
+      sizes[i].height = next();
+      const int count = next();
+      for (int k = 0; k < 4 * count; ++k) boxes[i].push_back(static_cast<float>(given.numbers.at(at++)));
+    }
+    const auto tiles = place_tiles(settings, {center_x, center_y}, sizes);
+    const cv::Size size(2 * settings.side, 2 * settings.side);
+    cv::Mat canvas(size, CV_8UC3, cv::Scalar::all(114)), mask(size, CV_8UC1, cv::Scalar(255));
+    TransformBuffers buffers;
+    std::vector<float> moved;
+    for (size_t i = 0; i < kMosaicImages; ++i) {
+      const int number = 4 * given.number + static_cast<int>(i);
+      const SampledTransforms tile(sizes[i], {tiles[i].resize}, {}, std::nullopt, Reducing::no);
+      const cv::Rect window = tile.window();
+      const cv::Rect2d place(0, 0, window.width, window.height);
+      tile.render(make_image(number, sizes[i])(window), place, buffers).copyTo(canvas(tiles[i].place));
+      tile.move_mask(make_mask(number, sizes[i]), 255, buffers).copyTo(mask(tiles[i].place));
+      Steps steps = tile.geometry();
+      steps.push_back(Crop{{-tiles[i].place.tl(), size}, {}});
+      const MovedRows rows = move_boxes(boxes[i], BoxFormat::xyxy, 0, motions_of(steps, sizes[i]));
+      moved.insert(moved.end(), rows.values.begin(), rows.values.end());
+    }
+    CHECK(crc32_z(0, canvas.data, 3 * canvas.total()) == static_cast<uint32_t>(given.numbers.at(at++)));
+    CHECK(crc32_z(0, mask.data, mask.total()) == static_cast<uint32_t>(given.numbers.at(at++)));
+    size_t row = 0;
+    for (; at < given.numbers.size(); at += 4) {
+      const double* expected = &given.numbers[at];
+      if (expected[0] >= expected[2] || expected[1] >= expected[3]) continue;  // cut off
+      REQUIRE(row + 4 <= moved.size());
+      for (size_t k = 0; k < 4; ++k) CHECK(std::abs(moved[row + k] - expected[k]) < 1e-4);
+      row += 4;
+      ++boxes_seen;
+    }
+    CHECK(row == moved.size());
+  }
+  CHECK(boxes_seen > 500);
+}
+
+TEST_CASE("mosaic comes first, and is drawn with its probability") {
+  const TransformChain chain({"mosaic(32, p=0.25)", "random_crop(40, pad_if_needed=true)"});
+  CHECK_FALSE(chain.has_fixed_part());
+  CHECK(chain.list_moving(false) == "mosaic, random_crop");
+  CHECK(chain.shape() == std::vector<int64_t>{40, 40, 3});
+  CHECK(TransformChain({"mosaic(32)"}).shape() == std::vector<int64_t>{64, 64, 3});
+  int drawn = 0;
+  std::array<int, 10> counts = {};
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    if (!chain.draws_mosaic(seed)) continue;
+    ++drawn;
+    const auto samples = chain.choose_samples(3, 10, seed);
+    CHECK(samples[0] == 3);
+    for (size_t i = 1; i < samples.size(); ++i) ++counts.at(static_cast<size_t>(samples[i]));
+  }
+  // Six standard deviations of 2000 and of 1500 draws.
+  CHECK(std::abs(drawn - 500) < 6 * std::sqrt(2000 * 0.25 * 0.75));
+  for (const int count : counts) CHECK(std::abs(count - 0.3 * drawn) < 6 * std::sqrt(0.3 * drawn));
+  CHECK_THROWS_WITH_AS(TransformChain({"resize(8)", "mosaic(32)"}),
+                       "entry 2 of parameter \"transforms\", \"mosaic(32)\": comes after other transforms; expected "
+                       "mosaic first, because it combines whole images",
+                       tenon::Error);
 }
 
 TEST_CASE("random_iou_crop overlaps a box enough, and drops the boxes with a centre outside") {

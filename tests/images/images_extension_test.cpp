@@ -17,6 +17,7 @@
 #include "framework/images/library/images_table.h"
 #include "tests/datasets/written_images.h"
 #include "tests/images/damage.h"
+#include "tests/images/sample_slots.h"
 
 struct tenon_params {
   std::map<std::string, tenon_value, std::less<>> values;
@@ -91,37 +92,6 @@ class Settings {
   std::vector<std::string> transforms_;
   std::vector<tenon_string> borrowed_;
   tenon_params params_;
-};
-
-// A sample with one image field, and others of any shape.
-class Slots {
- public:
-  explicit Slots(std::vector<tenon::Field> fields) : fields_(std::move(fields)) {
-    bytes_.resize(fields_.items().size());
-    sink_.size = sizeof sink_;
-    sink_.context = this;
-    sink_.slot = [](const tenon_sink* sink, uint64_t field, const int64_t* shape, uint32_t ndim, void** memory) {
-      auto& self = *static_cast<Slots*>(sink->context);
-      size_t count = 8;  // the largest element
-      for (uint32_t i = 0; i < ndim; ++i) count *= static_cast<size_t>(shape[i]);
-      self.shape.assign(shape, shape + ndim);
-      if (self.bytes_[field].size() < count) self.bytes_[field].resize(count);
-      *memory = self.bytes_[field].data();
-      return tenon_status{TENON_OK};
-    };
-  }
-  tenon::Sink sink() const { return {&sink_, &fields_}; }
-  template <class T>
-  const T* get(size_t field) const {
-    return reinterpret_cast<const T*>(bytes_[field].data());
-  }
-
-  std::vector<int64_t> shape;  // of the last slot
-
- private:
-  tenon::detail::Table<tenon::Field> fields_;
-  std::vector<std::vector<std::byte>> bytes_;
-  tenon_sink sink_ = {};
 };
 
 const std::vector<tenon::Field> kFields = {
@@ -215,7 +185,7 @@ TEST_CASE("an image is written with what moves with it") {
   Settings settings({"horizontal_flip(p=1)", "random_crop((10, 10))"});
   const ImagePipeline pipeline = settings.pipeline();
   ImageWorker worker = pipeline.open_worker();
-  Slots slots(kFields);
+  SampleSlots slots(kFields);
   const Bytes file("photo.png", encode(".png", image));
   std::vector<uint8_t> mask(200);
   for (size_t i = 0; i < mask.size(); ++i) mask[i] = static_cast<uint8_t>(i % 20);
@@ -263,7 +233,7 @@ TEST_CASE("a target can be passed for several images, and has no values before")
   Settings settings({"horizontal_flip(p=1)"});
   const ImagePipeline pipeline = settings.pipeline();
   ImageWorker worker = pipeline.open_worker();
-  Slots slots(kFields);
+  SampleSlots slots(kFields);
   const Bytes file("photo.png", encode(".png", make_gradient(20, 10)));
   auto boxes = ImageTarget::boxes({1, 2, 3, 4});
   CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [&] { boxes.put(slots.sink(), "boxes"); }), "no moved values"));
@@ -271,8 +241,9 @@ TEST_CASE("a target can be passed for several images, and has no values before")
     worker.write(file, 0, slots.sink(), "image", {&boxes});
     CHECK(std::vector<float>(boxes.values<float>(), boxes.values<float>() + 4) == std::vector<float>{17, 2, 19, 4});
   }
-  const auto points = ImageTarget::keypoints({1, 1}, 1);
-  CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [&] { points.select(std::vector<int>{1}); }), "select()"));
+  auto points = ImageTarget::keypoints({1, 1, 2, 2}, 1);
+  worker.write(file, 0, slots.sink(), "image", {&points});
+  CHECK(points.select(std::vector<int>{7, 8}) == std::vector<int>{7, 8});
 }
 
 TEST_CASE("boxes are clipped to the image at first, so that random transforms do not decide it") {
@@ -281,7 +252,7 @@ TEST_CASE("boxes are clipped to the image at first, so that random transforms do
     Settings settings(transforms);
     const ImagePipeline pipeline = settings.pipeline();
     ImageWorker worker = pipeline.open_worker();
-    Slots slots(kFields);
+    SampleSlots slots(kFields);
     auto boxes =
         ImageTarget::boxes({-3, 0, 5, 10, /**/ 30, 0, 40, 5, /**/ 0, 0, 20, 10, /**/ 4, 4, 4, 8}, BoxFormat::xyxy, 1);
     worker.write(Bytes("photo.png", encode(".png", make_gradient(20, 10))), 0, slots.sink(), "image", {&boxes});
@@ -294,7 +265,7 @@ TEST_CASE("random_iou_crop takes the boxes of the image, and a dataset without b
   Settings settings({"random_iou_crop(sampler_options=0.5)", "resize((16, 16))"});
   const ImagePipeline pipeline = settings.pipeline();
   ImageWorker worker = pipeline.open_worker();
-  Slots slots(kFields);
+  SampleSlots slots(kFields);
   const Bytes file("photo.png", encode(".png", make_gradient(80, 60)));
   for (uint64_t seed = 0; seed < 20; ++seed) {
     auto boxes = ImageTarget::boxes({10, 10, 50, 40}, BoxFormat::xywh);
@@ -303,6 +274,63 @@ TEST_CASE("random_iou_crop takes the boxes of the image, and a dataset without b
   }
   CHECK(contains(failure_of(TENON_INVALID_ARGUMENT, [&] { worker.write(file, 0, slots.sink(), "image"); }),
                  "random_iou_crop needs the boxes of an image, and this dataset passes none"));
+}
+
+TEST_CASE("a mosaic has the images, boxes and masks of several samples, with and without a cache") {
+  std::vector<std::vector<uint8_t>> files;
+  for (int i = 0; i < 6; ++i) files.push_back(encode(".png", cv::Mat(30, 40, CV_8UC3, cv::Scalar::all(40 * i + 10))));
+  std::vector<std::vector<uint8_t>> first_pixels;
+  for (const char* const cache : {"none", "memory"}) {
+    CAPTURE(cache);
+    Settings settings({"mosaic(20)", "resize((20, 20))"});
+    settings.set("cache", tenon_text(cache, std::strlen(cache)));
+    settings.set("scaled_decoding", tenon_bool(false));
+    const ImagePipeline pipeline = settings.pipeline();
+    ImageWorker worker = pipeline.open_worker();
+    SampleSlots slots(kFields);
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      const std::vector<int64_t> indices = pipeline.choose(2, 6, seed);
+      REQUIRE(indices.size() == 4);
+      CHECK(indices[0] == 2);
+      std::vector<tenon::draft::ImageInput> images;
+      std::vector<std::vector<int>> numbers;
+      std::vector<std::vector<uint8_t>> masks(indices.size());
+      for (size_t k = 0; k < indices.size(); ++k) {
+        const auto i = static_cast<size_t>(indices[k]);
+        masks[k].assign(30 * 40, static_cast<uint8_t>(i));
+        images.push_back({std::make_shared<Bytes>("file " + std::to_string(i), files[i]),
+                          {ImageTarget::boxes({0, 0, 40, 30, 10, 10, 20, 20}),
+                           ImageTarget::mask(masks[k].data(), TENON_UINT8, 30, 40, 255)}});
+        numbers.push_back({static_cast<int>(10 * i), static_cast<int>(10 * i + 1)});
+      }
+      worker.write(images, seed, slots.sink(), "image");
+      const ImageTarget& boxes = images[0].targets[0];
+      const ImageTarget& mask = images[0].targets[1];
+      CHECK(mask.shape() == std::vector<int64_t>{20, 20});
+      const std::vector<int> selected = boxes.select(numbers);
+      REQUIRE(selected.size() == static_cast<size_t>(boxes.shape()[0]));
+      // In the middle of each box are the level and the class of its image.
+      for (size_t row = 0; row < selected.size(); ++row) {
+        const float* box = boxes.values<float>() + 4 * row;
+        const int i = selected[row] / 10;
+        CHECK(indices.at(static_cast<size_t>(boxes.kept_images()[row])) == i);
+        if (box[2] - box[0] < 2 || box[3] - box[1] < 2) continue;
+        const int at = 20 * static_cast<int>((box[1] + box[3]) / 2) + static_cast<int>((box[0] + box[2]) / 2);
+        CHECK(mask.values<uint8_t>()[at] == i);
+        CHECK(std::abs(slots.get<uint8_t>(0)[3 * at] - (40 * i + 10)) <= 1);
+      }
+      const std::vector<uint8_t> pixels(slots.get<uint8_t>(0), slots.get<uint8_t>(0) + 20 * 20 * 3);
+      if (cache == std::string("none")) {
+        first_pixels.push_back(pixels);
+      } else {
+        CHECK(pixels == first_pixels[seed]);
+      }
+    }
+    CHECK(contains(
+        failure_of(TENON_INVALID_ARGUMENT, [&] { worker.write(Bytes("a", files[0]), 0, slots.sink(), "image"); }),
+        "mosaic, which combines 4 samples, and this dataset passes 1; expected a dataset that passes those of "
+        "ImagePipeline::choose()"));
+  }
 }
 
 TEST_CASE("a mask keeps its numbers under a background for transparent pixels") {
@@ -360,7 +388,7 @@ TEST_CASE("equal seeds transform images of one size alike, also for another work
     std::vector<std::vector<uint8_t>> pixels;
     for (int repeat = 0; repeat < 2; ++repeat) {
       ImageWorker worker = pipeline.open_worker();
-      Slots slots(kFields);
+      SampleSlots slots(kFields);
       auto target = ImageTarget::boxes({0, 0, 50, 40});
       worker.write(file, seed, slots.sink(), "image", {&target});
       boxes.emplace_back(target.values<float>(), target.values<float>() + 4);
@@ -380,7 +408,7 @@ TEST_CASE("a cache distinguishes images by their place, and moves targets from t
     settings.set("cache_dir", tenon_text(folder.data(), folder.size()));
     const ImagePipeline pipeline = settings.pipeline();
     ImageWorker worker = pipeline.open_worker();
-    Slots slots(kFields);
+    SampleSlots slots(kFields);
     const Bytes first("a.png", encode(".png", make_gradient(50, 40)));
     const Bytes second("b.png", encode(".png", cv::Mat(40, 50, CV_8UC3, cv::Scalar::all(7))));
     for (int epoch = 0; epoch < 3; ++epoch) {
@@ -398,7 +426,7 @@ TEST_CASE("a cache distinguishes images by their place, and moves targets from t
 TEST_CASE("targets that contradict their description are refused by number, and masks of another size by name") {
   const ImagePipeline pipeline = Settings({}).pipeline();
   ImageWorker worker = pipeline.open_worker();
-  Slots slots(kFields);
+  SampleSlots slots(kFields);
   const Bytes file("photo.png", encode(".png", make_gradient(20, 10)));
   const uint8_t pixels[200] = {};
   const auto refused = [&](tenon_status status, ImageTarget target) {
@@ -453,7 +481,7 @@ TEST_CASE("targets that contradict their description are refused by number, and 
 TEST_CASE("errors name the image, and where it is listed") {
   const ImagePipeline pipeline = Settings({"random_crop(64)"}).pipeline();
   ImageWorker worker = pipeline.open_worker();
-  Slots slots(kFields);
+  SampleSlots slots(kFields);
   const fs::path folder = make_empty_folder("extension_errors");
   write_file(folder / "small.png", encode(".png", make_gradient(20, 10)));
   const std::string path = (folder / "small.png").string();
@@ -491,7 +519,7 @@ TEST_CASE("every reference file is decoded as by the decoders, from a file and f
     };
     check(worker.decode(ImageFile(file.string())));
     check(worker.decode(Bytes("bytes", bytes)));
-    Slots slots(kFields);
+    SampleSlots slots(kFields);
     worker.write(ImageFile(file.string()), 0, slots.sink(), "image");
     CHECK(std::memcmp(slots.get<uint8_t>(0), expected.data, expected.total() * 3) == 0);
     CHECK(worker.inspect(ImageFile(file.string())).width == expected.cols);
@@ -503,7 +531,7 @@ TEST_CASE("damaged files are errors of their data, or are decoded") {
   Settings settings({"random_resized_crop(8)"});
   const ImagePipeline pipeline = settings.pipeline();
   ImageWorker worker = pipeline.open_worker();
-  Slots slots(kFields);
+  SampleSlots slots(kFields);
   std::vector<DamagedBase> bases;
   for (const fs::directory_entry& entry : fs::directory_iterator(TENON_SOURCE_DIR "/tests/images/reference/decode"))
     if (fs::exists(entry.path().string() + ".ppm"))

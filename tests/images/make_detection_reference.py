@@ -1,4 +1,4 @@
-"""Writes reference/detection: images, boxes and masks after perspective, letterbox and clahe.
+"""Writes reference/detection: images, boxes and masks after perspective, letterbox, clahe and mosaic.
 
 Needs torch, torchvision 0.29, numpy, Pillow 12 and OpenCV (opencv-python-headless), which albumentations uses for CLAHE.
 Each kind has 200 cases with random sizes and parameters. make_image is repeated in C++ for the inputs.
@@ -6,6 +6,7 @@ Each kind has 200 cases with random sizes and parameters. make_image is repeated
     python3 tests/images/make_detection_reference.py
 """
 
+import math
 import pathlib
 import zlib
 
@@ -117,13 +118,49 @@ def clahe_cases():
         yield ["clahe", number, width, height, limit, *tiles], cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
 
 
+def nearest(length, scaled):
+    """Returns the nearest pixels. Pillow adds up the positions of its NEAREST, which rounds some of them otherwise."""
+    return numpy.floor((numpy.arange(scaled) + 0.5) * (length / scaled)).astype(int)
+
+
+def mosaic_cases():
+    """As in Ultralytics 8.3, Mosaic._mosaic4, with Pillow's resize. Writes checksums, because all is exact."""
+    for number in range(CASES):
+        rng = numpy.random.default_rng(3000 + number)
+        side = int(rng.integers(4, 40))
+        center_x, center_y = (int(v) for v in rng.integers(side // 2, side * 3 // 2 + 1, 2))
+        canvas = numpy.full((2 * side, 2 * side, 3), 114, numpy.uint8)
+        mask = numpy.full((2 * side, 2 * side), 255, numpy.uint8)
+        line, moved = ["mosaic", number, side, center_x, center_y], []
+        for i in range(4):
+            width, height = (int(v) for v in rng.integers(3, 60, 2))
+            boxes = draw_boxes(rng, width, height).numpy().astype(float)
+            scale = side / max(width, height)
+            w, h = (width, height) if scale == 1 else (min(math.ceil(v * scale), side) for v in (width, height))
+            left, right = (max(center_x - w, 0), center_x) if i % 2 == 0 else (center_x, min(center_x + w, 2 * side))
+            top, bottom = (max(center_y - h, 0), center_y) if i < 2 else (center_y, min(center_y + h, 2 * side))
+            x, y = (w - (right - left) if i % 2 == 0 else 0), (h - (bottom - top) if i < 2 else 0)
+            window = slice(y, y + bottom - top), slice(x, x + right - left)
+            image = Image.fromarray(make_image(4 * number + i, width, height)).resize((w, h), Image.BILINEAR)
+            canvas[top:bottom, left:right] = numpy.asarray(image)[window]
+            rows, columns = nearest(height, h), nearest(width, w)
+            mask[top:bottom, left:right] = make_mask(4 * number + i, width, height)[numpy.ix_(rows, columns)][window]
+            line += [width, height, len(boxes)] + boxes.flatten().tolist()
+            for x1, y1, x2, y2 in boxes:
+                corners = numpy.clip(numpy.array([x1, x2]) * w / width + left - x, 0, 2 * side), numpy.clip(
+                    numpy.array([y1, y2]) * h / height + top - y, 0, 2 * side)
+                moved += [corners[0][0], corners[1][0], corners[0][1], corners[1][1]]
+        yield line + [zlib.crc32(canvas.tobytes()), zlib.crc32(mask.tobytes())] + moved, None
+
+
 def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     lines, images = [], []
-    for cases in [perspective_cases, letterbox_cases, clahe_cases]:
+    for cases in [perspective_cases, letterbox_cases, clahe_cases, mosaic_cases]:
         for line, image in cases():
             lines.append(" ".join(str(v) for v in line))
-            images.append(numpy.pad(image, ((0, 0), (0, WIDTH - image.shape[1]), (0, 0))))
+            if image is not None:
+                images.append(numpy.pad(image, ((0, 0), (0, WIDTH - image.shape[1]), (0, 0))))
     (FOLDER / "cases.txt").write_text("\n".join(lines) + "\n")
     Image.fromarray(numpy.concatenate(images)).save(FOLDER / "images.png", optimize=True)
 

@@ -58,7 +58,7 @@ TEST_CASE("an unknown name is reported with the nearest name") {
   CHECK(refusal("centre_crop(224)") == "there is no transform \"centre_crop\"; did you mean \"center_crop\"?");
   CHECK(refusal("random_horizontal_flip()") ==
         "there is no transform \"random_horizontal_flip\"; did you mean \"horizontal_flip\"?");
-  CHECK(refusal("mixup()").find("there is no transform \"mixup\"; known: random_resized_crop, resize, ") == 0);
+  CHECK(refusal("mixup()").find("there is no transform \"mixup\"; known: mosaic, random_resized_crop, resize, ") == 0);
   CHECK(refusal("color_jitter(brightnes=1)") == "there is no argument \"brightnes\"; did you mean \"brightness\"?");
   CHECK(refusal("resize(1, antialias=flase)") == "antialias is flase; expected true or false; did you mean \"false\"?");
 }

@@ -76,6 +76,7 @@ find "$prefix" -type f \( -name '*.so*' -o -path '*/bin/*' \) | while IFS= read 
       libtorch_cpu.so | libc10.so) ;; # the program loads them first
       linux-vdso.so* | ld-linux*.so* | libc.so.6 | libm.so.6 | libdl.so.2 | librt.so.1 | libpthread.so.0) ;;
       libutil.so.1 | libstdc++.so.6 | libgcc_s.so.1) ;;
+      libarrow.so.* | libparquet.so.*) ;; # of the package pyarrow
       *)
         case $place in
         "$work/moved"/*) ;;

@@ -1,5 +1,7 @@
 #include "framework/images/library/images_table.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,7 +48,10 @@ using tenon::detail::guard;
 // An image that a plugin describes.
 class PluginImage final : public ImageFile {
  public:
-  explicit PluginImage(const tenon_image_source& source) : source_(source), place_(copy(source.place)) {}
+  explicit PluginImage(const tenon_image_source& source) : source_(source), place_(copy(source.place)) {
+    if (source.read && !source.identify)
+      throw tenon::Error(TENON_INVALID_ARGUMENT, place_ + ": its source has `read`, but not `identify`");
+  }
 
   std::string place() const override { return place_; }
 
@@ -86,21 +91,24 @@ void check_size(const Struct* given, const char* name) {
                                                    std::to_string(sizeof *given) + " or more: set its member size");
 }
 
-// Calls `body`, and adds to its errors where the image is listed.
+// Calls `body` with the image, and adds to its errors where the image is listed.
+template <class Body>
+auto with_listing(const tenon_image_source& source, Body&& body) {
+  try {
+    return body(PluginImage(source));
+  } catch (const tenon::HostError&) {
+    throw;
+  } catch (const tenon::Error& error) {
+    if (source.listed.size == 0) throw;
+    throw tenon::Error(error.status(), std::string(error.what()) + " (" + copy(source.listed) + ')');
+  }
+}
+
 template <class Body>
 tenon_status guard_image(const tenon_image_source* source, Body&& body) {
   return guard([&] {
     check_size(source, "tenon_image_source");
-    if (source->read && !source->identify)
-      throw tenon::Error(TENON_INVALID_ARGUMENT, "the source of an image has `read`, but not `identify`");
-    try {
-      body(PluginImage(*source));
-    } catch (const tenon::HostError&) {
-      throw;
-    } catch (const tenon::Error& error) {
-      if (source->listed.size == 0) throw;
-      throw tenon::Error(error.status(), std::string(error.what()) + " (" + copy(source->listed) + ')');
-    }
+    with_listing(*source, body);
   });
 }
 
@@ -251,15 +259,15 @@ tenon_status decode(tenon_image_worker* worker, const tenon_image_source* source
   });
 }
 
-// The boxes of all targets, for transforms that depend on them.
-std::vector<float> boxes_of(const tenon_image_target* const* targets, uint64_t count, const TransformChain& chain) {
+// The boxes of an image, for transforms that depend on them.
+std::vector<float> boxes_of(const tenon_image_input& input, const TransformChain& chain) {
   std::vector<float> boxes;
   if (!chain.needs_boxes()) return boxes;
   bool has_boxes = false;
-  for (uint64_t i = 0; i < count; ++i) {
-    if (targets[i]->kind != TENON_IMAGE_BOXES) continue;
+  for (uint64_t i = 0; i < input.target_count; ++i) {
+    if (input.targets[i]->kind != TENON_IMAGE_BOXES) continue;
     has_boxes = true;
-    append_boxes(*targets[i], boxes);
+    append_boxes(*input.targets[i], boxes);
   }
   if (!has_boxes)
     throw tenon::Error(
@@ -269,18 +277,123 @@ std::vector<float> boxes_of(const tenon_image_target* const* targets, uint64_t c
   return boxes;
 }
 
-tenon_status write(tenon_image_worker* worker, const tenon_image_source* source, uint64_t seed, const tenon_sink* sink,
-                   uint64_t field, const tenon_image_target* const* targets, uint64_t target_count,
-                   tenon_image_info* info) {
-  return guard_image(source, [&](const PluginImage& image) {
-    worker->target_count = 0;
-    for (uint64_t i = 0; i < target_count; ++i) {
-      check_size(targets[i], "tenon_image_target");
-      check_target(*targets[i], i);
-      check_numbers(*targets[i], image.place());
+tenon_status choose(const tenon_image_pipeline* pipeline, int64_t index, int64_t length, uint64_t seed,
+                    int64_t* indices, uint64_t* count) {
+  return guard([&] {
+    if (index < 0 || index >= length)
+      throw tenon::Error(TENON_INVALID_ARGUMENT, "there is no sample " + std::to_string(index) +
+                                                     "; the number of samples is " + std::to_string(length));
+    const TransformChain& chain = pipeline->reader.chain();
+    *count = 1;
+    indices[0] = index;
+    if (!chain.draws_mosaic(seed)) return;
+    static_assert(kMosaicImages == TENON_MOST_IMAGES);
+    const auto samples = chain.choose_samples(index, length, seed);
+    std::copy(samples.begin(), samples.end(), indices);
+    *count = samples.size();
+  });
+}
+
+void check_inputs(const tenon_image_input* const* images, uint64_t count, bool draws_mosaic) {
+  if (count != (draws_mosaic ? kMosaicImages : 1))
+    throw tenon::Error(TENON_INVALID_ARGUMENT,
+                       draws_mosaic
+                           ? "the transforms begin with mosaic, which combines " + std::to_string(kMosaicImages) +
+                                 " samples, and this dataset passes " + std::to_string(count) +
+                                 "; expected a dataset that passes those of ImagePipeline::choose(), or "
+                                 "transforms without mosaic"
+                           : "a sample has " + std::to_string(count) +
+                                 " images, and no mosaic is drawn for its seed; expected one image");
+  for (uint64_t k = 0; k < count; ++k) {
+    check_size(images[k], "tenon_image_input");
+    check_size(images[k]->source, "tenon_image_source");
+    if (images[k]->target_count != images[0]->target_count)
+      throw tenon::Error(TENON_INVALID_ARGUMENT,
+                         "the images of a sample have " + std::to_string(images[0]->target_count) + " and " +
+                             std::to_string(images[k]->target_count) + " targets; expected the same number");
+    for (uint64_t i = 0; i < images[k]->target_count; ++i) {
+      const tenon_image_target* target = images[k]->targets[i];
+      check_size(target, "tenon_image_target");
+      check_target(*target, i);
+      check_same_form(*images[0]->targets[i], *target, i);
+      check_numbers(*target, copy(images[k]->source->place));
     }
+  }
+}
+
+void move_all_targets(tenon_image_worker* worker, const tenon_image_input* const* images, const SampleMotion& motion) {
+  const auto count = static_cast<size_t>(images[0]->target_count);
+  if (worker->targets.size() < count) worker->targets.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<const tenon_image_target*> targets;
+    for (size_t k = 0; k < motion.images.size(); ++k) targets.push_back(images[k]->targets[i]);
+    move_targets(targets, motion, worker->buffers.buffers, worker->targets[i]);
+  }
+  worker->target_count = count;
+}
+
+void write_one(tenon_image_worker* worker, const tenon_image_input* const* images, uint64_t seed,
+               const ImageReader::MakeSlot& make_slot, tenon_image_info* info) {
+  with_listing(*images[0]->source, [&](const PluginImage& image) {
+    const ImageReader& reader = worker->reader;
+    const std::vector<float> boxes = boxes_of(*images[0], reader.chain());
+    const ImageInfo found = reader.write(worker->buffers, image, boxes, seed, make_slot);
+    write_info(found, info);
+    if (images[0]->target_count == 0) return;
+    const SampledTransforms transforms = reader.draw(found.size, boxes, seed, image);
+    const auto find_orientation = [&] { return reader.inspect(worker->buffers, image).orientation; };
+    move_all_targets(worker, images,
+                     {{{found.size,
+                        motions_of(transforms.geometry(), found.size),
+                        image.place(),
+                        find_orientation,
+                        &transforms,
+                        {}}}});
+  });
+}
+
+void write_mosaic(tenon_image_worker* worker, const tenon_image_input* const* images, uint64_t seed,
+                  const ImageReader::MakeSlot& make_slot, tenon_image_info* info) {
+  const ImageReader& reader = worker->reader;
+  std::vector<PluginImage> files;
+  files.reserve(kMosaicImages);
+  std::array<const ImageFile*, kMosaicImages> pointers;
+  for (size_t k = 0; k < kMosaicImages; ++k) pointers[k] = &files.emplace_back(*images[k]->source);
+  const std::vector<ImageReader::PlacedTile> tiles = reader.read_mosaic(worker->buffers, pointers, seed);
+  write_info(tiles[0].info, info);
+
+  const cv::Size canvas = worker->buffers.canvas.size();
+  std::vector<Steps> to_canvas;
+  std::vector<float> boxes;
+  for (size_t k = 0; k < kMosaicImages; ++k) {
+    Steps& steps = to_canvas.emplace_back(tiles[k].transforms.geometry());
+    steps.push_back(Crop{{-tiles[k].place.tl(), canvas}, {}});
+    const std::vector<float> of_image = boxes_of(*images[k], reader.chain());
+    const std::vector<float> moved =
+        move_boxes(of_image, BoxFormat::xyxy, 0, motions_of(steps, tiles[k].info.size)).values;
+    boxes.insert(boxes.end(), moved.begin(), moved.end());
+  }
+  const SampledTransforms rest = reader.write_mosaic(worker->buffers, boxes, seed, make_slot);
+  if (images[0]->target_count == 0) return;
+  SampleMotion motion = {{}, &rest};
+  for (size_t k = 0; k < kMosaicImages; ++k) {
+    Steps& steps = to_canvas[k];
+    for (const Step& step : rest.geometry()) steps.push_back(step);
+    const cv::Size size = tiles[k].info.size;
+    motion.images.push_back({size, motions_of(steps, size), files[k].place(),
+                             [&, k] { return reader.inspect(worker->buffers, files[k]).orientation; },
+                             &tiles[k].transforms, tiles[k].place});
+  }
+  move_all_targets(worker, images, motion);
+}
+
+tenon_status write(tenon_image_worker* worker, const tenon_image_input* const* images, uint64_t count, uint64_t seed,
+                   const tenon_sink* sink, uint64_t field, tenon_image_info* info) {
+  return guard([&] {
+    worker->target_count = 0;
     const TransformChain& chain = worker->reader.chain();
-    const std::vector<float> boxes = boxes_of(targets, target_count, chain);
+    const bool draws_mosaic = chain.draws_mosaic(seed);
+    check_inputs(images, count, draws_mosaic);
     const auto make_slot = [&](cv::Size size) {
       const int64_t planes[] = {3, size.height, size.width};
       const int64_t interleaved[] = {size.height, size.width, 3};
@@ -288,17 +401,11 @@ tenon_status write(tenon_image_worker* worker, const tenon_image_source* source,
       check(sink->slot(sink, field, chain.normalizes() ? planes : interleaved, 3, &memory));
       return memory;
     };
-    const ImageInfo found = worker->reader.write(worker->buffers, image, boxes, seed, make_slot);
-    write_info(found, info);
-    if (target_count == 0) return;
-    if (worker->targets.size() < target_count) worker->targets.resize(static_cast<size_t>(target_count));
-    TargetMotion motion = {worker->reader.draw(found.size, boxes, seed, image), {}, image.place(), [&] {
-                             return worker->reader.inspect(worker->buffers, image).orientation;
-                           }};
-    motion.motions = motions_of(motion.transforms.geometry(), found.size);
-    for (size_t i = 0; i < target_count; ++i)
-      move_target(*targets[i], motion, worker->buffers.buffers, worker->targets[i]);
-    worker->target_count = static_cast<size_t>(target_count);
+    if (draws_mosaic) {
+      write_mosaic(worker, images, seed, make_slot, info);
+    } else {
+      write_one(worker, images, seed, make_slot, info);
+    }
   });
 }
 
@@ -314,6 +421,7 @@ tenon_status moved(tenon_image_worker* worker, uint64_t index, tenon_moved_targe
     out->shape = target.shape.data();
     out->ndim = static_cast<uint32_t>(target.shape.size());
     out->kept_indices = target.rows.kept_indices.data();
+    out->kept_images = target.kept_images.data();
     out->kept_count = target.rows.kept_indices.size();
     out->lengths = target.rows.lengths.data();
   });
@@ -324,7 +432,7 @@ tenon_status moved(tenon_image_worker* worker, uint64_t index, tenon_moved_targe
 const tenon_images& open_images(const tenon_host& host) {
   tenon::detail::host = &host;
   static constexpr tenon_images kTable = {sizeof(tenon_images), create,  destroy, describe, examine, open_worker,
-                                          close_worker,         inspect, decode,  write,    moved};
+                                          close_worker,         inspect, decode,  choose,   write,   moved};
   return kTable;
 }
 

@@ -121,23 +121,37 @@ cv::Size size_of_mask(const tenon_image_target& target) {
   return {static_cast<int>(target.shape[1]), static_cast<int>(target.shape[0])};
 }
 
-void move_mask(const tenon_image_target& target, const TargetMotion& motion, TransformBuffers& buffers,
-               MovedTarget& moved) {
+// Returns the mask. Throws tenon::DataError unless it has the size of its image.
+cv::Mat mask_of(const tenon_image_target& target, const ImageMotion& motion) {
   const cv::Size size = size_of_mask(target);
-  const cv::Size expected = motion.transforms.image_size();
-  if (size != expected) {
-    const int orientation = motion.find_orientation();
-    const std::string turned =
-        orientation <= 1 ? ""
-                         : " after it was turned upright by its EXIF orientation " + std::to_string(orientation) +
-                               "; if the mask fits the pixels as stored, remove the orientation: exiftool "
-                               "-Orientation= -overwrite_original FILE";
-    const std::string place = target.place.size > 0 ? std::string(target.place.data, target.place.size) : "the mask";
-    throw tenon::DataError(place + ": has " + describe_size(size) + " pixels; expected " + describe_size(expected) +
-                           ", as " + motion.image + " has" + turned);
+  if (size == motion.size) return cv::Mat(size, mask_type(target.dtype), const_cast<void*>(target.values));
+  const int orientation = motion.find_orientation();
+  const std::string turned =
+      orientation <= 1 ? ""
+                       : " after it was turned upright by its EXIF orientation " + std::to_string(orientation) +
+                             "; if the mask fits the pixels as stored, remove the orientation: exiftool "
+                             "-Orientation= -overwrite_original FILE";
+  const std::string place = target.place.size > 0 ? std::string(target.place.data, target.place.size) : "the mask";
+  throw tenon::DataError(place + ": has " + describe_size(size) + " pixels; expected " + describe_size(motion.size) +
+                         ", as " + motion.image + " has" + turned);
+}
+
+void move_masks(const std::vector<const tenon_image_target*>& targets, const SampleMotion& motion,
+                TransformBuffers& buffers, MovedTarget& moved) {
+  const double fill = targets.front()->fill;
+  cv::Mat result;
+  if (motion.of_canvas) {
+    cv::Mat canvas(motion.of_canvas->image_size(), mask_type(targets.front()->dtype), cv::Scalar(fill));
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const ImageMotion& image = motion.images[i];
+      image.transforms->move_mask(mask_of(*targets[i], image), fill, buffers).copyTo(canvas(image.place));
+    }
+    result = motion.of_canvas->move_mask(canvas, fill, buffers);
+    if (result.data == canvas.data) result = canvas.clone();
+  } else {
+    const ImageMotion& image = motion.images.front();
+    result = image.transforms->move_mask(mask_of(*targets.front(), image), fill, buffers);
   }
-  const cv::Mat mask(size, mask_type(target.dtype), const_cast<void*>(target.values));
-  const cv::Mat result = motion.transforms.move_mask(mask, target.fill, buffers);
   const size_t row = static_cast<size_t>(result.cols) * result.elemSize();
   moved.mask.resize(row * static_cast<size_t>(result.rows));
   for (int y = 0; y < result.rows; ++y)
@@ -189,30 +203,62 @@ void append_boxes(const tenon_image_target& target, std::vector<float>& boxes) {
   boxes.insert(boxes.end(), converted.begin(), converted.end());
 }
 
-void move_target(const tenon_image_target& target, const TargetMotion& motion, TransformBuffers& buffers,
-                 MovedTarget& moved) {
-  moved.is_mask = target.kind == TENON_IMAGE_MASK;
-  moved.rows = {};
-  if (moved.is_mask) return move_mask(target, motion, buffers, moved);
+void check_same_form(const tenon_image_target& first, const tenon_image_target& other, uint64_t index) {
+  const bool has_rows = first.kind != TENON_IMAGE_MASK;
+  const bool is_same = first.kind == other.kind && first.dtype == other.dtype && first.format == other.format &&
+                       (!has_rows || std::equal(first.shape + 1, first.shape + first.ndim, other.shape + 1));
+  if (is_same) return;
+  throw tenon::Error(TENON_INVALID_ARGUMENT, "target " + std::to_string(index) +
+                                                 " differs in its form between the images of a sample; expected the "
+                                                 "same kind, dtype, format and number of columns for all");
+}
+
+namespace {
+
+MovedRows move_rows(const tenon_image_target& target, const Motions& motions) {
   const std::span<const float> values = values_of(target);
-  moved.shape.assign(target.shape, target.shape + target.ndim);
   switch (target.kind) {
     case TENON_IMAGE_BOXES:
-      moved.rows = move_boxes(values, static_cast<BoxFormat>(target.format), target.min_visibility, motion.motions);
-      break;
-    case TENON_IMAGE_ROTATED_BOXES:
-      moved.rows = move_rotated_boxes(values, target.min_visibility, motion.motions);
-      break;
+      return move_boxes(values, static_cast<BoxFormat>(target.format), target.min_visibility, motions);
+    case TENON_IMAGE_ROTATED_BOXES: return move_rotated_boxes(values, target.min_visibility, motions);
     case TENON_IMAGE_POLYGONS:
-      moved.rows = move_polygons(values, {target.lengths, target.length_count}, target.min_visibility, motion.motions);
-      break;
-    default:
-      if (!values.empty())
-        moved.rows.values = move_keypoints(values, static_cast<size_t>(target.shape[2]),
-                                           static_cast<size_t>(target.shape[1]), pairs_of(target), motion.motions);
-      return;
+      return move_polygons(values, {target.lengths, target.length_count}, target.min_visibility, motions);
+    default: break;
   }
-  moved.shape[0] = static_cast<int64_t>(moved.rows.values.size()) / target.shape[1];
+  MovedRows rows;
+  for (int64_t row = 0; row < target.shape[0]; ++row) rows.kept_indices.push_back(row);
+  if (!values.empty())
+    rows.values = move_keypoints(values, static_cast<size_t>(target.shape[2]), static_cast<size_t>(target.shape[1]),
+                                 pairs_of(target), motions);
+  return rows;
+}
+
+template <class T>
+void append(std::vector<T>& all, const std::vector<T>& added) {
+  all.insert(all.end(), added.begin(), added.end());
+}
+
+}  // namespace
+
+void move_targets(const std::vector<const tenon_image_target*>& targets, const SampleMotion& motion,
+                  TransformBuffers& buffers, MovedTarget& moved) {
+  const tenon_image_target& first = *targets.front();
+  moved.is_mask = first.kind == TENON_IMAGE_MASK;
+  moved.rows = {};
+  moved.kept_images.clear();
+  if (moved.is_mask) return move_masks(targets, motion, buffers, moved);
+  for (size_t i = 0; i < targets.size(); ++i) {
+    const MovedRows rows = move_rows(*targets[i], motion.images[i].motions);
+    append(moved.rows.values, rows.values);
+    append(moved.rows.kept_indices, rows.kept_indices);
+    append(moved.rows.lengths, rows.lengths);
+    moved.kept_images.insert(moved.kept_images.end(), rows.kept_indices.size(), static_cast<int64_t>(i));
+  }
+  moved.shape.assign(first.shape, first.shape + first.ndim);
+  int64_t row_size = 1;
+  for (uint32_t i = 1; i < first.ndim; ++i) row_size *= first.shape[i];
+  moved.shape[0] = row_size > 0 ? static_cast<int64_t>(moved.rows.values.size()) / row_size
+                                : static_cast<int64_t>(moved.rows.kept_indices.size());
 }
 
 }  // namespace images

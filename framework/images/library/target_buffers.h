@@ -17,6 +17,7 @@ namespace images {
 struct MovedTarget {
   std::vector<uint8_t> mask;
   MovedRows rows;
+  std::vector<int64_t> kept_images;  // for each row that remains, its image
   std::vector<int64_t> shape;
   bool is_mask = false;
 };
@@ -30,16 +31,27 @@ void check_numbers(const tenon_image_target& target, const std::string& image);
 // Appends the boxes of a target as left, top, right and bottom.
 void append_boxes(const tenon_image_target& target, std::vector<float>& boxes);
 
-// The transforms and the motions of an image, for its targets.
-struct TargetMotion {
-  SampledTransforms transforms;
+// Throws tenon::Error (TENON_INVALID_ARGUMENT) unless both targets are of one kind and form, for images of one sample.
+void check_same_form(const tenon_image_target& first, const tenon_image_target& other, uint64_t index);
+
+// One image of a sample and its motions to the result.
+struct ImageMotion {
+  cv::Size size;
   Motions motions;
-  std::string image;                      // its location, for messages
-  std::function<int()> find_orientation;  // EXIF of the image
+  std::string image;                              // its location, for messages
+  std::function<int()> find_orientation;          // EXIF of the image
+  const SampledTransforms* transforms = nullptr;  // to its place in a mosaic, or to the result
+  cv::Rect place = {};                            // on the canvas of a mosaic
 };
 
-// Moves a checked target. Throws tenon::DataError naming a mask that does not have the size of the image.
-void move_target(const tenon_image_target& target, const TargetMotion& motion, TransformBuffers& buffers,
-                 MovedTarget& moved);
+struct SampleMotion {
+  std::vector<ImageMotion> images;
+  const SampledTransforms* of_canvas = nullptr;  // from the canvas of a mosaic to the result; null: no mosaic
+};
+
+// Moves one target of each image of a sample. The targets are checked. Throws tenon::DataError naming a mask that does
+// not have the size of its image.
+void move_targets(const std::vector<const tenon_image_target*>& targets, const SampleMotion& motion,
+                  TransformBuffers& buffers, MovedTarget& moved);
 
 }  // namespace images

@@ -211,19 +211,76 @@ ImageInfo ImageReader::write(Worker& worker, const ImageFile& image, const Trans
     return info;
   }
   ImageInfo info = {};
+  const PreparedImage prepared = find_prepared(worker, image, info);
+  const SampledTransforms rest = at_place(image, [&] {
+    const auto moved = boxes.empty() ? boxes : chain_.move_by_fixed_part(prepared.whole, boxes);
+    return chain_.sample_rest(prepared.pixels.size(), seed, moved);
+  });
+  const cv::Rect window = rest.window();
+  write_sampled(rest, prepared.pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, make_slot);
+  return info;
+}
+
+// From the cache, or prepared and put into it. The pixels are valid until the next image.
+PreparedImage ImageReader::find_prepared(Worker& worker, const ImageFile& image, ImageInfo& info) const {
   std::optional<PreparedImage> prepared = cache_->find(image, worker.cached);
   if (!prepared) {
     prepared = prepare(worker, image, info);
     cache_->keep(image, *prepared, worker.cached);
   }
   info.size = prepared->whole;
-  const SampledTransforms rest = at_place(image, [&] {
-    const auto moved = boxes.empty() ? boxes : chain_.move_by_fixed_part(prepared->whole, boxes);
-    return chain_.sample_rest(prepared->pixels.size(), seed, moved);
-  });
+  return *prepared;
+}
+
+// Without decoding it, if there is no cache.
+cv::Size ImageReader::find_size(Worker& worker, const ImageFile& image) const {
+  if (!cache_) return inspect(worker, image).size;
+  ImageInfo info = {};
+  return find_prepared(worker, image, info).whole;
+}
+
+ImageReader::PlacedTile ImageReader::read_tile(Worker& worker, const ImageFile& image, const Tile& tile) const {
+  const cv::Size size = tile.resize.source.size();
+  PlacedTile placed = {{}, SampledTransforms(size, {tile.resize}, {}, std::nullopt, Reducing::yes), tile.place};
+  const auto paste = [&](const cv::Mat& pixels, const cv::Rect2d& place) {
+    placed.transforms.render(pixels, place, worker.buffers).copyTo(worker.canvas(tile.place));
+  };
+  if (cache_) {
+    const PreparedImage prepared = find_prepared(worker, image, placed.info);
+    const cv::Rect window = placed.transforms.window();
+    paste(prepared.pixels(window), cv::Rect2d(0, 0, window.width, window.height));
+    return placed;
+  }
+  placed.info = inspect(worker, image);
+  if (placed.info.size != size)
+    throw tenon::DataError(image.place() + ": changed its size while it was read; expected a file that stays as it is");
+  if (placed.info.has_more_images) warn_of_frames(image.place());
+  const DecodedWindow decoded = decode(worker, placed.info, placed.transforms, image.place());
+  paste(decoded.image, decoded.place);
+  return placed;
+}
+
+std::vector<ImageReader::PlacedTile> ImageReader::read_mosaic(Worker& worker,
+                                                              const std::array<const ImageFile*, kMosaicImages>& images,
+                                                              uint64_t seed) const {
+  std::array<cv::Size, kMosaicImages> sizes;
+  for (size_t i = 0; i < images.size(); ++i) sizes[i] = find_size(worker, *images[i]);
+  const MosaicSettings& settings = *chain_.mosaic();
+  const cv::Size canvas(2 * settings.side, 2 * settings.side);
+  worker.canvas = worker.canvas_memory.make(canvas, CV_8UC3);
+  worker.canvas.setTo(cv::Scalar(settings.fill[0], settings.fill[1], settings.fill[2]));
+  const std::array<Tile, kMosaicImages> tiles = chain_.draw_tiles(sizes, seed);
+  std::vector<PlacedTile> placed;
+  for (size_t i = 0; i < images.size(); ++i) placed.push_back(read_tile(worker, *images[i], tiles[i]));
+  return placed;
+}
+
+SampledTransforms ImageReader::write_mosaic(Worker& worker, const TransformChain::Boxes& boxes, uint64_t seed,
+                                            const MakeSlot& make_slot) const {
+  SampledTransforms rest = chain_.sample_rest(worker.canvas.size(), seed, boxes);
   const cv::Rect window = rest.window();
-  write_sampled(rest, prepared->pixels(window), cv::Rect2d(0, 0, window.width, window.height), worker, make_slot);
-  return info;
+  write_sampled(rest, worker.canvas(window), cv::Rect2d(0, 0, window.width, window.height), worker, make_slot);
+  return rest;
 }
 
 // The pixels belong to the worker.

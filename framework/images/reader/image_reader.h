@@ -1,6 +1,7 @@
 // Reads images for datasets, from an image's file to a sample's pixels.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -39,6 +40,8 @@ class ImageReader {
     PixelBuffer prepared;
     NumberBuffers numbers;
     ImageCache::Buffer cached;
+    PixelBuffer canvas_memory;
+    cv::Mat canvas;  // of a mosaic
   };
 
   // Throws tenon::Error if the decoders cannot be loaded, the transforms are invalid, or they leave nothing to cache.
@@ -79,8 +82,24 @@ class ImageReader {
   SampledTransforms draw(cv::Size size, const TransformChain::Boxes& boxes, uint64_t seed,
                          const ImageFile& image) const;
 
+  // An image of a mosaic, as it lies on the canvas.
+  struct PlacedTile {
+    ImageInfo info;  // as write() returns it
+    SampledTransforms transforms;
+    cv::Rect place;
+  };
+  // Reads the images of a mosaic onto the worker's canvas. REQUIRES: the chain draws the mosaic for this seed.
+  std::vector<PlacedTile> read_mosaic(Worker& worker, const std::array<const ImageFile*, kMosaicImages>& images,
+                                      uint64_t seed) const;
+  // Transforms the canvas. `boxes`: in its pixels. Returns the transforms, for its targets.
+  SampledTransforms write_mosaic(Worker& worker, const TransformChain::Boxes& boxes, uint64_t seed,
+                                 const MakeSlot& make_slot) const;
+
  private:
   PreparedImage prepare(Worker& worker, const ImageFile& image, ImageInfo& info) const;
+  PreparedImage find_prepared(Worker& worker, const ImageFile& image, ImageInfo& info) const;
+  cv::Size find_size(Worker& worker, const ImageFile& image) const;
+  PlacedTile read_tile(Worker& worker, const ImageFile& image, const Tile& tile) const;
   DecodedWindow decode(Worker& worker, const ImageInfo& info, const SampledTransforms& sampled,
                        const std::string& place) const;
   void write_sampled(const SampledTransforms& sampled, const cv::Mat& pixels, const cv::Rect2d& place, Worker& worker,

@@ -84,7 +84,7 @@ struct AutoContrast {};
 struct Equalize {};
 struct Invert {};
 
-// Adds to each channel of each pixel its own normal noise, truncated to whole levels.
+// Adds normal noise to each channel of each pixel, truncated to whole levels.
 struct Noise {
   double mean;       // in levels
   double deviation;  // in levels

@@ -1,5 +1,7 @@
 #include "framework/images/transforms/transform.h"
 
+#include "framework/images/transforms/mosaic.h"
+
 namespace images {
 namespace {
 
@@ -77,14 +79,15 @@ std::string describe(const TransformKind& kind) {
 const std::vector<TransformKind>& all_transforms() {
   static const std::vector<TransformKind> kinds = [] {
     std::vector<TransformKind> list;
-    for (const auto& kind : {random_resized_crop_kind,  resize_kind,          center_crop_kind,
-                             random_crop_kind,          letterbox_kind,       scale_jitter_kind,
-                             random_zoom_out_kind,      random_iou_crop_kind, horizontal_flip_kind,
-                             vertical_flip_kind,        random_rotation_kind, random_affine_kind,
-                             random_perspective_kind,   color_jitter_kind,    grayscale_kind,
-                             gaussian_blur_kind,        gaussian_noise_kind,  clahe_kind,
-                             coarse_dropout_kind,       rand_augment_kind,    auto_augment_kind,
-                             trivial_augment_wide_kind, normalize_kind,       random_erasing_kind}) {
+    for (const auto& kind : {mosaic_kind,          random_resized_crop_kind,  resize_kind,
+                             center_crop_kind,     random_crop_kind,          letterbox_kind,
+                             scale_jitter_kind,    random_zoom_out_kind,      random_iou_crop_kind,
+                             horizontal_flip_kind, vertical_flip_kind,        random_rotation_kind,
+                             random_affine_kind,   random_perspective_kind,   color_jitter_kind,
+                             grayscale_kind,       gaussian_blur_kind,        gaussian_noise_kind,
+                             clahe_kind,           coarse_dropout_kind,       rand_augment_kind,
+                             auto_augment_kind,    trivial_augment_wide_kind, normalize_kind,
+                             random_erasing_kind}) {
       list.push_back(kind());
     }
     return list;

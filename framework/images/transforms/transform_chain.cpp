@@ -144,6 +144,7 @@ void TransformChain::append(const std::string& entry) {
   const WrittenTransform written = parse_transform(entry);
   const TransformKind& kind = find_kind(written.name);
   const Arguments arguments(written.arguments, kind.arguments);
+  if (kind.name == "mosaic") return begin_with_mosaic(kind, arguments);
   Link link;
   link.transform = kind.make(arguments);
   link.transform->check_place(normalizes());
@@ -154,15 +155,42 @@ void TransformChain::append(const std::string& entry) {
   link.name = kind.name;
   link.stream = formats::hash_text(kind.name) + static_cast<uint64_t>(same);
   if (const Normalization* normalization = link.transform->normalization()) scaling_.emplace(*normalization);
-  if (fixed_ == links_.size() && link.transform->draws_nothing()) {
+  if (!mosaic_ && fixed_ == links_.size() && link.transform->draws_nothing()) {
     ++fixed_;
     fixed_text_ += entry + '\n';
   }
-  steps_text_ += ", {\"name\": \"" + kind.name + '"';
-  if (link.transform->normalization()) steps_text_ += R"(, "divide_by": 255)";
+  append_to_text(kind, arguments, link.transform->normalization() ? R"(, "divide_by": 255)" : "");
+  links_.push_back(std::move(link));
+}
+
+void TransformChain::append_to_text(const TransformKind& kind, const Arguments& arguments, const std::string& more) {
+  steps_text_ += ", {\"name\": \"" + kind.name + '"' + more;
   if (!kind.arguments.empty()) steps_text_ += ", " + arguments.format_json(kind.arguments);
   steps_text_ += '}';
-  links_.push_back(std::move(link));
+}
+
+void TransformChain::begin_with_mosaic(const TransformKind& kind, const Arguments& arguments) {
+  if (mosaic_ || !links_.empty())
+    throw TextError("comes after other transforms; expected mosaic first, because it combines whole images");
+  mosaic_ = MosaicLink{mosaic_settings(arguments), arguments.number("p"), formats::hash_text(kind.name)};
+  append_to_text(kind, arguments, "");
+}
+
+bool TransformChain::draws_mosaic(uint64_t seed) const {
+  return mosaic_ && tenon::Random(seed, mosaic_->stream).uniform() < mosaic_->probability;
+}
+
+std::array<int64_t, kMosaicImages> TransformChain::choose_samples(int64_t index, int64_t length, uint64_t seed) const {
+  tenon::Random random(seed, mosaic_->stream + 1);
+  std::array<int64_t, kMosaicImages> samples = {index};
+  for (size_t i = 1; i < kMosaicImages; ++i) samples[i] = random.integer(length);
+  return samples;
+}
+
+std::array<Tile, kMosaicImages> TransformChain::draw_tiles(const std::array<cv::Size, kMosaicImages>& sizes,
+                                                           uint64_t seed) const {
+  tenon::Random random(seed, mosaic_->stream + 2);
+  return place_tiles(mosaic_->settings, draw_mosaic_center(mosaic_->settings, random), sizes);
 }
 
 void TransformChain::draw_links(size_t begin, size_t end, uint64_t seed, Drawing& drawing) const {
@@ -231,7 +259,7 @@ SampledTransforms TransformChain::sample_rest(cv::Size image, uint64_t seed, con
 }
 
 std::string TransformChain::list_moving(bool counts_scaling) const {
-  std::string names;
+  std::string names = mosaic_ ? "mosaic" : "";
   for (const Link& link : links_) {
     if (link.transform->needs_boxes() || moves_pixels(*link.transform, counts_scaling))
       names += (names.empty() ? "" : ", ") + link.name;
@@ -241,6 +269,7 @@ std::string TransformChain::list_moving(bool counts_scaling) const {
 
 std::vector<int64_t> TransformChain::shape() const {
   std::optional<cv::Size> size;
+  if (mosaic_ && mosaic_->probability == 1) size.emplace(2 * mosaic_->settings.side, 2 * mosaic_->settings.side);
   for (const Link& link : links_) size = link.transform->output_size(size);
   const int64_t height = size ? size->height : -1;
   const int64_t width = size ? size->width : -1;
@@ -285,7 +314,7 @@ void SampledTransforms::find_window(Reducing reducing) {
   }
 }
 
-cv::Mat SampledTransforms::move(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers) const {
+cv::Mat SampledTransforms::render(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers) const {
   MovingImage moving(image, buffers);
   size_t done = 0;
   if (!steps_.empty()) {
@@ -309,14 +338,14 @@ cv::Mat SampledTransforms::move(const cv::Mat& image, const cv::Rect2d& place, T
 
 void SampledTransforms::write(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers,
                               float* planes) const {
-  write_planes(move(image, place, buffers), mirror_, scaling_.value(), planes);
+  write_planes(render(image, place, buffers), mirror_, scaling_.value(), planes);
   for (const Step& step : erasures_) erase(std::get<Erase>(step), size_, planes);
 }
 
 void SampledTransforms::write(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers,
                               uint8_t* pixels) const {
   CV_Assert(!scaling_);
-  write_bytes(move(image, place, buffers), mirror_, pixels);
+  write_bytes(render(image, place, buffers), mirror_, pixels);
 }
 
 Steps SampledTransforms::geometry() const {

@@ -7,6 +7,7 @@
 // normalising and the copy into the batch are merged.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,7 @@
 
 #include "framework/images/decode/decode_image.h"
 #include "framework/images/transforms/apply_step.h"
+#include "framework/images/transforms/mosaic.h"
 #include "framework/images/transforms/transform.h"
 #include "framework/images/transforms/write_pixels.h"
 
@@ -45,6 +47,9 @@ class SampledTransforms {
   // pixels: [H, W, 3]. REQUIRES: the chain does not normalise.
   void write(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers, uint8_t* pixels) const;
 
+  // The pixels before normalising, which belong to the buffers until they are reused.
+  cv::Mat render(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers) const;
+
   // mask: as large as the whole image, one channel of 8, 16 or 32 bits. The result has size(). It
   // belongs to the buffers until they are reused. Geometric transforms move the mask with the image, to the nearest
   // pixel. `fill` is used for pixels outside, usually the label to be ignored. Colour changes, blurring and erasing do
@@ -58,7 +63,6 @@ class SampledTransforms {
  private:
   void defer_mirroring();
   void find_window(Reducing reducing);
-  cv::Mat move(const cv::Mat& image, const cv::Rect2d& place, TransformBuffers& buffers) const;
 
   cv::Size image_size_;
   cv::Size size_;
@@ -78,6 +82,15 @@ class TransformChain {
 
   // Whether a transform depends on the boxes of the image, such as random_iou_crop.
   bool needs_boxes() const;
+
+  // The mosaic of a chain that begins with one. Its other transforms are applied to the canvas.
+  const MosaicSettings* mosaic() const { return mosaic_ ? &mosaic_->settings : nullptr; }
+  // Whether it is applied to the sample with this seed.
+  bool draws_mosaic(uint64_t seed) const;
+  // Returns the samples of a mosaic, `index` first. `length`: of the dataset. REQUIRES: draws_mosaic(seed).
+  std::array<int64_t, kMosaicImages> choose_samples(int64_t index, int64_t length, uint64_t seed) const;
+  // REQUIRES: draws_mosaic(seed).
+  std::array<Tile, kMosaicImages> draw_tiles(const std::array<cv::Size, kMosaicImages>& sizes, uint64_t seed) const;
 
   // Boxes of an image: left, top, right and bottom of each. They matter only if needs_boxes().
   using Boxes = std::vector<float>;
@@ -128,10 +141,19 @@ class TransformChain {
   };
 
   void append(const std::string& entry);
+  void begin_with_mosaic(const TransformKind& kind, const Arguments& arguments);
+  void append_to_text(const TransformKind& kind, const Arguments& arguments, const std::string& more);
   void draw_links(size_t begin, size_t end, uint64_t seed, Drawing& drawing) const;
   static void move_boxes_of(Drawing& drawing);
   Reducing reducing_of(const Steps& fixed) const;
 
+  struct MosaicLink {
+    MosaicSettings settings;
+    double probability;
+    uint64_t stream;
+  };
+
+  std::optional<MosaicLink> mosaic_;
   std::vector<Link> links_;
   size_t fixed_ = 0;  // number of leading links that sample nothing
   std::string fixed_text_;

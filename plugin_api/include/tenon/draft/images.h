@@ -106,6 +106,17 @@ typedef struct tenon_image_target {
 } tenon_image_target;
 TENON_FREEZE(tenon_image_target, pair_count, 104);
 
+/* One image of a sample. */
+typedef struct tenon_image_input {
+  uint64_t size;
+  const tenon_image_source* source;
+  const tenon_image_target* const* targets; /* of the same kinds and forms for each image of a sample */
+  uint64_t target_count;
+} tenon_image_input;
+TENON_FREEZE(tenon_image_input, target_count, 32);
+
+enum { TENON_MOST_IMAGES = 4 }; /* of one sample */
+
 /* A target after `write`, borrowed until the next call with the worker. */
 typedef struct tenon_moved_target {
   uint64_t size;
@@ -113,11 +124,14 @@ typedef struct tenon_moved_target {
   const int64_t* shape;
   uint32_t ndim;
   uint32_t reserved;
-  const int64_t* kept_indices; /* boxes, rotated boxes and polygons: for each row that remains, its row before */
+  /* Of all but masks, for each row or polygon that remains: its row or polygon before, and the image that it belongs
+   * to, 0 unless the sample has several. Keypoints all remain. */
+  const int64_t* kept_indices;
+  const int64_t* kept_images;
   uint64_t kept_count;
   const int64_t* lengths; /* polygons: points of each that remains */
 } tenon_moved_target;
-TENON_FREEZE(tenon_moved_target, lengths, 56);
+TENON_FREEZE(tenon_moved_target, lengths, 64);
 
 typedef struct tenon_image_format {
   uint64_t size;
@@ -181,19 +195,25 @@ typedef struct tenon_images {
   tenon_status (*decode)(tenon_image_worker* worker, const tenon_image_source* source, uint32_t form,
                          tenon_pixels* out);
 
-  /* [worker] Reads, decodes and transforms an image into a field of a sample, and moves the targets with it. The random
-   * values depend on the seed and the size of the image alone. With equal seeds, images of one size are transformed
-   * alike. The pixels are the same with and without a cache. `info` is optional. Returns TENON_BAD_DATA naming the
-   * image for files that cannot be read, for masks of another size and for boxes that are none, and
-   * TENON_INVALID_ARGUMENT for targets that contradict their descriptions. */
-  tenon_status (*write)(tenon_image_worker* worker, const tenon_image_source* source, uint64_t seed,
-                        const tenon_sink* sink, uint64_t field, const tenon_image_target* const* targets,
-                        uint64_t target_count, tenon_image_info* info);
+  /* [worker] Returns the samples that a sample is made of: `index` alone; or, if the transforms begin with mosaic and
+   * it is drawn for this seed, `index` and others of the `length` samples of the dataset. `indices` has room for
+   * TENON_MOST_IMAGES. */
+  tenon_status (*choose)(const tenon_image_pipeline* pipeline, int64_t index, int64_t length, uint64_t seed,
+                         int64_t* indices, uint64_t* count);
+
+  /* [worker] Reads, decodes and transforms the images of a sample into a field, one or those of `choose`, and moves
+   * their targets. The random values depend on the seed, the size of the images and their boxes alone. With equal
+   * seeds, images of one size are transformed alike, unless a transform uses boxes. The pixels are the same with and
+   * without a cache. `info` is optional, and describes the first image. Returns TENON_BAD_DATA naming the image for
+   * files that cannot be read, for masks of another size and for boxes that are none, and TENON_INVALID_ARGUMENT for
+   * targets that contradict their descriptions. */
+  tenon_status (*write)(tenon_image_worker* worker, const tenon_image_input* const* images, uint64_t count,
+                        uint64_t seed, const tenon_sink* sink, uint64_t field, tenon_image_info* info);
 
   /* [worker] Returns a target of the last `write` with this worker, by its index. */
   tenon_status (*moved)(tenon_image_worker* worker, uint64_t index, tenon_moved_target* out);
 } tenon_images;
-TENON_FREEZE(tenon_images, moved, 88);
+TENON_FREEZE(tenon_images, moved, 96);
 
 #ifdef __cplusplus
 }

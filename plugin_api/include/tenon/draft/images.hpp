@@ -218,18 +218,26 @@ class ImageTarget {
   const T* values() const {
     return static_cast<const T*>(moved().values);
   }
-  // Rows of the target that remain: boxes, rotated boxes and polygons.
+  // Rows of the target that remain. All keypoints do.
   const std::vector<int64_t>& kept_indices() const { return moved().kept_indices; }
   // Points of each polygon that remains.
   const std::vector<int64_t>& lengths() const { return moved().lengths; }
 
-  // Returns what belongs to the boxes or polygons that remain, such as their classes.
+  // For each of these rows, the image of the sample that it belongs to: 0, or more in a mosaic.
+  const std::vector<int64_t>& kept_images() const { return moved().kept_images; }
+
+  // Returns what belongs to the rows that remain, such as the classes of boxes. `rows`: of the image, or of each image
+  // of the sample.
   template <class T>
   std::vector<T> select(const std::vector<T>& rows) const {
-    if (kind_ == TENON_IMAGE_MASK || kind_ == TENON_IMAGE_KEYPOINTS)
-      throw Error(TENON_INVALID_ARGUMENT, "select() of a mask or of keypoints, of which none are dropped");
+    return select(std::vector<std::vector<T>>{rows});
+  }
+  template <class T>
+  std::vector<T> select(const std::vector<std::vector<T>>& rows) const {
+    if (kind_ == TENON_IMAGE_MASK) throw Error(TENON_INVALID_ARGUMENT, "select() of a mask, which has no rows");
     std::vector<T> selected;
-    for (const int64_t row : kept_indices()) selected.push_back(rows.at(static_cast<size_t>(row)));
+    for (size_t i = 0; i < kept_indices().size(); ++i)
+      selected.push_back(rows.at(static_cast<size_t>(kept_images()[i])).at(static_cast<size_t>(kept_indices()[i])));
     return selected;
   }
 
@@ -267,11 +275,15 @@ class ImageTarget {
   }
 
   void take(const tenon_moved_target& moved) {
+    const auto list = [](const int64_t* numbers, uint64_t count) {
+      return std::vector<int64_t>(numbers, numbers + count);
+    };
     moved_ = {moved.values,
-              std::vector<int64_t>(moved.shape, moved.shape + moved.ndim),
-              std::vector<int64_t>(moved.kept_indices, moved.kept_indices + moved.kept_count),
+              list(moved.shape, moved.ndim),
+              list(moved.kept_indices, moved.kept_count),
+              list(moved.kept_images, moved.kept_count),
               {}};
-    if (kind_ == TENON_IMAGE_POLYGONS) moved_.lengths.assign(moved.lengths, moved.lengths + moved.kept_count);
+    if (kind_ == TENON_IMAGE_POLYGONS) moved_.lengths = list(moved.lengths, moved.kept_count);
     is_moved_ = true;
   }
 
@@ -280,6 +292,7 @@ class ImageTarget {
     const void* values;
     std::vector<int64_t> shape;
     std::vector<int64_t> kept_indices;
+    std::vector<int64_t> kept_images;
     std::vector<int64_t> lengths;
   };
 
@@ -328,6 +341,12 @@ class ImageTarget {
   Moved moved_ = {};
 };
 
+// One image of a sample of several, see ImagePipeline::choose().
+struct ImageInput {
+  std::shared_ptr<const ImageFile> file;
+  std::vector<ImageTarget> targets;
+};
+
 namespace detail {
 
 TENON_HIDDEN inline const tenon_images& images() {
@@ -348,25 +367,21 @@ class ImageWorker {
   explicit ImageWorker(tenon_image_worker* worker) : worker_(worker) {}
 
   // Reads, decodes and transforms the image into the field, and moves the targets with it. The random values depend on
-  // the seed and the size of the image alone: pass sample.seed.
+  // the seed and the size of the image, and of some transforms on its boxes: pass sample.seed.
   ImageInfo write(const ImageFile& image, uint64_t seed, const Sink& sink, std::string_view field,
                   const std::vector<ImageTarget*>& targets = {}) {
-    std::vector<tenon_image_target> described;
-    std::vector<const tenon_image_target*> pointers;
-    described.reserve(targets.size());
-    for (const ImageTarget* target : targets) pointers.push_back(&described.emplace_back(target->describe()));
-    tenon_image_info info = {};
-    info.size = sizeof info;
-    const tenon_image_source source = image.describe();
-    tenon::detail::check(detail::images().write(worker_.get(), &source, seed, sink.handle(), sink.index(field),
-                                                pointers.data(), pointers.size(), &info));
-    for (size_t i = 0; i < targets.size(); ++i) {
-      tenon_moved_target moved = {};
-      moved.size = sizeof moved;
-      tenon::detail::check(detail::images().moved(worker_.get(), i, &moved));
-      targets[i]->take(moved);
+    return write_all({{&image, targets}}, seed, sink, field);
+  }
+
+  // The same for a sample of several images, those of ImagePipeline::choose(). The targets of the first image receive
+  // the moved values of all.
+  ImageInfo write(std::vector<ImageInput>& images, uint64_t seed, const Sink& sink, std::string_view field) {
+    std::vector<Borrowed> borrowed;
+    for (ImageInput& input : images) {
+      borrowed.push_back({input.file.get(), {}});
+      for (ImageTarget& target : input.targets) borrowed.back().targets.push_back(&target);
     }
-    return {info.height, info.width, info.orientation};
+    return write_all(borrowed, seed, sink, field);
   }
 
   // Reads the header of the image.
@@ -389,6 +404,43 @@ class ImageWorker {
   }
 
  private:
+  struct Borrowed {
+    const ImageFile* file;
+    std::vector<ImageTarget*> targets;
+  };
+
+  // The descriptors of one image.
+  struct Described {
+    tenon_image_source source;
+    std::vector<tenon_image_target> targets;
+    std::vector<const tenon_image_target*> pointers;
+    tenon_image_input input;
+  };
+
+  ImageInfo write_all(const std::vector<Borrowed>& images, uint64_t seed, const Sink& sink, std::string_view field) {
+    std::vector<Described> described(images.size());
+    std::vector<const tenon_image_input*> inputs;
+    for (size_t k = 0; k < images.size(); ++k) {
+      Described& one = described[k];
+      one.source = images[k].file->describe();
+      for (const ImageTarget* target : images[k].targets) one.targets.push_back(target->describe());
+      for (const tenon_image_target& target : one.targets) one.pointers.push_back(&target);
+      one.input = {sizeof(tenon_image_input), &one.source, one.pointers.data(), one.pointers.size()};
+      inputs.push_back(&one.input);
+    }
+    tenon_image_info info = {};
+    info.size = sizeof info;
+    tenon::detail::check(detail::images().write(worker_.get(), inputs.data(), inputs.size(), seed, sink.handle(),
+                                                sink.index(field), &info));
+    for (size_t i = 0; !images.empty() && i < images[0].targets.size(); ++i) {
+      tenon_moved_target moved = {};
+      moved.size = sizeof moved;
+      tenon::detail::check(detail::images().moved(worker_.get(), i, &moved));
+      images[0].targets[i]->take(moved);
+    }
+    return {info.height, info.width, info.orientation};
+  }
+
   std::unique_ptr<tenon_image_worker, detail::CloseImages> worker_;
 };
 
@@ -461,6 +513,15 @@ class ImagePipeline {
     uint64_t examined = 0;
     tenon::detail::check(detail::images().examine(pipeline_.get(), &list, &examined));
     return static_cast<size_t>(examined);
+  }
+
+  // Returns the samples that a sample is made of: `index` alone; or, if the transforms begin with mosaic and it is
+  // drawn for this seed, `index` and others of the dataset, which has `length` samples.
+  std::vector<int64_t> choose(int64_t index, int64_t length, uint64_t seed) const {
+    int64_t indices[TENON_MOST_IMAGES];
+    uint64_t count = 0;
+    tenon::detail::check(detail::images().choose(pipeline_.get(), index, length, seed, indices, &count));
+    return std::vector<int64_t>(indices, indices + count);
   }
 
   ImageWorker open_worker() const {

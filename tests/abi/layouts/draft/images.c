@@ -15,6 +15,7 @@ SAME(TENON_IMAGE_POLYGONS, 5);
 SAME(TENON_BOXES_XYXY, 0);
 SAME(TENON_BOXES_XYWH, 1);
 SAME(TENON_BOXES_CXCYWH, 2);
+SAME(TENON_MOST_IMAGES, 4);
 
 SIZED(tenon_image_source, 72);
 FIELD(tenon_image_source, place, 8, tenon_string);
@@ -56,14 +57,20 @@ FIELD(tenon_image_target, length_count, 80, uint64_t);
 FIELD(tenon_image_target, pairs, 88, const int64_t*);
 FIELD(tenon_image_target, pair_count, 96, uint64_t);
 
-SIZED(tenon_moved_target, 56);
+SIZED(tenon_image_input, 32);
+FIELD(tenon_image_input, source, 8, const tenon_image_source*);
+FIELD(tenon_image_input, targets, 16, const tenon_image_target* const*);
+FIELD(tenon_image_input, target_count, 24, uint64_t);
+
+SIZED(tenon_moved_target, 64);
 FIELD(tenon_moved_target, values, 8, const void*);
 FIELD(tenon_moved_target, shape, 16, const int64_t*);
 FIELD(tenon_moved_target, ndim, 24, uint32_t);
 FIELD(tenon_moved_target, reserved, 28, uint32_t);
 FIELD(tenon_moved_target, kept_indices, 32, const int64_t*);
-FIELD(tenon_moved_target, kept_count, 40, uint64_t);
-FIELD(tenon_moved_target, lengths, 48, const int64_t*);
+FIELD(tenon_moved_target, kept_images, 40, const int64_t*);
+FIELD(tenon_moved_target, kept_count, 48, uint64_t);
+FIELD(tenon_moved_target, lengths, 56, const int64_t*);
 
 SIZED(tenon_image_format, 72);
 FIELD(tenon_image_format, dtype, 8, int32_t);
@@ -79,7 +86,7 @@ FIELD(tenon_image_list, context, 16, void*);
 FIELD(tenon_image_list, open, 24, tenon_status (*)(void*, uint64_t, tenon_image_source*));
 FIELD(tenon_image_list, found_orientation, 32, tenon_status (*)(void*, uint64_t, int32_t));
 
-SIZED(tenon_images, 88);
+SIZED(tenon_images, 96);
 FIELD(tenon_images, create, 8, tenon_status (*)(const tenon_params*, tenon_string, tenon_image_pipeline**));
 FIELD(tenon_images, destroy, 16, void (*)(tenon_image_pipeline*));
 FIELD(tenon_images, describe, 24, tenon_status (*)(const tenon_image_pipeline*, tenon_image_format*));
@@ -89,7 +96,9 @@ FIELD(tenon_images, close_worker, 48, void (*)(tenon_image_worker*));
 FIELD(tenon_images, inspect, 56, tenon_status (*)(tenon_image_worker*, const tenon_image_source*, tenon_image_info*));
 FIELD(tenon_images, decode, 64,
       tenon_status (*)(tenon_image_worker*, const tenon_image_source*, uint32_t, tenon_pixels*));
-FIELD(tenon_images, write, 72,
-      tenon_status (*)(tenon_image_worker*, const tenon_image_source*, uint64_t, const tenon_sink*, uint64_t,
-                       const tenon_image_target* const*, uint64_t, tenon_image_info*));
-FIELD(tenon_images, moved, 80, tenon_status (*)(tenon_image_worker*, uint64_t, tenon_moved_target*));
+FIELD(tenon_images, choose, 72,
+      tenon_status (*)(const tenon_image_pipeline*, int64_t, int64_t, uint64_t, int64_t*, uint64_t*));
+FIELD(tenon_images, write, 80,
+      tenon_status (*)(tenon_image_worker*, const tenon_image_input* const*, uint64_t, uint64_t, const tenon_sink*,
+                       uint64_t, tenon_image_info*));
+FIELD(tenon_images, moved, 88, tenon_status (*)(tenon_image_worker*, uint64_t, tenon_moved_target*));
