@@ -52,22 +52,23 @@ MosaicSettings mosaic_settings(const Arguments& arguments) {
 }
 
 TransformKind mosaic_kind() {
-  return {"mosaic",
-          "Combines the image with three others of the dataset, sampled at random, around a random point of a canvas. "
-          "It comes first in the list, and the canvas is twice as wide and high as `size`; usually a crop or a resize "
-          "follows. For datasets that give access to their other samples.",
-          "Bochkovskiy et al., \"YOLOv4: Optimal Speed and Accuracy of Object Detection\", arXiv:2004.10934; Ultralytics "
-          "Mosaic",
-          {{.name = "size",
-            .default_value = "",
-            .doc = "length that the longer side of each image is scaled to, in pixels",
-            .range = "[2, 32768]",
-            .is_whole = true},
-           {"fill", "114", "colour of the rest of the canvas: one level, or red, green and blue", {1, 3}, "[0, 255]"},
-           interpolation_argument("bilinear", {"nearest", "bilinear", "bicubic"}),
-           antialias_argument(),
-           probability("1")},
-          make_transform<MosaicTransform>};
+  return {
+      "mosaic",
+      "Combines the image with three others of the dataset, sampled at random, around a random point of a canvas. "
+      "It comes first in the list, and the canvas is twice as wide and high as `size`; usually a crop or a resize "
+      "follows. For datasets that give access to their other samples.",
+      "Bochkovskiy et al., \"YOLOv4: Optimal Speed and Accuracy of Object Detection\", arXiv:2004.10934; Ultralytics "
+      "Mosaic",
+      {{.name = "size",
+        .default_value = "",
+        .doc = "length that the longer side of each image is scaled to, in pixels",
+        .range = "[2, 32768]",
+        .is_whole = true},
+       {"fill", "114", "colour of the rest of the canvas: one level, or red, green and blue", {1, 3}, "[0, 255]"},
+       interpolation_argument("bilinear", {"nearest", "bilinear", "bicubic"}),
+       antialias_argument(),
+       probability("1")},
+      make_transform<MosaicTransform>};
 }
 
 }  // namespace images

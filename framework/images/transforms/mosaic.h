@@ -1,5 +1,5 @@
-// mosaic: four images of a dataset on one canvas (Bochkovskiy et al., "YOLOv4", arXiv:2004.10934), with the arithmetic of
-// Ultralytics 8.3, Mosaic.
+// mosaic: four images of a dataset on one canvas (Bochkovskiy et al., "YOLOv4", arXiv:2004.10934), with the arithmetic
+// of Ultralytics 8.3, Mosaic.
 #pragma once
 
 #include <array>
@@ -27,7 +27,8 @@ struct Tile {
   cv::Rect place;
 };
 
-// Returns a tile for each image, around the point `center` of the canvas: top left, top right, bottom left, bottom right.
+// Returns a tile for each image, around the point `center` of the canvas: top left, top right, bottom left, bottom
+// right.
 std::array<Tile, kMosaicImages> place_tiles(const MosaicSettings& settings, cv::Point center,
                                             const std::array<cv::Size, kMosaicImages>& sizes);
 
