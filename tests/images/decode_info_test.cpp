@@ -166,9 +166,9 @@ TEST_CASE("unsupported kinds of images are refused with a hint") {
   CHECK(refusal(with_frame_byte(photo(), 0, 0xC3)).find("a.jpg: is a lossless or hierarchical JPEG; expected") == 0);
   CHECK(refusal(text("P5\n4 4\n100\n0123456789abcdef"))
             .find("a.jpg: is a PNM with the maximum value 100; expected 255 or") == 0);
-  const cv::Mat deep(4, 4, CV_32FC1, cv::Scalar(0.5));
+  const cv::Mat deep(4, 4, CV_64FC1, cv::Scalar(0.5));
   CHECK(refusal(encode(".tiff", deep))
-            .find("a.jpg: is a TIFF of 32 bits in the sample format 3; expected unsigned integers") == 0);
+            .find("a.jpg: is a TIFF of 64 bits in the sample format 3; expected unsigned integers") == 0);
 }
 
 TEST_CASE("a TIFF of 16 bits that is neither grey nor RGB is refused") {

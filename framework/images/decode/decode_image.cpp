@@ -45,23 +45,8 @@ Turn turn_after_opencv(const ImageInfo& info) {
   return info.format == Format::tiff ? turn_of(1) : turn_of(info.orientation);
 }
 
-// Decodes whole images to 8-bit RGB in `pixels`, before that turn. `content` describes pixels with 16 bits or alpha.
-// Throws tenon::DataError naming `path`, also for a TIFF with alpha that it cannot put over the background of
-// `rendering`.
-cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, const Rendering& rendering,
-                           PixelBuffer& pixels, PixelContent& content) {
-  // By default OpenCV rounds 16 bits in some formats, and turns some formats upright.
-  const int depth = info.bits == 16 ? CV_16U : CV_8U;
-  const bool has_alpha = has_readable_alpha(info);
-  const int flags =
-      has_alpha ? cv::IMREAD_UNCHANGED
-                : cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
-  if (info.has_alpha && !has_alpha && rendering.background) {
-    throw tenon::DataError(path + ": is a TIFF of " + std::to_string(info.channels) + " channels of " +
-                           std::to_string(info.bits) +
-                           " bits with alpha; expected 8-bit RGB with alpha, if the parameter background is set; "
-                           "convert it to PNG");
-  }
+// Decodes with OpenCV after checking what it does not report. Throws tenon::DataError naming `path`.
+cv::Mat call_opencv(Bytes file, const ImageInfo& info, const std::string& path, int flags) {
   std::vector<uint8_t> copy;
   try {
     file = prepare_file(file, info, copy);
@@ -79,6 +64,31 @@ cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string&
   if (bgr.empty()) {
     throw tenon::DataError(path + ": is damaged, or of a kind that OpenCV cannot decode; fetch it again or convert it");
   }
+  return bgr;
+}
+
+// Decodes whole images to 8-bit RGB in `pixels`, before that turn. `content` describes pixels with 16 bits or alpha.
+// Throws tenon::DataError naming `path`, also for a TIFF with alpha that it cannot put over the background of
+// `rendering`.
+cv::Mat decode_with_opencv(Bytes file, const ImageInfo& info, const std::string& path, const Rendering& rendering,
+                           PixelBuffer& pixels, PixelContent& content) {
+  // By default OpenCV rounds 16 bits in some formats, and turns some formats upright.
+  const int depth = info.bits == 16 ? CV_16U : CV_8U;
+  const bool has_alpha = has_readable_alpha(info);
+  const int flags =
+      has_alpha ? cv::IMREAD_UNCHANGED
+                : cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION | (info.bits == 16 ? cv::IMREAD_ANYDEPTH : 0);
+  if (info.bits == 32)
+    throw tenon::DataError(path +
+                           ": is a TIFF of numbers with 32 bits; expected unsigned integers of up to 16 bits for an "
+                           "image of 8 bits per channel; convert it, or use a dataset that decodes it as stored");
+  if (info.has_alpha && !has_alpha && rendering.background) {
+    throw tenon::DataError(path + ": is a TIFF of " + std::to_string(info.channels) + " channels of " +
+                           std::to_string(info.bits) +
+                           " bits with alpha; expected 8-bit RGB with alpha, if the parameter background is set; "
+                           "convert it to PNG");
+  }
+  const cv::Mat bgr = call_opencv(file, info, path, flags);
   const cv::Size size = swap_if(turn_after_opencv(info).swaps, info.size);
   if (bgr.size() != size || bgr.type() != CV_MAKETYPE(depth, has_alpha ? 4 : 3)) {
     throw tenon::DataError(path + ": is damaged, its contents contradict its header; fetch the file again or " +
@@ -133,7 +143,7 @@ int choose_eighths(const Reduction& reduction) {
 
 cv::Mat turn(const cv::Mat& stored, Turn turn, PixelBuffer& buffer) {
   if (!turn.mirrors_x && !turn.mirrors_y && !turn.swaps) return stored;
-  cv::Mat upright = buffer.make(swap_if(turn.swaps, stored.size()), CV_8UC3);
+  cv::Mat upright = buffer.make(swap_if(turn.swaps, stored.size()), stored.type());
   turn_upright(stored, turn, upright);
   return upright;
 }
@@ -174,6 +184,33 @@ DecodedWindow decode(Bytes file, const ImageInfo& info, const std::string& path,
 cv::Mat& decode_image(Bytes file, const ImageInfo& info, const std::string& path, Decoder& decoder) {
   cv::Mat& image = decoder.parts().image;
   image = decode(file, info, path, {{}, info.size}, 8, decoder).image;
+  return image;
+}
+
+cv::Mat& decode_stored(Bytes file, const ImageInfo& info, const std::string& path, Decoder& decoder) {
+  Decoder::Parts& parts = decoder.parts();
+  cv::Mat& image = parts.image;
+  if (info.format == Format::jpeg) {
+    decode_image(file, info, path, decoder);
+    if (info.channels != 1) return image;
+    cv::Mat grey = parts.other.make(image.size(), CV_8UC1);
+    cv::extractChannel(image, grey, 0);
+    return image = grey;
+  }
+  parts.warning.clear();
+  parts.content = {};
+  if (info.format == Format::png) {
+    image = decode_stored_png(file, info, path, parts.pixels, parts.warning);
+  } else {
+    image = call_opencv(file, info, path, cv::IMREAD_UNCHANGED);
+    if (image.channels() == 3) cv::cvtColor(image, image, cv::COLOR_BGR2RGB);
+    if (image.channels() == 4) cv::cvtColor(image, image, cv::COLOR_BGRA2RGBA);
+  }
+  const Turn to_turn = info.format == Format::png ? turn_of(info.orientation) : turn_after_opencv(info);
+  image = turn(image, to_turn, parts.other);
+  if (image.size() != info.size)
+    throw tenon::DataError(path +
+                           ": is damaged, its contents contradict its header; fetch the file again or remove it");
   return image;
 }
 

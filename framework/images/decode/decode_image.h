@@ -6,6 +6,7 @@
 //   palette                     its colours
 //   1, 2 or 4 bits              spread over 0 to 255
 //   16 bits                     the upper 8 bits, or those of a smaller range, see Rendering
+//   float32 in TIFF             refused; decode_stored() has the numbers
 //   alpha                       dropped, without regard to the colour below it, or put over a background
 //   JPEG in YCbCr               RGB by JFIF; accurate integer DCT and smooth chroma upsampling, like Pillow
 //   JPEG in CMYK or YCCK        read as inverted, as Adobe writes it; R = K - C * K / 255, and so on, like Pillow
@@ -56,6 +57,11 @@ void silence_opencv();
 // Decodes the whole image. `info` is the result of read_image_info for the same file. The result belongs to the decoder
 // and is valid until its next image.
 cv::Mat& decode_image(Bytes file, const ImageInfo& info, const std::string& path, Decoder& decoder);
+
+// Decodes the whole image with the channels and the depth of the file: 8 or 16 bits, or float32 of a TIFF; grey, RGB,
+// or with alpha after them. Palettes become colours, CMYK becomes RGB. Alpha of a TIFF is dropped unless it is 8-bit
+// RGBA. The result belongs to the decoder, as that of decode_image(). Its rows may have gaps.
+cv::Mat& decode_stored(Bytes file, const ImageInfo& info, const std::string& path, Decoder& decoder);
 
 // How a JPEG may be decoded for a window. `dct`: at 1/2, 1/4 or 1/8 of its size. This leaves out the finer frequencies
 // of each block, so it is neither linear nor area resizing. `none`: at full size.

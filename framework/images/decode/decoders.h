@@ -61,4 +61,9 @@ class JpegDecoder {
 cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, const Rendering& rendering,
                    PixelBuffer& pixels, PixelBuffer& deep, PixelContent& content, std::string& warning);
 
+// The same with the channels and the depth of the file: grey, grey and alpha, RGB or RGBA of 8 or 16 bits. Palettes
+// become colours. The rows may have gaps.
+cv::Mat decode_stored_png(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
+                          std::string& warning);
+
 }  // namespace images

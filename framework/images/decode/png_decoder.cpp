@@ -23,6 +23,7 @@ struct Reading {
   std::array<char, 200> error = {};
   std::array<char, 200> warning = {};
   bool has_alpha = false;  // in the rows
+  int channels = 0;        // likewise
 };
 
 // Jumps back into read(), over stack frames of libpng alone. None of them has objects to destroy.
@@ -61,9 +62,11 @@ struct Png {
   Png& operator=(const Png&) = delete;
 };
 
+enum class Grey { as_rgb, as_stored };
+
 // `depth`: CV_8U or CV_16U. `wants_alpha`: whether a row has room for it. Returns false if a step fails; the reading
 // then has the reason. This function and its callees until a jump have no objects to destroy.
-bool read(const Png& file, Reading& reading, cv::Size size, int depth, bool wants_alpha, png_bytepp rows) {
+bool read(const Png& file, Reading& reading, cv::Size size, int depth, Grey grey, bool wants_alpha, png_bytepp rows) {
   png_structp png = file.png;
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_set_read_fn(png, &reading, read_bytes);
@@ -72,7 +75,7 @@ bool read(const Png& file, Reading& reading, cv::Size size, int depth, bool want
   png_read_info(png, file.info);
   png_set_palette_to_rgb(png);
   png_set_expand_gray_1_2_4_to_8(png);
-  png_set_gray_to_rgb(png);
+  if (grey == Grey::as_rgb) png_set_gray_to_rgb(png);
   if (depth == CV_8U) png_set_strip_16(png);
   if (depth == CV_16U && std::endian::native == std::endian::little) png_set_swap(png);
   reading.has_alpha = wants_alpha && ((png_get_color_type(png, file.info) & PNG_COLOR_MASK_ALPHA) != 0 ||
@@ -83,8 +86,12 @@ bool read(const Png& file, Reading& reading, cv::Size size, int depth, bool want
     png_set_strip_alpha(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, file.info);
-  if (png_get_rowbytes(png, file.info) !=
-          CV_ELEM_SIZE(CV_MAKETYPE(depth, reading.has_alpha ? 4 : 3)) * static_cast<size_t>(size.width) ||
+  reading.channels = png_get_channels(png, file.info);
+  const bool has_room = reading.channels <= (wants_alpha ? 4 : 3) &&
+                        (grey == Grey::as_stored || reading.channels == (reading.has_alpha ? 4 : 3));
+  if (!has_room ||
+      png_get_rowbytes(png, file.info) !=
+          CV_ELEM_SIZE(CV_MAKETYPE(depth, reading.channels)) * static_cast<size_t>(size.width) ||
       png_get_image_height(png, file.info) != static_cast<png_uint_32>(size.height))
     png_error(png, "its contents contradict its header");
   png_read_image(png, rows);
@@ -92,7 +99,26 @@ bool read(const Png& file, Reading& reading, cv::Size size, int depth, bool want
   return true;
 }
 
+[[noreturn]] void refuse(const std::string& path, const Reading& reading) {
+  throw tenon::DataError(path + ": is damaged and cannot be decoded: " + reading.error.data() +
+                         "; fetch the file again or remove it");
+}
+
 }  // namespace
+
+cv::Mat decode_stored_png(Bytes file, const ImageInfo& info, const std::string& path, PixelBuffer& pixels,
+                          std::string& warning) {
+  const cv::Size size = swap_if(turn_of(info.orientation).swaps, info.size);
+  const int depth = info.bits == 16 ? CV_16U : CV_8U;
+  cv::Mat memory = pixels.make(size, CV_MAKETYPE(depth, 4));
+  std::vector<png_bytep> rows(static_cast<size_t>(size.height));
+  for (int y = 0; y < size.height; ++y) rows[static_cast<size_t>(y)] = memory.ptr(y);
+  Reading reading = {file};
+  const Png png(reading);
+  if (!read(png, reading, size, depth, Grey::as_stored, /*wants_alpha=*/true, rows.data())) refuse(path, reading);
+  warning = reading.warning.data();
+  return cv::Mat(size, CV_MAKETYPE(depth, reading.channels), memory.data, memory.step);
+}
 
 cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, const Rendering& rendering,
                    PixelBuffer& pixels, PixelBuffer& deep, PixelContent& content, std::string& warning) {
@@ -105,9 +131,7 @@ cv::Mat decode_png(Bytes file, const ImageInfo& info, const std::string& path, c
   for (int y = 0; y < size.height; ++y) rows[static_cast<size_t>(y)] = memory.ptr(y);
   Reading reading = {file};
   const Png png(reading);
-  if (!read(png, reading, size, depth, info.has_alpha, rows.data()))
-    throw tenon::DataError(path + ": is damaged and cannot be decoded: " + reading.error.data() +
-                           "; fetch the file again or remove it");
+  if (!read(png, reading, size, depth, Grey::as_rgb, info.has_alpha, rows.data())) refuse(path, reading);
   warning = reading.warning.data();
   if (is_plain) return rgb;
   const cv::Mat stored(size, CV_MAKETYPE(depth, reading.has_alpha ? 4 : 3), memory.data, memory.step);

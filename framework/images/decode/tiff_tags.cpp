@@ -186,10 +186,12 @@ ImageInfo read_tiff_header(Bytes file, const Limits& limits) {
   const cv::Size size = make_size(tags.get(tiff_tag::kWidth, 0), tags.get(tiff_tag::kHeight, 0));
   const auto bits = static_cast<int>(tags.get(tiff_tag::kBits, 1));
   const auto channels = static_cast<int>(tags.get(tiff_tag::kSamples, 1));
-  if ((bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16) || tags.get(tiff_tag::kSampleFormat, 1) != 1) {
+  const uint32_t format = tags.get(tiff_tag::kSampleFormat, 1);
+  const bool is_float = format == 3 && bits == 32;
+  if (!is_float && ((bits != 1 && bits != 2 && bits != 4 && bits != 8 && bits != 16) || format != 1)) {
     throw DamagedHeader("is a TIFF of " + std::to_string(bits) + " bits in the sample format " +
-                        std::to_string(tags.get(tiff_tag::kSampleFormat, 1)) +
-                        "; expected unsigned integers of up to 16 bits; convert it");
+                        std::to_string(format) +
+                        "; expected unsigned integers of up to 16 bits, or numbers with 32 bits; convert it");
   }
   if (channels < 1 || channels > 4) {
     throw DamagedHeader("is a TIFF of " + std::to_string(channels) + " channels; expected 1 to 4; convert it");

@@ -239,22 +239,28 @@ tenon_status inspect(tenon_image_worker* worker, const tenon_image_source* sourc
 tenon_status decode(tenon_image_worker* worker, const tenon_image_source* source, uint32_t form, tenon_pixels* out) {
   return guard_image(source, [&](const PluginImage& image) {
     check_size(out, "tenon_pixels");
-    if (form != TENON_DECODE_RGB && form != TENON_DECODE_MASK)
-      throw tenon::Error(TENON_INVALID_ARGUMENT, "an image is decoded in the form " + std::to_string(form) +
-                                                     "; expected TENON_DECODE_RGB or TENON_DECODE_MASK");
     ImageInfo info = {};
-    cv::Mat pixels = form == TENON_DECODE_RGB ? worker->reader.decode_rgb(worker->buffers, image, info)
-                                              : worker->reader.decode_mask(worker->buffers, image, info);
-    if (!pixels.isContinuous()) {
-      cv::Mat rows = worker->buffers.prepared.make(pixels.size(), pixels.type());
-      pixels.copyTo(rows);
-      pixels = rows;
+    cv::Mat pixels;
+    switch (form) {
+      case TENON_DECODE_RGB: pixels = worker->reader.decode_rgb(worker->buffers, image, info); break;
+      case TENON_DECODE_MASK: pixels = worker->reader.decode_mask(worker->buffers, image, info); break;
+      case TENON_DECODE_STORED: pixels = worker->reader.decode_as_stored(worker->buffers, image, info); break;
+      default:
+        throw tenon::Error(TENON_INVALID_ARGUMENT, "an image is decoded in the form " + std::to_string(form) +
+                                                       "; expected TENON_DECODE_RGB or another one");
+    }
+    if (form != TENON_DECODE_MASK) {
+      // A copy stays when the decoder reads the next image. There is no dtype for unsigned numbers of 16 bits.
+      const int depth = pixels.depth() == CV_16U ? CV_32S : pixels.depth();
+      cv::Mat kept = worker->buffers.decoded.make(pixels.size(), CV_MAKETYPE(depth, pixels.channels()));
+      pixels.convertTo(kept, depth);
+      pixels = kept;
     }
     out->elements = pixels.data;
     out->height = pixels.rows;
     out->width = pixels.cols;
     out->channels = pixels.channels();
-    out->dtype = TENON_UINT8;
+    out->dtype = pixels.depth() == CV_8U ? TENON_UINT8 : pixels.depth() == CV_32S ? TENON_INT32 : TENON_FLOAT32;
     out->orientation = info.orientation;
   });
 }

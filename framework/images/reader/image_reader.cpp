@@ -200,6 +200,11 @@ cv::Mat& ImageReader::decode_mask(Worker& worker, const ImageFile& image, ImageI
   return decode_numbers(worker.file, info, image.place(), worker.numbers);
 }
 
+cv::Mat& ImageReader::decode_as_stored(Worker& worker, const ImageFile& image, ImageInfo& info) const {
+  info = inspect(worker, image);
+  return decode_stored(worker.file, info, image.place(), worker.decoder);
+}
+
 ImageInfo ImageReader::write(Worker& worker, const ImageFile& image, const TransformChain::Boxes& boxes, uint64_t seed,
                              const MakeSlot& make_slot) const {
   if (!cache_) {

@@ -38,6 +38,7 @@ class ImageReader {
     Decoder decoder;
     TransformBuffers buffers;
     PixelBuffer prepared;
+    PixelBuffer decoded;  // without transforms
     NumberBuffers numbers;
     ImageCache::Buffer cached;
     PixelBuffer canvas_memory;
@@ -66,9 +67,11 @@ class ImageReader {
   // Reads the header of an image into the worker. Throws tenon::DataError naming its location.
   ImageInfo inspect(Worker& worker, const ImageFile& image) const;
 
-  // Decode an image without transforms. The pixels belong to the worker: 8-bit RGB, or those of decode_numbers().
+  // Decode an image without transforms. The pixels belong to the worker: 8-bit RGB, those of decode_numbers(),
+  // or those of decode_stored().
   cv::Mat& decode_rgb(Worker& worker, const ImageFile& image, ImageInfo& info) const;
   cv::Mat& decode_mask(Worker& worker, const ImageFile& image, ImageInfo& info) const;
+  cv::Mat& decode_as_stored(Worker& worker, const ImageFile& image, ImageInfo& info) const;
 
   // Returns memory for a sample of this size: float [3, H, W] if the chain normalises, else uint8 [H, W, 3].
   using MakeSlot = std::function<void*(cv::Size size)>;

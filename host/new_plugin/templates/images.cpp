@@ -19,10 +19,9 @@ class MyName final {
   explicit MyName(const tenon::Params& params) : images_(params) {
     const std::filesystem::path list = params.path("path");
     std::ifstream lines(list);
-    std::string line;
-    for (int number = 1; std::getline(lines, line); ++number) {
+    for (std::string line; std::getline(lines, line);) {
       if (line.substr(0, 2) != "0 " && line.substr(0, 2) != "1 ")
-        throw tenon::DataError(list.string() + ":" + std::to_string(number) +
+        throw tenon::DataError(list.string() + ":" + std::to_string(files_.size() + 1) +
                                ": expected a line like \"1 photos/a.jpg\"");
       labels_.push_back(line[0] - '0');
       files_.push_back((list.parent_path() / line.substr(2)).string());

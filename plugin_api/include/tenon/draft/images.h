@@ -46,8 +46,12 @@ typedef struct tenon_image_info {
 TENON_FREEZE(tenon_image_info, has_alpha, 40);
 
 enum {
-  TENON_DECODE_RGB = 1, /* uint8 [height, width, 3], as `write` reads an image: red, green, blue */
-  TENON_DECODE_MASK = 2 /* uint8 [height, width, 1]: the grey levels or palette indices of a PNG as stored */
+  TENON_DECODE_RGB = 1,  /* uint8 [height, width, 3], as `write` reads an image: red, green, blue */
+  TENON_DECODE_MASK = 2, /* uint8 [height, width, 1]: the grey levels or palette indices of a PNG as stored */
+  /* [height, width, 1 to 4]: the channels and values of the file: grey or red, green, blue, then alpha. 8 bits as
+   * uint8, 16 bits as int32, numbers of a TIFF as float32. Palettes and CMYK become colours. Alpha of a TIFF is dropped
+   * unless it is 8-bit RGBA. */
+  TENON_DECODE_STORED = 3
 };
 
 typedef struct tenon_pixels {
@@ -56,7 +60,7 @@ typedef struct tenon_pixels {
   int64_t height;
   int64_t width;
   int32_t channels;
-  int32_t dtype;       /* TENON_UINT8 */
+  int32_t dtype;       /* TENON_UINT8, TENON_INT32 or TENON_FLOAT32 */
   int32_t orientation; /* as in tenon_image_info */
   int32_t reserved;
 } tenon_pixels;

@@ -157,9 +157,20 @@ struct ImageInfo {
   int orientation;  // EXIF, applied already; 1: upright as stored; 0: unknown, because a cache was read
 };
 
-// 8-bit pixels, borrowed until the next decode() with the worker.
+// Decoded pixels, borrowed until the next decode() with the worker.
 struct Pixels {
   const uint8_t* elements;  // C-contiguous [height, width, channels]
+  int32_t dtype;            // TENON_UINT8; of TENON_DECODE_STORED also TENON_INT32 and TENON_FLOAT32
+
+  // Throws Error unless T is the C++ type of the dtype.
+  template <class T>
+  const T* values() const {
+    if (dtype != dtype_of<T>())
+      throw Error(TENON_INVALID_ARGUMENT, std::string("an image has the dtype ") + dtype_name(dtype) +
+                                              "; it is accessed as " + dtype_name(dtype_of<T>()));
+    return reinterpret_cast<const T*>(elements);
+  }
+
   int64_t height;
   int64_t width;
   int channels;
@@ -393,13 +404,18 @@ class ImageWorker {
     return {info.height, info.width, info.orientation};
   }
 
-  // Decodes the image without transforms: red, green and blue, or with `form` TENON_DECODE_MASK the mask in a PNG.
+  // Decodes the image without transforms: red, green and blue; with `form` TENON_DECODE_MASK the mask in a PNG; with
+  // TENON_DECODE_STORED the channels and values of the file, such as 16 bits or numbers.
   Pixels decode(const ImageFile& image, uint32_t form = TENON_DECODE_RGB) {
     tenon_pixels pixels = {};
     pixels.size = sizeof pixels;
     const tenon_image_source source = image.describe();
     tenon::detail::check(detail::images().decode(worker_.get(), &source, form, &pixels));
-    return {static_cast<const uint8_t*>(pixels.elements), pixels.height, pixels.width, pixels.channels,
+    return {static_cast<const uint8_t*>(pixels.elements),
+            pixels.dtype,
+            pixels.height,
+            pixels.width,
+            pixels.channels,
             pixels.orientation};
   }
 
